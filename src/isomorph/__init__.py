@@ -1,0 +1,49 @@
+"""Is the converted model still the same function? If not: which node, why, what repairs it.
+
+The public names are resolved on first use: importing isomorph loads no numpy and no framework.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from isomorph.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from isomorph.api import check, inspect, run
+    from isomorph.core.divergence import Verdict
+    from isomorph.core.errors import IsomorphError
+    from isomorph.core.report import Finding, Report
+
+_HOME = {
+    "Finding": "isomorph.core.report",
+    "IsomorphError": "isomorph.core.errors",
+    "Report": "isomorph.core.report",
+    "Verdict": "isomorph.core.divergence",
+    "check": "isomorph.api",
+    "inspect": "isomorph.api",
+    "run": "isomorph.api",
+}
+
+__all__ = [
+    "Finding",
+    "IsomorphError",
+    "Report",
+    "Verdict",
+    "__version__",
+    "check",
+    "inspect",
+    "run",
+]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'isomorph' has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""One file per command, each a thin call into the API."""

@@ -1,0 +1,1 @@
+"""The nouns. Imports no framework and, at import time, no numpy."""

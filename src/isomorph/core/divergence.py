@@ -1,0 +1,106 @@
+"""How far two tensors are apart, how far rounding explains, and what follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Judgement(StrEnum):
+    """Not knowing is never fine."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+class Verdict(StrEnum):
+    """The answer to: are these two models the same function?"""
+
+    EQUIVALENT = "equivalent"
+    DEGRADED = "degraded"
+    DIVERGENT = "divergent"
+    UNKNOWN = "unknown"
+
+    @property
+    def exit_code(self) -> int:
+        """0 same or degraded within budget, 1 divergent, 3 could not be judged."""
+        return {"equivalent": 0, "degraded": 0, "divergent": 1, "unknown": 3}[self.value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distance:
+    """How far ``actual`` stands from ``expected``; None where a measure has no meaning.
+
+    ``compared`` counts the elements that are finite on both sides; ``nonfinite_mismatch`` those
+    where NaN or an infinity stands on one side only, or with the other sign.
+    """
+
+    elements: int
+    compared: int
+    differing: int
+    nonfinite_mismatch: int
+    signed_zero_mismatch: int
+    max_abs: float | None
+    max_rel: float | None
+    max_ulp: float | None
+    rms: float | None
+    relative_l2: float | None
+    sqnr_db: float | None
+    cosine: float | None
+    argmax_agreement: float | None
+    worst_index: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """The largest distance that is explained, relative to each element's own spread.
+
+    ``ratio`` is the largest |distance| / allowed over the elements: at most 1 is within.
+    ``allowed_max`` and ``allowed_rms`` tell its absolute size; ``derivation`` says in words
+    where it comes from. ``ratio`` is None when no budget could be derived.
+    """
+
+    derivation: str
+    ratio: float | None
+    allowed_max: float | None = None
+    allowed_rms: float | None = None
+    threshold: float | None = None
+    draws: int = 0
+
+    @property
+    def within(self) -> Judgement:
+        """UNKNOWN, never YES, when no budget could be derived."""
+        if self.ratio is None:
+            return Judgement.UNKNOWN
+        return Judgement.YES if self.ratio <= 1.0 else Judgement.NO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One of the three errors between a reference and a candidate, at one output."""
+
+    distance: Distance
+    budget: Budget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Divergence:
+    """Everything measured at one pair of outputs.
+
+    ``translation`` is oracle against oracle, judged by the allowance; ``rounding`` is the same
+    distance judged by the rounding budget of the output; ``observed`` is run against run.
+    """
+
+    reference_output: str | None
+    candidate_output: str | None
+    dtype: str
+    shape: tuple[int, ...]
+    verdict: Verdict
+    reason: str
+    observed: Part | None = None
+    translation: Part | None = None
+    rounding: Part | None = None
+    intended_loss: Part | None = None
+    execution_reference: Part | None = None
+    execution_candidate: Part | None = None

@@ -1,0 +1,77 @@
+"""Every error a user may meet: a code, a sentence made in one place, an exit code.
+
+The shape is always the same: what happened and where, why, and what to do about it.
+"""
+
+from __future__ import annotations
+
+from isomorph.core.text import printable
+
+
+class IsomorphError(Exception):
+    """An error that is about the user's files, machine or words, not about our code."""
+
+    exit_code = 2
+
+    def __init__(
+        self,
+        code: str,
+        what: str,
+        *,
+        file: str | None = None,
+        where: str | None = None,
+        why: str | None = None,
+        fix: str | None = None,
+    ) -> None:
+        self.code, self.what, self.file, self.where = code, what, file, where
+        self.why, self.fix = why, fix
+        super().__init__(self.sentence)
+
+    @property
+    def sentence(self) -> str:
+        """The first line, without its ``error[CODE]`` mark."""
+        place = f" in {printable(self.file)}" if self.file else ""
+        spot = f": {printable(self.where)}" if self.where else ""
+        return f"{printable(self.what)}{place}{spot}"
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The whole message, as it is shown in a terminal."""
+        told = [f"error[{self.code}] {self.sentence}"]
+        if self.why:
+            told.append(f"  why: {printable(self.why)}")
+        if self.fix:
+            told.append(f"  fix: {printable(self.fix)}")
+        return tuple(told)
+
+
+class UsageError(IsomorphError):
+    """The words on the command line, or the arguments of the API, do not fit."""
+
+
+class UnreadableModelError(IsomorphError):
+    """The file is not a model that can be used, whatever runtime is asked."""
+
+
+class RefusedError(IsomorphError):
+    """Opening the file would run code or leave its folder, and nobody allowed that."""
+
+    exit_code = 4
+
+
+class RuntimeFailedError(IsomorphError):
+    """A runtime crashed, hung, ran out of memory or refused: the answer is unknown."""
+
+    exit_code = 3
+
+
+class MissingDependencyError(IsomorphError):
+    """Something was asked for whose package is not installed."""
+
+    def __init__(self, package: str, *, extra: str, needed_for: str) -> None:
+        self.package, self.extra, self.needed_for = package, extra, needed_for
+        super().__init__(
+            "MISSING_EXTRA",
+            f"{needed_for} needs {package!r}, which is not installed",
+            fix=f"pip install 'isomorph[{extra}]'",
+        )

@@ -1,0 +1,117 @@
+"""A model, and the neutral description of its graph: a map, not a road.
+
+The framework's own object is what runs. The description is what every stage reads, so it
+holds names, types and attributes, and of a constant only what identifies it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Dimension = int | str | None
+"""A size, the name of a dynamic axis, or None where nothing is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorSpec:
+    """What is declared of one tensor.
+
+    ``dtype`` is a NumPy or ml_dtypes name, or ``string``. ``shape`` is None where even the
+    rank is unknown. ``kind`` is ``tensor``, ``sequence``, ``optional`` or ``map``.
+    """
+
+    name: str
+    dtype: str | None
+    shape: tuple[Dimension, ...] | None
+    kind: str = "tensor"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constant:
+    """A weight or other stored value. Equal digests mean equal dtype, shape and bytes.
+
+    ``value_digest`` is of the sorted values alone, so it survives a transposition or reshape.
+    ``values`` holds the numbers themselves, and only for small constants (at most 16 elements).
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    digest: str
+    value_digest: str
+    values: tuple[float | int | bool | str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantization:
+    """How the integers of a tensor stand for real numbers."""
+
+    tensor: str
+    dtype: str
+    scale: tuple[float, ...]
+    zero_point: tuple[int, ...]
+    axis: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where in the user's program a node came from, as far as the exporter left it."""
+
+    module: str | None = None
+    file: str | None = None
+    line: int | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One operation.
+
+    ``op`` is the neutral name (see ``core.ops``), ``native_op`` the framework's own, with its
+    domain. ``attributes`` include the defaults of the node's opset. An absent optional input
+    is an empty string. ``bodies`` maps an attribute name to the sub-graph it holds.
+    """
+
+    name: str
+    op: str
+    native_op: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    bodies: Mapping[str, Graph] = field(default_factory=dict)
+    source: Source | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph:
+    """Nodes in topological order, and everything declared about their tensors."""
+
+    name: str
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    nodes: tuple[Node, ...]
+    tensors: Mapping[str, TensorSpec]
+    constants: Mapping[str, Constant]
+    quantization: tuple[Quantization, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """One model of one framework.
+
+    ``digest`` identifies the file's bytes (or the live object's export). ``native`` is the
+    framework's own object in the process that runs it, and None in the process that only judges.
+    ``notes`` are facts about the file that a user should see (a lying suffix, a renamed node).
+    """
+
+    framework: str
+    location: str
+    digest: str
+    graph: Graph
+    producer: str = ""
+    opset: Mapping[str, int] = field(default_factory=dict)
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    native: Any = None

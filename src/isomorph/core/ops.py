@@ -1,0 +1,23 @@
+"""The neutral vocabulary: one name per meaning, whatever a framework calls it.
+
+Names are ONNX's where ONNX has one. Frameworks map their own operators onto these.
+"""
+
+from __future__ import annotations
+
+MOVES_DATA = frozenset(
+    {
+        "Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Split",
+        "Concat", "Gather", "GatherElements", "GatherND", "ScatterND", "ScatterElements", "Expand",
+        "Tile", "Pad", "DepthToSpace", "SpaceToDepth", "Where", "Shape", "Size", "Trilu", "Reverse",
+        "Relu", "Abs", "Neg", "Max", "Min", "Clip", "MaxPool", "GlobalMaxPool", "ReduceMax",
+        "ReduceMin", "Sign", "Floor", "Ceil", "Round", "ArgMax", "ArgMin", "TopK", "Constant",
+    }
+)  # fmt: skip
+"""Operators that select, move or negate values and therefore never round."""
+
+RANDOM = frozenset(
+    {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli",
+     "Multinomial"}
+)  # fmt: skip
+"""Operators whose result depends on a random state. Dropout joins them in training mode."""

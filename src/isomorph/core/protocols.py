@@ -1,0 +1,85 @@
+"""The shapes of the extensions. No base classes: the right shape is enough."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from isomorph.core.model import Model
+    from isomorph.core.report import Report
+    from isomorph.core.trace import Arrays, Capabilities, Environment, Noise
+
+
+class Framework(Protocol):
+    """Reads, describes and writes the models of one framework."""
+
+    name: str
+    extra: str | None
+    """The extra that installs it, or None when the base install has it."""
+    runtime: str
+    """The runtime used unless the user names another."""
+    oracle: str
+    """The runtime that evaluates its models in float64."""
+
+    def sniff(self, path: Path, head: bytes) -> bool:
+        """Whether the file is this framework's, by content; imports nothing heavy."""
+        ...
+
+    def load(self, source: Any, options: Mapping[str, str]) -> Model:  # noqa: ANN401
+        """A path, a ``module:factory`` word or a live object, read and described."""
+        ...
+
+    def save(self, model: Model, path: Path) -> None:
+        """Write a copy; never onto the file it came from."""
+        ...
+
+
+class Session(Protocol):
+    """One opened model in one runtime with one environment."""
+
+    capabilities: Capabilities
+    environment: Environment
+
+    def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
+        """Compute ``fetch`` from ``feeds``; both may name any top-level tensor.
+
+        Whatever is fed cuts the graph there: nothing above it is needed or computed.
+        Constants may be fetched and fed too. ``feeds`` are not modified.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of what the session holds."""
+        ...
+
+
+class Runtime(Protocol):
+    """Runs the models of one or more frameworks."""
+
+    name: str
+    extra: str | None
+    worker: str
+    """Runtimes with the same word may share one worker process."""
+    settings: Mapping[str, str]
+    """The keys of ``--set`` it understands, each with its default value."""
+
+    def accepts(self, model: Model) -> bool:
+        """Whether it can run models of this framework."""
+        ...
+
+    def open(self, model: Model, environment: Environment) -> Session:
+        """Load once; refuses an unsupported operator by its name."""
+        ...
+
+
+class Reporter(Protocol):
+    """Renders exactly the report; computes nothing."""
+
+    name: str
+
+    def render(self, report: Report) -> str:
+        """The whole text."""
+        ...

@@ -1,0 +1,127 @@
+"""The report is the one truth; every reporter renders exactly it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from isomorph.core.divergence import Divergence, Verdict
+from isomorph.core.model import Source
+from isomorph.core.trace import Environment
+
+SCHEMA = "isomorph.report/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """Exactly one change, with the prediction written down before it ran, and what was seen."""
+
+    question: str
+    change: str
+    predicts: str
+    seen: str
+    agrees: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing a user should know, with its evidence.
+
+    ``status``: suspected, confirmed or refuted. ``effect``: reaches_output, below_rounding,
+    latent, or none for facts that change no number.
+    """
+
+    rank: int
+    code: str
+    cause: str | None
+    status: str
+    effect: str
+    summary: str
+    node: str | None = None
+    nodes: tuple[str, ...] = ()
+    tensors: tuple[str, ...] = ()
+    reference_nodes: tuple[str, ...] = ()
+    source: Source | None = None
+    local_error: float | None = None
+    inherited_error: float | None = None
+    share: float | None = None
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    experiments: tuple[Experiment, ...] = ()
+    fix: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSummary:
+    """What the report keeps of a model."""
+
+    role: str
+    location: str
+    framework: str
+    digest: str
+    nodes: int
+    constants: int
+    producer: str = ""
+    opset: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """Which name on one side belongs to which on the other, and how that is known."""
+
+    reference: str
+    candidate: str
+    how: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputSummary:
+    """One input as it was fed: where it came from and what it looked like."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    origin: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """What was not done, and why. Said, never silently fine."""
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The answer and everything it rests on."""
+
+    verdict: Verdict
+    reason: str
+    command: str
+    seed: int
+    draws: int
+    false_alarm: float
+    strict: bool = False
+    models: tuple[ModelSummary, ...] = ()
+    environments: Mapping[str, Environment] = field(default_factory=dict)
+    inputs: tuple[InputSummary, ...] = ()
+    input_bindings: tuple[Binding, ...] = ()
+    output_bindings: tuple[Binding, ...] = ()
+    outputs: tuple[Divergence, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    trusted: tuple[str, ...] = ()
+    elapsed: Mapping[str, float] = field(default_factory=dict)
+    version: str = ""
+    schema: str = SCHEMA
+
+    @property
+    def exit_code(self) -> int:
+        """The verdict's, but 1 in strict mode for a finding that rounding hides."""
+        hidden = any(finding.effect == "below_rounding" for finding in self.findings)
+        if self.strict and hidden and self.verdict is Verdict.EQUIVALENT:
+            return 1
+        return self.verdict.exit_code

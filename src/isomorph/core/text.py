@@ -1,0 +1,19 @@
+"""Text that came out of a model is data: it is shown, never obeyed."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Categories that can move the cursor, hide text or turn its direction around.
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def printable(text: str, *, limit: int = 400) -> str:
+    """``text`` on one line, with control and invisible characters spelled as escapes."""
+    shown = "".join(
+        character
+        if unicodedata.category(character) not in _INVISIBLE
+        else character.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for character in text[: limit + 1]
+    )
+    return shown if len(text) <= limit else f"{shown[:limit]}… ({len(text)} characters)"

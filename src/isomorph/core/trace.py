@@ -1,0 +1,81 @@
+"""Where and how a model ran, and what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+    Value = np.ndarray[Any, Any] | Sequence[Any] | None
+    """A tensor; or a list of values for a sequence; or None for an absent optional."""
+
+    Arrays = Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """All that a run depends on besides model and inputs. Equal ones give equal traces.
+
+    ``settings`` are the words of ``--set``, completed with the defaults; ``facts`` are what the
+    runtime answered (the providers really in use, the optimisers that ran, the CPU's kernels).
+    """
+
+    runtime: str
+    version: str = ""
+    device: str = "cpu"
+    precision: str = "as declared"
+    threads: int | None = None
+    isolation: str = "process"
+    settings: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """What an oracle is to disturb in one run; two equal ones disturb equally.
+
+    ``rounding``: every operation by the rounding of its declared type (Monte-Carlo arithmetic).
+    ``constants``: these constants by one rounding of their own type; ``attributes``: every
+    inexact number in a node's attributes by one rounding of the type the file stores it in.
+    ``quantisers``: every quantiser becomes the identity plus the rounding of an ideal min/max
+    quantiser of the same width and granularity: the loss that the width itself intends.
+    """
+
+    seed: int
+    rounding: bool = False
+    constants: tuple[str, ...] = ()
+    attributes: bool = False
+    quantisers: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a session can do; localisation says what it could not."""
+
+    fetch: str = "all"
+    feed: str = "all"
+    bodies: bool = False
+    noise: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """Tensors of one run, by name, flattened: ``y[0]`` is the first element of sequence ``y``."""
+
+    environment: Environment
+    tensors: Arrays
+
+
+def flatten(name: str, value: Value) -> dict[str, Any]:
+    """A sequence as its elements under stable paths; a tensor or None as itself."""
+    if isinstance(value, (list, tuple)):
+        flat: dict[str, Any] = {}
+        for index, item in enumerate(value):
+            flat.update(flatten(f"{name}[{index}]", item))
+        return flat
+    return {name: value}

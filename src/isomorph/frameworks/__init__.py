@@ -1,0 +1,1 @@
+"""Extensions that read, describe, edit and write models; one file each."""

@@ -1,0 +1,1 @@
+"""Float64 NumPy kernels with noise, shared by the oracles."""

@@ -1,0 +1,64 @@
+"""Which kernel computes which operator of ONNX and its known extension domains.
+
+Kernels take their inputs by position (None for an absent optional one) and return one array
+or a tuple. They keep the float type they are given: float64 when the oracle lifts, the
+declared type when it evaluates a sub-graph of constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from isomorph.kernels.noise import SILENT, NoiseSource
+
+Kernel = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """What a kernel knows of the node it computes, besides its inputs.
+
+    ``attributes`` are complete: defaults of the node's opset included. ``outputs`` is how many
+    outputs the node declares. ``dtype`` is the declared float type of the node, lifted or not.
+    """
+
+    op: str
+    domain: str = ""
+    version: int = 1
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    outputs: int = 1
+    dtype: str | None = None
+    noise: NoiseSource = SILENT
+
+
+_TABLE: dict[tuple[str, str], list[tuple[int, Kernel]]] = {}
+
+
+def kernel(*ops: str, domain: str = "", since: int = 1) -> Callable[[Kernel], Kernel]:
+    """Register a function ``f(call, *inputs)`` for these operators from opset ``since`` on."""
+
+    def register(function: Kernel) -> Kernel:
+        for op in ops:
+            versions = _TABLE.setdefault((domain, op), [])
+            versions.append((since, function))
+            versions.sort(key=lambda entry: entry[0], reverse=True)
+        return function
+
+    return register
+
+
+def find(domain: str, op: str, version: int) -> Kernel | None:
+    """The kernel for an operator at an opset version, or None where we have none."""
+    if domain == "ai.onnx":
+        domain = ""
+    for since, function in _TABLE.get((domain, op), ()):
+        if since <= version:
+            return function
+    return None
+
+
+def known() -> frozenset[tuple[str, str]]:
+    """Every (domain, operator) that has a kernel of ours."""
+    return frozenset(_TABLE)

@@ -1,0 +1,1 @@
+"""Over one framework's own API, shared by that framework's adapters."""

@@ -1,0 +1,1 @@
+"""Extensions that render a report; one file each."""

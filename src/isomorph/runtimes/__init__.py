@@ -1,0 +1,1 @@
+"""Extensions that run models; one file each."""

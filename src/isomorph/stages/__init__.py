@@ -1,0 +1,1 @@
+"""The verbs that think; numpy only."""

@@ -1,0 +1,1 @@
+"""Distances, budgets and the verdict."""

@@ -1,0 +1,1 @@
+"""Opening models and sessions, in a worker process or in this one; inputs and their binding."""

@@ -1,0 +1,43 @@
+"""Where models are opened: in worker processes, or here when debugging.
+
+Stages see only this shape, so none of them knows whether a crash could reach it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Model
+    from isomorph.core.protocols import Session
+    from isomorph.core.trace import Environment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one worker may use: seconds per phase, bytes of memory (None: three quarters of it)."""
+
+    load_seconds: float = 120.0
+    open_seconds: float = 180.0
+    run_seconds: float = 600.0
+    memory_bytes: int | None = None
+
+
+class Host(Protocol):
+    """Opens models and sessions."""
+
+    isolation: str
+
+    def load(self, source: Any, framework: str, options: Mapping[str, str]) -> Model:  # noqa: ANN401
+        """Read, validate and describe a model."""
+        ...
+
+    def open(self, model: Model, environment: Environment) -> Session:
+        """A session of this model in ``environment.runtime``."""
+        ...
+
+    def close(self) -> None:
+        """End every worker and remove every temporary file."""
+        ...

@@ -1,0 +1,1 @@
+"""Traces on disk: a manifest and raw tensors, addressed by digest."""
