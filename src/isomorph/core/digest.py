@@ -1,0 +1,93 @@
+"""What identifies a stored value, the same in every framework, so that weights can be matched."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from isomorph.core.model import Constant
+
+if TYPE_CHECKING:
+    import numpy as np
+
+SMALL = 16
+"""Constants of at most this many elements keep their values."""
+
+SORTED_BYTES = 256 << 20
+"""Above this size sorting costs more than it finds: the value digest is the plain one."""
+
+
+def constant_of(name: str, array: np.ndarray[Any, Any]) -> Constant:
+    """The neutral description of one stored value.
+
+    ``digest`` covers dtype, shape and the bytes in C order. ``value_digest`` covers dtype and
+    the values in ascending order of their bit patterns, so it survives any transposition.
+    """
+    dtype = _dtype_name(array)
+    shape = tuple(int(size) for size in array.shape)
+    if array.dtype.kind in "OUST":
+        return _constant_of_strings(name, array, shape)
+    plain = _bytes_of(array)
+    digest = hashlib.sha256(f"{dtype}{list(shape)}".encode())
+    digest.update(plain.data)
+    whole = digest.hexdigest()
+    return Constant(
+        name=name,
+        dtype=dtype,
+        shape=shape,
+        digest=whole,
+        value_digest=_value_digest(dtype, plain) if plain.nbytes <= SORTED_BYTES else whole,
+        values=_values(array) if array.size <= SMALL else None,
+    )
+
+
+def _dtype_name(array: np.ndarray[Any, Any]) -> str:
+    return "string" if array.dtype.kind in "OUST" else str(array.dtype.name)
+
+
+def _bytes_of(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    # Unsigned integers of the same width: they sort totally, where NaN and -0.0 do not,
+    # and NumPy can sort and hash them whatever package the dtype comes from.
+    import numpy as np
+
+    flat = np.ascontiguousarray(array).reshape(-1)
+    width = flat.dtype.itemsize
+    return flat.view(f"u{width}" if width <= 8 else np.uint64)
+
+
+def _value_digest(dtype: str, plain: np.ndarray[Any, Any]) -> str:
+    import numpy as np
+
+    digest = hashlib.sha256(dtype.encode())
+    digest.update(np.sort(plain).data)
+    return digest.hexdigest()
+
+
+def _values(array: np.ndarray[Any, Any]) -> tuple[float | int | bool | str, ...]:
+    if array.dtype.kind in "biuf":
+        return tuple(array.reshape(-1).tolist())
+    if array.dtype.kind == "c":
+        return tuple(str(value) for value in array.reshape(-1).tolist())
+    # The dtypes of ml_dtypes have no plain Python counterpart but are all small floats or integers.
+    kind = int if "int" in array.dtype.name else float
+    return tuple(kind(value) for value in array.reshape(-1))
+
+
+def _constant_of_strings(
+    name: str, array: np.ndarray[Any, Any], shape: tuple[int, ...]
+) -> Constant:
+    words = [_word(value) for value in array.reshape(-1).tolist()]
+    joined = "\0".join(words).encode("utf-8", "surrogatepass")
+    in_order = "\0".join(sorted(words)).encode("utf-8", "surrogatepass")
+    return Constant(
+        name=name,
+        dtype="string",
+        shape=shape,
+        digest=hashlib.sha256(f"string{list(shape)}".encode() + joined).hexdigest(),
+        value_digest=hashlib.sha256(b"string" + in_order).hexdigest(),
+        values=tuple(words) if len(words) <= SMALL else None,
+    )
+
+
+def _word(value: Any) -> str:  # noqa: ANN401
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
