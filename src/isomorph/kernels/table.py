@@ -8,7 +8,7 @@ declared type when it evaluates a sub-graph of constants.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from isomorph.kernels.noise import SILENT, NoiseSource
@@ -22,6 +22,9 @@ class Call:
 
     ``attributes`` are complete: defaults of the node's opset included. ``outputs`` is how many
     outputs the node declares. ``dtype`` is the declared float type of the node, lifted or not.
+    ``constant`` says that every input is a constant. ``input_dtypes`` are the declared types of
+    the inputs: a constant zero point of type float8 may arrive lifted, and still names the type
+    its quantiser rounds to.
     """
 
     op: str
@@ -31,6 +34,8 @@ class Call:
     outputs: int = 1
     dtype: str | None = None
     noise: NoiseSource = SILENT
+    constant: bool = False
+    input_dtypes: tuple[str | None, ...] = ()
 
 
 _TABLE: dict[tuple[str, str], list[tuple[int, Kernel]]] = {}
@@ -57,6 +62,33 @@ def find(domain: str, op: str, version: int) -> Kernel | None:
         if since <= version:
             return function
     return None
+
+
+def standard(
+    call: Call,
+    op: str,
+    *inputs: Any,  # noqa: ANN401
+    version: int,
+    outputs: int = 1,
+    **attributes: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    """An operator of ONNX itself, as one step of ``call``'s node and with its noise.
+
+    ``attributes`` must be complete, as the kernel of that ``version`` expects them.
+    """
+    function = find("", op, version)
+    if function is None:
+        raise LookupError(f"{call.op} is made of {op} {version}, which has no kernel")
+    step = replace(
+        call,
+        op=op,
+        domain="",
+        version=version,
+        attributes=attributes,
+        outputs=outputs,
+        input_dtypes=(),
+    )
+    return function(step, *inputs)
 
 
 def known() -> frozenset[tuple[str, str]]:
