@@ -1,0 +1,43 @@
+# Everything from a fresh clone with python3.11 and pip: `make demo`, `make test`.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
+
+# Tools that other models are converted with; isomorph checks what they write.
+CONVERTERS := ai-edge-quantizer litert-torch litert-converter jax2onnx onnxsim onnxslim polygraphy
+# Their declared requirements contradict the pinned set, and they work with it all the same.
+ALONE := tf_keras onnx2tf onnx_graphsurgeon sne4onnx sng4onnx
+
+.PHONY: demo test lint bench clean
+.DELETE_ON_ERROR:
+
+demo: $(STAMP)
+	$(BIN)/isomorph demo
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMP)
+	@mkdir -p benchmarks/results
+	@set -e; for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
+
+clean:
+	rm -rf $(VENV) .base-venv build dist demo benchmarks/results src/*.egg-info
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The exact version of torch comes first: a range would pull in gigabytes of CUDA libraries.
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) torch==$$(sed -n 's/^torch==//p' constraints.txt)
+	$(PIP) -e '.[all,dev]' $(CONVERTERS)
+	$(PIP) --no-deps $(ALONE)
+	touch $@
