@@ -1,0 +1,187 @@
+"""The quantiser: where real numbers become integers, and where integers stand for reals.
+
+``requantise`` is the only place that rounds to a grid, ``dequantise`` and ``centred`` the only
+ones that leave it. When the noise asks for it, a quantiser neither rounds nor clips: it returns
+float64 "integers", disturbed by one step of an ideal min/max quantiser of the same width. That
+is the loss which the width itself intends, and every consumer computes on it unchanged.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from isomorph.kernels.noise import Array, unit_roundoff
+from isomorph.kernels.table import Call
+
+ONNX_DTYPES: dict[int, str] = {
+    1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64",
+    10: "float16", 11: "float64", 12: "uint32", 13: "uint64", 16: "bfloat16",
+    17: "float8_e4m3fn", 18: "float8_e4m3fnuz", 19: "float8_e5m2", 20: "float8_e5m2fnuz",
+    21: "uint4", 22: "int4", 23: "float4_e2m1fn", 24: "float8_e8m0fnu", 25: "uint2", 26: "int2",
+}  # fmt: skip
+"""How ONNX numbers its element types, for the attributes that hold one."""
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """NumPy's type of this name, or ml_dtypes' where NumPy has none."""
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def limits(dtype: str) -> tuple[int, int] | None:
+    """The smallest and largest integer of the type; None for a type that is not an integer."""
+    found = re.fullmatch(r"(u?)int(\d+)", dtype)
+    if found is None:
+        return None
+    bits = int(found[2])
+    return (0, 2**bits - 1) if found[1] else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def declared_dtype(call: Call, index: int, array: Array | None, default: str = "uint8") -> str:
+    """The type in which input ``index`` was declared, whatever it is held in."""
+    if index < len(call.input_dtypes) and call.input_dtypes[index]:
+        return str(call.input_dtypes[index])
+    return default if array is None else str(array.dtype.name)
+
+
+def spread(parameter: Array, shape: tuple[int, ...], axis: int | None, block: int = 0) -> Array:
+    """A scale or zero point, shaped to meet every element of its tensor.
+
+    One value meets all; a vector runs along ``axis``; with ``block`` each value meets that many
+    neighbours along ``axis``.
+    """
+    parameter = np.asarray(parameter)
+    if parameter.size == 1:
+        return parameter.reshape(())
+    if axis is None:
+        return parameter
+    axis %= len(shape)
+    if block:
+        meeting = np.repeat(parameter, block, axis=axis)
+        return meeting.take(np.arange(shape[axis]), axis=axis)
+    if parameter.ndim != 1:
+        return parameter
+    return parameter.reshape([-1 if place == axis else 1 for place in range(len(shape))])
+
+
+def requantise(  # noqa: PLR0917
+    real: Array,
+    scale: Array,
+    zero_point: Array | None,
+    dtype: str,
+    axis: int | None,
+    call: Call,
+    *,
+    block: int = 0,
+    saturate: bool = True,
+) -> Array:
+    """Real numbers on the grid of ``dtype``: round(x/scale) + zero point, saturated.
+
+    Ties go to the even neighbour. The division is done in the type of ``real``. NaN becomes the
+    smallest value, as in ONNX Runtime. ``saturate`` False lets a float8 overflow.
+    """
+    granularity = None if np.size(scale) == 1 else axis
+    with np.errstate(all="ignore"):
+        width = np.asarray(spread(scale, real.shape, axis, block), dtype=real.dtype)
+        offset = _offset(zero_point, real.shape, axis, block)
+        if call.noise.quantisers:
+            wide = real.astype(np.float64)
+            disturbed = wide + ideal_rounding(wide, dtype, granularity, call, block=block)
+            return np.asarray(disturbed / width.astype(np.float64) + offset)
+        steps = call.noise.rounded(real / width)
+        if (bounds := limits(dtype)) is None:
+            return _to_small_float(steps, numpy_dtype(dtype), saturate)
+        steps = np.rint(steps).astype(np.float64) + offset
+        steps = np.fmin(np.fmax(steps, bounds[0]), bounds[1])
+        return np.asarray(steps.astype(np.int64).astype(numpy_dtype(dtype)))
+
+
+def dequantise(
+    integers: Array,
+    scale: Array,
+    zero_point: Array | None,
+    axis: int | None,
+    *,
+    block: int = 0,
+) -> Array:
+    """The float64 reals that these integers stand for: (q − zero point)·scale."""
+    width = np.asarray(spread(scale, integers.shape, axis, block)).astype(np.float64)
+    offset = _offset(zero_point, integers.shape, axis, block)
+    return np.asarray((integers.astype(np.float64) - offset) * width)
+
+
+def centred(integers: Array, zero_point: Array | None, axis: int | None = None) -> Array:
+    """Integers minus their zero point, in float64, where products of them are exact."""
+    return np.asarray(integers.astype(np.float64) - _offset(zero_point, integers.shape, axis, 0))
+
+
+def centred_weights(
+    integers: Array,
+    zero_point: Array | None,
+    axis: int | None,
+    call: Call,
+    *,
+    scale: Array | None = None,
+) -> Array:
+    """The same for an operand that may hold stored weights; per slice of ``axis`` or per tensor.
+
+    Under disturbed quantisers whatever came through one is a float array. What still is of an
+    integer type was quantised before the model was saved, and gets its ideal step here.
+    """
+    units = centred(integers, zero_point, axis)
+    if not call.noise.quantisers or integers.dtype == np.float64:
+        return units
+    sliced = any(np.size(each) > 1 for each in (scale, zero_point) if each is not None)
+    granularity = axis if sliced else None
+    return np.asarray(units + ideal_rounding(units, integers.dtype.name, granularity, call))
+
+
+def ideal_rounding(
+    real: Array, dtype: str, axis: int | None, call: Call, *, block: int = 0
+) -> Array:
+    """A draw of the error of the best min/max quantiser for this very tensor.
+
+    For integers: uniform in one step, the range (zero included) over the number of steps; per
+    tensor, per slice of ``axis`` or per ``block`` of it. For float8: uniform in one rounding.
+    """
+    draw = call.noise.random.uniform(-1.0, 1.0, real.shape)
+    if (bounds := limits(dtype)) is None:
+        return np.asarray(draw * unit_roundoff(dtype) * np.abs(real))
+    low, high = _range(np.where(np.isfinite(real), real, 0.0), axis, block)
+    half_step = (high - low) / (2.0 * (bounds[1] - bounds[0]))
+    return np.asarray(draw * half_step)
+
+
+def _range(real: Array, axis: int | None, block: int) -> tuple[Array, Array]:
+    if real.size == 0:
+        return np.zeros(()), np.zeros(())
+    if axis is not None and block:
+        axis %= real.ndim
+        starts = np.arange(0, real.shape[axis], block)
+        low = np.minimum.reduceat(real, starts, axis=axis)
+        high = np.maximum.reduceat(real, starts, axis=axis)
+        low, high = (spread(end, real.shape, axis, block) for end in (low, high))
+    else:
+        others = None
+        if axis is not None:
+            others = tuple(k for k in range(real.ndim) if k != axis % real.ndim)
+        low = real.min(axis=others, keepdims=True)
+        high = real.max(axis=others, keepdims=True)
+    return np.minimum(low, 0.0), np.maximum(high, 0.0)
+
+
+def _offset(zero_point: Array | None, shape: tuple[int, ...], axis: int | None, block: int) -> Any:  # noqa: ANN401
+    if zero_point is None:
+        return 0.0
+    return spread(zero_point, shape, axis, block).astype(np.float64)
+
+
+def _to_small_float(steps: Array, dtype: np.dtype[Any], saturate: bool) -> Array:  # noqa: FBT001
+    if saturate:
+        largest = float(ml_dtypes.finfo(dtype).max)
+        steps = np.clip(steps, -largest, largest)
+    # Through float32, as in every runtime: from float64 it would be rounded once, not twice.
+    return steps.astype(np.float32).astype(dtype)

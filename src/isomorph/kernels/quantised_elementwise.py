@@ -1,0 +1,186 @@
+"""ONNX Runtime's quantised operators that work on the reals behind the integers.
+
+Each is dequantise, the float operator, requantise: that is how ONNX Runtime defines them, whatever
+tables and fixed-point multipliers its kernels use.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from isomorph.kernels.noise import Array
+from isomorph.kernels.quantised import declared_dtype, dequantise, requantise
+from isomorph.kernels.table import Call, kernel, standard
+
+MICROSOFT = "com.microsoft"
+
+
+@kernel("QLinearAdd", "QLinearMul", domain=MICROSOFT)
+def qlinear_binary(  # noqa: PLR0917
+    call: Call,
+    a: Array,
+    a_scale: Array,
+    a_zero: Array | None,
+    b: Array,
+    b_scale: Array,
+    b_zero: Array | None,
+    c_scale: Array,
+    c_zero: Array | None = None,
+) -> Array:
+    """Sum or product with broadcasting; every grid is per tensor."""
+    left, right = dequantise(a, a_scale, a_zero, None), dequantise(b, b_scale, b_zero, None)
+    real = left + right if call.op == "QLinearAdd" else left * right
+    # A sum that cancels keeps the rounding of its terms, in units of the result's grid.
+    largest = np.abs(left) + np.abs(right) if call.op == "QLinearAdd" else None
+    real = call.noise.rounded(real, largest)
+    target = declared_dtype(call, 7, c_zero, declared_dtype(call, 0, a))
+    return requantise(real, c_scale, c_zero, target, None, call)
+
+
+@kernel("QLinearSigmoid", domain=MICROSOFT)
+def qlinear_sigmoid(  # noqa: PLR0917
+    call: Call,
+    x: Array,
+    x_scale: Array,
+    x_zero: Array | None,
+    y_scale: Array,
+    y_zero: Array | None = None,
+) -> Array:
+    """1/(1+exp(−x))."""
+    with np.errstate(over="ignore"):
+        real = 1.0 / (1.0 + np.exp(-dequantise(x, x_scale, x_zero, None)))
+    return _onto(call, real, x, y_scale, y_zero)
+
+
+@kernel("QLinearLeakyRelu", domain=MICROSOFT)
+def qlinear_leaky_relu(  # noqa: PLR0917
+    call: Call,
+    x: Array,
+    x_scale: Array,
+    x_zero: Array | None,
+    y_scale: Array,
+    y_zero: Array | None = None,
+) -> Array:
+    """``alpha`` times whatever is negative."""
+    real = dequantise(x, x_scale, x_zero, None)
+    alpha = float(call.attributes.get("alpha", 0.01))
+    return _onto(call, np.where(real >= 0, real, alpha * real), x, y_scale, y_zero)
+
+
+@kernel("QLinearSoftmax", domain=MICROSOFT)
+def qlinear_softmax(  # noqa: PLR0917
+    call: Call,
+    x: Array,
+    x_scale: Array,
+    x_zero: Array | None,
+    y_scale: Array,
+    y_zero: Array | None = None,
+) -> Array:
+    """Along one axis; for an opset below 13 over everything from that axis on."""
+    real = dequantise(x, x_scale, x_zero, None)
+    axis = int(call.attributes.get("axis", -1)) % real.ndim
+    old = int(call.attributes.get("opset", 13)) < 13
+    axes = tuple(range(axis, real.ndim)) if old else (axis,)
+    powers = np.exp(real - real.max(axis=axes, keepdims=True))
+    return _onto(call, powers / powers.sum(axis=axes, keepdims=True), x, y_scale, y_zero)
+
+
+@kernel("QLinearReduceMean", domain=MICROSOFT)
+def qlinear_reduce_mean(  # noqa: PLR0917
+    call: Call,
+    x: Array,
+    x_scale: Array,
+    x_zero: Array | None,
+    y_scale: Array,
+    y_zero: Array | None = None,
+) -> Array:
+    """Over the stated axes, or over all."""
+    real = dequantise(x, x_scale, x_zero, None)
+    axes = tuple(int(axis) for axis in call.attributes.get("axes") or range(real.ndim))
+    keep = bool(call.attributes.get("keepdims", 1))
+    return _onto(call, real.mean(axis=axes, keepdims=keep), x, y_scale, y_zero)
+
+
+@kernel("QLinearGlobalAveragePool", domain=MICROSOFT)
+def qlinear_global_average_pool(  # noqa: PLR0917
+    call: Call,
+    x: Array,
+    x_scale: Array,
+    x_zero: Array | None,
+    y_scale: Array,
+    y_zero: Array | None = None,
+) -> Array:
+    """Over the spatial axes."""
+    real = dequantise(x, x_scale, x_zero, None)
+    last = bool(call.attributes.get("channels_last", 0))
+    axes = tuple(range(1, real.ndim - 1) if last else range(2, real.ndim))
+    return _onto(call, real.mean(axis=axes, keepdims=True), x, y_scale, y_zero)
+
+
+@kernel("QLinearAveragePool", domain=MICROSOFT)
+@kernel("QLinearAveragePool", domain="com.ms.internal.nhwc")
+def qlinear_average_pool(  # noqa: PLR0917
+    call: Call,
+    x: Array,
+    x_scale: Array,
+    x_zero: Array | None,
+    y_scale: Array,
+    y_zero: Array | None = None,
+) -> Array:
+    """Padding, where it counts, counts as the real number zero."""
+    given = call.attributes
+    last = call.domain.endswith("nhwc") or bool(given.get("channels_last", 0))
+    real = dequantise(x, x_scale, x_zero, None)
+    spatial = real.ndim - 2
+    pooled = standard(
+        call,
+        "AveragePool",
+        np.moveaxis(real, -1, 1) if last else real,
+        version=11,
+        auto_pad=given.get("auto_pad", "NOTSET"),
+        ceil_mode=int(given.get("ceil_mode", 0)),
+        count_include_pad=int(given.get("count_include_pad", 0)),
+        kernel_shape=list(given["kernel_shape"]),
+        pads=list(given.get("pads") or [0] * (2 * spatial)),
+        strides=list(given.get("strides") or [1] * spatial),
+    )
+    return _onto(call, np.moveaxis(pooled, 1, -1) if last else pooled, x, y_scale, y_zero)
+
+
+@kernel("QLinearConcat", domain=MICROSOFT)
+def qlinear_concat(call: Call, y_scale: Array, y_zero: Array, *operands: Any) -> Array:  # noqa: ANN401
+    """Operands come in threes: integers, scale, zero point."""
+    reals = [
+        dequantise(operands[at], operands[at + 1], operands[at + 2], None)
+        for at in range(0, len(operands), 3)
+    ]
+    real = np.concatenate(reals, axis=int(call.attributes["axis"]))
+    return requantise(real, y_scale, y_zero, declared_dtype(call, 1, y_zero), None, call)
+
+
+@kernel("QLinearWhere", domain=MICROSOFT)
+def qlinear_where(  # noqa: PLR0917
+    call: Call,
+    condition: Array,
+    x: Array,
+    x_scale: Array,
+    x_zero: Array,
+    y: Array,
+    y_scale: Array,
+    y_zero: Array,
+    z_scale: Array,
+    z_zero: Array,
+) -> Array:
+    """Both branches move onto the grid of the result."""
+    real = np.where(
+        condition, dequantise(x, x_scale, x_zero, None), dequantise(y, y_scale, y_zero, None)
+    )
+    return requantise(real, z_scale, z_zero, declared_dtype(call, 8, z_zero), None, call)
+
+
+def _onto(call: Call, real: Array, x: Array, scale: Array, zero_point: Array | None) -> Array:
+    """The result of a one-operand node, on the grid of its inputs 3 and 4."""
+    target = declared_dtype(call, 4, zero_point, declared_dtype(call, 0, x))
+    return requantise(np.asarray(real), scale, zero_point, target, None, call)
