@@ -65,6 +65,8 @@ class Runtime(Protocol):
     """Runtimes with the same word may share one worker process."""
     settings: Mapping[str, str]
     """The keys of ``--set`` it understands, each with its default value."""
+    plain: Mapping[str, str]
+    """The settings under which it runs the graph as written, without any optimiser."""
 
     def accepts(self, model: Model) -> bool:
         """Whether it can run models of this framework."""

@@ -1,0 +1,213 @@
+"""Two models on one sample: pair their outputs, judge each pair, notice what does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.divergence import Divergence, Verdict
+from isomorph.core.errors import IsomorphError
+from isomorph.core.report import Binding
+from isomorph.stages.measure.rearrange import Rearrangement, rearrangement
+from isomorph.stages.measure.subject import Subject, unmatched_constants, widths
+from isomorph.stages.measure.verdict import Evidence, Question, decide
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+    from isomorph.stages.measure.spread import Spread
+
+_MOST_OUTPUTS_PERMUTED = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What the user may state about the judgement."""
+
+    false_alarm: float
+    budgets: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The judged pairs of one sample; ``order`` is the binding that would have agreed."""
+
+    divergences: tuple[Divergence, ...]
+    rearranged: Mapping[str, Rearrangement]
+    order: tuple[Binding, ...] | None = None
+
+
+def compare(
+    reference: Subject, candidate: Subject, bindings: Sequence[Binding], terms: Terms
+) -> Comparison:
+    """Judge every bound pair; where the bound order fails, see whether another one fits."""
+    judged = _compare(reference, candidate, bindings, terms)
+    places = [pair for pair in bindings if pair.how == "position"]
+    wrong = [d for d in judged.divergences if d.verdict is Verdict.DIVERGENT]
+    if not wrong or not 1 < len(places) <= _MOST_OUTPUTS_PERMUTED:
+        return judged
+    for order in permutations([pair.candidate for pair in places]):
+        swapped = tuple(
+            replace(pair, candidate=name) for pair, name in zip(places, order, strict=True)
+        )
+        if swapped == tuple(places) or not _shapes_fit(reference, candidate, swapped):
+            continue
+        other = _compare(reference, candidate, swapped, terms)
+        if all(d.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED} for d in other.divergences):
+            return replace(judged, order=swapped)
+    return judged
+
+
+def _compare(
+    reference: Subject, candidate: Subject, bindings: Sequence[Binding], terms: Terms
+) -> Comparison:
+    divergences, rearranged = [], {}
+    for pair in bindings:
+        for left, right in _elements(reference, candidate, pair):
+            divergence, moved = _judge_pair(reference, candidate, left, right, terms)
+            divergences.append(divergence)
+            if moved is not None:
+                rearranged[right] = moved
+    return Comparison(divergences=tuple(divergences), rearranged=rearranged)
+
+
+def _elements(reference: Subject, candidate: Subject, pair: Binding) -> list[tuple[str, str]]:
+    """The pair itself, or the pairs of elements of two sequences."""
+    left, right = _paths(reference, pair.reference), _paths(candidate, pair.candidate)
+    if left == [pair.reference] and right == [pair.candidate]:
+        return [(pair.reference, pair.candidate)]
+    count = max(len(left), len(right))
+    return [(f"{pair.reference}[{n}]", f"{pair.candidate}[{n}]") for n in range(count)]
+
+
+def _paths(subject: Subject, name: str) -> list[str]:
+    for seen in (subject.as_run(), subject.meaning()):
+        if not isinstance(seen, IsomorphError):
+            return [key for key in seen if key == name or key.startswith(f"{name}[")]
+    return [name]
+
+
+def _shapes_fit(reference: Subject, candidate: Subject, pairs: Sequence[Binding]) -> bool:
+    left, right = reference.as_run(), candidate.as_run()
+    if isinstance(left, IsomorphError) or isinstance(right, IsomorphError):
+        return False
+    return all(
+        pair.reference in left
+        and pair.candidate in right
+        and left[pair.reference].shape == right[pair.candidate].shape
+        for pair in pairs
+    )
+
+
+def _judge_pair(
+    reference: Subject, candidate: Subject, left: str, right: str, terms: Terms
+) -> tuple[Divergence, Rearrangement | None]:
+    mine, yours = _evidence(reference, left), _evidence(candidate, right)
+    moved = None
+    shapes = _shape(mine), _shape(yours)
+    if shapes[0] is None or shapes[1] is None:
+        return _absent(left, right, mine, yours), None
+    if shapes[0] != shapes[1]:
+        moved = rearrangement(mine, yours, terms.false_alarm)
+        if moved is None:
+            return _misshapen(left, right, shapes[0], shapes[1]), None
+        yours = moved.applied(yours)
+    question = Question(
+        dtype=_dtype(mine, yours),
+        false_alarm=terms.false_alarm,
+        lossy=bool(widths(candidate.model.graph) - widths(reference.model.graph)),
+        budget=terms.budgets.get(left, terms.budgets.get(right, terms.budgets.get(""))),
+        allowance=lambda: _allowance(reference, candidate, left, right, moved),
+        intended=lambda: _move(_at(candidate.intended_loss(), right), moved),
+    )
+    return decide(mine, yours, question), moved
+
+
+def _evidence(subject: Subject, name: str) -> Evidence:
+    return Evidence(
+        name=name,
+        run=_at(subject.as_run(), name),
+        meaning=_at(subject.meaning(), name),
+        rounding=_at(subject.rounding(), name),
+        as_written=lambda: _at(subject.as_written(), name),
+    )
+
+
+def _allowance(
+    reference: Subject, candidate: Subject, left: str, right: str, moved: Rearrangement | None
+) -> Spread | None:
+    from isomorph.stages.measure.spread import merged
+
+    here, there = reference.model.graph, candidate.model.graph
+    mine = _at(reference.allowance(unmatched_constants(here, there)), left)
+    yours = _at(candidate.allowance(unmatched_constants(there, here)), right)
+    return merged(mine, _move(yours, moved))
+
+
+def _move(spread: Spread | None, moved: Rearrangement | None) -> Spread | None:
+    return spread if spread is None or moved is None else moved.spread(spread)
+
+
+def _at(values: Mapping[str, object] | IsomorphError, name: str):  # type: ignore[no-untyped-def]  # noqa: ANN202
+    return None if isinstance(values, IsomorphError) else values.get(name)
+
+
+def _shape(evidence: Evidence) -> tuple[int, ...] | None:
+    shown = evidence.run if evidence.run is not None else evidence.meaning
+    return None if shown is None else tuple(shown.shape)
+
+
+def _dtype(reference: Evidence, candidate: Evidence) -> str:
+    """The declared type: of the candidate as run where there is a run."""
+    for shown in (candidate.run, reference.run):
+        if shown is not None:
+            return "string" if shown.dtype.kind in "OUS" else str(shown.dtype)
+    return "float32"
+
+
+def _absent(left: str, right: str, mine: Evidence, yours: Evidence) -> Divergence:
+    one_sided = (_shape(mine) is None) != (_shape(yours) is None)
+    has_run = mine.run is not None or yours.run is not None
+    divergent = one_sided and has_run
+    return Divergence(
+        reference_output=left,
+        candidate_output=right,
+        dtype="unknown",
+        shape=(),
+        verdict=Verdict.DIVERGENT if divergent else Verdict.UNKNOWN,
+        reason="only one side has this output" if divergent else "neither side could be computed",
+    )
+
+
+def _misshapen(left: str, right: str, mine: tuple[int, ...], yours: tuple[int, ...]) -> Divergence:
+    def told(shape: tuple[int, ...]) -> str:
+        return "×".join(map(str, shape)) or "scalar"
+
+    return Divergence(
+        reference_output=left,
+        candidate_output=right,
+        dtype="",
+        shape=yours,
+        verdict=Verdict.DIVERGENT,
+        reason=f"SHAPE_MISMATCH: {told(mine)} against {told(yours)}",
+    )
+
+
+def compared_elements(divergences: Sequence[Divergence]) -> int:
+    """How many values were really held against each other."""
+    parts = [d.observed or d.rounding or d.execution_candidate for d in divergences]
+    return int(np.sum([part.distance.elements for part in parts if part is not None] or [0]))
+
+
+def differs(one: Mapping[str, Array], other: Mapping[str, Array]) -> tuple[str, ...]:
+    """The outputs that are not bit for bit the same in two runs."""
+    return tuple(
+        name
+        for name, array in one.items()
+        if name not in other
+        or array.shape != other[name].shape
+        or not np.array_equal(array, other[name], equal_nan=array.dtype.kind in "fc")
+    )

@@ -1,0 +1,162 @@
+"""One model under examination: what it gave as run, what it means, how far it may move.
+
+Every answer is worked out when first asked for and then kept. What could not be had is kept
+too, as the error that prevented it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+
+from isomorph.core.errors import IsomorphError
+from isomorph.core.trace import Noise, flatten
+from isomorph.stages.measure.spread import DRAWS, Spread, spreads
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Model
+    from isomorph.core.protocols import Session
+    from isomorph.core.trace import Array, Arrays
+
+QUANTISED_OPS = frozenset(
+    {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "ConvInteger",
+     "QLinearConv", "QLinearMatMul", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul",
+     "MatMulIntegerToFloat", "QGemm", "QAttention", "MatMulNBits", "FakeQuant"}
+)  # fmt: skip
+_T = TypeVar("_T")
+_NARROW = ("float16", "bfloat16", "float8", "float4")
+
+
+@dataclass(slots=True, kw_only=True)
+class Subject:
+    """A model with its sessions and the feeds of one sample."""
+
+    role: str
+    model: Model
+    feeds: Arrays
+    runtime: Callable[[], Session]
+    plain: Callable[[], Session]
+    oracle: Callable[[], Session]
+    seed: int
+    draws: int = DRAWS
+    told: Callable[[str, str], None] | None = None
+    _kept: dict[str, Any] = field(default_factory=dict)
+
+    def as_run(self) -> Mapping[str, Array] | IsomorphError:
+        """The outputs, as deployed."""
+        return self._keep("run", lambda: self._outputs(self.runtime()))
+
+    def again(self) -> Mapping[str, Array] | IsomorphError:
+        """The outputs of a second run in the same session: equal, or the model is random."""
+        return self._keep("run again", lambda: self._outputs(self.runtime()))
+
+    def as_written(self) -> Mapping[str, Array] | IsomorphError:
+        """The outputs with every optimiser off."""
+        return self._keep("run as written", lambda: self._outputs(self.plain()))
+
+    def as_written_again(self) -> Mapping[str, Array] | IsomorphError:
+        """The same once more, in the same session."""
+        return self._keep("run as written again", lambda: self._outputs(self.plain()))
+
+    def meaning(self) -> Mapping[str, Array] | IsomorphError:
+        """The outputs in float64: what the graph says."""
+        return self._keep("oracle", lambda: self._outputs(self.oracle()))
+
+    def rounding(self) -> Mapping[str, Spread] | IsomorphError:
+        """How far the rounding of the declared types can move the outputs."""
+        return self._spread("rounding", Noise(seed=self.seed, rounding=True))
+
+    def allowance(self, constants: tuple[str, ...]) -> Mapping[str, Spread] | IsomorphError:
+        """How far one rounding of these constants, and of inexact attributes, moves the outputs."""
+        noise = Noise(seed=self.seed + 1, constants=constants, attributes=True)
+        return self._spread("allowance", noise)
+
+    def intended_loss(self) -> Mapping[str, Spread] | IsomorphError:
+        """How far ideal quantisers and constants of the declared widths move the outputs."""
+        noise = Noise(
+            seed=self.seed + 2,
+            rounding=True,
+            constants=narrow_constants(self.model.graph),
+            quantisers=True,
+        )
+        return self._spread("intended loss", noise, about_mean=True)
+
+    def _spread(
+        self, what: str, noise: Noise, *, about_mean: bool = False
+    ) -> Mapping[str, Spread] | IsomorphError:
+        def work() -> Mapping[str, Spread]:
+            meaning = self.meaning()
+            if isinstance(meaning, IsomorphError):
+                raise meaning
+            centre = self._nested()
+            return spreads(
+                self.oracle(),
+                self.feeds,
+                centre,
+                noise,
+                draws=self.draws,
+                about_mean=about_mean,
+                drawn=lambda n: self._tell(what, f"draw {n} of {self.draws}"),
+            )
+
+        return self._keep(what, work)
+
+    def _nested(self) -> Arrays:
+        kept: Arrays = self._kept["nested oracle"]
+        return kept
+
+    def _outputs(self, session: Session) -> Mapping[str, Array]:
+        wanted = list(dict.fromkeys(spec.name for spec in self.model.graph.outputs))
+        result = session.run(self.feeds, wanted)
+        if session.capabilities.noise:
+            self._kept["nested oracle"] = result
+        return {
+            key: np.asarray(value)
+            for name in wanted
+            for key, value in flatten(name, result[name]).items()
+            if value is not None
+        }
+
+    def _keep(self, what: str, work: Callable[[], _T]) -> _T | IsomorphError:
+        if what not in self._kept:
+            self._tell(what, "")
+            try:
+                self._kept[what] = work()
+            except IsomorphError as error:
+                self._kept[what] = error
+        return cast("_T | IsomorphError", self._kept[what])
+
+    def _tell(self, what: str, detail: str) -> None:
+        if self.told is not None:
+            self.told(f"{self.role}: {what}", detail)
+
+
+def narrow_constants(graph: Graph) -> tuple[str, ...]:
+    """Constants stored in a float type narrower than float32."""
+    return tuple(
+        name for name, constant in graph.constants.items() if constant.dtype.startswith(_NARROW)
+    )
+
+
+def quantised(graph: Graph) -> bool:
+    """Whether the graph declares quantised tensors or computes with them."""
+    return bool(graph.quantization) or any(node.op in QUANTISED_OPS for node in graph.nodes)
+
+
+def widths(graph: Graph) -> frozenset[str]:
+    """The lossy forms that the graph declares: narrow float weights, quantised tensors."""
+    found = {graph.constants[name].dtype for name in narrow_constants(graph)}
+    return frozenset(found | ({"quantised"} if quantised(graph) else set()))
+
+
+def unmatched_constants(graph: Graph, other: Graph) -> tuple[str, ...]:
+    """Float constants with values that the other graph does not hold in any arrangement."""
+    there = {constant.value_digest for constant in other.constants.values()}
+    return tuple(
+        name
+        for name, constant in graph.constants.items()
+        if "float" in constant.dtype and constant.value_digest not in there
+    )

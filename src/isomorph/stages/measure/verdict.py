@@ -1,0 +1,203 @@
+"""The three errors at one pair of outputs, and the verdict that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from isomorph.core.divergence import Divergence, Judgement, Part, Verdict
+from isomorph.stages.measure.judge import judge, judge_by_word
+from isomorph.stages.measure.spread import Spread, merged
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+ROUNDING = "Monte-Carlo spread of float64 runs disturbed by the rounding of the declared types"
+ALLOWANCE = "spread of float64 runs whose unmatched constants are re-rounded once"
+INTENDED = "spread of float64 runs with ideal quantisers and weights of the declared widths"
+# Two float64 oracles of one function differ by their own rounding: this share of float32's.
+_OWN_ROUNDING = 2.0**-29
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What is known of one output of one model; None where it could not be had."""
+
+    name: str
+    run: Array | None
+    meaning: Array | None
+    rounding: Spread | None
+    as_written: Callable[[], Array | None] = lambda: None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """How the pair is to be judged."""
+
+    dtype: str
+    false_alarm: float
+    lossy: bool = False
+    budget: float | None = None
+    allowance: Callable[[], Spread | None] = lambda: None
+    intended: Callable[[], Spread | None] = lambda: None
+
+
+def decide(reference: Evidence, candidate: Evidence, question: Question) -> Divergence:
+    """Judge one pair of outputs of equal shape."""
+    errors = _Errors(reference, candidate, question)
+    verdict, reason = _decide(errors, question)
+    shown = candidate.run if candidate.run is not None else candidate.meaning
+    return Divergence(
+        reference_output=reference.name,
+        candidate_output=candidate.name,
+        dtype=question.dtype,
+        shape=tuple(shown.shape) if shown is not None else (),
+        verdict=verdict,
+        reason=reason,
+        observed=errors.observed,
+        translation=errors.translation,
+        rounding=errors.rounding,
+        intended_loss=errors.intended,
+        execution_reference=errors.execution_reference,
+        execution_candidate=errors.execution_candidate,
+    )
+
+
+class _Errors:
+    """The parts, each measured once."""
+
+    def __init__(self, reference: Evidence, candidate: Evidence, question: Question) -> None:
+        self.reference, self.candidate, self.question = reference, candidate, question
+        # A candidate of lower precision may be as noisy as it likes: whether it is still the
+        # *same* is a question for the reference's rounding alone.
+        both = merged(reference.rounding, candidate.rounding)
+        if reference.meaning is None and reference.rounding is None:
+            both = merged(candidate.rounding, candidate.rounding)
+        self.budget = reference.rounding if question.lossy else both
+        self.intended: Part | None = None
+        self.translation: Part | None = None
+        own_loss = question.intended() if question.lossy else None
+        self.observed = self.part(candidate.run, reference.run, self.budget, ROUNDING)
+        self.rounding = self.part(candidate.meaning, reference.meaning, self.budget, ROUNDING)
+        self.execution_reference = self.part(
+            reference.run, reference.meaning, reference.rounding, ROUNDING
+        )
+        noise = merged(candidate.rounding, own_loss) if own_loss else candidate.rounding
+        self.execution_candidate = self.part(candidate.run, candidate.meaning, noise, ROUNDING)
+        if question.lossy:
+            self.intended = self.part(candidate.meaning, reference.meaning, noise, INTENDED)
+
+    def measure_translation(self) -> None:
+        """Oracle against oracle by the allowance; costs further oracle passes."""
+        spread = self.question.allowance()
+        floor: Array | float = 0.0
+        if self.budget is not None and self.budget.deviation is not None:
+            floor = _OWN_ROUNDING * self.budget.deviation
+        self.translation = self.part(
+            self.candidate.meaning, self.reference.meaning, spread, ALLOWANCE, floor=floor
+        )
+
+    def part(
+        self,
+        actual: Array | None,
+        expected: Array | None,
+        spread: Spread | None,
+        derivation: str,
+        floor: Array | float = 0.0,
+    ) -> Part | None:
+        """One error against one spread; None where either side is missing."""
+        if actual is None or expected is None:
+            return None
+        return judge(
+            actual,
+            expected,
+            spread,
+            dtype=self.question.dtype,
+            derivation=derivation,
+            floor=floor,
+            false_alarm=self.question.false_alarm,
+        )
+
+
+def _decide(errors: _Errors, question: Question) -> tuple[Verdict, str]:
+    if question.budget is not None:
+        return _by_users_word(errors, question.budget)
+    if errors.reference.meaning is None and errors.reference.rounding is None:
+        return _against_recording(errors)
+    if errors.observed is None or errors.rounding is None:
+        return Verdict.UNKNOWN, "a run or an oracle is missing"
+    if Judgement.UNKNOWN in {errors.observed.budget.within, errors.rounding.budget.within}:
+        return Verdict.UNKNOWN, "no rounding budget could be derived"
+    if question.lossy:
+        return _decide_lossy(errors)
+    if _within(errors.rounding) or (_within(errors.observed) and _consistent(errors)):
+        return _decide_same_meaning(errors)
+    if not _within(errors.observed):
+        return Verdict.DIVERGENT, "the two graphs compute different functions"
+    return _decide_hidden(errors)
+
+
+def _by_users_word(errors: _Errors, budget: float) -> tuple[Verdict, str]:
+    run, other = errors.candidate.run, errors.reference.run
+    if run is None or other is None:
+        return Verdict.UNKNOWN, "a run is missing"
+    errors.observed = judge_by_word(run, other, budget, dtype=errors.question.dtype)
+    if _within(errors.observed):
+        return Verdict.EQUIVALENT, f"the runs agree within the stated budget {budget:g}"
+    return Verdict.DIVERGENT, f"the runs differ by more than the stated budget {budget:g}"
+
+
+def _against_recording(errors: _Errors) -> tuple[Verdict, str]:
+    if errors.observed is None or errors.observed.budget.within is Judgement.UNKNOWN:
+        return Verdict.UNKNOWN, "a run or its rounding budget is missing"
+    if _within(errors.observed):
+        return Verdict.EQUIVALENT, "the recorded values are reproduced within rounding"
+    if errors.execution_candidate is not None and not _within(errors.execution_candidate):
+        return Verdict.DIVERGENT, "the runtime is farther from float64 than rounding explains"
+    return Verdict.DIVERGENT, "the graph does not compute the recorded values"
+
+
+def _decide_lossy(errors: _Errors) -> tuple[Verdict, str]:
+    if errors.intended is None or errors.intended.budget.within is Judgement.UNKNOWN:
+        return Verdict.UNKNOWN, "no budget for the intended loss could be derived"
+    if _within(errors.rounding) and _within(errors.observed):
+        return Verdict.EQUIVALENT, "of lower precision, and yet the same within rounding"
+    if not _within(errors.intended):
+        return Verdict.DIVERGENT, "loses more than its lower precision explains"
+    if not _within(errors.execution_candidate):
+        if errors.execution_candidate is None:
+            return Verdict.UNKNOWN, "a run is missing"
+        return Verdict.DIVERGENT, "the runtime is farther from float64 than its precision explains"
+    return Verdict.DEGRADED, "loses what its lower precision intends, not more"
+
+
+def _decide_same_meaning(errors: _Errors) -> tuple[Verdict, str]:
+    errors.measure_translation()
+    if _within(errors.observed):
+        return Verdict.EQUIVALENT, "the same function, within rounding"
+    if not _within(errors.execution_candidate):
+        return Verdict.DIVERGENT, "the graph is right, but its run is off by more than rounding"
+    if not _within(errors.execution_reference):
+        return Verdict.UNKNOWN, "the reference's own run is off by more than rounding"
+    return Verdict.EQUIVALENT, "the same function; each run is within its own rounding"
+
+
+def _decide_hidden(errors: _Errors) -> tuple[Verdict, str]:
+    """The runs agree, the meanings do not: an optimiser hides it, or an oracle is wrong."""
+    written = errors.candidate.as_written()
+    if written is not None and errors.candidate.meaning is not None:
+        literal = errors.part(
+            written, errors.candidate.meaning, errors.candidate.rounding, ROUNDING
+        )
+        if _within(literal):
+            return Verdict.DIVERGENT, "the graph is wrong; only the runtime's optimiser hides it"
+    return Verdict.UNKNOWN, "the runs agree, but an oracle disagrees with its own runtime"
+
+
+def _consistent(errors: _Errors) -> bool:
+    return _within(errors.execution_reference) and _within(errors.execution_candidate)
+
+
+def _within(part: Part | None) -> bool:
+    return part is not None and part.budget.within is Judgement.YES

@@ -1,0 +1,143 @@
+"""Which input or output of one model belongs to which of the other: by evidence, never by luck."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from isomorph.core.errors import UsageError
+from isomorph.core.model import TensorSpec
+from isomorph.core.report import Binding
+
+
+def bind_inputs(
+    reference: Sequence[TensorSpec],
+    candidate: Sequence[TensorSpec],
+    stated: Mapping[str, str],
+) -> tuple[Binding, ...]:
+    """Pair the inputs by the user's word, by name, or by a signature that fits only once.
+
+    Whatever is left over on the candidate's side has no source, and that is an error; an input
+    of the reference that the candidate does not take is left unbound (a conversion may prove
+    it unused), which the caller reports.
+    """
+    bound = _stated(reference, candidate, stated, "input")
+    bound += _by_name(_rest(reference, bound, 0), _rest(candidate, bound, 1))
+    open_reference, open_candidate = _rest(reference, bound, 0), _rest(candidate, bound, 1)
+    for spec in open_candidate:
+        fits = [other for other in open_reference if _compatible(other, spec)]
+        rivals = [other for other in open_candidate if fits and _compatible(fits[0], other)]
+        if len(fits) == 1 and len(rivals) == 1:
+            how = f"only pair of this type and shape ({spec.dtype}, {_shape(spec)})"
+            bound.append(Binding(reference=fits[0].name, candidate=spec.name, how=how))
+        else:
+            raise _ambiguous(spec, fits or open_reference, "input")
+    return tuple(bound)
+
+
+def bind_outputs(
+    reference: Sequence[TensorSpec],
+    candidate: Sequence[TensorSpec],
+    stated: Mapping[str, str],
+) -> tuple[Binding, ...]:
+    """Pair the outputs by the user's word, by name, else by their place in the signature.
+
+    Place is the contract of every positional caller; whether the values agree with it is for
+    the measurement to say, and swapped outputs are a finding there.
+    """
+    bound = _stated(reference, candidate, stated, "output")
+    open_reference, open_candidate = _rest(reference, bound, 0), _rest(candidate, bound, 1)
+    named = _by_name(open_reference, open_candidate)
+    if named and len(named) == min(len(open_reference), len(open_candidate)):
+        return tuple(bound + named)
+    for left, right in zip(open_reference, open_candidate, strict=False):
+        how = "name" if left.name == right.name else "position"
+        bound.append(Binding(reference=left.name, candidate=right.name, how=how))
+    return tuple(bound)
+
+
+def plain_name(name: str) -> str:
+    """A name without what exporters add: ``serving_default_x:0``, ``x.1`` and ``X`` are ``x``."""
+    name = name.removeprefix("serving_default_").removeprefix("args_0_")
+    return re.sub(r"(:\d+|\.\d+)$", "", name).lower()
+
+
+def _stated(
+    reference: Sequence[TensorSpec],
+    candidate: Sequence[TensorSpec],
+    stated: Mapping[str, str],
+    kind: str,
+) -> list[Binding]:
+    bound = []
+    for left, right in stated.items():
+        for name, specs, side in ((left, reference, "reference"), (right, candidate, "candidate")):
+            if name not in {spec.name for spec in specs}:
+                raise UsageError(
+                    "UNKNOWN_NAME",
+                    f"the {side} has no {kind} {name!r}",
+                    why=f"its {kind}s: {', '.join(spec.name for spec in specs)}",
+                )
+        bound.append(Binding(reference=left, candidate=right, how="stated by the user"))
+    return bound
+
+
+def _rest(specs: Sequence[TensorSpec], bound: Sequence[Binding], side: int) -> list[TensorSpec]:
+    taken = {(pair.reference, pair.candidate)[side] for pair in bound}
+    return [spec for spec in specs if spec.name not in taken]
+
+
+def _by_name(reference: Sequence[TensorSpec], candidate: Sequence[TensorSpec]) -> list[Binding]:
+    names = {spec.name for spec in reference}
+    bound = [
+        Binding(reference=spec.name, candidate=spec.name, how="name")
+        for spec in candidate
+        if spec.name in names
+    ]
+    open_reference, open_candidate = _rest(reference, bound, 0), _rest(candidate, bound, 1)
+    for spec in open_candidate:
+        alike = [
+            other for other in open_reference if plain_name(other.name) == plain_name(spec.name)
+        ]
+        rivals = [
+            other for other in open_candidate if plain_name(other.name) == plain_name(spec.name)
+        ]
+        if len(alike) == 1 and len(rivals) == 1:
+            bound.append(Binding(reference=alike[0].name, candidate=spec.name, how="similar name"))
+    return bound
+
+
+def _compatible(left: TensorSpec, right: TensorSpec) -> bool:
+    """Whether one array could be fed to both."""
+    if left.kind != right.kind or not _same_kind_of_number(left.dtype, right.dtype):
+        return False
+    if left.shape is None or right.shape is None:
+        return True
+    return len(left.shape) == len(right.shape) and all(
+        a == b or not isinstance(a, int) or not isinstance(b, int)
+        for a, b in zip(left.shape, right.shape, strict=True)
+    )
+
+
+def _same_kind_of_number(left: str | None, right: str | None) -> bool:
+    if left is None or right is None:
+        return True
+
+    def kind(dtype: str) -> str:
+        return "float" if "float" in dtype else "int" if "int" in dtype else dtype
+
+    return kind(left) == kind(right)
+
+
+def _ambiguous(spec: TensorSpec, fits: Sequence[TensorSpec], kind: str) -> UsageError:
+    choices = ", ".join(other.name for other in fits) or "none is left"
+    example = f"{fits[0].name}={spec.name}" if fits else f"REFERENCE={spec.name}"
+    return UsageError(
+        "AMBIGUOUS_BINDING",
+        f"cannot tell which {kind} of the reference feeds {spec.name!r} of the candidate",
+        why=f"names differ, and type and shape do not settle it; it could be: {choices}",
+        fix=f"say which: --bind-{kind} {example}",
+    )
+
+
+def _shape(spec: TensorSpec) -> str:
+    return "any rank" if spec.shape is None else "×".join(str(d) for d in spec.shape) or "scalar"

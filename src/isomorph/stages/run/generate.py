@@ -1,0 +1,168 @@
+"""Inputs made up from a signature: seeded, valid, and sensible for what they feed.
+
+Integers that select rows of a table stay inside it (the size is read from the graph), masks
+keep something visible, lengths stay within the sequence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.core.errors import UsageError
+from isomorph.core.model import Graph, Node, TensorSpec
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+DEFAULT_BATCH = 2
+DEFAULT_SIZE = 16
+SAMPLES = ("normal", "uniform")
+"""The distributions of the made-up samples: N(0, 1), and 0…1 as of an image."""
+
+_TRANSPARENT = frozenset(
+    {"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Expand",
+     "Slice", "Split", "Clip", "Dropout"}
+)  # fmt: skip
+
+
+def generate(
+    graph: Graph,
+    dims: Mapping[str, int],
+    *,
+    sample: str,
+    seed: int,
+    other_shapes: Mapping[str, Sequence[int | str | None] | None] | None = None,
+) -> dict[str, Array]:
+    """One feed per input of ``graph``; ``other_shapes`` are what the other side declares."""
+    known = dict(dims)
+    feeds = {}
+    for position, spec in enumerate(graph.inputs):
+        if spec.kind != "tensor" or spec.dtype is None:
+            raise UsageError(
+                "CANNOT_GENERATE",
+                f"input {spec.name!r} is a {spec.kind} of unknown element type",
+                fix="give the inputs: --inputs FILE.npz",
+            )
+        shape = concrete_shape(spec, known, (other_shapes or {}).get(spec.name))
+        random = np.random.default_rng([seed, SAMPLES.index(sample), position])
+        feeds[spec.name] = _draw(graph, spec, shape, sample, random)
+    return feeds
+
+
+def concrete_shape(
+    spec: TensorSpec, known: dict[str, int], other: Sequence[int | str | None] | None = None
+) -> tuple[int, ...]:
+    """Sizes for dynamic axes: stated, as the other side declares, else a default by place.
+
+    One name is one size: what is chosen first is remembered in ``known``.
+    """
+    if spec.shape is None:
+        raise UsageError(
+            "UNBOUND_DIM",
+            f"input {spec.name!r} does not even declare its rank",
+            fix="give the inputs: --inputs FILE.npz",
+        )
+    sizes = []
+    for axis, size in enumerate(spec.shape):
+        if isinstance(size, int):
+            sizes.append(size)
+            continue
+        name = size or f"{spec.name}.{axis}"
+        fixed = other[axis] if other is not None and len(other) == len(spec.shape) else None
+        default = DEFAULT_BATCH if axis == 0 else DEFAULT_SIZE
+        sizes.append(known.setdefault(name, fixed if isinstance(fixed, int) else default))
+    return tuple(sizes)
+
+
+def _draw(
+    graph: Graph, spec: TensorSpec, shape: tuple[int, ...], sample: str, random: np.random.Generator
+) -> Array:
+    dtype = spec.dtype or "float32"
+    if dtype == "bool":
+        return _mask(shape, random).astype(bool)
+    if dtype == "string":
+        words = np.array([f"word{n}" for n in range(max(1, int(np.prod(shape))))], dtype=object)
+        return words[: int(np.prod(shape))].reshape(shape)
+    if "int" in dtype:
+        return _integers(graph, spec, shape, random).astype(dtype)
+    values = random.standard_normal(shape) if sample == "normal" else random.random(shape)
+    if dtype in {"complex64", "complex128"}:
+        return (values + 1j * random.standard_normal(shape)).astype(dtype)
+    return values.astype(_float_type(dtype))
+
+
+def _float_type(dtype: str) -> np.dtype[Any]:
+    if dtype in {"float16", "float32", "float64"}:
+        return np.dtype(dtype)
+    import ml_dtypes
+
+    return np.dtype(getattr(ml_dtypes, dtype))
+
+
+def _mask(shape: tuple[int, ...], random: np.random.Generator) -> Array:
+    """True for a prefix of the last axis, at least half of it: something always stays visible."""
+    if not shape:
+        return np.ones(shape, bool)
+    length = shape[-1]
+    kept = random.integers((length + 1) // 2, length + 1, size=(*shape[:-1], 1))
+    return np.asarray(np.arange(length) < kept)
+
+
+def _integers(
+    graph: Graph, spec: TensorSpec, shape: tuple[int, ...], random: np.random.Generator
+) -> Array:
+    name = spec.name.lower()
+    if "mask" in name:
+        return _mask(shape, random)
+    bound = table_size(graph, spec.name)
+    if bound is not None:
+        return random.integers(0, max(bound, 1), size=shape)
+    longest = _sequence_length(graph, spec.name)
+    if longest is not None:
+        return random.integers(max(1, longest // 2), longest + 1, size=shape)
+    return random.integers(0, 10, size=shape)
+
+
+def table_size(graph: Graph, tensor: str) -> int | None:
+    """The number of rows of the smallest table that ``tensor`` selects from, if it does."""
+    found: list[int] = []
+    for node in _readers(graph, tensor):
+        rows = _rows(graph, node, tensor)
+        if rows is not None:
+            found.append(rows)
+        elif node.op in _TRANSPARENT and node.inputs and node.inputs[0] == tensor:
+            found += [rows for out in node.outputs if (rows := table_size(graph, out)) is not None]
+    return min(found) if found else None
+
+
+def _readers(graph: Graph, tensor: str) -> list[Node]:
+    return [node for node in graph.nodes if tensor in node.inputs]
+
+
+def _rows(graph: Graph, node: Node, tensor: str) -> int | None:
+    if node.op == "OneHot" and node.inputs[0] == tensor:
+        depth = graph.constants.get(node.inputs[1]) if len(node.inputs) > 1 else None
+        return int(depth.values[0]) if depth is not None and depth.values else None
+    if node.op not in {"Gather", "GatherElements", "Embedding"} or tensor not in node.inputs[1:]:
+        return None
+    table = graph.constants.get(node.inputs[0])
+    shape: Sequence[int | str | None] | None = table.shape if table is not None else None
+    if shape is None and node.inputs[0] in graph.tensors:
+        shape = graph.tensors[node.inputs[0]].shape
+    axis = int(node.attributes.get("axis", node.attributes.get("dim", 0)) or 0)
+    size = shape[axis] if shape else None
+    return size if isinstance(size, int) else None
+
+
+def _sequence_length(graph: Graph, tensor: str) -> int | None:
+    """The time steps of the recurrent node whose ``sequence_lens`` this input is."""
+    for node in _readers(graph, tensor):
+        if node.op in {"LSTM", "GRU", "RNN"} and len(node.inputs) > 4 and node.inputs[4] == tensor:
+            spec = graph.tensors.get(node.inputs[0])
+            axis = int(node.attributes.get("layout", 0) or 0)
+            size = spec.shape[axis] if spec is not None and spec.shape else None
+            return size if isinstance(size, int) else None
+    return None

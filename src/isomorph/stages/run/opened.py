@@ -1,0 +1,89 @@
+"""One model with the sessions it may need, each opened when first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from isomorph import registry
+from isomorph.core.errors import UsageError
+from isomorph.core.trace import Environment
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Model
+    from isomorph.core.protocols import Session
+    from isomorph.stages.run.host import Host
+
+
+@dataclass(slots=True, kw_only=True)
+class Opened:
+    """A loaded model, the runtime chosen for it, and its settings."""
+
+    role: str
+    model: Model
+    host: Host
+    runtime: str
+    settings: Mapping[str, str]
+    _sessions: dict[str, Session] = field(default_factory=dict)
+
+    def run(self) -> Session:
+        """As deployed: the chosen runtime with the chosen settings."""
+        return self._session("run", self.runtime, self.settings)
+
+    def plain(self) -> Session:
+        """The same runtime with every optimiser off."""
+        off = registry.runtime(self.runtime).plain
+        return self._session("plain", self.runtime, {**self.settings, **off})
+
+    def oracle(self) -> Session:
+        """The model in float64."""
+        return self._session("oracle", registry.framework(self.model.framework).oracle, {})
+
+    @property
+    def environments(self) -> Mapping[str, Environment]:
+        """What was really opened, for the report."""
+        return {
+            f"{self.role} {purpose}": session.environment
+            for purpose, session in self._sessions.items()
+        }
+
+    def _session(self, purpose: str, runtime: str, settings: Mapping[str, str]) -> Session:
+        if purpose not in self._sessions:
+            asked = Environment(
+                runtime=runtime,
+                isolation=self.host.isolation,
+                settings=completed(runtime, settings),
+            )
+            self._sessions[purpose] = self.host.open(self.model, asked)
+        return self._sessions[purpose]
+
+
+def completed(runtime: str, settings: Mapping[str, str]) -> Mapping[str, str]:
+    """The settings with the runtime's defaults; an unknown key is an error."""
+    known = registry.runtime(runtime).settings
+    for key in settings:
+        if key not in known:
+            raise UsageError(
+                "UNKNOWN_SETTING",
+                f"runtime {runtime!r} has no setting {key!r}",
+                why=f"it knows: {', '.join(sorted(known)) or 'none'}",
+            )
+    return {**known, **settings}
+
+
+def chosen_runtime(model: Model, wanted: str | None) -> str:
+    """The runtime the user named, provided that it runs this framework, or the default one."""
+    name = wanted or registry.framework(model.framework).runtime
+    if not registry.runtime(name).accepts(model):
+        raise UsageError(
+            "WRONG_RUNTIME",
+            f"runtime {name!r} does not run {model.framework} models",
+            fix=f"for this model: --runtime {registry.framework(model.framework).runtime}",
+        )
+    return name
+
+
+def renamed(model: Model, notes: tuple[str, ...]) -> Model:
+    """The model with further notes for the report."""
+    return replace(model, notes=model.notes + notes) if notes else model
