@@ -1,0 +1,58 @@
+"""The entry: an error becomes its own lines and exit code, never a traceback unasked."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+
+from isomorph.core.errors import IsomorphError
+from isomorph.core.text import printable
+
+BUG = 70
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        from isomorph.cli.app import app
+
+        # Not standalone: typer hands back the command's number and raises its own errors.
+        return int(app(args=given, prog_name="isomorph", standalone_mode=False) or 0)
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - the last place where one can be caught
+        if "--debug" in given:
+            traceback.print_exc()
+        return _explain(error)
+
+
+def _explain(error: Exception) -> int:
+    if isinstance(error, IsomorphError):
+        _say(*error.lines)
+        return error.exit_code
+    # typer carries its own copy of click in some versions and imports it in others, so its
+    # errors are known by their shape.
+    message, code = getattr(error, "format_message", None), getattr(error, "exit_code", None)
+    if callable(message) and isinstance(code, int):
+        path = getattr(getattr(error, "ctx", None), "command_path", "isomorph")
+        _say(f"error[USAGE] {printable(message())}", f"  fix: {path} --help")
+        return code
+    kind, told = type(error).__name__, printable(str(error))
+    _say(
+        f"error[BUG] {kind}: {told}" if told else f"error[BUG] {kind}",
+        "  why: this is a fault of isomorph, not of your model",
+        "  fix: run again with --debug and report what it prints",
+    )
+    return BUG
+
+
+def _say(*lines: str) -> None:
+    sys.stderr.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

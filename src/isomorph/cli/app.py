@@ -1,0 +1,43 @@
+"""The command line: one command per file, gathered here."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from isomorph.cli.check import check
+from isomorph.cli.demo import demo
+from isomorph.cli.doctor import doctor
+from isomorph.cli.inspect import inspect
+from isomorph.cli.run import run
+from isomorph.version import VERSION
+
+app = typer.Typer(
+    name="isomorph",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (check, run, inspect, doctor, demo):
+    app.command()(command)
+
+
+@app.callback(invoke_without_command=True)
+def isomorph(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show a traceback when something fails.")
+    ] = False,
+) -> int:
+    """Is the converted model still the same function? If not: which node, why, what repairs it."""
+    if version:
+        typer.echo(f"isomorph {VERSION}")
+        raise typer.Exit(0)
+    if context.invoked_subcommand is None:
+        # Nothing was asked, so nothing was answered: help is shown, and this is wrong use.
+        typer.echo(context.get_help())
+        raise typer.Exit(2)
+    return 0

@@ -1,0 +1,88 @@
+"""``isomorph check``: are these two models the same function?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Argument, Option
+
+from isomorph.cli import words
+
+
+def check(
+    reference: Annotated[
+        str,
+        Argument(
+            metavar="REFERENCE",
+            help="The model to trust, or its recorded outputs (.npz, .safetensors).",
+        ),
+    ],
+    candidate: Annotated[
+        str | None,
+        Argument(
+            metavar="[CANDIDATE]",
+            help="The model to question. Without it, REFERENCE is held to its own oracle.",
+        ),
+    ] = None,
+    *,
+    inputs: words.Inputs = None,
+    runtime: words.Runtime = None,
+    setting: words.Setting = None,
+    dim: words.Dim = None,
+    budget: Annotated[
+        list[str] | None,
+        Option("--budget", metavar="[OUTPUT=]NUMBER", help="An absolute budget of your own."),
+    ] = None,
+    bind_input: Annotated[
+        list[str] | None,
+        Option("--bind-input", metavar="REF=CAND", help="These two inputs are the same."),
+    ] = None,
+    bind_output: Annotated[
+        list[str] | None,
+        Option("--bind-output", metavar="REF=CAND", help="These two outputs are the same."),
+    ] = None,
+    seed: words.Seed = 0,
+    strict: Annotated[
+        bool, Option("--strict", help="Exit 1 for a fault that rounding hides, too.")
+    ] = False,
+    trust: words.Trust = False,
+    state: words.State = None,
+    in_process: words.InProcess = False,
+    memory: words.Memory = None,
+    timeout: words.Timeout = None,
+    format: words.Format = "terminal",  # noqa: A002 - the word on the command line
+    output: words.Output = None,
+    debug: words.Debug = False,
+) -> int:
+    """Are these two models the same function? If not: where and why.
+
+    Exit codes: 0 the same, 1 divergent, 2 wrong use or unreadable model, 3 unknown, 4 refused.
+    """
+    from isomorph import api, registry
+    from isomorph.cli.output import check_target, show_report
+    from isomorph.cli.progress import Progress
+
+    reporter = registry.reporter(format)
+    check_target(output)
+    with Progress() as progress:
+        report = api.check(
+            reference,
+            candidate,
+            inputs=inputs,
+            runtime=words.runtimes(runtime),
+            settings=words.settings(setting),
+            dims=words.dims(dim),
+            budget=words.budgets(budget),
+            seed=seed,
+            strict=strict,
+            trust=trust,
+            in_process=in_process,
+            memory=words.memory_bytes(memory),
+            timeout=words.seconds(timeout),
+            bind_inputs=words.bindings("--bind-input", bind_input),
+            bind_outputs=words.bindings("--bind-output", bind_output),
+            state=state,
+            progress=progress,
+        )
+    show_report(report, reporter, output)
+    return report.exit_code

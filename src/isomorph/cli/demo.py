@@ -1,0 +1,73 @@
+"""``isomorph demo``: one network, two exports, one of them wrong."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from isomorph.cli import words
+from isomorph.core.errors import UsageError
+
+NOT_AS_EXPECTED = 70
+
+
+def demo(
+    *,
+    keep: Annotated[
+        Path | None, Option("--keep", help="Keep the models and reports in this new folder.")
+    ] = None,
+    debug: words.Debug = False,
+) -> int:
+    """Export a network twice, once with a fault; check both.
+
+    Exit codes: 0 the answers are as they should be, 70 they are not.
+    """
+    from isomorph.cli.progress import Progress
+    from isomorph.native.torch_demo import write_demo
+
+    with _place(keep) as name:
+        folder = Path(name)
+        with Progress() as progress:
+            progress("exporting the network", "PyTorch to ONNX, twice")
+            files = write_demo(folder)
+        right = _ask("A faithful export", files.reference, files.faithful, folder, "equivalent")
+        wrong = _ask(f"An export with one fault: {files.change}",
+                     files.reference, files.altered, folder, "divergent")  # fmt: skip
+    return 0 if right and wrong else NOT_AS_EXPECTED
+
+
+def _place(keep: Path | None) -> AbstractContextManager[str | Path]:
+    if keep is None:
+        return tempfile.TemporaryDirectory(prefix="isomorph-demo-")
+    try:
+        keep.mkdir(parents=True)
+    except FileExistsError as error:
+        raise UsageError(
+            "OUTPUT_EXISTS",
+            "the folder for the demo exists already",
+            file=str(keep),
+            fix="name a new folder, or remove this one",
+        ) from error
+    return nullcontext(keep)
+
+
+def _ask(title: str, reference: Path, candidate: Path, folder: Path, expected: str) -> bool:
+    """Check one export through the API, as any program would; whether the answer is right."""
+    from isomorph import api, registry
+    from isomorph.cli.output import show_report, write
+    from isomorph.cli.progress import Progress
+
+    rule = "─" * 72
+    write(f"{rule}\n{title}\n$ isomorph check {reference.name} {candidate.name}\n", None)
+    with Progress() as progress:
+        report = api.check(reference, candidate, progress=progress)
+    write(registry.reporter("json").render(report), folder / f"{candidate.stem}.json")
+    show_report(report, registry.reporter("terminal"), None)
+    met = str(report.verdict) == expected
+    if not met:
+        write(f"expected {expected}, and that is not the answer", None)
+    return met

@@ -1,0 +1,42 @@
+"""``isomorph doctor``: what is installed here, and what to install for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from isomorph.cli import words
+from isomorph.cli.columns import columns
+from isomorph.core.text import printable
+
+if TYPE_CHECKING:
+    from isomorph.stages.run.doctor import Diagnosis
+
+
+def doctor(debug: words.Debug = False) -> int:
+    """What is installed, does it work, what would bring the rest.
+
+    Exit codes: 0 all that is installed works, 3 something that is installed does not.
+    """
+    from isomorph.cli.output import write
+    from isomorph.cli.progress import Progress
+    from isomorph.stages.run.doctor import doctor as examine
+
+    with Progress() as progress:
+        found = examine(progress)
+    write(as_text(found), None)
+    return 3 if any(one.status == "broken" for one in found) else 0
+
+
+def as_text(found: Sequence[Diagnosis]) -> str:
+    """A table for each kind of thing, then one line for each thing to do."""
+    parts = []
+    for kind, group in groupby(found, key=lambda one: one.kind):
+        rows = [(one.status, one.name, one.version or "", one.detail) for one in group]
+        parts.append(f"{kind}\n{columns(rows)}")
+    # One extra brings several packages; its line is shown once.
+    advice = dict.fromkeys(one.advice for one in found if one.advice)
+    if advice:
+        parts.append("to do\n" + "\n".join(f"  {printable(line)}" for line in advice))
+    return "\n".join(parts)

@@ -1,0 +1,121 @@
+"""Where text goes: the terminal as it can show it, or a file that is whole or absent."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isomorph.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from isomorph.core.protocols import Reporter
+    from isomorph.core.report import Report
+
+# What our own sentences use beyond ASCII, for terminals that have nothing else.
+_PLAIN = str.maketrans(
+    {"×": "x", "−": "-", "–": "-", "—": "-", "…": "...", "≤": "<=", "→": "->", "·": "-"}
+    | dict.fromkeys("─━═╌", "-")
+)
+
+
+def show_report(report: Report, reporter: Reporter, output: Path | None) -> None:
+    """In colour where the reporter can and the terminal will; a file gets plain text."""
+    styled = getattr(reporter, "render_styled", None)
+    if output is None and styled is not None and colour_wanted():
+        write(styled(report), None)
+    else:
+        write(reporter.render(report), output)
+
+
+def colour_wanted() -> bool:
+    """Only a terminal gets colour, and only if nobody objects (https://no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and _term() != "dumb"
+
+
+def _term() -> str:
+    return os.environ.get("TERM", "")
+
+
+def write(text: str, output: Path | None) -> None:
+    """The whole text and a newline, to the terminal or to a file."""
+    text = text.rstrip("\n") + "\n"
+    if output is not None:
+        write_file(output, text.encode("utf-8", "surrogatepass"))
+        return
+    try:
+        sys.stdout.write(encodable(text, sys.stdout.encoding or "ascii"))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader left, which changes no verdict: the exit code still tells it. What is
+        # buffered goes nowhere, so that the interpreter does not fail while it shuts down.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def encodable(text: str, encoding: str) -> str:
+    """``text`` as this encoding can carry it: ASCII where ours is known, escapes elsewhere."""
+    try:
+        text.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        plain = text.translate(_PLAIN)
+        return plain.encode("ascii", "backslashreplace").decode("ascii")
+    return text
+
+
+def check_target(output: Path | None) -> None:
+    """Refuse a target that could not be written, before the work and not after it."""
+    if output is None:
+        return
+    if output.is_symlink():
+        raise UsageError(
+            "OUTPUT_IS_SYMLINK",
+            "the output path is a symbolic link",
+            file=str(output),
+            why="writing there would change a file somewhere else",
+            fix="name the real file, or remove the link",
+        )
+    if output.exists() and not output.is_file():
+        raise UsageError("OUTPUT_NOT_A_FILE", "the output path is no file", file=str(output))
+    if not output.parent.is_dir():
+        raise UsageError(
+            "OUTPUT_NO_FOLDER",
+            "the folder of the output does not exist",
+            file=str(output),
+            fix=f"mkdir -p {output.parent}",
+        )
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Temporary file, fsync, rename: under its final name a file is never half written."""
+    check_target(path)
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".isomorph-", suffix=".tmp")
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    # The mask can only be read by setting it.
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _unwritable(path: Path, error: OSError) -> UsageError:
+    return UsageError(
+        "OUTPUT_UNWRITABLE", "cannot write the output", file=str(path), why=error.strerror
+    )

@@ -1,0 +1,83 @@
+"""What is going on, said on stderr once it has taken longer than two seconds."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from isomorph.core.text import printable
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+PATIENCE = 2.0
+"""Seconds of silence that need no explanation."""
+
+
+class Progress:
+    """Called with a phase and a detail; a line that moves on a terminal, plain lines elsewhere."""
+
+    def __init__(self, *, patience: float = PATIENCE) -> None:
+        self._timer = threading.Timer(patience, self._begin)
+        self._timer.daemon = True
+        self._lock = threading.Lock()
+        self._phase, self._detail = "starting", ""
+        self._told: str | None = None
+        self._begun, self._ended = False, False
+        self._status: Status | None = None
+
+    def __enter__(self) -> Progress:
+        self._timer.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._timer.cancel()
+        with self._lock:
+            self._ended = True
+            if self._status is not None:
+                self._status.stop()
+
+    def __call__(self, phase: str, detail: str = "") -> None:
+        """Say what is being done now, and to what."""
+        with self._lock:
+            self._phase, self._detail = phase, detail
+            if self._begun and not self._ended:
+                self._tell()
+
+    def _begin(self) -> None:
+        with self._lock:
+            if self._ended:
+                return
+            self._begun = True
+            self._tell()
+
+    def _tell(self) -> None:
+        if sys.stderr.isatty():
+            self._move()
+        elif self._phase != self._told:
+            # A log wants one line for each phase; the details would flood it.
+            self._told = self._phase
+            sys.stderr.write(f"isomorph: {printable(self._phase)}\n")
+            sys.stderr.flush()
+
+    def _move(self) -> None:
+        from rich.console import Console
+        from rich.status import Status
+        from rich.text import Text
+
+        line = Text(printable(self._phase), style="bold")
+        if self._detail:
+            line.append(f"  {printable(self._detail, limit=60)}", style="not bold")
+        if self._status is None:
+            console = Console(stderr=True, highlight=False, markup=False)
+            self._status = Status(line, console=console, spinner="line")
+            self._status.start()
+        else:
+            self._status.update(line)

@@ -1,0 +1,112 @@
+"""``isomorph run``: what a model computes, at its outputs or at every tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
+
+from isomorph.cli import words
+from isomorph.cli.columns import columns, shape_text
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Trace
+
+HEAD = ("tensor", "type", "shape", "min", "max", "mean", "NaN", "Inf")
+
+
+def run(
+    model: words.ModelWord,
+    *,
+    inputs: words.Inputs = None,
+    fetch: Annotated[
+        list[str] | None, Option("--fetch", metavar="TENSOR", help="Any tensor; repeatable.")
+    ] = None,
+    everything: Annotated[
+        bool, Option("--all", help="Every tensor, not the outputs only.")
+    ] = False,
+    runtime: words.Runtime = None,
+    setting: words.Setting = None,
+    dim: words.Dim = None,
+    seed: words.Seed = 0,
+    trust: words.Trust = False,
+    state: words.State = None,
+    in_process: words.InProcess = False,
+    memory: words.Memory = None,
+    timeout: words.Timeout = None,
+    output: Annotated[
+        Path | None,
+        Option("--output", "-o", help="Write arrays: .npz, .safetensors, or a folder for a trace."),
+    ] = None,
+    debug: words.Debug = False,
+) -> int:
+    """Run a model and show what came out; keep it with --output."""
+    from isomorph import api
+    from isomorph.cli.output import write
+    from isomorph.cli.progress import Progress
+
+    with Progress() as progress:
+        trace = api.run(
+            model,
+            inputs=inputs,
+            runtime=words.runtimes(runtime),
+            settings=words.settings(setting),
+            dims=words.dims(dim),
+            seed=seed,
+            fetch=tuple(fetch or ()),
+            everything=everything,
+            trust=trust,
+            in_process=in_process,
+            memory=words.memory_bytes(memory),
+            timeout=words.seconds(timeout),
+            state=state,
+            progress=progress,
+        )
+        if output is not None:
+            progress("writing", str(output))
+            keep(trace, output)
+    write(as_text(trace), None)
+    return 0
+
+
+def keep(trace: Trace, output: Path) -> None:
+    """A file of arrays, or, where the path has no suffix of one, a folder with the whole trace."""
+    if output.suffix in (".npz", ".safetensors"):
+        from isomorph.stages.run.input_files import write_arrays
+
+        write_arrays(output, trace.tensors)
+    else:
+        from isomorph import store
+
+        store.save(trace, output)
+
+
+def as_text(trace: Trace) -> str:
+    """A table of the tensors under a line that says where they were computed."""
+    environment = trace.environment
+    place = f"{environment.runtime} {environment.version} on {environment.device}"
+    rows = [HEAD, *(_row(name, value) for name, value in trace.tensors.items())]
+    return f"{place}, {environment.precision}\n{columns(rows)}"
+
+
+def _row(name: str, value: Any) -> tuple[str, ...]:  # noqa: ANN401
+    if value is None:
+        return (name, "absent", "", "", "", "", "", "")
+    return (name, str(value.dtype), shape_text(value.shape), *_figures(value))
+
+
+def _figures(value: Any) -> Iterator[str]:  # noqa: ANN401
+    import numpy as np
+
+    # Text and complex numbers have no order; neither has a tensor without elements.
+    if value.size == 0 or value.dtype.kind in "OSUTc":
+        yield from ("",) * 5
+        return
+    wide = np.asarray(value).astype(np.float64)
+    finite = wide[np.isfinite(wide)]
+    for figure in (np.min, np.max, np.mean):
+        yield f"{figure(finite):.6g}" if finite.size else ""
+    yield str(int(np.isnan(wide).sum()))
+    yield str(int(np.isinf(wide).sum()))

@@ -1,0 +1,136 @@
+"""The words of the command line that several commands share, and how each is read."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from isomorph.core.errors import UsageError
+
+ModelWord = Annotated[
+    str, Argument(metavar="MODEL", help="A model file, or package.module:factory with --trust.")
+]
+Inputs = Annotated[
+    Path | None, Option("--inputs", help="Arrays by input name: .npz, .npy or .safetensors.")
+]
+Runtime = Annotated[
+    list[str] | None,
+    Option("--runtime", metavar="[SIDE=]NAME", help="Run here instead of the usual runtime."),
+]
+Setting = Annotated[
+    list[str] | None,
+    Option("--set", metavar="[SIDE.]KEY=VALUE", help="A setting of the runtime; repeatable."),
+]
+Dim = Annotated[
+    list[str] | None, Option("--dim", metavar="AXIS=SIZE", help="The size of a dynamic axis.")
+]
+Seed = Annotated[int, Option("--seed", min=0, help="Seed of every random choice.")]
+Trust = Annotated[
+    bool, Option("--trust", help="Allow files and factories that run code when opened.")
+]
+State = Annotated[Path | None, Option("--state", help="Weights (safetensors) for a factory.")]
+InProcess = Annotated[bool, Option("--in-process", help="No worker processes: for debugging only.")]
+Memory = Annotated[
+    str | None, Option("--memory", metavar="SIZE", help="Most memory per worker, as in 4GiB.")
+]
+Timeout = Annotated[
+    float | None, Option("--timeout", metavar="SECONDS", help="Most time for one run of a model.")
+]
+Format = Annotated[str, Option("--format", help="terminal or json.")]
+Output = Annotated[Path | None, Option("--output", "-o", help="Write the report to this file.")]
+Debug = Annotated[bool, Option("--debug", help="Show a traceback when something fails.")]
+
+SIDES = ("reference", "candidate")
+_UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+
+
+def runtimes(words: Sequence[str] | None) -> str | dict[str, str] | None:
+    """``NAME`` for every side, or ``reference=NAME`` and ``candidate=NAME`` for one each."""
+    by_side: dict[str, str] = {}
+    for word in words or ():
+        side, equals, name = word.partition("=")
+        if not equals:
+            side, name = "", word
+        if (equals and side not in SIDES) or not name or side in by_side:
+            raise _bad("--runtime", word, "NAME, reference=NAME or candidate=NAME, each once")
+        by_side[side] = name
+    if not by_side:
+        return None
+    if set(by_side) == {""}:
+        return by_side[""]
+    everywhere = by_side.pop("", None)
+    return {side: everywhere for side in SIDES if everywhere} | by_side
+
+
+def settings(words: Sequence[str] | None) -> dict[str, str]:
+    """``key=value`` or ``candidate.key=value``; the runtime knows the keys."""
+    return _assignments("--set", words, "KEY=VALUE, reference.KEY=VALUE or candidate.KEY=VALUE")
+
+
+def bindings(flag: str, words: Sequence[str] | None) -> dict[str, str]:
+    """The reference's name for each of the candidate's that a user bound by hand."""
+    return _assignments(flag, words, "REFERENCE_NAME=CANDIDATE_NAME")
+
+
+def dims(words: Sequence[str] | None) -> dict[str, int]:
+    """A size for each named axis; zero is a size."""
+    sizes: dict[str, int] = {}
+    for axis, size in _assignments("--dim", words, "AXIS=SIZE", last=True).items():
+        if not (size.isascii() and size.isdigit()):
+            raise _bad("--dim", f"{axis}={size}", "AXIS=SIZE with a whole number, as in batch=2")
+        sizes[axis] = int(size)
+    return sizes
+
+
+def budgets(words: Sequence[str] | None) -> dict[str, float]:
+    """An absolute budget by output name; under the empty name, for every other output."""
+    stated: dict[str, float] = {}
+    for word in words or ():
+        name, _, number = word.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = math.nan
+        if not (math.isfinite(value) and value >= 0) or name in stated:
+            raise _bad("--budget", word, "a number, or OUTPUT=NUMBER, each output once")
+        stated[name] = value
+    return stated
+
+
+def memory_bytes(word: str | None) -> int | None:
+    """``4GiB``, ``512M`` or plain bytes; a unit without the i is a power of 1000."""
+    if word is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?))?b?", word.strip().lower())
+    if match is None or float(match[1]) == 0:
+        raise _bad("--memory", word, "a size such as 4GiB or 512MB")
+    base = 1024 if match[3] else 1000
+    return int(float(match[1]) * base ** _UNITS[match[2] or ""])
+
+
+def seconds(value: float | None) -> float | None:
+    """A deadline must lie ahead."""
+    if value is not None and not (math.isfinite(value) and value > 0):
+        raise _bad("--timeout", str(value), "a positive number of seconds")
+    return value
+
+
+def _assignments(
+    flag: str, words: Sequence[str] | None, shape: str, *, last: bool = False
+) -> dict[str, str]:
+    read: dict[str, str] = {}
+    for word in words or ():
+        key, equals, value = word.rpartition("=") if last else word.partition("=")
+        if not equals or not key or key in read:
+            raise _bad(flag, word, f"{shape}, each name once")
+        read[key] = value
+    return read
+
+
+def _bad(flag: str, word: str, expected: str) -> UsageError:
+    return UsageError("BAD_OPTION", f"{flag} {word!r} cannot be read", why=f"expected {expected}")

@@ -1,0 +1,80 @@
+"""How numbers, shapes and judgements are written in a terminal."""
+
+from __future__ import annotations
+
+import math
+
+from rich.text import Text
+
+from isomorph.core.divergence import Distance, Judgement, Part, Verdict
+
+NOT_MEASURED = "not measured"
+
+# Not knowing is never green.
+VERDICT_STYLE = {
+    Verdict.EQUIVALENT: "bold green",
+    Verdict.DEGRADED: "bold yellow",
+    Verdict.DIVERGENT: "bold red",
+    Verdict.UNKNOWN: "bold magenta",
+}
+JUDGEMENT_STYLE = {Judgement.YES: "green", Judgement.NO: "red", Judgement.UNKNOWN: "magenta"}
+
+
+def number(value: float | None) -> str:
+    """Three figures; ``n/a`` where a measure has no meaning."""
+    if value is None:
+        return "n/a"
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else str(value)
+    return f"{value:.2e}"
+
+
+def times(ratio: float | None) -> str:
+    """How many times over: ``0.21×``, ``36×``, ``1.2e+05×``."""
+    if ratio is None:
+        return "not judged"
+    if not math.isfinite(ratio):
+        return f"{ratio}×"
+    if ratio and ratio < 0.005:
+        return "<0.01×"
+    return f"{ratio:.2f}×" if ratio < 10 else (f"{ratio:.0f}×" if ratio < 1e4 else f"{ratio:.1e}×")
+
+
+def closeness(cosine: float | None) -> str:
+    """A cosine by what it lacks of one, which is what differs between two good ones."""
+    if cosine is None:
+        return "n/a"
+    return (
+        "1" if cosine == 1 else f"1−{1 - cosine:.1e}" if 0 < 1 - cosine < 1e-3 else f"{cosine:.4f}"
+    )
+
+
+def size(part: Part) -> str:
+    """The largest error, and what no number can say: NaN and infinities on one side only."""
+    distance = part.distance
+    misplaced = distance.nonfinite_mismatch
+    if distance.elements == 0:
+        return "no elements"
+    if distance.max_abs is None and not misplaced:
+        return f"{distance.differing} differ"
+    return number(distance.max_abs) + (f", {misplaced} NaN/Inf" if misplaced else "")
+
+
+def judged(part: Part | None, yardstick: str) -> Text:
+    """An error and how much of its yardstick it uses up, on two lines."""
+    if part is None:
+        return Text(NOT_MEASURED, style="magenta")
+    style = JUDGEMENT_STYLE[part.budget.within]
+    told = times(part.budget.ratio)
+    unit = f" {yardstick}" if part.budget.ratio is not None else ""
+    return Text.assemble(size(part), "\n", (f"{told}{unit}", style))
+
+
+def seen(distance: Distance) -> str:
+    """Run against run, as people are used to see it."""
+    if distance.max_abs is None:
+        return f"{distance.differing} of {distance.elements} differ"
+    return (
+        f"abs {number(distance.max_abs)}, rel {number(distance.max_rel)}\n"
+        f"cosine {closeness(distance.cosine)}"
+    )

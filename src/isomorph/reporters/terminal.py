@@ -1,0 +1,180 @@
+"""The report on one screen."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from isomorph.core.text import printable
+from isomorph.reporters._figures import VERDICT_STYLE, number
+from isomorph.reporters._outputs import outputs
+
+if TYPE_CHECKING:
+    from isomorph.core.report import Binding, Finding, ModelSummary, Report
+    from isomorph.core.trace import Environment
+
+NARROWEST, USUAL = 40, 100
+MOST_FINDINGS, MOST_NOTES = 5, 6
+
+
+class TerminalReporter:
+    """One screen: the verdict, what it rests on, and what to do."""
+
+    name = "terminal"
+
+    def render(self, report: Report) -> str:
+        """Plain text, as wide as the terminal."""
+        return _drawn(report, colour=False)
+
+    def render_styled(self, report: Report) -> str:
+        """The same text in colour; not knowing is never green."""
+        return _drawn(report, colour=True)
+
+
+def _drawn(report: Report, *, colour: bool) -> str:
+    width = max(NARROWEST, shutil.get_terminal_size((USUAL, 24)).columns)
+    page = StringIO()
+    console = Console(
+        file=page,
+        width=width,
+        color_system="standard" if colour else None,
+        force_terminal=colour,
+        no_color=not colour,
+        legacy_windows=False,
+        markup=False,
+        highlight=False,
+        emoji=False,
+    )
+    for piece in _page(report, width):
+        console.print(piece, soft_wrap=False)
+    # Rich fills its columns with spaces up to the edge.
+    return "\n".join(line.rstrip() for line in page.getvalue().splitlines()) + "\n"
+
+
+def _page(report: Report, width: int) -> Iterator[RenderableType]:
+    word = Text(str(report.verdict).upper(), style=VERDICT_STYLE[report.verdict])
+    yield Text.assemble(word, f"  {printable(report.reason, limit=2000)}")
+    yield ""
+    for model in report.models:
+        yield _hanging(model.role, _model(model))
+        environment = report.environments.get(model.role)
+        if environment is not None:
+            yield _hanging("", _environment(environment))
+    sides = {model.role for model in report.models}
+    for role, environment in report.environments.items():
+        if role not in sides:
+            yield _hanging(role, _environment(environment))
+    if report.outputs:
+        yield ""
+        yield from outputs(report.outputs, width)
+    for finding in report.findings[:MOST_FINDINGS]:
+        yield ""
+        yield from _finding(finding)
+    if len(report.findings) > MOST_FINDINGS:
+        yield f"… and {len(report.findings) - MOST_FINDINGS} more findings: --format json"
+    notes = list(_notes(report))
+    if notes:
+        yield ""
+    yield from notes
+    yield ""
+    yield Text(_closing(report), style="dim")
+
+
+def _hanging(label: str, text: str) -> RenderableType:
+    """The label in the margin; what does not fit the line goes on below the text."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(min_width=10, no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(Text(printable(label), style="dim"), Text(text))
+    return grid
+
+
+def _model(model: ModelSummary) -> str:
+    told = [model.framework, f"{model.nodes} nodes", f"{model.constants} constants"]
+    if model.opset:
+        told.append("opset " + ", ".join(_opset(model.opset)))
+    if model.producer:
+        told.append(model.producer)
+    return printable(f"{model.location}: {', '.join(told)}")
+
+
+def _opset(opset: Mapping[str, int]) -> Iterator[str]:
+    for domain, version in sorted(opset.items()):
+        yield f"{version}" if domain in ("", "ai.onnx") else f"{domain} {version}"
+
+
+def _environment(environment: Environment) -> str:
+    told = [f"{environment.runtime} {environment.version}".strip(), environment.device]
+    told.append(environment.precision)
+    if environment.threads is not None:
+        told.append(f"{environment.threads} threads")
+    if environment.isolation != "process":
+        told.append(f"isolation {environment.isolation}")
+    told += [f"{key}={value}" for key, value in sorted(environment.settings.items()) if value]
+    return printable(", ".join(told))
+
+
+def _finding(finding: Finding) -> Iterator[RenderableType]:
+    head = Text.assemble(
+        f"{finding.rank}. ", (printable(finding.code), "bold"), f"  {printable(finding.summary)}"
+    )
+    yield head
+    told = [finding.status, finding.effect.replace("_", " ")]
+    if finding.cause:
+        told.append(f"cause {finding.cause}")
+    if finding.local_error is not None:
+        told.append(f"own error {number(finding.local_error)}")
+    if finding.inherited_error is not None:
+        told.append(f"inherited {number(finding.inherited_error)}")
+    yield _hanging("  evidence", printable(", ".join(told)))
+    if finding.node:
+        others = ", ".join(printable(name, limit=80) for name in finding.reference_nodes[:3])
+        place = f"{printable(finding.node)}" + (f" (reference: {others})" if others else "")
+        yield _hanging("  node", place)
+    source = finding.source
+    if source is not None:
+        line = f"{source.file}:{source.line}" if source.file else ""
+        parts = (line, source.module and f"in {source.module}", source.text)
+        yield _hanging("  source", printable("  ".join(part for part in parts if part)))
+    if finding.fix:
+        yield _hanging("  fix", printable(finding.fix))
+
+
+def _notes(report: Report) -> Iterator[RenderableType]:
+    told = [f"{model.role}: {note}" for model in report.models for note in model.notes]
+    told += _renamed("input", report.input_bindings) + _renamed("output", report.output_bindings)
+    told += [f"trusted: {what}" for what in report.trusted]
+    for line in told[:MOST_NOTES]:
+        yield _hanging("note", printable(line))
+    if len(told) > MOST_NOTES:
+        yield _hanging("note", f"… and {len(told) - MOST_NOTES} more: --format json")
+    for skipped in report.skipped[:MOST_NOTES]:
+        yield _hanging("skipped", printable(f"{skipped.what}: {skipped.why}"))
+    if len(report.skipped) > MOST_NOTES:
+        yield _hanging("skipped", f"… and {len(report.skipped) - MOST_NOTES} more: --format json")
+
+
+def _renamed(kind: str, bindings: tuple[Binding, ...]) -> list[str]:
+    # A pair of equal names, bound by them, is what everyone expects.
+    return [
+        f"{kind} {one.reference} is {one.candidate} in the candidate ({one.how})"
+        for one in bindings
+        if one.reference != one.candidate or one.how != "name"
+    ]
+
+
+def _closing(report: Report) -> str:
+    origins = sorted({one.origin for one in report.inputs})
+    told = [f"seed {report.seed}", f"{report.draws} draws"]
+    told.append(f"false alarm {report.false_alarm:g} per output")
+    if origins:
+        told.insert(0, "inputs " + ", ".join(printable(origin, limit=60) for origin in origins))
+    if report.elapsed:
+        told.append(f"{sum(report.elapsed.values()):.1f} s")
+    return " · ".join(told) + (f" · isomorph {report.version}" if report.version else "")

@@ -1,0 +1,203 @@
+"""What is installed here, what it can do, and what to install for the rest.
+
+Nothing heavy is imported into this process: each package is imported in one of its own, with
+a deadline, because an import can crash as well as fail.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from isomorph import registry
+from isomorph.version import VERSION
+
+PATIENCE = 180.0
+"""Seconds for one import; a cold tensorflow on a busy machine needs half a minute."""
+
+# The same package under another name on the index: a build for another device.
+_OTHER_BUILDS = {
+    "tensorflow-cpu": ("tensorflow", "tensorflow-macos"),
+    "onnxruntime": ("onnxruntime-gpu", "onnxruntime-openvino", "onnxruntime-directml"),
+}
+_CPU_FEATURES = ("avx", "avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16",
+                 "amx_int8", "asimd", "sve", "bf16")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """One line of the doctor's.
+
+    ``status``: ``ok``, ``missing`` (an extra would bring it), ``old`` (below what is needed) or
+    ``broken`` (installed, and fails). ``version`` is None where nothing is installed.
+    """
+
+    kind: str
+    name: str
+    version: str | None
+    status: str
+    detail: str = ""
+    advice: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirement:
+    """A package that isomorph, or one of its extras, asks for."""
+
+    package: str
+    minimum: str | None
+    extra: str | None
+
+
+def doctor(progress: Callable[[str, str], None] | None = None) -> tuple[Diagnosis, ...]:
+    """Every package, extension and fact of the machine that a check may depend on."""
+    wanted = requirements()
+    tell = progress or _silently
+
+    def examine(requirement: Requirement) -> Diagnosis:
+        tell("importing, each in its own process", requirement.package)
+        return _package(requirement)
+
+    with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
+        packages = tuple(pool.map(examine, wanted))
+    tell("loading the extensions", "")
+    return (*_machine(), *packages, *_extensions(packages))
+
+
+def _silently(phase: str, detail: str) -> None:
+    """Nobody asked how it goes."""
+
+
+def requirements() -> tuple[Requirement, ...]:
+    """Read from the installed metadata, so that there is no second list to keep."""
+    found = []
+    for line in metadata.requires("isomorph") or ():
+        match = re.match(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?\s*(?:>=\s*([0-9.]+))?", line)
+        extra = re.search(r"extra\s*==\s*['\"]([^'\"]+)['\"]", line)
+        word = extra[1] if extra else None
+        if match is None or match[1] == "isomorph" or word in ("all", "dev"):
+            continue
+        found.append(Requirement(package=match[1], minimum=match[2], extra=word))
+    return tuple(found)
+
+
+def _package(wanted: Requirement) -> Diagnosis:
+    name, version = _installed(wanted.package)
+    line = f"pip install 'isomorph[{wanted.extra}]'" if wanted.extra else "pip install isomorph"
+    if version is None:
+        return Diagnosis(kind="package", name=wanted.package, version=None, status="missing",
+                         detail=_extra(wanted), advice=line)  # fmt: skip
+    if wanted.minimum and _numbers(version) < _numbers(wanted.minimum):
+        return Diagnosis(kind="package", name=name, version=version, status="old",
+                         detail=f"{_extra(wanted)}; at least {wanted.minimum} is needed",
+                         advice=f"pip install --upgrade '{name}>={wanted.minimum}'")  # fmt: skip
+    trouble = import_apart(_module(name))
+    if trouble is None:
+        return Diagnosis(kind="package", name=name, version=version, status="ok",
+                         detail=_extra(wanted))  # fmt: skip
+    return Diagnosis(kind="package", name=name, version=version, status="broken",
+                     detail=f"import {_module(name)}: {trouble}",
+                     advice=f"pip install --force-reinstall {name}=={version}")  # fmt: skip
+
+
+def _extra(wanted: Requirement) -> str:
+    return f"extra {wanted.extra}" if wanted.extra else "base"
+
+
+def _installed(package: str) -> tuple[str, str | None]:
+    for name in (package, *_OTHER_BUILDS.get(package, ())):
+        try:
+            return name, metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return package, None
+
+
+def _module(package: str) -> str:
+    """What to import for a package: not always the name it is installed by."""
+    flat = package.replace("-", "_")
+    normal = re.sub(r"[-_.]+", "-", package).lower()
+    provided = [
+        module
+        for module, owners in metadata.packages_distributions().items()
+        if not module.startswith("_")
+        and any(re.sub(r"[-_.]+", "-", owner).lower() == normal for owner in owners)
+    ]
+    return flat if flat in provided or not provided else min(provided, key=len)
+
+
+def import_apart(module: str, *, patience: float = PATIENCE) -> str | None:
+    """Import in a process of its own: None when that works, else what happened."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", f"import {module}"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            timeout=patience,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"did not finish in {patience:.0f} s"
+    if done.returncode == 0:
+        return None
+    if done.returncode < 0:
+        return f"died of {signal.Signals(-done.returncode).name}"
+    last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+    return last[0] if last else f"ended with code {done.returncode}"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version.partition("+")[0])[:3])
+
+
+def _machine() -> Iterator[Diagnosis]:
+    yield Diagnosis(kind="machine", name="isomorph", version=VERSION, status="ok")
+    yield Diagnosis(kind="machine", name="python", version=platform.python_version(), status="ok",
+                    detail=f"{platform.system()} {platform.machine()}")  # fmt: skip
+    features = _cpu_features()
+    # Which kernels a runtime picks depends on these, and so do the last bits of its results.
+    yield Diagnosis(kind="machine", name="cpu", version=None, status="ok",
+                    detail=f"{os.cpu_count()} cores, {' '.join(features) or 'features not read'}",
+                    )  # fmt: skip
+
+
+def _cpu_features() -> tuple[str, ...]:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ()
+    line = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
+    here = set(line[1].split()) if line else set()
+    return tuple(feature for feature in _CPU_FEATURES if feature in here)
+
+
+def _extensions(packages: tuple[Diagnosis, ...]) -> Iterator[Diagnosis]:
+    """Each extension is loaded and, if its extra is here, its worker process is started."""
+    absent = {found.detail.removeprefix("extra ") for found in packages if found.status != "ok"}
+    for kind in registry.KINDS:
+        for name in registry.names(kind):
+            yield _extension(kind, name, absent)
+
+
+def _extension(kind: str, name: str, absent: set[str]) -> Diagnosis:
+    word = kind.removesuffix("s")
+    try:
+        extra = getattr(registry.load(kind, name), "extra", None)
+    except Exception as error:  # noqa: BLE001 - a stranger's extension may fail in any way
+        return Diagnosis(kind=word, name=name, version=None, status="broken",
+                         detail=f"{type(error).__name__}: {error}")  # fmt: skip
+    if extra in absent:
+        return Diagnosis(kind=word, name=name, version=None, status="missing",
+                         detail=f"needs extra {extra}",
+                         advice=f"pip install 'isomorph[{extra}]'")  # fmt: skip
+    return Diagnosis(kind=word, name=name, version=None, status="ok")
