@@ -14,21 +14,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from isomorph.kernels.dtypes import numpy_dtype
 from isomorph.kernels.noise import Array, unit_roundoff
 from isomorph.kernels.table import Call
-
-ONNX_DTYPES: dict[int, str] = {
-    1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64",
-    10: "float16", 11: "float64", 12: "uint32", 13: "uint64", 16: "bfloat16",
-    17: "float8_e4m3fn", 18: "float8_e4m3fnuz", 19: "float8_e5m2", 20: "float8_e5m2fnuz",
-    21: "uint4", 22: "int4", 23: "float4_e2m1fn", 24: "float8_e8m0fnu", 25: "uint2", 26: "int2",
-}  # fmt: skip
-"""How ONNX numbers its element types, for the attributes that hold one."""
-
-
-def numpy_dtype(name: str) -> np.dtype[Any]:
-    """NumPy's type of this name, or ml_dtypes' where NumPy has none."""
-    return np.dtype(getattr(ml_dtypes, name, name))
 
 
 def limits(dtype: str) -> tuple[int, int] | None:

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from isomorph.kernels.dtypes import ONNX_DTYPES, numpy_dtype
 from isomorph.kernels.noise import Array
 from isomorph.kernels.quantised import (
-    ONNX_DTYPES,
     declared_dtype,
     dequantise,
     ideal_rounding,
-    numpy_dtype,
     requantise,
 )
 from isomorph.kernels.table import Call, kernel
