@@ -28,6 +28,18 @@ class Framework(Protocol):
         """Whether the file is this framework's, by content; imports nothing heavy."""
         ...
 
+    def claims(self, source: Any) -> bool:  # noqa: ANN401
+        """Whether a live object is this framework's; imports nothing heavy."""
+        ...
+
+    def hand_over(self, source: Any, example: Mapping[str, Any], folder: Path) -> Path:  # noqa: ANN401
+        """Write a live object to a file in ``folder`` for a worker to load.
+
+        ``example`` are arrays by input name (or by place: "0", "1", …), for those frameworks
+        that trace. Raises an IsomorphError where the object cannot be written.
+        """
+        ...
+
     def load(self, source: Any, options: Mapping[str, str]) -> Model:  # noqa: ANN401
         """A path, a ``module:factory`` word or a live object, read and described."""
         ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -13,13 +13,14 @@ from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Binding
 from isomorph.stages.measure.rearrange import Rearrangement, rearrangement
-from isomorph.stages.measure.subject import Subject, unmatched_constants, widths
+from isomorph.stages.measure.spread import Spread, merged
+from isomorph.stages.measure.subject import Witness, quantised, unmatched_constants, widths
 from isomorph.stages.measure.verdict import Evidence, Question, decide
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
-    from isomorph.stages.measure.spread import Spread
 
+_T = TypeVar("_T")
 _MOST_OUTPUTS_PERMUTED = 6
 
 
@@ -41,7 +42,7 @@ class Comparison:
 
 
 def compare(
-    reference: Subject, candidate: Subject, bindings: Sequence[Binding], terms: Terms
+    reference: Witness, candidate: Witness, bindings: Sequence[Binding], terms: Terms
 ) -> Comparison:
     """Judge every bound pair; where the bound order fails, see whether another one fits."""
     judged = _compare(reference, candidate, bindings, terms)
@@ -62,7 +63,7 @@ def compare(
 
 
 def _compare(
-    reference: Subject, candidate: Subject, bindings: Sequence[Binding], terms: Terms
+    reference: Witness, candidate: Witness, bindings: Sequence[Binding], terms: Terms
 ) -> Comparison:
     divergences, rearranged = [], {}
     for pair in bindings:
@@ -74,7 +75,7 @@ def _compare(
     return Comparison(divergences=tuple(divergences), rearranged=rearranged)
 
 
-def _elements(reference: Subject, candidate: Subject, pair: Binding) -> list[tuple[str, str]]:
+def _elements(reference: Witness, candidate: Witness, pair: Binding) -> list[tuple[str, str]]:
     """The pair itself, or the pairs of elements of two sequences."""
     left, right = _paths(reference, pair.reference), _paths(candidate, pair.candidate)
     if left == [pair.reference] and right == [pair.candidate]:
@@ -83,14 +84,14 @@ def _elements(reference: Subject, candidate: Subject, pair: Binding) -> list[tup
     return [(f"{pair.reference}[{n}]", f"{pair.candidate}[{n}]") for n in range(count)]
 
 
-def _paths(subject: Subject, name: str) -> list[str]:
+def _paths(subject: Witness, name: str) -> list[str]:
     for seen in (subject.as_run(), subject.meaning()):
         if not isinstance(seen, IsomorphError):
             return [key for key in seen if key == name or key.startswith(f"{name}[")]
     return [name]
 
 
-def _shapes_fit(reference: Subject, candidate: Subject, pairs: Sequence[Binding]) -> bool:
+def _shapes_fit(reference: Witness, candidate: Witness, pairs: Sequence[Binding]) -> bool:
     left, right = reference.as_run(), candidate.as_run()
     if isinstance(left, IsomorphError) or isinstance(right, IsomorphError):
         return False
@@ -103,7 +104,7 @@ def _shapes_fit(reference: Subject, candidate: Subject, pairs: Sequence[Binding]
 
 
 def _judge_pair(
-    reference: Subject, candidate: Subject, left: str, right: str, terms: Terms
+    reference: Witness, candidate: Witness, left: str, right: str, terms: Terms
 ) -> tuple[Divergence, Rearrangement | None]:
     mine, yours = _evidence(reference, left), _evidence(candidate, right)
     moved = None
@@ -126,21 +127,24 @@ def _judge_pair(
     return decide(mine, yours, question), moved
 
 
-def _evidence(subject: Subject, name: str) -> Evidence:
+def _evidence(subject: Witness, name: str) -> Evidence:
+    rounding = _at(subject.rounding(), name)
+    execution = rounding
+    if rounding is not None and quantised(subject.model.graph):
+        execution = merged(rounding, _at(subject.intended_loss(), name))
     return Evidence(
         name=name,
         run=_at(subject.as_run(), name),
         meaning=_at(subject.meaning(), name),
-        rounding=_at(subject.rounding(), name),
+        rounding=rounding,
+        execution=execution,
         as_written=lambda: _at(subject.as_written(), name),
     )
 
 
 def _allowance(
-    reference: Subject, candidate: Subject, left: str, right: str, moved: Rearrangement | None
+    reference: Witness, candidate: Witness, left: str, right: str, moved: Rearrangement | None
 ) -> Spread | None:
-    from isomorph.stages.measure.spread import merged
-
     here, there = reference.model.graph, candidate.model.graph
     mine = _at(reference.allowance(unmatched_constants(here, there)), left)
     yours = _at(candidate.allowance(unmatched_constants(there, here)), right)
@@ -151,7 +155,7 @@ def _move(spread: Spread | None, moved: Rearrangement | None) -> Spread | None:
     return spread if spread is None or moved is None else moved.spread(spread)
 
 
-def _at(values: Mapping[str, object] | IsomorphError, name: str):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _at(values: Mapping[str, _T] | IsomorphError, name: str) -> _T | None:
     return None if isinstance(values, IsomorphError) else values.get(name)
 
 

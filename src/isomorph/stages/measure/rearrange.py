@@ -57,6 +57,7 @@ class Rearrangement:
             run=None if evidence.run is None else self.array(evidence.run),
             meaning=None if evidence.meaning is None else self.array(evidence.meaning),
             rounding=None if evidence.rounding is None else self.spread(evidence.rounding),
+            execution=None if evidence.execution is None else self.spread(evidence.execution),
             as_written=written,
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -28,6 +28,22 @@ QUANTISED_OPS = frozenset(
 )  # fmt: skip
 _T = TypeVar("_T")
 _NARROW = ("float16", "bfloat16", "float8", "float4")
+
+
+class Witness(Protocol):
+    """What a comparison may ask of either side."""
+
+    role: str
+    model: Model
+
+    def as_run(self) -> Mapping[str, Array] | IsomorphError: ...  # noqa: D102
+    def as_written(self) -> Mapping[str, Array] | IsomorphError: ...  # noqa: D102
+    def meaning(self) -> Mapping[str, Array] | IsomorphError: ...  # noqa: D102
+    def rounding(self) -> Mapping[str, Spread] | IsomorphError: ...  # noqa: D102
+    def intended_loss(self) -> Mapping[str, Spread] | IsomorphError: ...  # noqa: D102
+    def allowance(  # noqa: D102
+        self, constants: tuple[str, ...]
+    ) -> Mapping[str, Spread] | IsomorphError: ...
 
 
 @dataclass(slots=True, kw_only=True)
@@ -83,6 +99,15 @@ class Subject:
             quantisers=True,
         )
         return self._spread("intended loss", noise, about_mean=True)
+
+    def failures(self) -> tuple[tuple[str, IsomorphError], ...]:
+        """What was asked for and could not be had; one entry for each distinct error."""
+        errors = {
+            id(kept): (what, kept)
+            for what, kept in reversed(self._kept.items())
+            if isinstance(kept, IsomorphError)
+        }
+        return tuple(reversed(errors.values()))
 
     def _spread(
         self, what: str, noise: Noise, *, about_mean: bool = False

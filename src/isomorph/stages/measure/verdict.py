@@ -22,12 +22,17 @@ _OWN_ROUNDING = 2.0**-29
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What is known of one output of one model; None where it could not be had."""
+    """What is known of one output of one model; None where it could not be had.
+
+    ``execution`` is how far the run may stand from the meaning: the rounding, and for a
+    quantised model a step of its quantisers, which rounding can push over an edge.
+    """
 
     name: str
     run: Array | None
     meaning: Array | None
     rounding: Spread | None
+    execution: Spread | None
     as_written: Callable[[], Array | None] = lambda: None
 
 
@@ -69,24 +74,31 @@ class _Errors:
 
     def __init__(self, reference: Evidence, candidate: Evidence, question: Question) -> None:
         self.reference, self.candidate, self.question = reference, candidate, question
+        self.recorded = reference.meaning is None and reference.rounding is None
+        both = self._of_both(reference.rounding, candidate.rounding)
+        either = self._of_both(reference.execution, candidate.execution)
+        self.budget = both
+        self.translation: Part | None = None
+        self.observed = self.part(candidate.run, reference.run, either, ROUNDING)
+        self.rounding = self.part(candidate.meaning, reference.meaning, both, ROUNDING)
+        self.execution_reference = self.part(
+            reference.run, reference.meaning, reference.execution, ROUNDING
+        )
+        self.execution_candidate = self.part(
+            candidate.run, candidate.meaning, candidate.execution, ROUNDING
+        )
+        self.intended: Part | None = None
+        if question.lossy:
+            loss = merged(candidate.rounding, question.intended())
+            self.intended = self.part(candidate.meaning, reference.meaning, loss, INTENDED)
+
+    def _of_both(self, mine: Spread | None, yours: Spread | None) -> Spread | None:
         # A candidate of lower precision may be as noisy as it likes: whether it is still the
         # *same* is a question for the reference's rounding alone.
-        both = merged(reference.rounding, candidate.rounding)
-        if reference.meaning is None and reference.rounding is None:
-            both = merged(candidate.rounding, candidate.rounding)
-        self.budget = reference.rounding if question.lossy else both
-        self.intended: Part | None = None
-        self.translation: Part | None = None
-        own_loss = question.intended() if question.lossy else None
-        self.observed = self.part(candidate.run, reference.run, self.budget, ROUNDING)
-        self.rounding = self.part(candidate.meaning, reference.meaning, self.budget, ROUNDING)
-        self.execution_reference = self.part(
-            reference.run, reference.meaning, reference.rounding, ROUNDING
-        )
-        noise = merged(candidate.rounding, own_loss) if own_loss else candidate.rounding
-        self.execution_candidate = self.part(candidate.run, candidate.meaning, noise, ROUNDING)
-        if question.lossy:
-            self.intended = self.part(candidate.meaning, reference.meaning, noise, INTENDED)
+        if self.question.lossy:
+            return mine
+        # Whoever made a recording rounded too: as much as the candidate, for want of better.
+        return merged(yours, yours) if self.recorded else merged(mine, yours)
 
     def measure_translation(self) -> None:
         """Oracle against oracle by the allowance; costs further oracle passes."""
@@ -123,7 +135,7 @@ class _Errors:
 def _decide(errors: _Errors, question: Question) -> tuple[Verdict, str]:
     if question.budget is not None:
         return _by_users_word(errors, question.budget)
-    if errors.reference.meaning is None and errors.reference.rounding is None:
+    if errors.recorded:
         return _against_recording(errors)
     if errors.observed is None or errors.rounding is None:
         return Verdict.UNKNOWN, "a run or an oracle is missing"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,11 +18,21 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One set of inputs, by name, and where it came from."""
+
+    origin: str
+    feeds: Mapping[str, Array]
+
+
 def from_given(specs: Sequence[TensorSpec], given: Mapping[str, Array]) -> dict[str, Array]:
     """The user's arrays under the names of the model's inputs, checked against its signature."""
     if len(specs) == 1 and len(given) == 1 and specs[0].name not in given:
         given = {specs[0].name: next(iter(given.values()))}
     names = [spec.name for spec in specs]
+    if given and set(given) == {str(place) for place in range(len(given))} - set(names):
+        given = {names[int(place)]: given[place] for place in given if int(place) < len(names)}
     for name in given:
         if name not in names:
             raise _unknown_input(name, names)

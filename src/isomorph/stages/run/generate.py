@@ -99,7 +99,8 @@ def _float_type(dtype: str) -> np.dtype[Any]:
         return np.dtype(dtype)
     import ml_dtypes
 
-    return np.dtype(getattr(ml_dtypes, dtype))
+    narrow: np.dtype[Any] = np.dtype(getattr(ml_dtypes, dtype))
+    return narrow
 
 
 def _mask(shape: tuple[int, ...], random: np.random.Generator) -> Array:

@@ -84,6 +84,6 @@ def chosen_runtime(model: Model, wanted: str | None) -> str:
     return name
 
 
-def renamed(model: Model, notes: tuple[str, ...]) -> Model:
+def with_notes(model: Model, notes: tuple[str, ...]) -> Model:
     """The model with further notes for the report."""
     return replace(model, notes=model.notes + notes) if notes else model

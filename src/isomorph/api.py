@@ -1,0 +1,167 @@
+"""One function per verb. Paths and live objects go in, a report or a trace comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Model
+    from isomorph.core.report import Report
+    from isomorph.core.trace import Trace
+    from isomorph.stages.run.host import Host
+    from isomorph.stages.run.intake import Intake
+
+Progress = Callable[[str, str], None]
+
+
+def check(
+    reference: Any,  # noqa: ANN401
+    candidate: Any = None,  # noqa: ANN401
+    *,
+    inputs: Any = None,  # noqa: ANN401
+    runtime: str | Mapping[str, str] | None = None,
+    settings: Mapping[str, str] | None = None,
+    dims: Mapping[str, int] | None = None,
+    budget: Mapping[str, float] | float | None = None,
+    seed: int = 0,
+    strict: bool = False,
+    trust: bool = False,
+    in_process: bool = False,
+    memory: int | None = None,
+    timeout: float | None = None,
+    bind_inputs: Mapping[str, str] | None = None,
+    bind_outputs: Mapping[str, str] | None = None,
+    state: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Are these two models the same function?
+
+    ``reference`` and ``candidate`` are paths, ``module:factory`` words or live models; the
+    reference may be a file of recorded outputs. Without a candidate, the model is held against
+    its own float64 oracle. ``inputs`` is a file, or arrays by input name.
+    """
+    from isomorph.stages import check as stage
+    from isomorph.stages.measure.recorded import Recording
+    from isomorph.stages.run.intake import recorded
+
+    wishes = stage.Wishes(
+        dims=dims or {},
+        budgets=_budgets(budget),
+        seed=seed,
+        strict=strict,
+        bind_inputs=bind_inputs or {},
+        bind_outputs=bind_outputs or {},
+        trusted=tuple(str(each) for each in (reference, candidate) if trust and each is not None),
+        told=progress,
+    )
+    with _intake(
+        in_process=in_process,
+        memory=memory,
+        timeout=timeout,
+        runtime=runtime,
+        settings=settings,
+        options=_options(trust=trust, state=state),
+        inputs=inputs,
+        told=progress,
+    ) as intake:
+        if candidate is None:
+            alone = intake.open("candidate", reference)
+            return stage.check_alone(alone, intake.sample(alone.model.graph.inputs), wishes)
+        record = recorded(reference)
+        right = intake.open("candidate", candidate)
+        if record is not None:
+            location, digest, arrays = record
+            recording = Recording(location=location, digest=digest, arrays=arrays)
+            given = intake.sample(right.model.graph.inputs)
+            return stage.check_recorded(recording, right, given, wishes)
+        left = intake.open("reference", reference)
+        return stage.check_pair(left, right, intake.sample(left.model.graph.inputs), wishes)
+
+
+def run(
+    model: Any,  # noqa: ANN401
+    *,
+    inputs: Any = None,  # noqa: ANN401
+    runtime: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    dims: Mapping[str, int] | None = None,
+    seed: int = 0,
+    fetch: Sequence[str] = (),
+    everything: bool = False,
+    trust: bool = False,
+    in_process: bool = False,
+    memory: int | None = None,
+    timeout: float | None = None,
+    state: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Trace:
+    """The outputs of a model, the tensors named in ``fetch``, or every tensor of its graph."""
+    from isomorph.stages.run.intake import trace
+
+    with _intake(
+        in_process=in_process,
+        memory=memory,
+        timeout=timeout,
+        runtime=runtime,
+        settings=settings,
+        options=_options(trust=trust, state=state),
+        inputs=inputs,
+        told=progress,
+    ) as intake:
+        opened = intake.open("candidate", model)
+        given = intake.sample(opened.model.graph.inputs)
+        return trace(opened, given, dims or {}, seed=seed, fetch=fetch, everything=everything)
+
+
+def inspect(
+    model: Any,  # noqa: ANN401
+    *,
+    trust: bool = False,
+    in_process: bool = False,
+    state: str | Path | None = None,
+) -> Model:
+    """What a model is: its graph, constants, quantisation and where its nodes came from."""
+    with _intake(in_process=in_process, options=_options(trust=trust, state=state)) as intake:
+        return intake.load(model)
+
+
+@contextmanager
+def _intake(
+    *,
+    in_process: bool,
+    memory: int | None = None,
+    timeout: float | None = None,
+    **stated: Any,  # noqa: ANN401
+) -> Iterator[Intake]:
+    from isomorph.stages.run.host import Limits
+    from isomorph.stages.run.in_process import InProcessHost
+    from isomorph.stages.run.intake import Intake
+    from isomorph.stages.run.workers import WorkerHost
+
+    phases = ("load_seconds", "open_seconds", "run_seconds")
+    limits = Limits(memory_bytes=memory, **dict.fromkeys(phases if timeout else (), timeout or 0.0))
+    host: Host = InProcessHost() if in_process else WorkerHost(limits)
+    try:
+        intake = Intake(host=host, **stated)
+        try:
+            yield intake
+        finally:
+            intake.close()
+    finally:
+        host.close()
+
+
+def _options(*, trust: bool, state: str | Path | None) -> dict[str, str]:
+    options = {"trust": "yes"} if trust else {}
+    if state is not None:
+        options["state"] = str(state)
+    return options
+
+
+def _budgets(budget: Mapping[str, float] | float | None) -> dict[str, float]:
+    if budget is None:
+        return {}
+    return dict(budget) if isinstance(budget, Mapping) else {"": float(budget)}

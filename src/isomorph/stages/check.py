@@ -1,0 +1,282 @@
+"""The verb: load both models, feed them alike, measure, and say what follows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from isomorph.core.divergence import Divergence, Verdict
+from isomorph.core.errors import IsomorphError, RuntimeFailedError
+from isomorph.core.report import Binding, Finding, InputSummary, ModelSummary, Report, Skipped
+from isomorph.stages.measure import findings as say
+from isomorph.stages.measure.compare import Comparison, Terms, compare, compared_elements, differs
+from isomorph.stages.measure.recorded import Recording
+from isomorph.stages.measure.spread import DRAWS, FALSE_ALARM
+from isomorph.stages.measure.subject import Subject
+from isomorph.stages.measure.whereabouts import first_trouble
+from isomorph.stages.run import feeds as feeding
+from isomorph.stages.run.binding import bind_inputs, bind_outputs
+from isomorph.stages.run.feeds import Sample
+from isomorph.stages.run.generate import SAMPLES, generate
+from isomorph.stages.run.opened import Opened
+from isomorph.version import VERSION
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Model
+    from isomorph.core.trace import Array
+
+_SEVERITY = (Verdict.EQUIVALENT, Verdict.DEGRADED, Verdict.UNKNOWN, Verdict.DIVERGENT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What the user stated, beyond the models."""
+
+    dims: Mapping[str, int] = field(default_factory=dict)
+    budgets: Mapping[str, float] = field(default_factory=dict)
+    seed: int = 0
+    strict: bool = False
+    bind_inputs: Mapping[str, str] = field(default_factory=dict)
+    bind_outputs: Mapping[str, str] = field(default_factory=dict)
+    trusted: tuple[str, ...] = ()
+    told: Callable[[str, str], None] | None = None
+
+
+def check_pair(
+    reference: Opened, candidate: Opened, given: Sample | None, wishes: Wishes
+) -> Report:
+    """Two models: the same function?"""
+    work = _Work(wishes)
+    left, right = reference.model.graph, candidate.model.graph
+    inputs = bind_inputs(left.inputs, right.inputs, wishes.bind_inputs)
+    outputs = bind_outputs(left.outputs, right.outputs, wishes.bind_outputs)
+    work.findings += say.of_signature("input", left.inputs, right.inputs, inputs)
+    work.findings += say.of_signature("output", left.outputs, right.outputs, outputs)
+    swapped = say.of_named_order(left.outputs, right.outputs, outputs)
+    if swapped is not None:
+        work.accuse(swapped, Verdict.DIVERGENT, "the outputs are in another order")
+    for spec in left.outputs:
+        if spec.name not in {pair.reference for pair in outputs}:
+            work.worsen(Verdict.DIVERGENT, f"the candidate lacks output {spec.name!r}")
+    samples = [given] if given is not None else _made_up(reference.model, right, inputs, wishes)
+    for sample in samples:
+        mine = work.subject(reference, sample.feeds)
+        yours = work.subject(candidate, feeding.carried_over(sample.feeds, inputs, right.inputs))
+        if not work.deterministic(mine, yours):
+            continue
+        comparison = compare(mine, yours, outputs, work.terms)
+        work.add(comparison, outputs)
+        work.failures(mine, yours)
+    return work.report((reference, candidate), samples, inputs, outputs)
+
+
+def check_recorded(
+    recording: Recording, candidate: Opened, given: Sample | None, wishes: Wishes
+) -> Report:
+    """A model against outputs that were recorded elsewhere."""
+    work = _Work(wishes)
+    graph = candidate.model.graph
+    outputs = bind_outputs(recording.specs, graph.outputs, wishes.bind_outputs)
+    work.findings += say.of_signature("output", recording.specs, graph.outputs, outputs)
+    samples = [given] if given is not None else _made_up(candidate.model, graph, (), wishes)
+    for sample in samples[:1]:
+        yours = work.subject(candidate, sample.feeds)
+        comparison = compare(recording.subject(yours), yours, outputs, work.terms)
+        work.add(comparison, outputs)
+        work.failures(yours)
+    return work.report((candidate,), samples[:1], (), outputs, recording=recording)
+
+
+def check_alone(candidate: Opened, given: Sample | None, wishes: Wishes) -> Report:
+    """One model against its own oracle: does its run hold, and where does trouble begin?"""
+    work = _Work(wishes)
+    graph = candidate.model.graph
+    samples = [given] if given is not None else _made_up(candidate.model, graph, (), wishes)
+    outputs = bind_outputs(graph.outputs, graph.outputs, {})
+    for sample in samples:
+        subject = work.subject(candidate, sample.feeds)
+        if not work.deterministic(subject):
+            continue
+        comparison = compare(Recording.of_meaning(subject), subject, outputs, work.terms)
+        work.add(comparison, outputs)
+        work.failures(subject)
+        work.findings += first_trouble(subject, work.terms.false_alarm)
+    return work.report((candidate,), samples, (), outputs)
+
+
+def _made_up(
+    model: Model, other: object, inputs: Sequence[Binding], wishes: Wishes
+) -> list[Sample]:
+    from isomorph.core.model import Graph
+
+    shapes = {}
+    if isinstance(other, Graph):
+        there = {spec.name: spec.shape for spec in other.inputs}
+        shapes = {pair.reference: there[pair.candidate] for pair in inputs}
+    has_floats = any("float" in (spec.dtype or "") for spec in model.graph.inputs)
+    return [
+        Sample(
+            origin=f"generated: {sample}, seed {wishes.seed}",
+            feeds=generate(
+                model.graph, wishes.dims, sample=sample, seed=wishes.seed, other_shapes=shapes
+            ),
+        )
+        for sample in (SAMPLES if has_floats else SAMPLES[:1])
+    ]
+
+
+class _Work:
+    """What accumulates on the way to a report."""
+
+    def __init__(self, wishes: Wishes) -> None:
+        self.wishes = wishes
+        self.terms = Terms(false_alarm=FALSE_ALARM, budgets=wishes.budgets)
+        self.findings: list[Finding] = []
+        self.skipped: list[Skipped] = []
+        self.divergences: dict[tuple[str | None, str | None], Divergence] = {}
+        self.verdict, self.reason = Verdict.EQUIVALENT, ""
+        self.started = time.monotonic()
+
+    def subject(self, opened: Opened, feeds: Mapping[str, Array]) -> Subject:
+        """A model on one sample."""
+        return Subject(
+            role=opened.role,
+            model=opened.model,
+            feeds=feeds,
+            runtime=opened.run,
+            plain=opened.plain,
+            oracle=opened.oracle,
+            seed=self.wishes.seed,
+            told=self.wishes.told,
+        )
+
+    def worsen(self, verdict: Verdict, reason: str) -> None:
+        """Keep the graver verdict; the first reason of a kind stays."""
+        if _SEVERITY.index(verdict) > _SEVERITY.index(self.verdict) or not self.reason:
+            self.verdict, self.reason = verdict, reason
+
+    def accuse(self, finding: Finding, verdict: Verdict, reason: str) -> None:
+        """A finding that settles the verdict."""
+        self.findings.append(finding)
+        self.worsen(verdict, reason)
+
+    def deterministic(self, *subjects: Subject) -> bool:
+        """Whether each model repeats itself; a random reference leaves nothing to compare with."""
+        steady = True
+        for subject in subjects:
+            outputs = _unsteady(subject)
+            if not outputs:
+                continue
+            steady = False
+            finding = say.of_randomness(subject.role, subject.model.graph, outputs)
+            verdict = Verdict.UNKNOWN if subject.role == "reference" else Verdict.DIVERGENT
+            self.accuse(finding, verdict, f"the {subject.role} is random")
+        return steady
+
+    def add(self, comparison: Comparison, bindings: Sequence[Binding]) -> None:
+        """Take over one sample's results; of each output the worst sample is kept."""
+        if comparison.order is not None:
+            places = [pair for pair in bindings if pair.how == "position"]
+            self.accuse(
+                say.of_order(places, comparison.order),
+                Verdict.DIVERGENT,
+                "the outputs are in another order",
+            )
+        self.findings += say.of_rearranged(comparison.rearranged)
+        for divergence in comparison.divergences:
+            key = divergence.reference_output, divergence.candidate_output
+            before = self.divergences.get(key)
+            if before is None or _weight(divergence) > _weight(before):
+                self.divergences[key] = divergence
+            self.worsen(divergence.verdict, divergence.reason)
+
+    def failures(self, *subjects: Subject) -> None:
+        """Crashes, hangs and refusals: findings about a runtime, and nothing is called fine."""
+        for subject in subjects:
+            for what, error in subject.failures():
+                self.findings.append(say.of_failure(subject.role, what, error))
+                self.skipped.append(Skipped(what=f"{subject.role}: {what}", why=error.sentence))
+                self.worsen(Verdict.UNKNOWN, error.sentence)
+                if error.exit_code != RuntimeFailedError.exit_code:
+                    raise error
+
+    def report(
+        self,
+        opened: Sequence[Opened],
+        samples: Sequence[Sample],
+        inputs: Sequence[Binding],
+        outputs: Sequence[Binding],
+        recording: Recording | None = None,
+    ) -> Report:
+        """Everything together."""
+        divergences = tuple(self.divergences.values())
+        self.findings += say.of_outputs(divergences)
+        for each in opened:
+            for environment in each.environments.values():
+                self.findings += say.of_fallback(each.role, environment.facts)
+        if self.verdict is Verdict.EQUIVALENT and not compared_elements(divergences):
+            self.verdict, self.reason = Verdict.UNKNOWN, "no value was compared"
+        environments = {k: v for each in opened for k, v in each.environments.items()}
+        summaries = tuple(_summary(each) for each in opened)
+        return Report(
+            verdict=self.verdict,
+            reason=self.reason,
+            command="check",
+            seed=self.wishes.seed,
+            draws=DRAWS,
+            false_alarm=FALSE_ALARM,
+            strict=self.wishes.strict,
+            models=((recording.summary,) if recording else ()) + summaries,
+            environments=environments,
+            inputs=tuple(s for sample in samples for s in _inputs(sample)),
+            input_bindings=tuple(inputs),
+            output_bindings=tuple(outputs),
+            outputs=divergences,
+            findings=say.ranked(self.findings),
+            skipped=tuple(self.skipped),
+            trusted=self.wishes.trusted,
+            elapsed={"total": time.monotonic() - self.started},
+            version=VERSION,
+        )
+
+
+def _unsteady(subject: Subject) -> tuple[str, ...]:
+    """The outputs that differ between two runs, as deployed or, with random nodes, as written."""
+    pairs = [(subject.as_run, subject.again)]
+    if say.random_nodes(subject.model.graph):
+        # An optimiser may remove the random node; the file still carries it.
+        pairs.append((subject.as_written, subject.as_written_again))
+    for once, twice in pairs:
+        one, other = once(), twice()
+        if not isinstance(one, IsomorphError) and not isinstance(other, IsomorphError):
+            outputs = differs(one, other)
+            if outputs:
+                return outputs
+    return ()
+
+
+def _weight(divergence: Divergence) -> tuple[int, float]:
+    parts = (divergence.rounding, divergence.observed, divergence.execution_candidate)
+    ratios = [part.budget.ratio or 0.0 for part in parts if part is not None]
+    return _SEVERITY.index(divergence.verdict), max(ratios, default=0.0)
+
+
+def _summary(opened: Opened) -> ModelSummary:
+    model = opened.model
+    return ModelSummary(
+        role=opened.role,
+        location=model.location,
+        framework=model.framework,
+        digest=model.digest,
+        nodes=len(model.graph.nodes),
+        constants=len(model.graph.constants),
+        producer=model.producer,
+        opset=model.opset,
+        notes=model.notes,
+    )
+
+
+def _inputs(sample: Sample) -> tuple[InputSummary, ...]:
+    return feeding.summaries(sample.feeds, sample.origin)

@@ -1,0 +1,258 @@
+"""What a user should know of a comparison, in words, with the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from isomorph.core.divergence import Divergence, Judgement, Part, Verdict
+from isomorph.core.ops import RANDOM
+from isomorph.core.report import Binding, Finding
+
+if TYPE_CHECKING:
+    from isomorph.core.errors import IsomorphError
+    from isomorph.core.model import Graph, TensorSpec
+    from isomorph.stages.measure.rearrange import Rearrangement
+
+_ORDER = {"reaches_output": 0, "below_rounding": 1, "latent": 2, "none": 3}
+
+
+def ranked(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Numbered from 1, what reaches an output first; equal ones only once."""
+    unique = list({(f.code, f.node, f.tensors, f.summary): f for f in findings}.values())
+    unique.sort(key=lambda finding: _ORDER[finding.effect])
+    return tuple(replace(finding, rank=place) for place, finding in enumerate(unique, 1))
+
+
+def of_outputs(divergences: Sequence[Divergence]) -> Iterator[Finding]:
+    """One finding for each output that is not simply the same."""
+    for divergence in divergences:
+        yield from _of_output(divergence)
+
+
+def _of_output(divergence: Divergence) -> Iterator[Finding]:
+    name = divergence.candidate_output or divergence.reference_output or ""
+    translated, executed = divergence.rounding, divergence.execution_candidate
+    if divergence.verdict is Verdict.DIVERGENT:
+        wrong_graph = not _within(translated) or executed is None
+        shown = translated if wrong_graph else executed
+        if divergence.reason.startswith("SHAPE_MISMATCH"):
+            code = "SHAPE_MISMATCH"
+        else:
+            code = "TRANSLATION" if wrong_graph else "EXECUTION"
+        yield _finding(
+            code,
+            f"output {name!r}: {divergence.reason}",
+            effect="reaches_output",
+            tensors=(name,),
+            cause="interface" if code == "SHAPE_MISMATCH" else None,
+            evidence=_numbers(shown or divergence.observed),
+        )
+    elif divergence.verdict is Verdict.UNKNOWN:
+        blamed = not _within(divergence.execution_reference)
+        both_missing = divergence.observed is None
+        code = "UNJUDGED" if both_missing else "REFERENCE_EXECUTION" if blamed else "ORACLE"
+        yield _finding(
+            code,
+            f"output {name!r}: {divergence.reason}",
+            effect="reaches_output",
+            tensors=(name,),
+            evidence=_numbers(divergence.execution_reference or divergence.observed),
+        )
+    allowed = divergence.translation
+    if allowed is not None and allowed.budget.within is Judgement.NO:
+        yield _finding(
+            "BELOW_ROUNDING",
+            f"output {name!r}: the graphs differ by more than re-rounded constants explain, "
+            "but by less than rounding shows",
+            effect="below_rounding",
+            tensors=(name,),
+            evidence=_numbers(allowed),
+        )
+    observed = divergence.observed
+    if observed is not None and observed.distance.signed_zero_mismatch:
+        count = observed.distance.signed_zero_mismatch
+        yield _finding(
+            "SIGNED_ZERO",
+            f"output {name!r}: {count} zeros have the other sign",
+            effect="none",
+            tensors=(name,),
+        )
+
+
+def of_order(declared: Sequence[Binding], fitting: Sequence[Binding]) -> Finding:
+    """Outputs that agree with the reference in another order."""
+    moved = [pair for pair, was in zip(fitting, declared, strict=True) if pair != was]
+    told = ", ".join(f"{pair.reference!r} is {pair.candidate!r}" for pair in moved)
+    flags = " ".join(f"--bind-output {pair.reference}={pair.candidate}" for pair in moved)
+    return _finding(
+        "OUTPUT_ORDER",
+        f"the outputs are in another order: {told}",
+        effect="reaches_output",
+        cause="interface",
+        status="confirmed",
+        tensors=tuple(pair.candidate for pair in moved),
+        fix=f"put them back in order, or accept it with {flags}",
+    )
+
+
+def of_named_order(
+    reference: Sequence[TensorSpec], candidate: Sequence[TensorSpec], bound: Sequence[Binding]
+) -> Finding | None:
+    """The same names in another order: right by name, wrong for every positional caller."""
+    by_name = {pair.reference: pair.candidate for pair in bound if pair.how == "name"}
+    expected = [by_name[spec.name] for spec in reference if spec.name in by_name]
+    got = [spec.name for spec in candidate if spec.name in expected]
+    if got == expected:
+        return None
+    moved = [name for name, other in zip(got, expected, strict=True) if name != other]
+    flags = " ".join(f"--bind-output {name}={name}" for name in sorted(moved))
+    return _finding(
+        "OUTPUT_ORDER",
+        f"the outputs have the same names in another order: {', '.join(got)} "
+        f"instead of {', '.join(expected)}",
+        effect="reaches_output",
+        cause="interface",
+        status="confirmed",
+        tensors=tuple(moved),
+        fix=f"put them back in order, or accept it with {flags}",
+    )
+
+
+def of_rearranged(rearranged: Mapping[str, Rearrangement]) -> Iterator[Finding]:
+    """Outputs that were compared through another shape."""
+    for name, moved in rearranged.items():
+        yield _finding(
+            "OUTPUT_SHAPE",
+            f"output {name!r} has the reference's values in another shape: {moved.words}",
+            effect="none",
+            cause="interface",
+            status="confirmed",
+            tensors=(name,),
+        )
+
+
+def of_signature(
+    kind: str,
+    reference: Sequence[TensorSpec],
+    candidate: Sequence[TensorSpec],
+    bound: Sequence[Binding],
+) -> Iterator[Finding]:
+    """Names, types and counts of inputs or outputs that the conversion changed."""
+    left, right = ({spec.name: spec for spec in side} for side in (reference, candidate))
+    for pair in bound:
+        mine, yours = left[pair.reference], right[pair.candidate]
+        if mine.name != yours.name:
+            yield _interface(
+                f"{kind} {mine.name!r} is now called {yours.name!r} (bound by {pair.how})", yours
+            )
+        if mine.dtype and yours.dtype and mine.dtype != yours.dtype:
+            yield _interface(f"{kind} {yours.name!r} was {mine.dtype} and is {yours.dtype}", yours)
+    for spec in reference:
+        if spec.name not in {pair.reference for pair in bound}:
+            yield _interface(f"the candidate has no counterpart of {kind} {spec.name!r}", spec)
+    for spec in candidate:
+        if spec.name not in {pair.candidate for pair in bound}:
+            yield _interface(f"the reference has no counterpart of {kind} {spec.name!r}", spec)
+
+
+def _interface(summary: str, spec: TensorSpec) -> Finding:
+    return _finding(
+        "INTERFACE",
+        summary,
+        effect="none",
+        cause="interface",
+        status="confirmed",
+        tensors=(spec.name,),
+    )
+
+
+def of_randomness(role: str, graph: Graph, outputs: Sequence[str]) -> Finding:
+    """Two runs of one session differ, or the graph draws random numbers on the way."""
+    nodes = random_nodes(graph)
+    code = "REFERENCE_NOT_DETERMINISTIC" if role == "reference" else "NONDETERMINISM"
+    told = f" (random node: {nodes[0]})" if nodes else ""
+    return _finding(
+        code,
+        f"two runs of the {role} on the same inputs differ at {', '.join(outputs)}{told}",
+        effect="reaches_output",
+        cause="nondeterminism",
+        status="confirmed",
+        node=nodes[0] if nodes else None,
+        nodes=nodes,
+        tensors=_outputs_of(graph, nodes) or tuple(outputs),
+        fix="export the model in evaluation mode" if nodes else None,
+    )
+
+
+def random_nodes(graph: Graph) -> tuple[str, ...]:
+    """Nodes that draw random numbers: by their kind, or Dropout in training mode."""
+    found = []
+    for node in graph.nodes:
+        training = bool(node.attributes.get("train") or node.attributes.get("training_mode"))
+        if node.op == "Dropout" and len(node.inputs) > 2:
+            mode = graph.constants.get(node.inputs[2])
+            training = training or (mode is not None and bool(mode.values and mode.values[0]))
+        if node.op in RANDOM or (node.op == "Dropout" and training):
+            found.append(node.name)
+    return tuple(found)
+
+
+def of_failure(role: str, what: str, error: IsomorphError) -> Finding:
+    """A crash, a hang or a refusal is a finding about that runtime."""
+    return _finding(
+        error.code,
+        f"{role}: {error.sentence}",
+        effect="reaches_output",
+        evidence={"phase": what, "why": error.why or ""},
+        fix=error.fix,
+    )
+
+
+def of_fallback(role: str, facts: Mapping[str, str]) -> Iterator[Finding]:
+    """A provider was asked for and another one is in use."""
+    asked, used = facts.get("providers asked"), facts.get("providers used")
+    if asked and used and asked.split(",")[0].strip() != used.split(",")[0].strip():
+        yield _finding(
+            "PROVIDER_FALLBACK",
+            f"{role}: the provider asked for is {asked}, the one in use is {used}",
+            effect="none",
+            cause="precision",
+            status="confirmed",
+        )
+
+
+def _outputs_of(graph: Graph, nodes: Sequence[str]) -> tuple[str, ...]:
+    return tuple(node.outputs[0] for node in graph.nodes if node.name in nodes and node.outputs)
+
+
+def _finding(
+    code: str,
+    summary: str,
+    *,
+    effect: str,
+    cause: str | None = None,
+    status: str = "suspected",
+    **rest: Any,  # noqa: ANN401
+) -> Finding:
+    return Finding(
+        rank=0, code=code, summary=summary, effect=effect, cause=cause, status=status, **rest
+    )
+
+
+def _numbers(part: Part | None) -> Mapping[str, Any]:
+    if part is None:
+        return {}
+    return {
+        "max_abs": part.distance.max_abs,
+        "relative_l2": part.distance.relative_l2,
+        "times_over_budget": part.budget.ratio,
+        "differing": part.distance.differing,
+        "nonfinite_mismatch": part.distance.nonfinite_mismatch,
+        "worst_index": part.distance.worst_index,
+    }
+
+
+def _within(part: Part | None) -> bool:
+    return part is not None and part.budget.within is Judgement.YES

@@ -1,0 +1,95 @@
+"""A reference that is only values: recorded outputs, or a model's own meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from isomorph.core.model import Graph, Model, TensorSpec
+from isomorph.core.report import ModelSummary
+from isomorph.stages.measure.spread import Spread
+
+if TYPE_CHECKING:
+    from isomorph.core.errors import IsomorphError
+    from isomorph.core.trace import Array
+    from isomorph.stages.measure.subject import Subject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """Outputs that somebody kept, with the file they are from."""
+
+    location: str
+    digest: str
+    arrays: Mapping[str, Array]
+
+    @property
+    def specs(self) -> tuple[TensorSpec, ...]:
+        """The recorded outputs as a signature."""
+        return tuple(
+            TensorSpec(name=name, dtype=str(array.dtype), shape=tuple(array.shape))
+            for name, array in self.arrays.items()
+        )
+
+    @property
+    def summary(self) -> ModelSummary:
+        """What the report says of it."""
+        return ModelSummary(
+            role="reference",
+            location=self.location,
+            framework="recorded outputs",
+            digest=self.digest,
+            nodes=0,
+            constants=0,
+        )
+
+    def subject(self, candidate: Subject) -> Values:
+        """A stand-in for a model: it has been run, and there is nothing to evaluate."""
+        return Values(model=_empty(candidate.model.framework), runs=self.arrays)
+
+    @staticmethod
+    def of_meaning(subject: Subject) -> Values:
+        """A model's own oracle as the reference it is held against."""
+        return Values(model=subject.model, runs=None, twin=subject)
+
+
+@dataclass(slots=True, kw_only=True)
+class Values:
+    """Answers like a subject, from values that are already there."""
+
+    model: Model
+    runs: Mapping[str, Array] | None
+    twin: Subject | None = None
+    role: str = "reference"
+
+    def as_run(self) -> Mapping[str, Array] | IsomorphError:
+        """The recorded values; of a model on its own, its meaning."""
+        if self.runs is not None:
+            return self.runs
+        return self.twin.meaning() if self.twin is not None else {}
+
+    def meaning(self) -> Mapping[str, Array] | IsomorphError:
+        """Nothing but values is known of a recording."""
+        return self.twin.meaning() if self.twin is not None else {}
+
+    def rounding(self) -> Mapping[str, Spread] | IsomorphError:
+        """Of a recording, nothing; the candidate's own rounding stands in for it."""
+        return self.twin.rounding() if self.twin is not None else {}
+
+    def as_written(self) -> Mapping[str, Array] | IsomorphError:
+        """The same as run."""
+        return self.as_run()
+
+    def intended_loss(self) -> Mapping[str, Spread] | IsomorphError:
+        """As of the model itself."""
+        return self.twin.intended_loss() if self.twin is not None else {}
+
+    def allowance(self, constants: tuple[str, ...]) -> Mapping[str, Spread] | IsomorphError:
+        """A model has the same constants as itself; a recording has none."""
+        return self.twin.rounding() if self.twin is not None else {}
+
+
+def _empty(framework: str) -> Model:
+    nothing = Graph(name="", inputs=(), outputs=(), nodes=(), tensors={}, constants={})
+    return Model(framework=framework, location="", digest="", graph=nothing)

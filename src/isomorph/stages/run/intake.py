@@ -1,0 +1,177 @@
+"""From what the user gave to what can be run: sources, files of inputs, runtimes by side."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph import registry
+from isomorph.core.errors import UsageError
+from isomorph.core.trace import Trace, flatten
+from isomorph.stages.run import feeds as feeding
+from isomorph.stages.run.feeds import Sample
+from isomorph.stages.run.generate import SAMPLES, generate
+from isomorph.stages.run.input_files import read_arrays
+from isomorph.stages.run.opened import Opened, chosen_runtime, with_notes
+from isomorph.stages.run.sniff import identify, source_kind, suffix_note
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Model, TensorSpec
+    from isomorph.core.trace import Array
+    from isomorph.stages.run.host import Host
+
+
+class Intake:
+    """Opens what the user named, with what the user stated."""
+
+    def __init__(
+        self,
+        *,
+        host: Host,
+        runtime: str | Mapping[str, str] | None = None,
+        settings: Mapping[str, str] | None = None,
+        options: Mapping[str, str] | None = None,
+        inputs: Any = None,  # noqa: ANN401
+        told: Callable[[str, str], None] | None = None,
+    ) -> None:
+        self.host, self.runtime, self.told = host, runtime, told
+        self.settings, self.options = settings or {}, dict(options or {})
+        self.origin, self.arrays = _given(inputs)
+        if isinstance(inputs, (str, Path)):
+            self.options["inputs"] = str(Path(inputs).resolve())
+        self._folder: TemporaryDirectory[str] | None = None
+
+    def load(self, source: Any) -> Model:  # noqa: ANN401
+        """Read, validate and describe, in a worker."""
+        if self.told is not None:
+            self.told("load", str(source) if isinstance(source, (str, Path)) else "live model")
+        if not isinstance(source, (str, Path)):
+            return self._load_live(source)
+        if source_kind(str(source)) == "factory":
+            return self.host.load(str(source), "pytorch", self.options)
+        path = Path(source)
+        framework = identify(path)
+        note = suffix_note(path, framework)
+        model = self.host.load(str(path), framework, self.options)
+        return with_notes(model, (note,) if note else ())
+
+    def open(self, role: str, source: Any) -> Opened:  # noqa: ANN401
+        """Load it and choose its runtime."""
+        model = self.load(source)
+        wanted = self.runtime.get(role) if isinstance(self.runtime, Mapping) else self.runtime
+        if isinstance(self.runtime, str) and not registry.runtime(self.runtime).accepts(model):
+            # One word for both sides is meant for the side that it fits.
+            wanted = None
+        runtime = chosen_runtime(model, wanted)
+        return Opened(
+            role=role,
+            model=model,
+            host=self.host,
+            runtime=runtime,
+            settings=self._settings(role, runtime),
+        )
+
+    def sample(self, specs: Sequence[TensorSpec]) -> Sample | None:
+        """The user's inputs, checked against a signature; None where none were given."""
+        if self.arrays is None:
+            return None
+        return Sample(origin=self.origin, feeds=feeding.from_given(specs, self.arrays))
+
+    def close(self) -> None:
+        """Remove what was written for the workers."""
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def _settings(self, role: str, runtime: str) -> dict[str, str]:
+        """Settings for this side: ``candidate.key`` for one, ``key`` for whoever knows it."""
+        known = registry.runtime(runtime).settings
+        chosen = {}
+        for key, value in self.settings.items():
+            side, _, own = key.rpartition(".")
+            if side == role or (not side and (own in known or not self._known_elsewhere(own))):
+                chosen[own] = value
+        return chosen
+
+    def _known_elsewhere(self, key: str) -> bool:
+        return any(key in registry.runtime(name).settings for name in registry.names("runtimes"))
+
+    def _load_live(self, source: Any) -> Model:  # noqa: ANN401
+        framework = _framework_of(source)
+        if self.host.isolation == "none":
+            return self.host.load(source, framework, self.options)
+        if self._folder is None:
+            self._folder = TemporaryDirectory(prefix="isomorph-")
+        folder = Path(self._folder.name) / str(len(list(Path(self._folder.name).iterdir())))
+        folder.mkdir()
+        path = registry.framework(framework).hand_over(source, self.arrays or {}, folder)
+        return self.host.load(str(path), framework, self.options)
+
+
+def _framework_of(source: object) -> str:
+    for name in registry.names("frameworks"):
+        if registry.framework(name).claims(source):
+            return name
+    raise UsageError(
+        "NOT_A_MODEL",
+        f"a {type(source).__module__}.{type(source).__qualname__} is no model that isomorph knows",
+        why=f"frameworks: {', '.join(registry.names('frameworks'))}",
+    )
+
+
+def _given(inputs: Any) -> tuple[str, dict[str, Array] | None]:  # noqa: ANN401
+    """Where the inputs are from, and the arrays; arrays given by place are named "0", "1", …"""
+    if inputs is None:
+        return "generated", None
+    if isinstance(inputs, (str, Path)):
+        return f"file {Path(inputs).name}", dict(read_arrays(Path(inputs)))
+    if isinstance(inputs, Mapping):
+        return "given", {str(name): _array(value) for name, value in inputs.items()}
+    if not isinstance(inputs, (list, tuple)):
+        inputs = (inputs,)
+    return "given", {str(place): _array(value) for place, value in enumerate(inputs)}
+
+
+def _array(value: Any) -> Array:  # noqa: ANN401
+    # A torch or TensorFlow tensor knows how to become an array; no framework is needed here.
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+    return np.asarray(value)
+
+
+def recorded(source: Any) -> tuple[str, str, dict[str, Array]] | None:  # noqa: ANN401
+    """Location, digest and arrays of a file of recorded outputs, if the source is one."""
+    if not isinstance(source, (str, Path)) or source_kind(str(source)) != "recorded":
+        return None
+    path = Path(source)
+    arrays = read_arrays(path)
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return str(source), f"sha256:{digest}", dict(arrays)
+
+
+def trace(
+    opened: Opened,
+    given: Sample | None,
+    dims: Mapping[str, int],
+    *,
+    seed: int,
+    fetch: Sequence[str] = (),
+    everything: bool = False,
+) -> Trace:
+    """Run once and keep the outputs, the named tensors, or all of them."""
+    graph = opened.model.graph
+    feeds = (
+        given.feeds if given is not None else generate(graph, dims, sample=SAMPLES[0], seed=seed)
+    )
+    names = list(fetch) or [spec.name for spec in graph.outputs]
+    if everything:
+        names = [name for node in graph.nodes for name in node.outputs if name]
+    session = opened.run()
+    result = session.run(feeds, list(dict.fromkeys(names)))
+    flat = {key: value for name in result for key, value in flatten(name, result[name]).items()}
+    return Trace(environment=session.environment, tensors=flat)
