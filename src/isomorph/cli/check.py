@@ -20,7 +20,7 @@ def check(
     candidate: Annotated[
         str | None,
         Argument(
-            metavar="[CANDIDATE]",
+            metavar="CANDIDATE",
             help="The model to question. Without it, REFERENCE is held to its own oracle.",
         ),
     ] = None,

@@ -147,7 +147,7 @@ def import_apart(module: str, *, patience: float = PATIENCE) -> str | None:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"did not finish in {patience:.0f} s"
+        return f"did not finish in {patience:g} s"
     if done.returncode == 0:
         return None
     if done.returncode < 0:

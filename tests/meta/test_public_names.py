@@ -1,0 +1,58 @@
+import pkgutil
+from importlib.util import find_spec
+
+import pytest
+
+import isomorph
+from isomorph import registry
+
+MODULES = sorted(
+    found.name for found in pkgutil.walk_packages(isomorph.__path__, prefix="isomorph.")
+)
+
+
+def test_the_public_names_are_exactly_these():
+    assert isomorph.__all__ == [
+        "Finding",
+        "IsomorphError",
+        "Report",
+        "Verdict",
+        "__version__",
+        "check",
+        "inspect",
+        "run",
+    ]
+
+
+@pytest.mark.parametrize("name", isomorph.__all__)
+def test_every_public_name_is_there_and_told(name):
+    assert name in dir(isomorph)
+    value = getattr(isomorph, name)
+    assert isinstance(value, str) or value.__doc__
+
+
+def test_another_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="nonsense"):
+        isomorph.nonsense  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind in registry.KINDS for name in registry.names(kind)]
+)
+def test_every_entry_point_loads_under_its_own_name(kind, name):
+    extension = registry.load(kind, name)
+    assert extension.name == name
+    # File name = registry name = the word on the command line.
+    assert type(extension).__module__.rpartition(".")[2] == name
+
+
+def test_the_registry_was_not_empty():
+    assert {"onnx", "pytorch"} <= set(registry.names("frameworks"))
+    assert {"json", "terminal"} <= set(registry.names("reporters"))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_module_has_a_docstring(name):
+    spec = find_spec(name)
+    source = spec.loader.get_source(name)
+    assert source.lstrip().startswith(('"""', 'r"""')), f"{name} does not say what it is for"

@@ -1,0 +1,117 @@
+import pytest
+
+from isomorph import api
+from isomorph.__main__ import main
+from isomorph.core.divergence import Verdict
+from isomorph.core.errors import RefusedError
+from isomorph.core.report import Report
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    """Lets a test decide what the API answers; keeps how it was asked."""
+    asked = {}
+
+    def install(answer):
+        def check(*models, **words):
+            asked.update(words, models=models)
+            if isinstance(answer, BaseException):
+                raise answer
+            return answer
+
+        monkeypatch.setattr(api, "check", check)
+        return asked
+
+    return install
+
+
+def _report(verdict, **more):
+    return Report(
+        verdict=verdict, reason="because", command="check", seed=0, draws=1, false_alarm=0.1, **more
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "code"), [("equivalent", 0), ("degraded", 0), ("divergent", 1), ("unknown", 3)]
+)
+def test_the_verdict_decides_the_exit_code(answers, capsys, verdict, code):
+    answers(_report(Verdict(verdict)))
+    assert main(["check", "a", "b"]) == code
+    assert capsys.readouterr().out.startswith(verdict.upper())
+
+
+def test_the_words_reach_the_api(answers):
+    asked = answers(_report(Verdict.EQUIVALENT))
+    line = ["check", "a.pt2", "b.onnx", "--inputs", "x.npz", "--runtime", "candidate=onnxruntime",
+            "--set", "candidate.threads=2", "--dim", "batch=3", "--budget", "y=0.5", "--seed", "4",
+            "--strict", "--trust", "--in-process", "--memory", "1GiB", "--timeout", "9",
+            "--bind-input", "x=z", "--bind-output", "y=w", "--state", "w.safetensors"]  # fmt: skip
+    assert main(line) == 0
+    assert asked["models"] == ("a.pt2", "b.onnx")
+    assert str(asked["inputs"]) == "x.npz"
+    assert str(asked["state"]) == "w.safetensors"
+    assert {key: asked[key] for key in ("runtime", "settings", "dims", "budget", "memory")} == {
+        "runtime": {"candidate": "onnxruntime"},
+        "settings": {"candidate.threads": "2"},
+        "dims": {"batch": 3},
+        "budget": {"y": 0.5},
+        "memory": 2**30,
+    }
+    assert (asked["bind_inputs"], asked["bind_outputs"]) == ({"x": "z"}, {"y": "w"})
+    assert (asked["seed"], asked["timeout"]) == (4, 9.0)
+    assert asked["strict"] is asked["trust"] is asked["in_process"] is True
+
+
+def test_an_error_of_ours_is_its_own_lines(answers, capsys):
+    answers(RefusedError("UNSAFE_PICKLE", "would run code", file="a\x1b.pt", fix="--trust"))
+    assert main(["check", "a", "b"]) == 4
+    assert capsys.readouterr().err == (
+        "error[UNSAFE_PICKLE] would run code in a\\x1b.pt\n  fix: --trust\n"
+    )
+
+
+def test_a_bug_of_ours_is_told_without_a_traceback(answers, capsys):
+    answers(ZeroDivisionError("dividing"))
+    assert main(["check", "a", "b"]) == 70
+    told = capsys.readouterr().err
+    assert told.startswith("error[BUG] ZeroDivisionError: dividing\n")
+    assert "Traceback" not in told
+
+
+def test_debug_shows_the_traceback(answers, capsys):
+    answers(ZeroDivisionError("dividing"))
+    assert main(["check", "a", "b", "--debug"]) == 70
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_interruption_is_130(answers):
+    answers(KeyboardInterrupt())
+    assert main(["check", "a", "b"]) == 130
+
+
+def test_the_report_goes_to_the_file_that_was_named(answers, tmp_path, capsys):
+    answers(_report(Verdict.DIVERGENT))
+    target = tmp_path / "r.json"
+    assert main(["check", "a", "b", "--format", "json", "--output", str(target)]) == 1
+    assert '"verdict": "divergent"' in target.read_text()
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [["chek"], ["check"], ["check", "a", "b", "c"], ["check", "a", "--bogus"], [],
+     ["check", "a", "--format", "jsn"], ["check", "a", "--seed", "-1"],
+     ["check", "a", "--dim", "x"]],
+)  # fmt: skip
+def test_wrong_use_is_2_and_is_told(answers, line, capsys):
+    answers(_report(Verdict.EQUIVALENT))
+    assert main(line) == 2
+    out, err = capsys.readouterr()
+    assert "error[" in err or "Usage:" in out
+    assert "Traceback" not in err
+
+
+def test_a_hopeless_output_is_refused_before_the_check(answers, tmp_path):
+    asked = answers(_report(Verdict.EQUIVALENT))
+    assert main(["check", "a", "b", "--output", str(tmp_path / "no" / "r.json")]) == 2
+    assert not asked

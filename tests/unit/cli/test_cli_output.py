@@ -1,0 +1,73 @@
+import os
+import stat
+
+import pytest
+
+from isomorph.cli.output import check_target, colour_wanted, encodable, write, write_file
+from isomorph.core.errors import UsageError
+
+
+def test_a_file_is_replaced_whole_and_nothing_is_left_beside_it(tmp_path):
+    target = tmp_path / "report.json"
+    target.write_text("old")
+    write("new", target)
+    assert target.read_text() == "new\n"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_new_file_has_the_usual_permissions(tmp_path):
+    mask = os.umask(0o022)
+    try:
+        write_file(tmp_path / "r", b"x")
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "r").stat().st_mode) == 0o644
+
+
+def test_a_link_is_not_followed(tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    link = tmp_path / "link"
+    link.symlink_to(precious)
+    with pytest.raises(UsageError) as caught:
+        write("x", link)
+    assert caught.value.code == "OUTPUT_IS_SYMLINK"
+    assert precious.read_text() == "mine"
+
+
+def test_a_dangling_link_is_not_followed_either(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(UsageError):
+        check_target(tmp_path / "link")
+
+
+@pytest.mark.parametrize(("name", "code"), [("", "OUTPUT_NOT_A_FILE"), ("a/b", "OUTPUT_NO_FOLDER")])
+def test_a_hopeless_target_is_refused_before_the_work(tmp_path, name, code):
+    with pytest.raises(UsageError) as caught:
+        check_target(tmp_path / name)
+    assert caught.value.code == code
+
+
+def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch):
+    def full(_handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(UsageError) as caught:
+        write_file(tmp_path / "r", b"x")
+    assert caught.value.why == "No space left on device"
+    assert not list(tmp_path.iterdir())
+
+
+def test_text_that_the_terminal_cannot_carry():
+    assert encodable("36× → ü", "utf-8") == "36× → ü"
+    assert encodable("36× → ü", "ascii") == "36x -> \\xfc"
+
+
+def test_no_colour_without_a_terminal_or_against_a_wish(monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert colour_wanted()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not colour_wanted()

@@ -1,0 +1,128 @@
+import re
+from dataclasses import replace
+
+import pytest
+
+from isomorph.core.divergence import Verdict
+from isomorph.reporters._figures import closeness, number, times
+from isomorph.reporters.terminal import TerminalReporter
+
+GREEN = re.compile(r"\x1b\[[0-9;]*32m")
+
+
+@pytest.fixture
+def wide(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+def test_the_first_line_is_the_answer(report, wide):
+    first = TerminalReporter().render(report).splitlines()[0]
+    assert first.startswith("DIVERGENT  logits: translation error is beyond")
+
+
+def test_everything_a_reader_needs_is_there(report, wide):
+    text = TerminalReporter().render(report)
+    for told in (
+        "net.pt2", "net.onnx", "onnxruntime 1.31.1", "float32[2, 10]", "3.20e-05", "36×", "0.21×",
+        "TRANSLATION", "norm_3", "blocks.3.norm", "net.py:41", "set epsilon of norm_3 to 1e-5",
+        "bodies of If", "input x is input.1", "logits / output_0", "seed 7", "10 draws",
+        "trusted: net.py:build", "the suffix says .onnx", "cosine 1−2.0e-07",
+    ):  # fmt: skip
+        assert told in text
+    assert len(text.splitlines()) <= 40
+
+
+@pytest.mark.parametrize("columns", [60, 88, 100])
+def test_no_line_is_wider_than_the_terminal(report, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    text = TerminalReporter().render(report)
+    assert max(map(len, text.splitlines())) <= columns
+    assert "36×" in text
+    assert "logits" in text
+
+
+def test_plain_text_has_no_escape_and_styled_text_says_the_same(report, wide):
+    plain, styled = TerminalReporter().render(report), TerminalReporter().render_styled(report)
+    assert "\x1b" not in plain
+    assert "\x1b[" in styled
+    bare = re.sub(r"\x1b\[[0-9;]*m", "", styled)
+    assert [line.rstrip() for line in bare.splitlines()] == plain.splitlines()
+
+
+def test_what_is_not_known_is_never_green(report, divergence, part, wide):
+    unknown = replace(
+        divergence,
+        verdict=Verdict.UNKNOWN,
+        translation=part(1e-7, None),
+        rounding=None,
+        intended_loss=None,
+        execution_reference=None,
+        execution_candidate=part(1e-7, None),
+    )
+    text = TerminalReporter().render_styled(
+        replace(report, verdict=Verdict.UNKNOWN, outputs=(unknown,))
+    )
+    assert "not judged" in text
+    assert "not measured: vs rounding, reference run" in re.sub(r"\x1b\[[0-9;]*m", "", text)
+    assert not GREEN.search(text)
+
+
+def test_green_exists_so_that_its_absence_means_something(report, divergence, part, wide):
+    good = replace(divergence, verdict=Verdict.EQUIVALENT, translation=part(1e-9, 0.1))
+    text = TerminalReporter().render_styled(
+        replace(report, verdict=Verdict.EQUIVALENT, outputs=(good,))
+    )
+    assert GREEN.search(text)
+
+
+def test_names_are_data(report, divergence, wide):
+    hostile = "[red]a\x1b[2J\u202eb\r"
+    text = TerminalReporter().render(
+        replace(
+            report,
+            reason=f"in {hostile}",
+            outputs=(replace(divergence, reference_output=hostile),),
+            findings=(replace(report.findings[0], node=hostile, summary=hostile),),
+        )
+    )
+    assert "[red]a\\x1b[2J\\u202eb\\r" in text
+    assert not set("\x1b\u202e\r") & set(text)
+
+
+def test_misplaced_nan_is_said_beside_the_number(report, divergence, part, wide):
+    odd = replace(divergence, translation=part(1e-6, float("inf"), nonfinite_mismatch=3))
+    text = TerminalReporter().render(replace(report, outputs=(odd,)))
+    assert "1.00e-06, 3 NaN/Inf" in text
+    assert "inf× allowance" in text
+
+
+def test_many_outputs_still_fit_a_screen_and_the_worst_come_first(report, divergence, wide):
+    fine = replace(divergence, verdict=Verdict.EQUIVALENT)
+    many = (*(replace(fine, reference_output=f"fine{i}") for i in range(30)), divergence)
+    text = TerminalReporter().render(replace(report, outputs=many))
+    assert len(text.splitlines()) <= 50
+    assert text.index("logits / output_0") < text.index("fine0")
+    assert "… and 23 more outputs: 23 equivalent" in text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "told"),
+    [(None, "not judged"), (0.0, "0.00×"), (0.001, "<0.01×"), (0.213, "0.21×"), (36.4, "36×"),
+     (123456.0, "1.2e+05×"), (float("inf"), "inf×")],
+)  # fmt: skip
+def test_ratios(ratio, told):
+    assert times(ratio) == told
+
+
+@pytest.mark.parametrize(
+    ("value", "told"), [(None, "n/a"), (0.0, "0"), (1.234e-5, "1.23e-05"), (float("nan"), "nan")]
+)
+def test_numbers(value, told):
+    assert number(value) == told
+
+
+@pytest.mark.parametrize(
+    ("cosine", "told"), [(None, "n/a"), (1.0, "1"), (1 - 2e-7, "1−2.0e-07"), (-0.5, "-0.5000")]
+)
+def test_cosines(cosine, told):
+    assert closeness(cosine) == told

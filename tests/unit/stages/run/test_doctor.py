@@ -1,0 +1,94 @@
+import sys
+
+import pytest
+
+from isomorph import registry
+from isomorph.cli.doctor import as_text
+from isomorph.stages.run import doctor as examined
+from isomorph.stages.run.doctor import Diagnosis, Requirement, import_apart, requirements
+
+
+def test_what_is_wanted_is_read_from_the_metadata():
+    wanted = {one.package: one for one in requirements()}
+    assert wanted["numpy"].extra is None
+    assert wanted["torch"] == Requirement(package="torch", minimum="2.6", extra="torch")
+    assert "pytest" not in wanted
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """Writes a module that a child process can import."""
+
+    def write(text):
+        (tmp_path / "sick_module.py").write_text(text)
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+        return "sick_module"
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("x = 1", None),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "died of SIGSEGV"),
+        ("raise RuntimeError('built for another CPU')", "RuntimeError: built for another CPU"),
+        ("import os; os._exit(5)", "ended with code 5"),
+    ],
+)
+def test_an_import_may_end_in_any_way(module, text, told):
+    assert import_apart(module(text)) == told
+
+
+def test_an_import_may_hang(module):
+    trouble = import_apart(module("import time; time.sleep(60)"), patience=0.5)
+    assert trouble == "did not finish in 0.5 s"
+
+
+def test_nothing_is_imported_here(module):
+    import_apart(module("x = 1"))
+    assert "sick_module" not in sys.modules
+
+
+def _of(monkeypatch, version, *, trouble=None, minimum="2.6"):
+    monkeypatch.setattr(examined, "_installed", lambda package: (package, version))
+    monkeypatch.setattr(examined, "import_apart", lambda module: trouble)
+    return examined._package(Requirement(package="torch", minimum=minimum, extra="torch"))
+
+
+def test_a_missing_package_names_its_extra(monkeypatch):
+    found = _of(monkeypatch, None)
+    assert (found.status, found.advice) == ("missing", "pip install 'isomorph[torch]'")
+
+
+def test_an_old_package_names_the_version(monkeypatch):
+    found = _of(monkeypatch, "2.5.1")
+    assert (found.status, found.advice) == ("old", "pip install --upgrade 'torch>=2.6'")
+
+
+def test_versions_are_numbers_not_text(monkeypatch):
+    assert _of(monkeypatch, "2.13.0+cpu").status == "ok"
+
+
+def test_a_crash_is_broken(monkeypatch):
+    found = _of(monkeypatch, "2.13.0", trouble="died of SIGILL")
+    assert found.status == "broken"
+    assert found.detail == "import torch: died of SIGILL"
+
+
+def test_an_extension_that_cannot_be_loaded_is_broken(monkeypatch):
+    def fails(kind, name):
+        raise SyntaxError("stranger")
+
+    monkeypatch.setattr(registry, "load", fails)
+    found = examined._extension("runtimes", "odd", set())
+    assert (found.status, found.detail) == ("broken", "SyntaxError: stranger")
+
+
+def test_the_text_shows_each_advice_once():
+    def missing(name):
+        return Diagnosis(kind="package", name=name, version=None, status="missing", advice="do it")
+
+    text = as_text((missing("a"), missing("b")))
+    assert text.count("do it") == 1
+    assert text.splitlines()[0] == "package"
