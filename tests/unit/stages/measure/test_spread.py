@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+
+from isomorph.core.trace import Capabilities, Environment, Noise
+from isomorph.stages.measure.spread import merged, pooled, spreads, threshold
+
+
+class Noisy:
+    """Adds noise of a known size to a tensor, and flips an integer now and then."""
+
+    capabilities = Capabilities(noise=True)
+    environment = Environment(runtime="noisy")
+
+    def __init__(self, value, sigma):
+        self.value, self.sigma = value, sigma
+
+    def run(self, feeds, fetch, *, noise=None):
+        y = self.value.copy()
+        index = np.array([3, 4])
+        if noise is not None:
+            rng = np.random.default_rng(noise.seed)
+            y = y + self.sigma * rng.standard_normal(y.shape)
+            index = index + np.array([0, rng.integers(0, 2)])
+        return {"y": y, "index": index}
+
+
+def test_spread_recovers_the_deviation_and_marks_what_flips():
+    session = Noisy(np.ones((4, 500)), 0.25)
+    seen = spreads(session, {}, session.run({}, ["y", "index"]), Noise(seed=1, rounding=True))
+    assert np.sqrt(np.mean(seen["y"].deviation ** 2)) == pytest.approx(0.25, rel=0.1)
+    assert seen["index"].unsettled.tolist() == [False, True]
+    assert seen["index"].deviation is None
+
+
+def test_equal_seeds_give_equal_spreads():
+    session = Noisy(np.ones(10), 0.25)
+    centre = session.run({}, ["y"])
+    one, two = (spreads(session, {}, centre, Noise(seed=7, rounding=True)) for _ in range(2))
+    assert np.array_equal(one["y"].deviation, two["y"].deviation)
+
+
+def test_about_the_mean_an_offset_of_the_centre_does_not_count():
+    session = Noisy(np.ones((1, 400)), 0.1)
+    centre = {"y": np.ones((1, 400)) + 5.0}
+    noise = Noise(seed=0, rounding=True)
+    about = spreads(session, {}, centre, noise, about_mean=True)["y"].deviation
+    plain = spreads(session, {}, centre, noise)["y"].deviation
+    assert np.mean(about) == pytest.approx(0.1, rel=0.15)
+    assert np.mean(plain) > 4.9
+
+
+def test_neighbours_steady_an_estimate():
+    variance = np.zeros((1, 2, 4, 4))
+    variance[0, 0, 0, 0] = 16.0
+    deviation = pooled(variance)
+    assert deviation[0, 0, 0, 0] == pytest.approx(np.sqrt(0.5 * (16 + 1)))
+    assert deviation[0, 0, 3, 3] == pytest.approx(np.sqrt(0.5))
+    assert not deviation[0, 1].any()
+
+
+def test_threshold_grows_slowly_with_the_number_of_elements():
+    assert threshold(1) == pytest.approx(4.89, abs=0.01)
+    assert threshold(10**6) < 7.5
+    assert threshold(10**9) > threshold(10**6)
+
+
+def test_merged_is_unknown_where_one_side_is():
+    session = Noisy(np.ones(3), 0.1)
+    one = spreads(session, {}, session.run({}, ["y"]), Noise(seed=0, rounding=True))["y"]
+    assert merged(one, None) is None
+    assert np.allclose(merged(one, one).deviation, np.sqrt(2) * one.deviation)

@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+
+from isomorph.core.divergence import Judgement, Verdict
+from isomorph.stages.measure.spread import Spread
+from isomorph.stages.measure.verdict import Evidence, Question, decide
+
+U = 2.0**-24
+ORACLE = np.linspace(1.0, 2.0, 12).reshape(3, 4)
+
+
+def spread_of(size, shape=(3, 4)):
+    return Spread(draws=10, deviation=np.full(shape, size), unsettled=np.zeros(shape, bool))
+
+
+def side(run=None, meaning=ORACLE, rounding=4 * U, written=None):
+    noise = None if rounding is None else spread_of(rounding)
+    return Evidence(
+        name="y",
+        run=(ORACLE if run is None else run).astype(np.float32),
+        meaning=meaning,
+        rounding=noise,
+        execution=noise,
+        as_written=lambda: written,
+    )
+
+
+def ask(**rest):
+    tight = rest.pop("allowance", spread_of(1e-12))
+    return Question(dtype="float32", false_alarm=1e-6, allowance=lambda: tight, **rest)
+
+
+def test_equal_meanings_and_runs_are_equivalent():
+    assert decide(side(), side(), ask()).verdict is Verdict.EQUIVALENT
+
+
+def test_another_function_is_divergent():
+    wrong = side(run=ORACLE + 1e-3, meaning=ORACLE + 1e-3)
+    assert decide(side(), wrong, ask()).verdict is Verdict.DIVERGENT
+
+
+def test_a_difference_below_rounding_is_equivalent_but_shown():
+    near = side(run=ORACLE, meaning=ORACLE + 3 * U)
+    result = decide(side(), near, ask())
+    assert result.verdict is Verdict.EQUIVALENT
+    assert result.translation.budget.within is Judgement.NO
+
+
+def test_a_bad_run_of_the_candidate_is_divergent():
+    result = decide(side(), side(run=ORACLE + 1e-3), ask())
+    assert result.verdict is Verdict.DIVERGENT
+    assert result.execution_candidate.budget.within is Judgement.NO
+
+
+def test_a_bad_run_of_the_reference_alone_is_unknown():
+    result = decide(side(run=ORACLE + 1e-3), side(), ask())
+    assert result.verdict is Verdict.UNKNOWN
+    assert "reference" in result.reason
+
+
+def test_agreeing_runs_with_a_disagreeing_oracle_are_unknown():
+    result = decide(side(), side(meaning=ORACLE + 1e-3), ask())
+    assert result.verdict is Verdict.UNKNOWN
+    assert "oracle" in result.reason
+
+
+def test_a_fault_that_only_the_optimiser_hides_is_divergent():
+    hidden = side(meaning=ORACLE + 1e-3, written=(ORACLE + 1e-3).astype(np.float32))
+    assert decide(side(), hidden, ask()).verdict is Verdict.DIVERGENT
+
+
+@pytest.mark.parametrize(
+    ("error", "verdict"),
+    [(1e-3, Verdict.DEGRADED), (1e-1, Verdict.DIVERGENT), (0.0, Verdict.EQUIVALENT)],
+)
+def test_a_lossy_candidate_is_judged_by_the_loss_it_intends(error, verdict):
+    lossy = side(run=ORACLE + error, meaning=ORACLE + error, rounding=2.0**-11)
+    question = ask(lossy=True, intended=lambda: spread_of(1e-3))
+    assert decide(side(), lossy, question).verdict is verdict
+
+
+def test_without_a_budget_nothing_is_fine():
+    assert decide(side(rounding=None, meaning=ORACLE), side(), ask()).verdict is Verdict.UNKNOWN
+
+
+def test_a_stated_budget_replaces_the_derived_one():
+    wrong = side(run=ORACLE + 1e-3, meaning=ORACLE + 1e-3)
+    assert decide(side(), wrong, ask(budget=1e-2)).verdict is Verdict.EQUIVALENT
+    assert decide(side(), wrong, ask(budget=1e-4)).verdict is Verdict.DIVERGENT
+
+
+def test_infinities_are_expected_where_the_type_overflows():
+    big = np.array([[1e39, 1.0]])
+    run = np.array([[np.inf, 1.0]])
+    one = Evidence(
+        name="y",
+        run=run.astype(np.float32),
+        meaning=big,
+        rounding=spread_of(1e-8, (1, 2)),
+        execution=spread_of(1e-8, (1, 2)),
+    )
+    question = Question(
+        dtype="float32", false_alarm=1e-6, allowance=lambda: spread_of(1e-8, (1, 2))
+    )
+    assert decide(one, one, question).verdict is Verdict.EQUIVALENT
+
+
+def test_integers_may_differ_only_where_noise_moves_them():
+    flips = np.array([False, True])
+    settled = Spread(draws=10, deviation=None, unsettled=flips)
+    question = Question(dtype="int64", false_alarm=1e-6, allowance=lambda: settled)
+
+    def index(a, b):
+        array = np.array([a, b])
+        return Evidence(
+            name="i", run=array, meaning=np.array([1, 2]), rounding=settled, execution=settled
+        )
+
+    assert decide(index(1, 2), index(1, 3), question).verdict is Verdict.EQUIVALENT
+    assert decide(index(1, 2), index(0, 2), question).verdict is Verdict.DIVERGENT

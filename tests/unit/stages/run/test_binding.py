@@ -1,0 +1,58 @@
+import pytest
+
+from isomorph.core.errors import UsageError
+from isomorph.core.model import TensorSpec
+from isomorph.stages.run.binding import bind_inputs, bind_outputs, plain_name
+
+
+def spec(name, dtype="float32", shape=(2, 3)):
+    return TensorSpec(name=name, dtype=dtype, shape=shape)
+
+
+def pairs(bound):
+    return {pair.reference: (pair.candidate, pair.how) for pair in bound}
+
+
+def test_names_come_before_order():
+    bound = bind_inputs([spec("a"), spec("b")], [spec("b"), spec("a")], {})
+    assert pairs(bound) == {"a": ("a", "name"), "b": ("b", "name")}
+
+
+def test_what_exporters_add_to_a_name_does_not_matter():
+    assert plain_name("serving_default_x:0") == plain_name("x.1") == plain_name("X") == "x"
+    bound = bind_inputs([spec("x"), spec("h")], [spec("h.1"), spec("x.1")], {})
+    assert pairs(bound)["x"] == ("x.1", "similar name")
+
+
+def test_a_signature_that_fits_once_settles_it():
+    bound = bind_inputs(
+        [spec("ids", "int64", (2, 7)), spec("img")],
+        [spec("in_1"), spec("in_2", "int32", (2, 7))],
+        {},
+    )
+    assert {r: c for r, (c, _) in pairs(bound).items()} == {"ids": "in_2", "img": "in_1"}
+
+
+def test_an_ambiguous_binding_is_an_error_with_the_flag():
+    with pytest.raises(UsageError, match="cannot tell") as caught:
+        bind_inputs([spec("h0"), spec("c0")], [spec("p"), spec("q")], {})
+    assert caught.value.code == "AMBIGUOUS_BINDING"
+    assert "--bind-input" in caught.value.fix
+
+
+def test_the_users_word_settles_the_rest():
+    bound = bind_inputs([spec("h0"), spec("c0")], [spec("p"), spec("q")], {"h0": "q"})
+    assert pairs(bound)["h0"] == ("q", "stated by the user")
+    assert pairs(bound)["c0"][0] == "p"
+
+
+def test_a_stated_name_must_exist():
+    with pytest.raises(UsageError, match="no input 'nope'"):
+        bind_inputs([spec("a")], [spec("b")], {"nope": "b"})
+
+
+def test_outputs_are_bound_by_name_then_by_place():
+    by_name = bind_outputs([spec("y"), spec("z")], [spec("z"), spec("y")], {})
+    assert pairs(by_name) == {"y": ("y", "name"), "z": ("z", "name")}
+    by_place = bind_outputs([spec("linear"), spec("softmax")], [spec("y"), spec("p")], {})
+    assert pairs(by_place) == {"linear": ("y", "position"), "softmax": ("p", "position")}
