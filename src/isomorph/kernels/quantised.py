@@ -18,6 +18,8 @@ from isomorph.kernels.dtypes import numpy_dtype
 from isomorph.kernels.noise import Array, unit_roundoff
 from isomorph.kernels.table import Call
 
+_REALS = frozenset({"float64", "float32", "float16", "bfloat16"})
+
 
 def limits(dtype: str) -> tuple[int, int] | None:
     """The smallest and largest integer of the type; None for a type that is not an integer."""
@@ -29,10 +31,14 @@ def limits(dtype: str) -> tuple[int, int] | None:
 
 
 def declared_dtype(call: Call, index: int, array: Array | None, default: str = "uint8") -> str:
-    """The type in which input ``index`` was declared, whatever it is held in."""
-    if index < len(call.input_dtypes) and call.input_dtypes[index]:
-        return str(call.input_dtypes[index])
-    return default if array is None else str(array.dtype.name)
+    """The type of quantised input ``index`` as declared, whatever it is held in.
+
+    ``default`` where the input is absent, or where disturbed quantisers have hidden the type.
+    """
+    declared = call.input_dtypes[index] if index < len(call.input_dtypes) else None
+    if declared is None and array is not None:
+        declared = array.dtype.name
+    return default if declared is None or declared in _REALS else declared
 
 
 def spread(parameter: Array, shape: tuple[int, ...], axis: int | None, block: int = 0) -> Array:

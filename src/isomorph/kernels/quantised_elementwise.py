@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from isomorph.kernels.microsoft_convolution import pool
 from isomorph.kernels.noise import Array
 from isomorph.kernels.quantised import declared_dtype, dequantise, requantise
-from isomorph.kernels.table import Call, kernel, standard
+from isomorph.kernels.table import Call, kernel
 
 MICROSOFT = "com.microsoft"
 
@@ -133,19 +134,9 @@ def qlinear_average_pool(  # noqa: PLR0917
     given = call.attributes
     last = call.domain.endswith("nhwc") or bool(given.get("channels_last", 0))
     real = dequantise(x, x_scale, x_zero, None)
-    spatial = real.ndim - 2
-    pooled = standard(
-        call,
-        "AveragePool",
-        np.moveaxis(real, -1, 1) if last else real,
-        version=11,
-        auto_pad=given.get("auto_pad", "NOTSET"),
-        ceil_mode=int(given.get("ceil_mode", 0)),
-        count_include_pad=int(given.get("count_include_pad", 0)),
-        kernel_shape=list(given["kernel_shape"]),
-        pads=list(given.get("pads") or [0] * (2 * spatial)),
-        strides=list(given.get("strides") or [1] * spatial),
-    )
+    real = np.moveaxis(real, -1, 1) if last else real
+    counted = int(given.get("count_include_pad", 0))
+    pooled = pool(call, "AveragePool", real, count_include_pad=counted)
     return _onto(call, np.moveaxis(pooled, 1, -1) if last else pooled, x, y_scale, y_zero)
 
 

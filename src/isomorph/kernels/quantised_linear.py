@@ -12,6 +12,7 @@ from isomorph.kernels.quantised import (
     declared_dtype,
     dequantise,
     ideal_rounding,
+    limits,
     requantise,
 )
 from isomorph.kernels.table import Call, kernel
@@ -45,7 +46,9 @@ def dequantize_linear(call: Call, x: Array, scale: Array, zero_point: Array | No
     """The inverse; under disturbed quantisers stored weights get their ideal step here."""
     axis, block = _axis(call, scale), _block(call)
     real = dequantise(x, scale, zero_point, axis, block=block)
-    if call.constant and call.noise.quantisers:
+    # An integer held as float64 came out of a disturbed quantiser and has had its step.
+    stored = limits(declared_dtype(call, 0, x)) is None or x.dtype != np.float64
+    if call.constant and call.noise.quantisers and stored:
         granularity = None if np.size(scale) == 1 else axis
         real = real + ideal_rounding(
             real, declared_dtype(call, 0, x), granularity, call, block=block

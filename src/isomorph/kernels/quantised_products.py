@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from isomorph.kernels.microsoft_convolution import convolve
 from isomorph.kernels.noise import SILENT, Array
 from isomorph.kernels.quantised import centred, centred_weights, declared_dtype, requantise
-from isomorph.kernels.table import Call, kernel, standard
+from isomorph.kernels.table import Call, kernel
 
 MICROSOFT = "com.microsoft"
 
@@ -159,24 +160,7 @@ def matmul_integer_to_float(  # noqa: PLR0917
 
 
 def _exact_conv(call: Call, x: Array, w: Array) -> Array:
-    exact = replace(call, noise=SILENT)
-    spatial = x.ndim - 2
-    given = call.attributes
-    y = standard(
-        exact,
-        "Conv",
-        x,
-        w,
-        None,
-        version=11,
-        auto_pad=given.get("auto_pad", "NOTSET"),
-        dilations=list(given.get("dilations") or [1] * spatial),
-        group=int(given.get("group", 1)),
-        kernel_shape=list(w.shape[2:]),
-        pads=list(given.get("pads") or [0] * (2 * spatial)),
-        strides=list(given.get("strides") or [1] * spatial),
-    )
-    return np.asarray(y)
+    return convolve(replace(call, noise=SILENT), x, w)
 
 
 def _accumulator(call: Call, units: Array, dtype: Any = np.int32) -> Array:  # noqa: ANN401
