@@ -1,0 +1,101 @@
+"""How a worker died, in words: a signal, a silent exit, a deadline, or its size."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass, replace
+
+from isomorph.core.errors import RuntimeFailedError
+from isomorph.stages.run.failures import out_of_memory, tells_of_memory
+
+_TOLD_LINES = 3
+_TOLD_CHARACTERS = 240
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Death:
+    """What was going on, and what was found afterwards.
+
+    ``status`` is that of ``subprocess``: negative for a signal, None when we ended it.
+    """
+
+    doing: str
+    file: str | None
+    status: int | None = None
+    node: str | None = None
+    log: str = ""
+
+    def seen(self, *, status: int | None, node: str | None, log: str) -> Death:
+        """The same with what was found."""
+        return replace(self, status=status, node=node, log=log)
+
+    @property
+    def where(self) -> str | None:
+        """The node that was begun last, where the runtime left word of it."""
+        return f"node {self.node!r} was begun last" if self.node else None
+
+    @property
+    def last_words(self) -> str:
+        """The end of its log, short enough for a message."""
+        lines = [line.strip() for line in self.log.splitlines() if line.strip()]
+        told = " | ".join(lines[-_TOLD_LINES:])[-_TOLD_CHARACTERS:]
+        return f"; it last printed: {told}" if told else ""
+
+
+def crashed(death: Death) -> RuntimeFailedError:
+    """It ended without an answer; even a clean exit is a crash."""
+    if death.status == -signal.SIGABRT and tells_of_memory(death.log):
+        return _noted(out_of_memory(death.doing, why=_how(death), file=death.file), death)
+    error = RuntimeFailedError(
+        "RUNTIME_CRASHED",
+        f"the worker process died while {death.doing}",
+        file=death.file,
+        where=death.where,
+        why=_how(death) + death.last_words,
+        fix="try other settings of the runtime (--set) or another --runtime; "
+        "with --in-process a debugger can be attached",
+    )
+    return _noted(error, death)
+
+
+def out_of_time(death: Death, seconds: float, command: str) -> RuntimeFailedError:
+    """It did not answer in time and was ended."""
+    validating = command == "load"
+    error = RuntimeFailedError(
+        "VALIDATION_TIMEOUT" if validating else "TIMEOUT",
+        f"{death.doing} took longer than {seconds:g} s and was stopped",
+        file=death.file,
+        where=death.where,
+        why=("the file may be made to hang its reader" if validating else "the model may loop")
+        + death.last_words,
+        fix="raise the limit with --timeout if the model is merely large",
+    )
+    return _noted(error, death)
+
+
+def too_large(death: Death, resident: int, limit: int) -> RuntimeFailedError:
+    """It grew beyond its limit and was ended."""
+    why = f"the process held {resident} bytes; the limit is {limit}"
+    return _noted(out_of_memory(death.doing, why=why, file=death.file, where=death.where), death)
+
+
+def _how(death: Death) -> str:
+    if death.status is None:
+        return "it closed its channel and was ended"
+    if death.status >= 0:
+        return f"it exited with status {death.status} without an answer"
+    number = -death.status
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = f"signal {number}"
+    told = f"ended by {name} ({signal.strsignal(number)})"
+    if number == signal.SIGKILL:
+        told += ", perhaps by the system because memory ran out"
+    return told
+
+
+def _noted(error: RuntimeFailedError, death: Death) -> RuntimeFailedError:
+    if death.log:
+        error.add_note(f"the end of the worker's log:\n{death.log}")
+    return error

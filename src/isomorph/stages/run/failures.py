@@ -1,0 +1,123 @@
+"""What went wrong in a runtime, as one of our errors, and such an error as data and back.
+
+Everything a framework raises is evidence about that framework: its words are kept as the why,
+its traceback as a note for ``--debug``.
+"""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from isomorph.core import errors
+from isomorph.core.errors import (
+    IsomorphError,
+    MissingDependencyError,
+    RuntimeFailedError,
+    UnreadableModelError,
+)
+
+_FIELDS = ("code", "what", "file", "where", "why", "fix")
+
+# How NumPy, C++, ONNX Runtime, PyTorch, TensorFlow and CUDA say it.
+_OUT_OF_MEMORY = re.compile(
+    r"bad_alloc|bad allocation|allocate memory|out of memory|unable to allocate|not enough memory"
+    r"|OOM when allocating|ResourceExhausted",
+    re.IGNORECASE,
+)
+
+
+@contextmanager
+def guard(doing: str, *, file: str | None = None) -> Iterator[None]:
+    """Whatever is raised inside comes out as one of our errors."""
+    try:
+        yield
+    except IsomorphError as error:
+        if (translated := _as_memory_error(error, doing)) is not error:
+            raise translated from error
+        raise
+    # A framework that calls sys.exit has failed like any other; it does not end us.
+    except (Exception, SystemExit) as error:
+        raise translate(error, doing, file=file) from error
+
+
+def translate(error: BaseException, doing: str, *, file: str | None = None) -> IsomorphError:
+    """A stranger's exception as ours."""
+    if isinstance(error, IsomorphError):
+        return _as_memory_error(error, doing)
+    why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if isinstance(error, MemoryError) or tells_of_memory(str(error)):
+        ours = out_of_memory(doing, why=why, file=file)
+    else:
+        ours = RuntimeFailedError("RUNTIME_FAILED", f"{doing} failed", file=file, why=why)
+    ours.add_note("".join(traceback.format_exception(error)))
+    return ours
+
+
+def tells_of_memory(text: str) -> bool:
+    """Whether a framework's message says that an allocation failed."""
+    return _OUT_OF_MEMORY.search(text) is not None
+
+
+def out_of_memory(
+    doing: str, *, why: str, file: str | None = None, where: str | None = None
+) -> RuntimeFailedError:
+    """The error for every way in which memory can run out."""
+    return RuntimeFailedError(
+        "OUT_OF_MEMORY",
+        f"{doing} ran out of memory",
+        file=file,
+        where=where,
+        why=why,
+        fix="raise the limit with --memory, or bind the dynamic axes to smaller sizes with --dim",
+    )
+
+
+def _as_memory_error(error: IsomorphError, doing: str) -> IsomorphError:
+    # Adapters wrap a runtime's message without reading it; only failures are read here,
+    # never a refusal or a wrong word, and never one that has its answer already.
+    if not isinstance(error, (RuntimeFailedError, UnreadableModelError)):
+        return error
+    if error.code in {"OUT_OF_MEMORY", "DISK_FULL"}:
+        return error
+    caused = isinstance(error.__cause__, MemoryError)
+    if not caused and not tells_of_memory(error.why or ""):
+        return error
+    return out_of_memory(doing, why=error.why or error.what, file=error.file, where=error.where)
+
+
+def to_data(error: IsomorphError) -> dict[str, Any]:
+    """Everything the other process needs to raise the same error."""
+    # A stranger's subclass crosses as the nearest class that both sides know.
+    kind = next(name for name in (c.__name__ for c in type(error).__mro__) if name in _known())
+    told: dict[str, Any] = {name: getattr(error, name) for name in _FIELDS}
+    told |= {"class": kind, "notes": list(getattr(error, "__notes__", ()))}
+    if isinstance(error, MissingDependencyError):
+        told["missing"] = [error.package, error.extra, error.needed_for]
+    return told
+
+
+def from_data(told: dict[str, Any]) -> IsomorphError:
+    """The error that ``to_data`` was given."""
+    error: IsomorphError
+    if "missing" in told:
+        package, extra, needed_for = told["missing"]
+        error = MissingDependencyError(package, extra=extra, needed_for=needed_for)
+    else:
+        kind = _known()[told["class"]]
+        about = {name: told[name] for name in _FIELDS[2:]}
+        error = kind(told["code"], told["what"], **about)
+    for note in told["notes"]:
+        error.add_note(note)
+    return error
+
+
+def _known() -> dict[str, type[IsomorphError]]:
+    return {
+        name: kind
+        for name, kind in vars(errors).items()
+        if isinstance(kind, type) and issubclass(kind, IsomorphError)
+    }

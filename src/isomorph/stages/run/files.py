@@ -1,0 +1,75 @@
+"""Looking at a path without being harmed by it: nothing is opened that could block."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+from isomorph.core.errors import IsomorphError, UnreadableModelError
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def kind_of(path: Path, *, error: type[IsomorphError] = UnreadableModelError) -> str:
+    """``file`` or ``folder``; everything else that a path can be is an error."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError) as problem:
+        raise _unreachable(path, problem, error) from problem
+    if stat.S_ISREG(mode):
+        return "file"
+    if stat.S_ISDIR(mode):
+        return "folder"
+    raise not_regular(path, mode, error)
+
+
+def require_file(path: Path, *, error: type[IsomorphError] = UnreadableModelError) -> None:
+    """Only a regular file will do."""
+    if kind_of(path, error=error) != "file":
+        raise not_regular(path, stat.S_IFDIR, error)
+
+
+def head_of(path: Path, count: int, *, error: type[IsomorphError] = UnreadableModelError) -> bytes:
+    """The first bytes of a regular file."""
+    require_file(path, error=error)
+    try:
+        # Should it have become a pipe since, it is opened without waiting for a writer.
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as problem:
+        raise _unreachable(path, problem, error) from problem
+    with os.fdopen(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise not_regular(path, os.fstat(fd).st_mode, error)
+        return file.read(count)
+
+
+def not_regular(path: Path, mode: int, error: type[IsomorphError]) -> IsomorphError:
+    """The error for a path that is something else than a file."""
+    kind = _KINDS.get(stat.S_IFMT(mode), "not a regular file")
+    return error("NOT_REGULAR_FILE", f"this is {kind}, not a file", file=str(path))
+
+
+def _unreachable(
+    path: Path, problem: OSError | ValueError, error: type[IsomorphError]
+) -> IsomorphError:
+    code, what = "FILE_UNREADABLE", "the file cannot be read"
+    number = problem.errno if isinstance(problem, OSError) else None
+    match number:
+        case errno.ELOOP:
+            code, what = "PATH_LOOP", "the path is a loop of symbolic links"
+        case errno.ENOENT | errno.ENOTDIR:
+            code, what = "FILE_NOT_FOUND", "there is no such file"
+        case errno.EACCES | errno.EPERM:
+            code, what = "PERMISSION_DENIED", "the file may not be read"
+        case errno.ENAMETOOLONG:
+            code, what = "FILE_NOT_FOUND", "the name is longer than any file's"
+    why = problem.strerror if isinstance(problem, OSError) else str(problem)
+    return error(code, what, file=str(path), why=why)

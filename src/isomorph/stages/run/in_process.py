@@ -1,0 +1,104 @@
+"""Models and sessions in this process: what a worker does inside, and what debugging wants."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from isomorph import registry
+from isomorph.core.errors import UsageError
+from isomorph.stages.run.failures import guard
+from isomorph.stages.run.sniff import is_factory
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Model
+    from isomorph.core.protocols import Session
+    from isomorph.core.trace import Arrays, Environment, Noise
+
+Progress = Callable[[str, str], None]
+"""Told the phase and what it is about: ``progress("load", "model.onnx")``."""
+
+
+class InProcessHost:
+    """No isolation: a crash of a runtime is a crash of ours, and nothing stops a hang."""
+
+    def __init__(self, *, progress: Progress | None = None, isolation: str = "none") -> None:
+        self.isolation = isolation
+        self._progress = progress
+
+    def load(self, source: Any, framework: str, options: Mapping[str, str]) -> Model:  # noqa: ANN401
+        """Read, validate and describe a model; a live object may come as itself."""
+        self._tell("load", source)
+        if is_factory(source) and options.get("trust") == "yes":
+            _make_importable()
+        file = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
+        with guard(f"loading as {framework}", file=file):
+            return registry.framework(framework).load(source, options)
+
+    def open(self, model: Model, environment: Environment) -> Session:
+        """A session of this model in ``environment.runtime``."""
+        self._tell("open", environment.runtime)
+        runtime = registry.runtime(environment.runtime)
+        if not runtime.accepts(model):
+            raise UsageError(
+                "WRONG_RUNTIME",
+                f"runtime {runtime.name!r} does not run {model.framework} models",
+                file=model.location,
+                fix=f"leave --runtime out, to use {_usual(model)!r}",
+            )
+        with guard(f"opening in runtime {runtime.name!r}", file=model.location):
+            session = runtime.open(model, replace(environment, isolation=self.isolation))
+        return GuardedSession(session, model.location, self._progress)
+
+    def warm(self, names: Sequence[str]) -> None:
+        """Nothing to start here."""
+
+    def close(self) -> None:
+        """Nothing to end here."""
+
+    def __enter__(self) -> InProcessHost:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _tell(self, phase: str, about: object) -> None:
+        if self._progress is not None:
+            named = about if isinstance(about, (str, os.PathLike)) else type(about).__name__
+            self._progress(phase, str(named))
+
+
+class GuardedSession:
+    """A session whose failures are all ours."""
+
+    def __init__(self, session: Session, file: str, progress: Progress | None = None) -> None:
+        self._session, self._file, self._progress = session, file, progress
+        self.capabilities, self.environment = session.capabilities, session.environment
+
+    def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
+        """Compute ``fetch`` from ``feeds``."""
+        if self._progress is not None:
+            self._progress("run", self.environment.runtime)
+        with guard(f"running in runtime {self.environment.runtime!r}", file=self._file):
+            # Only oracles take noise, and a session that cannot must not be asked to.
+            if noise is None:
+                return self._session.run(feeds, fetch)
+            return self._session.run(feeds, fetch, noise=noise)
+
+    def close(self) -> None:
+        """Let go of what the session holds."""
+        self._session.close()
+
+
+def _make_importable() -> None:
+    # As `python -m` would have it, but only for code that the user has asked to trust.
+    here = os.getcwd()  # noqa: PTH109 - sys.path holds strings
+    if here not in sys.path:
+        sys.path.insert(0, here)
+
+
+def _usual(model: Model) -> str:
+    return registry.framework(model.framework).runtime

@@ -1,0 +1,130 @@
+"""Tensors between processes: one raw file per message, mapped by the receiver.
+
+The receiver deletes the file as soon as it has mapped it. The system keeps the bytes until the
+last array is gone, so nothing has to be counted, and a crash leaves at most one message behind.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from isomorph.core.errors import RuntimeFailedError
+from isomorph.stages.run.codec import decode, encode
+from isomorph.store.dtypes import STRING, bytes_of, dtype_name, dtype_of, strings, words_of
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array, Value
+
+ALIGNMENT = 64
+MAPPED_BYTES = 1 << 20
+"""From this size on a message is mapped. A mapping holds a file descriptor, a copy none."""
+
+_CHUNK = 64 << 20
+
+
+class Outbox:
+    """Writes values into numbered files of one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._count = folder, 0
+
+    def pack(self, values: Mapping[str, Value]) -> dict[str, Any]:
+        """Write the arrays of one message; the result is JSON that says where they are."""
+        self._count += 1
+        path = self._folder / f"{self._count}.bin"
+        try:
+            with path.open("xb", buffering=0) as file:
+                packed = [[name, _pack(value, file)] for name, value in values.items()]
+                size = file.tell()
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            raise _no_room(error, self._folder) from error
+        if not size:
+            path.unlink()
+        return {"file": path.name if size else None, "size": size, "values": packed}
+
+
+def _pack(value: Any, file: BinaryIO) -> Any:  # noqa: ANN401
+    if value is None:
+        return None
+    if isinstance(value, (list, tuple)):
+        return {"list": [_pack(item, file) for item in value]}
+    if isinstance(value, Mapping):
+        return {"map": [[encode(key), _pack(item, file)] for key, item in value.items()]}
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return {"plain": encode(value)}
+    array = np.asarray(value)
+    told: dict[str, Any] = {"dtype": dtype_name(array.dtype), "shape": list(array.shape)}
+    if told["dtype"] == STRING:
+        return told | {"words": words_of(array)}
+    dtype_of(told["dtype"])  # what the receiver cannot name must fail here
+    offset = -(-file.tell() // ALIGNMENT) * ALIGNMENT
+    file.seek(offset)
+    _write(file, bytes_of(array))
+    return told | {"offset": offset}
+
+
+def _write(file: BinaryIO, data: memoryview) -> None:
+    # Written, not mapped: a full disk is then an error here instead of a bus error.
+    at = 0
+    while at < len(data):
+        at += file.write(data[at : at + _CHUNK])
+
+
+def _no_room(error: OSError, folder: Path) -> RuntimeFailedError:
+    free = os.statvfs(folder)
+    return RuntimeFailedError(
+        "DISK_FULL",
+        "a tensor could not be written to the temporary folder",
+        where=str(folder),
+        why=f"{error.strerror}; {free.f_bavail * free.f_frsize} bytes are free there",
+        fix="make room, or set TMPDIR to a folder on a larger disk",
+    )
+
+
+def unpack(folder: Path, packed: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a message. The arrays may be written to; nobody else sees it."""
+    buffer: mmap.mmap | bytearray | None = None
+    if packed["file"] is not None:
+        buffer = _take(folder / packed["file"], packed["size"])
+    return {name: _unpack(value, buffer) for name, value in packed["values"]}
+
+
+def _take(path: Path, size: int) -> mmap.mmap | bytearray:
+    with path.open("rb") as file:
+        path.unlink()
+        if size < MAPPED_BYTES:
+            return bytearray(file.read())
+        return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY)
+
+
+def _unpack(value: Any, buffer: mmap.mmap | bytearray | None) -> Any:  # noqa: ANN401
+    if value is None:
+        return None
+    if "list" in value:
+        return [_unpack(item, buffer) for item in value["list"]]
+    if "map" in value:
+        return {decode(Any, key): _unpack(item, buffer) for key, item in value["map"]}
+    if "plain" in value:
+        return decode(Any, value["plain"])
+    shape = tuple(value["shape"])
+    if value["dtype"] == STRING:
+        return strings(value["words"], shape)
+    dtype = dtype_of(value["dtype"])
+    count = int(np.prod(shape, dtype=object)) if shape else 1
+    if buffer is None or count == 0:
+        return np.empty(shape, dtype)
+    return _view(buffer, value["offset"], dtype, count).reshape(shape)
+
+
+def _view(buffer: mmap.mmap | bytearray, offset: int, dtype: np.dtype[Any], count: int) -> Array:
+    # By way of bytes, because NumPy reads no buffer as a type of ml_dtypes.
+    raw = np.frombuffer(buffer, np.uint8, count * dtype.itemsize, offset)
+    view: Array = raw.view(dtype)
+    return view

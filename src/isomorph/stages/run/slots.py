@@ -1,0 +1,126 @@
+"""The place of one worker: started when needed, and again after it has died."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from isomorph.core.errors import UnreadableModelError
+from isomorph.stages.run.codec import encode
+from isomorph.stages.run.segments import Outbox, unpack
+from isomorph.stages.run.supervisor import WorkerProcess
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Arrays, Environment
+    from isomorph.stages.run.host import Limits
+    from isomorph.stages.run.recipes import Recipe
+    from isomorph.stages.run.scratch import Scratch
+    from isomorph.stages.run.wire import Message
+
+
+class Slot:
+    """The place of one worker: at most one living process, and what is loaded in it."""
+
+    def __init__(self, name: str, scratch: Scratch, limits: Limits) -> None:
+        self.process: WorkerProcess | None = None
+        self.generation = 0
+        self._name, self._scratch, self._limits = name, scratch, limits
+        self._loaded: set[int] = set()
+        self._numbers = 0
+        self._outbox: Outbox | None = None
+        self._lock = threading.RLock()
+
+    def start(self) -> WorkerProcess:
+        """The living process, started if there is none."""
+        with self._lock:
+            if self.process is None or not self.process.alive:
+                if self.process is not None:
+                    self.process.stop(grace=0.0)
+                folder = self._scratch.folder(self._name)
+                memory = self._limits.memory_bytes or psutil.virtual_memory().total * 3 // 4
+                self.process = WorkerProcess(folder=folder, memory_bytes=memory)
+                self._outbox = Outbox(folder / "to_worker")
+                self.generation += 1
+                self._loaded.clear()
+            return self.process
+
+    def load(self, recipe: Recipe, *, describe: bool) -> Message:
+        """Load the model if this process does not have it, or has to describe it."""
+        with self._lock:
+            process = self.start()
+            if recipe.number in self._loaded and not describe:
+                return {"digest": recipe.digest}
+            answer = process.exchange(
+                {
+                    "command": "load",
+                    "about": recipe.source,
+                    "model": recipe.number,
+                    "source": recipe.source,
+                    "folder": recipe.folder,
+                    "framework": recipe.framework,
+                    "options": dict(recipe.options),
+                    "describe": describe,
+                },
+                doing=f"loading as {recipe.framework}",
+                seconds=self._limits.load_seconds,
+            )
+            self._loaded.add(recipe.number)
+            return answer
+
+    def open(self, recipe: Recipe, environment: Environment) -> tuple[int, Message]:
+        """A session of the model here, by number."""
+        with self._lock:
+            answer = self.load(recipe, describe=False)
+            if answer["digest"] != recipe.digest:
+                raise _changed(recipe)
+            self._numbers += 1
+            message = {
+                "command": "open",
+                "about": recipe.source,
+                "model": recipe.number,
+                "session": self._numbers,
+                "environment": encode(environment),
+            }
+            doing = f"opening in runtime {environment.runtime!r}"
+            process = self.start()
+            opened = process.exchange(message, doing=doing, seconds=self._limits.open_seconds)
+            return self._numbers, opened
+
+    def run(self, message: Message, feeds: Arrays, doing: str) -> dict[str, Any]:
+        """Feed and fetch; the session must be one of this generation."""
+        with self._lock:
+            process = self.start()
+            assert self._outbox is not None
+            packed = message | {"command": "run", "feeds": self._outbox.pack(feeds)}
+            answer = process.exchange(packed, doing=doing, seconds=self._limits.run_seconds)
+            return unpack(process.folder / "to_parent", answer)
+
+    def close_session(self, number: int, generation: int) -> None:
+        """Forget a session, unless its process has died and taken it along."""
+        with self._lock:
+            if self.process is None or not self.process.alive or generation != self.generation:
+                return
+            self.process.exchange(
+                {"command": "close_session", "session": number},
+                doing="closing a session",
+                seconds=self._limits.open_seconds,
+            )
+
+    def __enter__(self) -> Slot:
+        self._lock.acquire()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+def _changed(recipe: Recipe) -> UnreadableModelError:
+    return UnreadableModelError(
+        "MODEL_CHANGED",
+        "the model is no longer what it was when it was first read",
+        file=recipe.source,
+        why="something wrote to it during the check",
+        fix="run again when nothing writes to it",
+    )

@@ -1,0 +1,135 @@
+"""Which framework a file belongs to, by its content; its suffix is only ever remarked upon."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from pathlib import Path
+
+from isomorph import registry
+from isomorph.core.errors import UnreadableModelError
+from isomorph.stages.run import magic
+from isomorph.stages.run.archives import MAGIC as ZIP
+from isomorph.stages.run.archives import check_archive
+from isomorph.stages.run.files import head_of, kind_of, not_regular
+from isomorph.store.traces import is_trace
+
+HEAD_BYTES = 64 << 10
+"""How much of a file a framework is shown."""
+
+_FACTORY = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+_SUFFIXES = {
+    ".onnx": "onnx", ".pt2": "pytorch", ".pt": "pytorch", ".pth": "pytorch", ".jit": "pytorch",
+    ".tflite": "tflite", ".keras": "tensorflow", ".h5": "tensorflow", ".pb": "tensorflow",
+}  # fmt: skip
+
+
+def source_kind(word: object) -> str:
+    """``file``, ``factory`` (``package.module:function``), ``recorded`` outputs, or ``live``."""
+    if not isinstance(word, (str, Path)):
+        return "live"
+    path = Path(word)
+    if is_factory(word):
+        return "factory"
+    # What is wrong with the path is told when it is identified, with a proper error.
+    if _exists(path) and _is_recorded(path):
+        return "recorded"
+    return "file"
+
+
+def is_factory(word: object) -> bool:
+    """Whether the word names a function in a module, and no file of that name exists."""
+    return (
+        isinstance(word, str) and _FACTORY.fullmatch(word) is not None and not _exists(Path(word))
+    )
+
+
+def identify(path: Path) -> str:
+    """The framework whose model this is, or the error that says what it is instead."""
+    if kind_of(path) == "folder":
+        return _identify_folder(path)
+    head = head_of(path, HEAD_BYTES)
+    if not head:
+        raise UnreadableModelError(
+            "MODEL_EMPTY",
+            "the file is empty",
+            file=str(path),
+            why="0 bytes; a download or an export was cut off",
+        )
+    if head.startswith(ZIP):
+        _check_zip(path)
+    # What is certainly no model is told first: frameworks guess, and a magic number does not.
+    if (verdict := magic.not_a_model(head)) is not None:
+        raise verdict.error(path)
+    claims = [name for name in registry.names("frameworks") if _claims(name, path, head)]
+    if len(claims) == 1:
+        return claims[0]
+    if claims:
+        raise UnreadableModelError(
+            "AMBIGUOUS_FORMAT",
+            "several frameworks take this for their own",
+            file=str(path),
+            why=", ".join(claims),
+        )
+    raise magic.unclaimed(path, head).error(path)
+
+
+def suffix_note(path: Path, framework: str) -> str | None:
+    """What to tell a user whose file is named as something else than it is."""
+    expected = _SUFFIXES.get(path.suffix.lower())
+    if expected is None or expected == framework:
+        return None
+    return (
+        f"the name ends in {path.suffix}, as {expected} files do, but the content is "
+        f"{framework}: it is read as {framework}"
+    )
+
+
+def _identify_folder(path: Path) -> str:
+    for name in registry.names("frameworks"):
+        if _claims(name, path, b""):
+            return name
+    if (path / "saved_model.pb").exists():
+        raise magic.unsupported("a TensorFlow SavedModel", "tensorflow").error(path)
+    raise not_regular(path, path.stat().st_mode, UnreadableModelError)
+
+
+def _claims(name: str, path: Path, head: bytes) -> bool:
+    try:
+        return registry.framework(name).sniff(path, head)
+    except (OSError, zipfile.BadZipFile):
+        return False  # it looked further than it was shown, and found nothing of its own
+
+
+def _check_zip(path: Path) -> None:
+    try:
+        check_archive(path)
+    except (zipfile.BadZipFile, NotImplementedError, OSError) as error:
+        raise UnreadableModelError(
+            "MODEL_TRUNCATED",
+            "the zip archive is cut off or damaged",
+            file=str(path),
+            where=f"after {path.stat().st_size} bytes",
+            why=str(error),
+            fix="export or download it again",
+        ) from error
+
+
+def _is_recorded(path: Path) -> bool:
+    if path.is_dir():
+        return is_trace(path)
+    if not path.is_file():
+        return False
+    try:
+        head = head_of(path, HEAD_BYTES)
+    except UnreadableModelError:
+        return False
+    return magic.holds_arrays(path, head)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,180 @@
+"""One worker process as its parent sees it: start, exchange with a deadline, end for certain."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psutil
+
+from isomorph.stages.run import crumbs
+from isomorph.stages.run.autopsy import Death, crashed, out_of_time, too_large
+from isomorph.stages.run.failures import from_data
+from isomorph.stages.run.log_tail import LogTail
+from isomorph.stages.run.wire import Channel, ChannelClosedError, DeadlineError, Message
+
+GRACE_SECONDS = 0.5
+"""How long a worker may take to obey SIGTERM before it is killed."""
+
+_EXIT_SECONDS = 1.0
+_TICK = 0.01
+
+# Linux ends a child with the *thread* that started it, so that thread must stay.
+_launcher = ThreadPoolExecutor(max_workers=1, thread_name_prefix="isomorph launcher")
+
+
+class _TooLargeError(Exception):
+    def __init__(self, resident: int) -> None:
+        self.resident = resident
+
+
+class WorkerProcess:
+    """A started worker. Safe to stop from any thread; exchanges are one at a time."""
+
+    def __init__(self, *, folder: Path, memory_bytes: int) -> None:
+        self.folder, self._memory = folder, memory_bytes
+        for name in ("to_worker", "to_parent"):
+            (folder / name).mkdir(mode=0o700)
+        crumbs.prepare(folder)
+        self._stopping = threading.Lock()
+        self._stopped = False
+        self._start()
+
+    def _start(self) -> None:
+        commands, answers, lifeline, log = (os.pipe() for _ in range(4))
+        theirs = (commands[0], answers[1], lifeline[0])
+        try:
+            self._process = _launcher.submit(
+                subprocess.Popen,
+                [
+                    # -P: nothing is imported from the current folder unless the user trusts it.
+                    *(sys.executable, "-P", "-m", "isomorph.stages.run.worker"),
+                    *("--read", str(theirs[0]), "--write", str(theirs[1])),
+                    *("--lifeline", str(theirs[2]), "--parent", str(os.getpid())),
+                    *("--memory", str(self._memory), "--folder", str(self.folder)),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log[1],
+                stderr=log[1],
+                pass_fds=theirs,
+                start_new_session=True,
+            ).result()
+        except BaseException:
+            for fd in (commands[1], answers[0], lifeline[1], log[0]):
+                os.close(fd)
+            raise
+        finally:
+            for fd in (*theirs, log[1]):
+                os.close(fd)
+        self._channel = Channel(answers[0], commands[1])
+        self._lifeline = lifeline[1]
+        self._log = LogTail(log[0])
+        self._seen = psutil.Process(self._process.pid)
+
+    @property
+    def pid(self) -> int:
+        """Its process, and the group of everything it starts."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can still be spoken to."""
+        return not self._stopped and not self._has_ended()
+
+    def exchange(self, message: Message, *, doing: str, seconds: float) -> Message:
+        """Send a command and wait for its result; raises what the worker raised.
+
+        A worker that dies, hangs or grows too large is ended, and that is what is raised.
+        """
+        deadline = time.monotonic() + seconds
+        death = Death(doing=doing, file=message.get("about"))
+        crumbs.forget(self.folder)
+        try:
+            self._channel.send(message, deadline=deadline, watch=self._watch)
+            answer = self._channel.receive(deadline=deadline, watch=self._watch)
+        except DeadlineError:
+            raise out_of_time(self._bury(death), seconds, message["command"]) from None
+        except _TooLargeError as error:
+            raise too_large(self._bury(death), error.resident, self._memory) from None
+        except ChannelClosedError:
+            self._await_exit(_EXIT_SECONDS)
+            raise crashed(self._bury(death)) from None
+        except BaseException:
+            # The answer would be taken for the next command's. Nobody waits for this worker.
+            self.stop(grace=0.0)
+            raise
+        if "error" in answer:
+            raise from_data(answer["error"])
+        result: Message = answer["result"]
+        return result
+
+    def _watch(self) -> None:
+        """Called while waiting: is it still there, and of a tolerable size?"""
+        if self._has_ended():
+            raise ChannelClosedError
+        try:
+            used = self._seen.memory_info()
+        except psutil.Error:
+            return
+        # Mapped files are not its own; where the system tells them apart, they do not count.
+        resident = used.rss - getattr(used, "shared", 0)
+        if resident > self._memory:
+            raise _TooLargeError(resident)
+
+    def _bury(self, death: Death) -> Death:
+        """End it, if it has not ended, and gather what it left behind."""
+        ended = self._has_ended()
+        self.stop()
+        return death.seen(
+            status=self._process.returncode if ended else None,
+            node=crumbs.read(self.folder),
+            log=self._log.text(),
+        )
+
+    def terminate(self) -> None:
+        """Ask it, and everything it started, to end."""
+        self._signal(signal.SIGTERM)
+
+    def stop(self, *, grace: float = GRACE_SECONDS) -> None:
+        """End it and its whole group, whatever they think of that; harmless when repeated."""
+        with self._stopping:
+            if self._stopped:
+                return
+            if grace:
+                self.terminate()
+                self._await_exit(grace)
+            # Before it is reaped, because afterwards its number may belong to somebody else.
+            self._signal(signal.SIGKILL)
+            self._process.wait()
+            self._stopped = True
+            self._channel.close()
+            os.close(self._lifeline)
+            self._log.stop()
+
+    def _signal(self, number: signal.Signals) -> None:
+        try:
+            os.killpg(self._process.pid, number)
+        except (ProcessLookupError, PermissionError):
+            return  # macOS says the latter of a group of zombies
+
+    def _await_exit(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while not self._has_ended() and time.monotonic() < deadline:
+            time.sleep(_TICK)
+
+    def _has_ended(self) -> bool:
+        if self._process.returncode is not None:
+            return True
+        if not hasattr(os, "waitid"):
+            return self._process.poll() is not None
+        state = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        try:
+            return os.waitid(os.P_PID, self._process.pid, state) is not None
+        except ChildProcessError:
+            return True

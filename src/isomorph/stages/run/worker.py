@@ -1,0 +1,154 @@
+"""The child process: does what it is told on its channel, until the channel ends.
+
+It answers every command with a result or with an error as data. It imports a framework only
+when a command needs it, and it dies with its parent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import faulthandler
+import os
+import resource
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isomorph.core.model import Model
+from isomorph.core.trace import Environment, Noise
+from isomorph.stages.run import crumbs
+from isomorph.stages.run.codec import decode, encode
+from isomorph.stages.run.failures import to_data, translate
+from isomorph.stages.run.in_process import InProcessHost
+from isomorph.stages.run.segments import Outbox, unpack
+from isomorph.stages.run.wire import Channel, ChannelClosedError, Message
+
+if TYPE_CHECKING:
+    from isomorph.core.protocols import Session
+
+_PR_SET_PDEATHSIG = 1
+# Four pools of threads, each thread with a writable stack of 8 MiB, and room for libraries.
+_STACKS = 4 * (8 << 20)
+_LIBRARIES = 512 << 20
+
+
+class Worker:
+    """Models and sessions by number, and a command for everything that can be done to them."""
+
+    def __init__(self, channel: Channel, folder: Path) -> None:
+        self._channel, self._folder = channel, folder
+        self._outbox = Outbox(folder / "to_parent")
+        self._host = InProcessHost(isolation="process")
+        self._models: dict[int, Model] = {}
+        self._sessions: dict[int, Session] = {}
+        self._commands: dict[str, Callable[[Message], Message]] = {
+            "ping": self._ping,
+            "load": self._load,
+            "open": self._open,
+            "run": self._run,
+            "close_session": self._close_session,
+        }
+
+    def serve(self) -> None:
+        """Answer until the parent hangs up."""
+        while True:
+            try:
+                message = self._channel.receive()
+                self._channel.send(self._answer(message))
+            except ChannelClosedError:
+                return
+
+    def _answer(self, message: Message) -> Message:
+        try:
+            return {"result": self._commands[message["command"]](message)}
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - told to the parent as data
+            return {"error": to_data(translate(error, f"the command {message['command']!r}"))}
+
+    def _ping(self, message: Message) -> Message:
+        return {"pid": os.getpid()}
+
+    def _load(self, message: Message) -> Message:
+        os.chdir(message["folder"])
+        model = self._host.load(message["source"], message["framework"], message["options"])
+        self._models[message["model"]] = model
+        described = encode(replace(model, native=None)) if message["describe"] else None
+        return {"digest": model.digest, "model": described}
+
+    def _open(self, message: Message) -> Message:
+        environment = decode(Environment, message["environment"])
+        session = self._host.open(self._models[message["model"]], environment)
+        self._sessions[message["session"]] = session
+        return {
+            "capabilities": encode(session.capabilities),
+            "environment": encode(session.environment),
+        }
+
+    def _run(self, message: Message) -> Message:
+        feeds = unpack(self._folder / "to_worker", message["feeds"])
+        noise = decode(Noise | None, message["noise"])
+        session = self._sessions[message["session"]]
+        return self._outbox.pack(session.run(feeds, message["fetch"], noise=noise))
+
+    def _close_session(self, message: Message) -> Message:
+        self._sessions.pop(message["session"]).close()
+        return {}
+
+
+def _limit(memory_bytes: int) -> None:
+    """Let an allocation fail where it would pass the limit, and leave no core file.
+
+    Of private writable memory only (RLIMIT_DATA): frameworks reserve far more addresses than
+    they use, so a limit on those (RLIMIT_AS) stops honest models. The parent watches what is
+    really resident; this stops the single allocation that is absurd.
+    """
+    ceiling = memory_bytes + _LIBRARIES + _STACKS * (os.cpu_count() or 1)
+    for what, wanted in ((resource.RLIMIT_DATA, ceiling), (resource.RLIMIT_CORE, 0)):
+        _, hard = resource.getrlimit(what)
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(what, (soft, hard))
+
+
+def _die_with(parent: int, lifeline: int) -> None:
+    """End with the parent, even while native code holds the interpreter's lock."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)  # it died before it could be asked for
+    threading.Thread(target=_watch, args=(lifeline,), name="lifeline", daemon=True).start()
+
+
+def _watch(lifeline: int) -> None:
+    # Nothing is ever written: the read returns when the parent's end is closed. Whatever
+    # the frameworks started is in the same process group and goes too.
+    os.read(lifeline, 1)
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
+
+
+def main(words: list[str] | None = None) -> None:
+    """What ``python -m isomorph.stages.run.worker`` does."""
+    parser = argparse.ArgumentParser(prog="isomorph-worker", allow_abbrev=False)
+    for number in ("read", "write", "lifeline", "parent", "memory"):
+        parser.add_argument(f"--{number}", type=int, required=True)
+    parser.add_argument("--folder", type=Path, required=True)
+    given: Any = parser.parse_args(words)
+    for fd in (given.read, given.write, given.lifeline):
+        os.set_inheritable(fd, False)
+    _die_with(given.parent, given.lifeline)
+    _limit(given.memory)
+    faulthandler.enable(all_threads=False)
+    crumbs.keep(given.folder)
+    Worker(Channel(given.read, given.write), given.folder).serve()
+    # Not the ordinary way out: a framework's clean-up may hang, and the folder is the parent's.
+    sys.stderr.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

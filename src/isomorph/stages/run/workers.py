@@ -1,0 +1,152 @@
+"""The host whose runtimes live in worker processes, so that none of them can take us along.
+
+There is one worker per ``Runtime.worker`` word, started when it is first needed and again
+after it has died. What it had loaded and opened is then loaded and opened anew.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isomorph import registry
+from isomorph.core.errors import UsageError
+from isomorph.core.model import Model
+from isomorph.core.trace import Capabilities, Environment
+from isomorph.stages.run.codec import decode, encode
+from isomorph.stages.run.host import Limits
+from isomorph.stages.run.in_process import Progress
+from isomorph.stages.run.recipes import Recipe, Recipes
+from isomorph.stages.run.scratch import Scratch
+from isomorph.stages.run.slots import Slot
+from isomorph.stages.run.supervisor import GRACE_SECONDS
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Arrays, Noise
+
+
+class WorkerHost:
+    """Opens models and sessions in worker processes. May be used by several threads.
+
+    ``close`` it, or use it in a ``with``; at the latest it is closed when the program ends.
+    """
+
+    isolation = "process"
+
+    def __init__(self, limits: Limits | None = None, *, progress: Progress | None = None) -> None:
+        self.limits = limits or Limits()
+        self._progress = progress
+        self._recipes = Recipes()
+        self._scratch = Scratch()
+        self._slots: dict[str, Slot] = {}
+        self._lock = threading.Lock()
+        self._finalizer = weakref.finalize(self, _end, os.getpid(), self._slots, self._scratch)
+
+    def warm(self, names: Sequence[str]) -> None:
+        """Start the workers of these runtimes now; returns without waiting for them."""
+        for name in names:
+            self._slot(registry.runtime(name).worker).start()
+
+    def load(self, source: Any, framework: str, options: Mapping[str, str]) -> Model:  # noqa: ANN401
+        """Read, validate and describe a model, where its oracle will run it."""
+        if not isinstance(source, (str, Path)):
+            raise UsageError(
+                "LIVE_OBJECT",
+                f"a live {type(source).__name__} cannot be handed to a worker process",
+                fix="save it to a file first, or use --in-process (in_process=True)",
+            )
+        self._tell("load", str(source))
+        oracle = registry.runtime(registry.framework(framework).oracle)
+        recipe = self._recipes.draft(str(source), framework, options)
+        answer = self._slot(oracle.worker).load(recipe, describe=True)
+        model: Model = decode(Model, answer["model"])
+        self._recipes.remember(recipe, model)
+        return model
+
+    def open(self, model: Model, environment: Environment) -> RemoteSession:
+        """A session of this model in ``environment.runtime``, in that runtime's worker."""
+        self._tell("open", environment.runtime)
+        slot = self._slot(registry.runtime(environment.runtime).worker)
+        return RemoteSession(slot, self._recipes.of(model), environment, self._progress)
+
+    def close(self) -> None:
+        """End every worker and remove every temporary file; harmless when repeated."""
+        self._finalizer()
+
+    def __enter__(self) -> WorkerHost:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _slot(self, word: str) -> Slot:
+        with self._lock:
+            if not self._finalizer.alive:
+                raise RuntimeError("the host is closed")
+            if word not in self._slots:
+                self._slots[word] = Slot(f"w{len(self._slots)}", self._scratch, self.limits)
+            return self._slots[word]
+
+    def _tell(self, phase: str, detail: str) -> None:
+        if self._progress is not None:
+            self._progress(phase, detail)
+
+
+def _end(owner: int, slots: dict[str, Slot], scratch: Scratch) -> None:
+    if os.getpid() != owner:
+        return  # a forked copy of us must not end the workers of the original
+    processes = [slot.process for slot in list(slots.values()) if slot.process is not None]
+    for process in processes:
+        process.terminate()
+    patience = time.monotonic() + GRACE_SECONDS
+    for process in processes:
+        process.stop(grace=max(0.01, patience - time.monotonic()))
+    scratch.remove()
+
+
+class RemoteSession:
+    """A session in a worker. When the worker has died, the next run opens it anew."""
+
+    capabilities: Capabilities
+    environment: Environment
+
+    def __init__(
+        self, slot: Slot, recipe: Recipe, environment: Environment, progress: Progress | None
+    ) -> None:
+        self._slot, self._recipe, self._asked = slot, recipe, environment
+        self._progress = progress
+        self._number: int | None = None
+        self._open()
+
+    def _open(self) -> None:
+        self._number, told = self._slot.open(self._recipe, self._asked)
+        self._generation = self._slot.generation
+        self.capabilities = decode(Capabilities, told["capabilities"])
+        self.environment = decode(Environment, told["environment"])
+
+    def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
+        """Compute ``fetch`` from ``feeds``."""
+        if self._progress is not None:
+            self._progress("run", self.environment.runtime)
+        with self._slot as slot:
+            slot.start()
+            if self._number is None or self._generation != slot.generation:
+                self._open()
+            message = {
+                "about": self._recipe.source,
+                "session": self._number,
+                "fetch": list(fetch),
+                "noise": encode(noise),
+            }
+            return slot.run(message, feeds, f"running in runtime {self._asked.runtime!r}")
+
+    def close(self) -> None:
+        """Let go of what the session holds; harmless when repeated."""
+        if self._number is not None:
+            self._slot.close_session(self._number, self._generation)
+            self._number = None

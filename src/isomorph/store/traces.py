@@ -1,0 +1,221 @@
+"""Traces on disk: recorded here, compared elsewhere.
+
+A folder holds ``manifest.json`` and safetensors shards. Names of tensors are data: they stand
+inside the manifest and the shards, and files are named by the digest of what they hold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.core.errors import UnreadableModelError
+from isomorph.core.trace import Environment, Trace, flatten
+from isomorph.store import safetensors
+from isomorph.store.atomic import new_folder
+from isomorph.store.dtypes import STRING, bytes_of, dtype_name, dtype_of, strings, words_of
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+SCHEMA = "isomorph.trace/1"
+MANIFEST = "manifest.json"
+MANIFEST_BYTES = 256 << 20
+SHARD_BYTES = 256 << 20
+"""A shard is closed when it has grown to this size, so that a trace may exceed memory."""
+
+
+def is_trace(folder: Path) -> bool:
+    """Whether a folder looks like a saved trace."""
+    try:
+        with (folder / MANIFEST).open("rb") as file:
+            return SCHEMA.encode() in file.read(4096)
+    except OSError:
+        return False
+
+
+def save(trace: Trace, folder: Path) -> None:
+    """Write a trace; the folder appears when it is complete."""
+    with new_folder(folder) as aside:
+        body = {
+            "environment": asdict(trace.environment),
+            "tensors": list(_save_tensors(trace.tensors, aside)),
+        }
+        manifest = {"schema": SCHEMA, "digest": _digest_of_json(body), **body}
+        (aside / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="ascii")
+
+
+def _save_tensors(tensors: Mapping[str, Any], folder: Path) -> Iterator[dict[str, Any]]:
+    shard: list[tuple[dict[str, Any], Array]] = []
+    for name, value in tensors.items():
+        for path, item in flatten(name, value).items():
+            if item is None:
+                yield {"name": path, "dtype": None}
+                continue
+            array = np.asarray(item)
+            told = _describe(path, array)
+            if told["dtype"] == STRING:
+                yield told | {"words": words_of(array)}
+                continue
+            shard.append((told, array))
+            if sum(array.nbytes for _, array in shard) >= SHARD_BYTES:
+                yield from _save_shard(shard, folder)
+                shard = []
+    yield from _save_shard(shard, folder)
+
+
+def _describe(name: str, array: Array) -> dict[str, Any]:
+    dtype, shape = dtype_name(array.dtype), [int(size) for size in array.shape]
+    return {"name": name, "dtype": dtype, "shape": shape, "digest": digest_of(array)}
+
+
+def digest_of(array: Array) -> str:
+    """Equal for equal dtype, shape and elements."""
+    dtype = dtype_name(array.dtype)
+    digest = hashlib.sha256(f"{dtype}{list(array.shape)}".encode())
+    if dtype == STRING:
+        digest.update(json.dumps(words_of(array)).encode("ascii"))
+    else:
+        digest.update(bytes_of(array))
+    return digest.hexdigest()
+
+
+def _save_shard(
+    shard: list[tuple[dict[str, Any], Array]], folder: Path
+) -> Iterator[dict[str, Any]]:
+    if not shard:
+        return
+    digests = "".join(told["digest"] for told, _ in shard)
+    names = "\0".join(told["name"] for told, _ in shard)
+    identity = hashlib.sha256((digests + names).encode("utf-8", "surrogatepass"))
+    file = f"{identity.hexdigest()[:32]}.safetensors"
+    with (folder / file).open("xb") as target:
+        safetensors.write(target, {_key(told): _storable(array) for told, array in shard})
+    for told, _ in shard:
+        yield told | {"shard": file, "key": _key(told)}
+
+
+def _key(told: Mapping[str, Any]) -> str:
+    # The one name that the format keeps for itself.
+    reserved = told["name"] == safetensors.METADATA
+    return str(told["digest"] if reserved else told["name"])
+
+
+def _storable(array: Array) -> Array:
+    # Types that the format has no word for (int4, complex128 …) are kept as their bytes.
+    if dtype_name(array.dtype) in safetensors.CODES:
+        return array
+    return np.frombuffer(bytes_of(array), np.uint8)
+
+
+def read(folder: Path) -> Trace:
+    """A saved trace; each tensor is mapped, and held against its digest, when first looked at."""
+    manifest = _read_manifest(folder)
+    try:
+        environment = Environment(**manifest["environment"])
+        entries = {told["name"]: told for told in manifest["tensors"]}
+        for shard in sorted({told["shard"] for told in entries.values() if "shard" in told}):
+            _header_of(folder, shard)
+    except (KeyError, TypeError) as error:
+        raise _damaged(folder, f"the manifest is incomplete: {error}") from error
+    return Trace(environment=environment, tensors=SavedTensors(folder, entries))
+
+
+class SavedTensors(Mapping[str, Any]):
+    """The tensors of a saved trace, read when they are asked for."""
+
+    def __init__(self, folder: Path, entries: Mapping[str, Mapping[str, Any]]) -> None:
+        self._folder, self._entries = folder, entries
+        self._shards: dict[str, dict[str, Array]] = {}
+        self._verified: set[str] = set()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401
+        told = self._entries[name]
+        if told["dtype"] is None:
+            return None
+        array = self._array(told)
+        if name not in self._verified and digest_of(array) != told["digest"]:
+            raise _damaged(self._folder, "its bytes do not match its digest", tensor=name)
+        self._verified.add(name)
+        return array
+
+    def _array(self, told: Mapping[str, Any]) -> Array:
+        shape = tuple(told["shape"])
+        if told["dtype"] == STRING:
+            return strings(list(told["words"]), shape)
+        if told["shard"] not in self._shards:
+            self._shards[told["shard"]] = _open_shard(self._folder, told["shard"])
+        try:
+            stored = self._shards[told["shard"]][told["key"]]
+            return stored.view(dtype_of(told["dtype"])).reshape(shape)
+        except (KeyError, ValueError) as error:
+            raise _damaged(self._folder, str(error), tensor=told["name"]) from error
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    try:
+        if (folder / MANIFEST).stat().st_size > MANIFEST_BYTES:
+            raise _damaged(folder, f"the manifest is longer than {MANIFEST_BYTES} bytes")
+        manifest = json.loads((folder / MANIFEST).read_bytes())
+        body = {name: manifest[name] for name in ("environment", "tensors")}
+        known, digest = manifest["schema"] == SCHEMA, manifest["digest"]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise _damaged(folder, f"the manifest cannot be read: {error}") from error
+    if not known:
+        raise UnreadableModelError(
+            "TRACE_TOO_NEW",
+            "the trace is of another version",
+            file=str(folder),
+            why=f"it says {manifest['schema']!r}; this isomorph reads {SCHEMA!r}",
+        )
+    if _digest_of_json(body) != digest:
+        raise _damaged(folder, "the manifest does not match its digest")
+    return body
+
+
+def _header_of(folder: Path, shard: str) -> dict[str, safetensors.Entry]:
+    try:
+        return safetensors.read_header(_shard_path(folder, shard))
+    except (OSError, safetensors.FormatError) as error:
+        raise _damaged(folder, f"shard {shard}: {error}") from error
+
+
+def _open_shard(folder: Path, shard: str) -> dict[str, Array]:
+    try:
+        return safetensors.read(_shard_path(folder, shard))
+    except (OSError, safetensors.FormatError) as error:
+        raise _damaged(folder, f"shard {shard}: {error}") from error
+
+
+def _shard_path(folder: Path, shard: str) -> Path:
+    # A manifest may come from anywhere, and must not lead out of its folder.
+    if Path(shard).name != shard or not shard.endswith(".safetensors"):
+        raise _damaged(folder, f"{shard!r} is no name of a shard")
+    return folder / shard
+
+
+def _digest_of_json(body: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode("ascii")).hexdigest()
+
+
+def _damaged(folder: Path, why: str, *, tensor: str | None = None) -> UnreadableModelError:
+    return UnreadableModelError(
+        "TRACE_DAMAGED",
+        "the trace is damaged",
+        file=str(folder),
+        where=f"tensor {tensor!r}" if tensor is not None else None,
+        why=why,
+        fix="record it again",
+    )
