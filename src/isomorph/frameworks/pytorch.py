@@ -1,0 +1,141 @@
+"""PyTorch: .pt2 and TorchScript files, pickles and factories one trusts, live modules."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isomorph.core.errors import RefusedError, UsageError
+from isomorph.core.lazy import require
+from isomorph.core.model import Graph, Model
+from isomorph.native.torch_archive import kind_of
+
+if TYPE_CHECKING:
+    from isomorph.native.torch_model import TorchModel
+
+_NEEDED_FOR = "framework 'pytorch'"
+
+
+class PytorchFramework:
+    """Models of PyTorch, described from the graph that ``torch.export`` or TorchScript keeps."""
+
+    name = "pytorch"
+    extra = "torch"
+    runtime = "pytorch"
+    oracle = "pytorch_oracle"
+
+    def sniff(self, path: Path, head: bytes) -> bool:
+        """An archive or pickle that torch writes; decided by its members, not by its suffix."""
+        return kind_of(path, head) is not None
+
+    def claims(self, source: Any) -> bool:  # noqa: ANN401
+        """A live module or exported program; torch is only looked at when it is loaded already."""
+        torch = sys.modules.get("torch")
+        if torch is None:
+            return False
+        return isinstance(source, (torch.nn.Module, torch.export.ExportedProgram))
+
+    def hand_over(self, source: Any, example: Mapping[str, Any], folder: Path) -> Path:  # noqa: ANN401
+        """Export a live module with example arrays, for a worker to load."""
+        require("torch", extra=self.extra, needed_for=_NEEDED_FOR)
+        from isomorph.native.torch_export import export_live
+
+        return export_live(source, example, folder)
+
+    def load(self, source: Any, options: Mapping[str, str]) -> Model:  # noqa: ANN401
+        """A path, a ``package.module:factory``, a live module or an exported program."""
+        torch = require("torch", extra=self.extra, needed_for=_NEEDED_FOR)
+        from isomorph.native import torch_load
+
+        location, digest = _identity(source)
+        notes: tuple[str, ...] = ()
+        if isinstance(source, torch.export.ExportedProgram):
+            model = torch_load.from_exported(source)
+        elif isinstance(source, torch.nn.Module):
+            example = torch_load.example_in(options)
+            model, notes = torch_load.from_module(source, example, location)
+        elif torch_load.FACTORY.fullmatch(os.fspath(source)) and not Path(source).exists():
+            model, notes = torch_load.from_factory(os.fspath(source), options)
+        else:
+            model, notes = torch_load.load_file(Path(source), options)
+        return _described(model, location, digest, notes, str(torch.__version__))
+
+    def save(self, model: Model, path: Path) -> None:
+        """Write a copy; never onto the file it came from, nor through a link."""
+        torch = require("torch", extra=self.extra, needed_for=_NEEDED_FOR)
+        _refuse_target(model, path)
+        native: TorchModel = model.native
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+        try:
+            if native.kind == "script":
+                native.deployed.save(unfinished)
+            elif native.exported is not None:
+                with unfinished.open("wb") as file:
+                    torch.export.save(native.exported, file)
+            else:
+                raise UsageError(
+                    "NOT_SAVABLE", "a module that torch.export refuses has no file format",
+                    fix="save its state_dict, and keep the factory",
+                )  # fmt: skip
+            with unfinished.open("rb") as file:
+                os.fsync(file.fileno())
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+
+def _described(
+    native: TorchModel, location: str, digest: str, notes: tuple[str, ...], version: str
+) -> Model:
+    from isomorph.native.torch_describe import describe
+
+    graph = describe(native.program)
+    return Model(
+        framework="pytorch",
+        location=location,
+        digest=digest or _digest_of(graph),
+        graph=graph,
+        producer=f"torch {version}",
+        metadata={"kind": native.kind},
+        notes=notes,
+        native=native,
+    )
+
+
+def _identity(source: Any) -> tuple[str, str]:  # noqa: ANN401
+    if not isinstance(source, (str, os.PathLike)):
+        return type(source).__name__, ""
+    path = Path(source)
+    if not path.is_file():
+        return os.fspath(source), ""
+    with path.open("rb") as file:
+        return os.fspath(source), hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _digest_of(graph: Graph) -> str:
+    """Of a live model: its operators, their arguments and its weights."""
+    digest = hashlib.sha256()
+    for node in graph.nodes:
+        digest.update(repr((node.name, node.native_op, node.inputs, node.outputs)).encode())
+        digest.update(repr(sorted(node.attributes.items())).encode())
+    for name, constant in sorted(graph.constants.items()):
+        digest.update(f"{name}{constant.digest}".encode())
+    return digest.hexdigest()
+
+
+def _refuse_target(model: Model, path: Path) -> None:
+    if path.is_symlink():
+        raise RefusedError(
+            "OUTPUT_IS_LINK", "refused to write through a symbolic link", file=str(path),
+            fix="name a plain file",
+        )  # fmt: skip
+    source = Path(model.location)
+    if path.exists() and source.exists() and path.samefile(source):
+        raise RefusedError(
+            "OUTPUT_IS_INPUT", "refused to overwrite the model that was read", file=str(path),
+            fix="name another file",
+        )  # fmt: skip

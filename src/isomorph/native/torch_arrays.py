@@ -1,0 +1,78 @@
+"""Between NumPy arrays and torch tensors, for every dtype that both can name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+import torch
+
+from isomorph.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+# NumPy has no such types of its own; their bits travel as integers of the same width.
+_BY_BITS: dict[torch.dtype, tuple[torch.dtype, Any]] = {
+    torch.bfloat16: (torch.int16, ml_dtypes.bfloat16),
+    torch.float8_e4m3fn: (torch.uint8, ml_dtypes.float8_e4m3fn),
+    torch.float8_e5m2: (torch.uint8, ml_dtypes.float8_e5m2),
+    torch.float8_e4m3fnuz: (torch.uint8, ml_dtypes.float8_e4m3fnuz),
+    torch.float8_e5m2fnuz: (torch.uint8, ml_dtypes.float8_e5m2fnuz),
+}
+_TORCH_BY_NUMPY = {np.dtype(numpy): torch_type for torch_type, (_, numpy) in _BY_BITS.items()}
+
+FLOATS = frozenset({torch.float32, torch.float16, torch.bfloat16, torch.float64, *_BY_BITS})
+"""Every real floating type."""
+
+_DECLARABLE = {"int": "int64", "float": "float64", "bool": "bool"}
+
+
+def dtype_name(dtype: torch.dtype | None, kind: str = "tensor") -> str | None:
+    """The NumPy or ml_dtypes name; symbolic numbers count as the tensors they would be."""
+    if dtype is None:
+        return _DECLARABLE.get(kind)
+    return str(dtype).removeprefix("torch.")
+
+
+def to_array(value: Any) -> Any:  # noqa: ANN401
+    """A fresh array; numbers become 0-d arrays, sequences lists, None stays None."""
+    if value is None:
+        return None
+    if isinstance(value, (list, tuple)):
+        return [to_array(item) for item in value]
+    if not isinstance(value, torch.Tensor):
+        return np.asarray(value)
+    plain = value.detach().resolve_conj().resolve_neg().cpu()
+    if plain.is_quantized:
+        plain = plain.dequantize()
+    if plain.layout is not torch.strided:
+        plain = plain.to_dense()
+    if plain.dtype in _BY_BITS:
+        bits, numpy = _BY_BITS[plain.dtype]
+        return plain.contiguous().view(bits).numpy().view(numpy).copy()
+    return plain.numpy().copy()
+
+
+def to_tensor(array: Array) -> torch.Tensor:
+    """A tensor with its own memory, so that whatever runs cannot reach the caller's array."""
+    plain = np.ascontiguousarray(array).reshape(np.shape(array))
+    if plain.dtype in _TORCH_BY_NUMPY:
+        dtype = _TORCH_BY_NUMPY[plain.dtype]
+        bits = _BY_BITS[dtype][0]
+        width = np.int16 if bits is torch.int16 else np.uint8
+        return torch.from_numpy(plain.view(width).copy()).view(dtype)
+    if plain.dtype.kind not in "biufc":
+        raise UsageError(
+            "UNSUPPORTED_DTYPE",
+            f"torch has no tensors of type {plain.dtype.name}",
+            fix="feed numbers or booleans",
+        )
+    native = plain.astype(plain.dtype.newbyteorder("="), copy=True)
+    return torch.from_numpy(native)
+
+
+def is_float(value: Any) -> bool:  # noqa: ANN401
+    """Whether it is a tensor of a real floating type."""
+    return isinstance(value, torch.Tensor) and value.is_floating_point()

@@ -1,0 +1,56 @@
+"""A PyTorch model in the process that runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from isomorph.native.torch_program import Program
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TorchModel:
+    """The steps, and the object that is deployed.
+
+    ``kind`` is ``exported``, ``script`` or ``module``; a bare module has steps only for the
+    example it was recorded with, and its session says that it can be fetched at outputs only.
+    """
+
+    kind: str
+    program: Program
+    deployed: Any
+    exported: Any = None
+
+    def call(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Run the deployed object; its outputs by their names in the program."""
+        from torch.utils import _pytree as pytree
+
+        args, kwargs = self.arguments(values)
+        leaves = pytree.tree_leaves(self.deployed(*args, **kwargs))
+        if self.exported is None:
+            return dict(zip(self.program.outputs, leaves, strict=True))
+        specs = self.exported.graph_signature.output_specs
+        returned = [entry for entry in specs if entry.kind.name == "USER_OUTPUT"]
+        # The program's own names: functionalisation may have renamed what the signature says.
+        names = iter(self.program.outputs)
+        return {
+            next(names): leaf
+            for entry, leaf in zip(returned, leaves, strict=True)
+            if not hasattr(entry.arg, "value")
+        }
+
+    def arguments(self, values: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """Positional and named arguments, nested as the model's own signature wants them."""
+        if self.exported is None:
+            return [values[name] for name in self.program.inputs], {}
+        from torch.utils import _pytree as pytree
+
+        specs = self.exported.graph_signature.input_specs
+        flat = [
+            entry.arg.value if hasattr(entry.arg, "value") else values[entry.arg.name]
+            for entry in specs
+            if entry.kind.name == "USER_INPUT"
+        ]
+        args, kwargs = pytree.tree_unflatten(flat, self.exported.call_spec.in_spec)
+        return args, kwargs

@@ -1,0 +1,124 @@
+"""PyTorch itself, eager unless told to compile."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from isomorph.core.errors import RuntimeFailedError, UsageError
+from isomorph.core.lazy import require
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Model
+    from isomorph.core.protocols import Session
+    from isomorph.core.trace import Environment
+
+_DTYPES = ("as declared", "float64", "float32", "float16", "bfloat16")
+
+
+class PytorchRuntime:
+    """The exported program or TorchScript module as it is, on the device one asks for."""
+
+    name = "pytorch"
+    extra = "torch"
+    worker = "pytorch"
+    settings: Mapping[str, str] = {
+        "device": "cpu",
+        "dtype": "as declared",
+        "compile": "no",
+        "threads": "",
+        "deterministic": "no",
+    }
+    plain: Mapping[str, str] = {"compile": "no"}
+
+    def accepts(self, model: Model) -> bool:
+        """Only PyTorch models."""
+        return model.framework == "pytorch"
+
+    def open(self, model: Model, environment: Environment) -> Session:
+        """Place the weights once; cuts are planned when a run first needs them."""
+        torch = require("torch", extra=self.extra, needed_for="runtime 'pytorch'")
+        from isomorph.native.torch_session import TorchSession
+
+        settings = {**self.settings, **environment.settings}
+        device = _device(torch, settings["device"])
+        dtype = _choice(settings, "dtype", _DTYPES)
+        compiled = _choice(settings, "compile", ("no", "yes")) == "yes"
+        deterministic = _choice(settings, "deterministic", ("no", "yes")) == "yes"
+        threads = _threads(settings["threads"])
+        if compiled:
+            _need_compiler()
+        return TorchSession(
+            model.native,
+            replace(
+                environment,
+                version=str(torch.__version__),
+                device=str(device),
+                precision=dtype,
+                threads=threads or torch.get_num_threads(),
+                settings=settings,
+                facts=_facts(torch, device, deterministic=deterministic),
+            ),
+            device=device,
+            dtype=None if dtype == "as declared" else getattr(torch, dtype),
+            compiled=compiled,
+            threads=threads,
+            deterministic=deterministic,
+        )
+
+
+def _choice(settings: Mapping[str, str], key: str, known: tuple[str, ...]) -> str:
+    if settings[key] not in known:
+        raise UsageError(
+            "UNKNOWN_VALUE", f"{key}={settings[key]} is not possible in runtime 'pytorch'",
+            why=f"known values: {', '.join(known)}",
+        )  # fmt: skip
+    return settings[key]
+
+
+def _threads(word: str) -> int | None:
+    if not word:
+        return None
+    if not word.isdigit() or int(word) < 1:
+        raise UsageError("UNKNOWN_VALUE", f"threads={word} is not a count", fix="threads=1")
+    return int(word)
+
+
+def _device(torch: Any, word: str) -> Any:  # noqa: ANN401
+    try:
+        device = torch.device(word)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        there = ["cpu", *(f"cuda:{index}" for index in range(torch.cuda.device_count()))]
+        raise RuntimeFailedError(
+            "NO_SUCH_DEVICE", f"torch {torch.__version__} cannot use device {word!r}",
+            why=f"{str(error).strip().splitlines()[0]}; there is: {', '.join(there)}",
+            fix="--set device=cpu",
+        ) from error  # fmt: skip
+    return device
+
+
+def _need_compiler() -> None:
+    wanted = os.environ.get("CXX")
+    if not any(shutil.which(word) for word in ((wanted,) if wanted else ("g++", "clang++"))):
+        raise RuntimeFailedError(
+            "NO_COMPILER", "torch.compile needs a C++ compiler, and there is none",
+            why=f"looked for {wanted or 'g++, clang++'}", fix="install one, or leave compile off",
+        )  # fmt: skip
+
+
+def _facts(torch: Any, device: Any, *, deterministic: bool) -> dict[str, str]:  # noqa: ANN401
+    facts = {
+        "cpu capability": torch.backends.cpu.get_cpu_capability(),
+        "float32 matmul precision": torch.get_float32_matmul_precision(),
+        "mkldnn": "on" if torch.backends.mkldnn.is_available() else "off",
+        "deterministic algorithms": "on" if deterministic else "off",
+    }
+    if device.type == "cuda":
+        facts["device name"] = torch.cuda.get_device_name(device)
+        facts["cuda"] = str(torch.version.cuda)
+        facts["tf32"] = "on" if torch.backends.cuda.matmul.allow_tf32 else "off"
+    return facts
