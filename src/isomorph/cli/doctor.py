@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from isomorph.cli import words
 from isomorph.cli.columns import columns
-from isomorph.core.text import printable
 
 if TYPE_CHECKING:
     from isomorph.stages.run.doctor import Diagnosis
@@ -36,7 +35,11 @@ def as_text(found: Sequence[Diagnosis]) -> str:
         rows = [(one.status, one.name, one.version or "", one.detail) for one in group]
         parts.append(f"{kind}\n{columns(rows)}")
     # One extra brings several packages; its line is shown once.
-    advice = dict.fromkeys(one.advice for one in found if one.advice)
+    advice: dict[str, list[str]] = {}
+    for one in found:
+        if one.advice:
+            advice.setdefault(one.advice, []).append(one.name)
     if advice:
-        parts.append("to do\n" + "\n".join(f"  {printable(line)}" for line in advice))
+        todo = [(line, f"for {', '.join(dict.fromkeys(names))}") for line, names in advice.items()]
+        parts.append(f"to do\n{columns(todo)}")
     return "\n".join(parts)

@@ -27,7 +27,9 @@ def run(
     everything: Annotated[
         bool, Option("--all", help="Every tensor, not the outputs only.")
     ] = False,
-    runtime: words.Runtime = None,
+    runtime: Annotated[
+        str | None, Option("--runtime", metavar="NAME", help="Instead of the usual runtime.")
+    ] = None,
     setting: words.Setting = None,
     dim: words.Dim = None,
     seed: words.Seed = 0,
@@ -51,7 +53,7 @@ def run(
         trace = api.run(
             model,
             inputs=inputs,
-            runtime=words.runtimes(runtime),
+            runtime=runtime,
             settings=words.settings(setting),
             dims=words.dims(dim),
             seed=seed,

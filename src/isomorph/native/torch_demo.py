@@ -5,6 +5,10 @@ Files that anyone can make, so that what isomorph says of them can be checked by
 
 from __future__ import annotations
 
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,19 +42,34 @@ def write_demo(folder: Path) -> DemoFiles:
     reference, faithful, altered = (
         folder / name for name in ("network.pt2", "faithful.onnx", "altered.onnx")
     )
-    torch.export.save(torch.export.export(module, example), reference)
-    # Unoptimised, so that each normalisation stays a node whose epsilon can be looked at.
-    program = torch.onnx.export(
-        module, example, dynamo=True, optimize=False, verbose=False,
-        input_names=["image"], output_names=["logits"],
-    )  # fmt: skip
-    program.save(faithful)
+    with _quiet():
+        torch.export.save(torch.export.export(module, example), reference)
+        # Unoptimised, so that each normalisation stays a node whose epsilon can be looked at.
+        program = torch.onnx.export(
+            module, example, dynamo=True, optimize=False, verbose=False,
+            input_names=["image"], output_names=["logits"],
+        )  # fmt: skip
+        program.save(faithful)
     model = onnx.load(faithful)
     node, change = _alter(onnx, model)
     onnx.save(model, altered)
     return DemoFiles(
         reference=reference, faithful=faithful, altered=altered, node=node, change=change
     )
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """The exporter tells of packages that this network does not need."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
 
 
 def _alter(onnx: Any, model: Any) -> tuple[str, str]:  # noqa: ANN401

@@ -19,10 +19,16 @@ from importlib import metadata
 from pathlib import Path
 
 from isomorph import registry
+from isomorph.core.errors import IsomorphError
+from isomorph.stages.run.host import Limits
+from isomorph.stages.run.scratch import Scratch
+from isomorph.stages.run.slots import Slot
 from isomorph.version import VERSION
 
 PATIENCE = 180.0
 """Seconds for one import; a cold tensorflow on a busy machine needs half a minute."""
+
+WORKER_PATIENCE = 60.0
 
 # The same package under another name on the index: a build for another device.
 _OTHER_BUILDS = {
@@ -69,8 +75,10 @@ def doctor(progress: Callable[[str, str], None] | None = None) -> tuple[Diagnosi
 
     with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
         packages = tuple(pool.map(examine, wanted))
+    tell("starting a worker", "")
+    worker = _worker()
     tell("loading the extensions", "")
-    return (*_machine(), *packages, *_extensions(packages))
+    return (*_machine(), worker, *packages, *_extensions(packages))
 
 
 def _silently(phase: str, detail: str) -> None:
@@ -181,8 +189,27 @@ def _cpu_features() -> tuple[str, ...]:
     return tuple(feature for feature in _CPU_FEATURES if feature in here)
 
 
+def _worker() -> Diagnosis:
+    """Start one of the processes that models run in, and hear from it."""
+    scratch = Scratch()
+    slot = Slot("doctor", scratch, Limits())
+    try:
+        slot.start().exchange({"command": "ping"}, doing="starting", seconds=WORKER_PATIENCE)
+    except (IsomorphError, OSError) as error:
+        return Diagnosis(kind="machine", name="worker", version=None, status="broken",
+                         detail=str(error),
+                         advice="isomorph check --in-process works without workers")  # fmt: skip
+    else:
+        return Diagnosis(kind="machine", name="worker", version=None, status="ok",
+                         detail="starts and answers")  # fmt: skip
+    finally:
+        if slot.process is not None:
+            slot.process.stop()
+        scratch.remove()
+
+
 def _extensions(packages: tuple[Diagnosis, ...]) -> Iterator[Diagnosis]:
-    """Each extension is loaded and, if its extra is here, its worker process is started."""
+    """Each extension is loaded, and told to be missing where its extra is."""
     absent = {found.detail.removeprefix("extra ") for found in packages if found.status != "ok"}
     for kind in registry.KINDS:
         for name in registry.names(kind):

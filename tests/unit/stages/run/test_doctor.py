@@ -91,4 +91,16 @@ def test_the_text_shows_each_advice_once():
 
     text = as_text((missing("a"), missing("b")))
     assert text.count("do it") == 1
+    assert text.endswith("do it  for a, b")
     assert text.splitlines()[0] == "package"
+
+
+def test_a_worker_starts_and_answers():
+    assert examined._worker().status == "ok"
+
+
+def test_a_worker_that_does_not_start_is_broken(monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    found = examined._worker()
+    assert found.status == "broken"
+    assert "--in-process" in found.advice
