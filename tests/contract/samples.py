@@ -1,0 +1,102 @@
+"""One small model per framework, for the contracts; a new framework adds its own here."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Sample:
+    path: Path
+    feeds: dict[str, np.ndarray]
+
+
+def onnx_sample(folder: Path) -> Sample:
+    """Conv, BatchNorm, two branches, MatMul and an integer output."""
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    rng = np.random.default_rng(0)
+
+    def constant(name, *shape):
+        return numpy_helper.from_array(rng.normal(size=shape).astype(np.float32), name)
+
+    nodes = [
+        helper.make_node("Conv", ["x", "w", "b"], ["c"], "conv", pads=[1, 1, 1, 1]),
+        helper.make_node("BatchNormalization", ["c", "g", "o", "m", "v"], ["n"], "norm"),
+        helper.make_node("Relu", ["n"], ["r"], "relu"),
+        helper.make_node("Sigmoid", ["n"], ["s"], "gate"),
+        helper.make_node("Mul", ["r", "s"], ["p"], "product"),
+        helper.make_node("GlobalAveragePool", ["p"], ["a"], "pool"),
+        helper.make_node("Flatten", ["a"], ["f"], "flat"),
+        helper.make_node("Gemm", ["f", "k", "h"], ["logits"], "head"),
+        helper.make_node("ArgMax", ["logits"], ["label"], "label_of", axis=1, keepdims=0),
+    ]
+    weights = [constant("w", 4, 3, 3, 3), constant("b", 4), constant("g", 4), constant("o", 4)]
+    weights += [constant("m", 4), numpy_helper.from_array(np.full(4, 1.5, np.float32), "v")]
+    weights += [constant("k", 4, 5), constant("h", 5)]
+    graph = helper.make_graph(
+        nodes,
+        "sample",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3, 6, 6])],
+        [
+            helper.make_tensor_value_info("logits", TensorProto.FLOAT, [2, 5]),
+            helper.make_tensor_value_info("label", TensorProto.INT64, [2]),
+        ],
+        weights,
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    path = folder / "sample.onnx"
+    onnx.save(model, path)
+    return Sample(path, {"x": rng.normal(size=(2, 3, 6, 6)).astype(np.float32)})
+
+
+def pytorch_sample(folder: Path) -> Sample:
+    """The same kind of network as a .pt2 file, with an LSTM's several outputs."""
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.norm = nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4)
+            self.rnn, self.head = nn.LSTM(6, 7, batch_first=True), nn.Linear(7, 5)
+
+        def forward(self, x):
+            y = self.norm(self.conv(x))
+            y = torch.relu(y) * torch.sigmoid(y)
+            states, (last, _) = self.rnn(y.mean(1))
+            logits = self.head(states[:, -1] + last[0])
+            return logits, logits.argmax(1)
+
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 6, 6)
+    path = folder / "sample.pt2"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the exporter's own, about the LSTM's flat weights
+        torch.export.save(torch.export.export(Net().eval(), (x,)), path)
+    return Sample(path, {"x": x.numpy()})
+
+
+SAMPLES = {"onnx": onnx_sample, "pytorch": pytorch_sample}
+
+
+def unknown_onnx(folder: Path) -> tuple[Path, str]:
+    """A model with an operator that no runtime knows, and the operator's name."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    node = helper.make_node("Frobnicate", ["x"], ["y"], "odd_one", domain="com.example")
+    info = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in ("x", "y")]
+    graph = helper.make_graph([node], "g", info[:1], info[1:])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.example", 1)]
+    path = folder / "unknown.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), path)
+    return path, "Frobnicate"
+
+
+UNKNOWN = {"onnx": unknown_onnx}

@@ -1,0 +1,155 @@
+"""What every runtime promises, checked for each one that is registered."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from isomorph import registry
+from isomorph.core.errors import IsomorphError
+from isomorph.core.trace import Environment, Noise, flatten
+from samples import SAMPLES, UNKNOWN
+
+PAIRS = [
+    (runtime, framework)
+    for runtime in registry.names("runtimes")
+    for framework in registry.names("frameworks")
+]
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    models = {}
+    for framework in registry.names("frameworks"):
+        sample = SAMPLES[framework](tmp_path_factory.mktemp(framework))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            models[framework] = registry.framework(framework).load(str(sample.path), {}), sample
+    return models
+
+
+@pytest.fixture(params=PAIRS, ids="-".join)
+def opened(request, loaded):
+    """The model, its feeds, and a session that runs the graph as written."""
+    runtime, framework = request.param
+    model, sample = loaded[framework]
+    extension = registry.runtime(runtime)
+    if not extension.accepts(model):
+        pytest.skip(f"{runtime} does not run {framework} models")
+    settings = {**extension.settings, **extension.plain}
+    session = extension.open(model, Environment(runtime=runtime, settings=settings))
+    yield model, sample.feeds, session
+    session.close()
+
+
+def tensors(model):
+    return [name for node in model.graph.nodes for name in node.outputs if name]
+
+
+def same(one, other):
+    left, right = (
+        {k: v for name in each for k, v in flatten(name, each[name]).items()}
+        for each in (one, other)
+    )
+    assert left.keys() == right.keys()
+    return [
+        name
+        for name in left
+        if not np.array_equal(left[name], right[name], equal_nan=left[name].dtype.kind == "f")
+    ] == []
+
+
+def test_every_top_level_tensor_is_fetched(opened):
+    model, feeds, session = opened
+    names = tensors(model)
+    assert len(names) > 5, "the sample is too small to show anything"
+    result = session.run(feeds, names)
+    assert set(result) == set(names)
+    assert all(np.isfinite(np.asarray(result[n], np.float64)).all() for n in names)
+
+
+def test_two_runs_agree_bit_for_bit(opened):
+    model, feeds, session = opened
+    assert same(session.run(feeds, tensors(model)), session.run(feeds, tensors(model)))
+
+
+def test_inputs_are_not_modified(opened):
+    model, feeds, session = opened
+    kept = {name: array.copy() for name, array in feeds.items()}
+    session.run(feeds, tensors(model))
+    assert same(feeds, kept)
+
+
+def test_a_node_fed_its_own_inputs_gives_its_own_outputs(opened):
+    model, feeds, session = opened
+    whole = {**feeds, **session.run(feeds, tensors(model))}
+    checked = 0
+    for node in model.graph.nodes:
+        inner = {name: whole[name] for name in node.inputs if name in whole}
+        outputs = [name for name in node.outputs if name]
+        if not inner or not outputs:
+            continue
+        result = session.run(inner, outputs)
+        assert same(result, {name: whole[name] for name in outputs}), node.name
+        checked += 1
+    assert checked > 5
+
+
+def test_feeding_an_altered_tensor_changes_only_what_is_downstream(opened):
+    model, feeds, session = opened
+    names = tensors(model)
+    before = session.run(feeds, names)
+    middle = next(node.outputs[0] for node in model.graph.nodes if node.op in {"Sigmoid", "Relu"})
+    altered = np.asarray(before[middle]) + 1
+    after = session.run({**feeds, middle: altered.astype(before[middle].dtype)}, names)
+    downstream = {middle}
+    for node in model.graph.nodes:
+        if downstream & set(node.inputs):
+            downstream |= set(node.outputs)
+    changed = {n for n in names if not np.array_equal(before[n], after[n])}
+    assert changed
+    assert changed <= downstream
+
+
+def test_noise_is_a_function_of_its_seed_and_not_of_what_is_fetched(opened):
+    model, feeds, session = opened
+    if not session.capabilities.noise:
+        pytest.skip("no noise in this runtime")
+    names = tensors(model)
+    noise = Noise(seed=5, rounding=True)
+    one, two = session.run(feeds, names, noise=noise), session.run(feeds, names, noise=noise)
+    assert same(one, two)
+    output = model.graph.outputs[0].name
+    assert same(session.run(feeds, [output], noise=noise), {output: one[output]})
+    other = session.run(feeds, [output], noise=Noise(seed=6, rounding=True))
+    clean = session.run(feeds, [output])
+    assert not same(other, {output: one[output]})
+    assert not same(clean, {output: one[output]})
+    assert np.allclose(clean[output], one[output], rtol=1e-4, atol=1e-4)
+
+
+def test_the_environment_says_what_it_is(opened):
+    _, _, session = opened
+    assert session.environment.version
+    assert session.environment.runtime in registry.names("runtimes")
+
+
+@pytest.mark.parametrize("runtime", registry.names("runtimes"))
+def test_an_unsupported_model_is_refused_by_the_operators_name(runtime, tmp_path):
+    extension = registry.runtime(runtime)
+    for framework, build in UNKNOWN.items():
+        path, operator = build(tmp_path)
+        model = registry.framework(framework).load(str(path), {})
+        if not extension.accepts(model):
+            continue
+        environment = Environment(runtime=runtime, settings=dict(extension.settings))
+        with pytest.raises(IsomorphError, match=operator) as caught:
+            extension.open(model, environment)
+        assert caught.value.code == "UNSUPPORTED_OP"
+
+
+@pytest.mark.parametrize("runtime", registry.names("runtimes"))
+def test_settings_and_plain_settings_are_declared(runtime):
+    extension = registry.runtime(runtime)
+    assert set(extension.plain) <= set(extension.settings)
+    assert extension.worker
