@@ -119,12 +119,12 @@ def _check_layout(entries: Mapping[str, Entry], start: int, size: int) -> None:
 
 
 def read(path: Path) -> dict[str, Array]:
-    """The tensors of a file, mapped: nothing is read until it is looked at; not to be written."""
+    """The tensors of a file, mapped: nothing is read before it is looked at or kept when written to."""
     entries = read_header(path)
     if all(entry.begin == entry.end for entry in entries.values()):
         return {name: np.empty(e.shape, dtype_of(e.dtype)) for name, e in entries.items()}
     with path.open("rb") as file:
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     return {name: _view(mapped, entry) for name, entry in entries.items()}
 
 
@@ -134,7 +134,6 @@ def _view(mapped: mmap.mmap, entry: Entry) -> Array:
     # The format aligns nothing, and an unaligned view is slow and refused by some readers.
     if entry.begin % dtype.itemsize:
         raw = raw.copy()
-        raw.flags.writeable = False
     view: Array = raw.view(dtype).reshape(entry.shape)
     return view
 

@@ -1,0 +1,83 @@
+"""NumPy's own array format, read without pickle and held to the size it really has."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy_format
+
+from isomorph.core.errors import RefusedError
+
+if TYPE_CHECKING:
+    from typing import IO
+
+    from isomorph.core.trace import Array
+
+_READERS = {
+    (1, 0): npy_format.read_array_header_1_0,
+    (2, 0): npy_format.read_array_header_2_0,
+}
+
+
+class NpyError(Exception):
+    """The bytes are no array that can be used."""
+
+
+def map_npy(path: Path) -> Array:
+    """The array of a .npy file, mapped; what is written to it stays in memory."""
+    with path.open("rb") as file:
+        shape, order, dtype = _header(file, path.stat().st_size, path.name)
+        if not math.prod(shape):
+            return np.empty(shape, dtype)
+        mapped = np.memmap(file, dtype, mode="c", offset=file.tell(), shape=shape, order=order)
+    return _native(np.asarray(mapped))
+
+
+def read_npy(stream: IO[bytes], size: int, name: str) -> Array:
+    """The array in a stream of ``size`` bytes."""
+    shape, order, dtype = _header(stream, size, name)
+    data = bytearray(stream.read())
+    if len(data) != math.prod(shape) * dtype.itemsize:
+        raise NpyError(f"{name!r} ends early")
+    return _native(np.frombuffer(data, dtype).reshape(shape, order=order))
+
+
+def _native(array: Array) -> Array:
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _header(
+    stream: IO[bytes] | BinaryIO, size: int, name: str
+) -> tuple[tuple[int, ...], Any, np.dtype[Any]]:
+    try:
+        version = npy_format.read_magic(stream)
+        if version not in _READERS:
+            raise NpyError(f"{name!r} is of .npy version {version}, which is not read")
+        shape, is_fortran, dtype = _READERS[version](stream)
+    except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
+        raise NpyError(f"{name!r} is no array: {error}") from error
+    _check_type(name, dtype)
+    if any(extent < 0 for extent in shape):
+        raise NpyError(f"{name!r} has a negative size: {shape}")
+    needed = math.prod(shape) * dtype.itemsize  # in Python integers, which do not overflow
+    if needed != size - stream.tell():
+        raise NpyError(f"{name!r} needs {needed} bytes and has {size - stream.tell()}")
+    return shape, "F" if is_fortran else "C", dtype
+
+
+def _check_type(name: str, dtype: np.dtype[Any]) -> None:
+    if dtype.hasobject:
+        raise RefusedError(
+            "UNSAFE_PICKLE",
+            f"array {name!r} holds pickled Python objects",
+            why="reading them would run whatever code they name",
+            fix="save strings with dtype=str, and numbers with a numeric dtype",
+        )
+    if dtype.kind not in "biufcUS":
+        raise NpyError(
+            f"{name!r} is of type {dtype}, which is no element type of a tensor; "
+            "bfloat16 and narrower types are kept by safetensors only"
+        )
