@@ -1,0 +1,89 @@
+"""ONNX models: read with suspicion, described completely, written as copies."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isomorph.core.errors import UsageError
+from isomorph.core.lazy import require
+from isomorph.core.model import Graph, Model
+from isomorph.native.onnx_wire import looks_like_model
+
+if TYPE_CHECKING:
+    from isomorph.native.onnx_read import Opened
+
+
+class OnnxFramework:
+    """Files, bytes and ModelProtos of ONNX."""
+
+    name = "onnx"
+    extra: str | None = None
+    runtime = "onnxruntime"
+    oracle = "onnx_oracle"
+
+    def sniff(self, path: Path, head: bytes) -> bool:
+        """Whether the bytes are those of a ModelProto, whatever the suffix says."""
+        return looks_like_model(head)
+
+    def load(self, source: Any, options: Mapping[str, str]) -> Model:  # noqa: ANN401
+        """Read, check, infer shapes and describe; external weights stay in their files."""
+        require("onnx", extra="all", needed_for="framework 'onnx'")
+        from isomorph.native.onnx_describe import describe
+        from isomorph.native.onnx_notes import notes_on
+        from isomorph.native.onnx_shapes import infer
+        from isomorph.native.onnx_validate import opsets
+
+        opened, location = _open(source, trusted=options.get("trust") == "yes")
+        inferred = infer(opened.model)
+        graph = describe(opened.model, inferred.graph)
+        proto = opened.model.proto
+        return Model(
+            framework=self.name,
+            location=location,
+            digest=_digest(opened, graph),
+            graph=graph,
+            producer=f"{proto.producer_name} {proto.producer_version}".strip(),
+            opset=opsets(proto),
+            metadata={entry.key: entry.value for entry in proto.metadata_props},
+            notes=(*opened.notes, *inferred.notes, *notes_on(proto)),
+            native=opened.model,
+        )
+
+    def save(self, model: Model, path: Path) -> None:
+        """Write a copy, weights beside it where they were beside the original."""
+        from isomorph.native.onnx_save import save
+
+        save(model.native, Path(path))
+
+
+def _open(source: Any, *, trusted: bool) -> tuple[Opened, str]:  # noqa: ANN401
+    from isomorph.native.onnx_read import open_bytes, open_path, open_proto
+
+    if isinstance(source, (str, Path)):
+        return open_path(Path(source), trusted=trusted), str(source)
+    if isinstance(source, (bytes, bytearray)):
+        return open_bytes(bytes(source), trusted=trusted), "bytes in memory"
+    if type(source).__name__ == "ModelProto":
+        return open_proto(source, trusted=trusted), "ModelProto in memory"
+    raise UsageError(
+        "UNSUPPORTED_SOURCE",
+        f"framework 'onnx' cannot read a {type(source).__name__}",
+        fix="pass the path of an .onnx file, its bytes, or an onnx.ModelProto",
+    )
+
+
+def _digest(opened: Opened, graph: Graph) -> str:
+    """Of the file, and of the weights beside it where there are any."""
+    from isomorph.native.onnx_external import is_external
+
+    stored = opened.model.proto.graph.initializer
+    beside = [tensor.name for tensor in stored if is_external(tensor)]
+    if opened.digest and not beside:
+        return opened.digest
+    whole = hashlib.sha256(opened.digest.encode())
+    for name in beside or sorted(graph.constants):
+        whole.update(graph.constants[name].digest.encode())
+    return whole.hexdigest()

@@ -1,0 +1,98 @@
+"""An opened ONNX model: the graph in memory, large weights where they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.native.onnx_external import is_external, locate, mapped
+from isomorph.native.onnx_scope import graphs
+from isomorph.native.onnx_tensors import inline_array
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OnnxModel:
+    """What ``Model.native`` holds for ONNX. Nobody changes ``proto``; copies are edited.
+
+    ``path`` is the user's file where there is one, and ``folder`` where its external data
+    lies. ``proto`` keeps external tensors external.
+    """
+
+    proto: Any
+    path: Path | None = None
+    folder: Path | None = None
+    trusted: bool = False
+    stored: Mapping[str, Any] = field(default_factory=dict)
+
+    def initializer(self, name: str) -> Array:
+        """The value of a top-level initialiser; a view of the file for external data."""
+        tensor = self.stored[name]
+        if hasattr(tensor, "indices"):
+            return dense(tensor, self)
+        return self.array(tensor)
+
+    def array(self, tensor: Any) -> Array:  # noqa: ANN401
+        """The value of any stored tensor of this model."""
+        if not is_external(tensor):
+            return inline_array(tensor)
+        file = str(self.path or "")
+        return mapped(locate(tensor, self.folder, file=file, trusted=self.trusted), tensor)
+
+
+def opened(
+    proto: Any,  # noqa: ANN401
+    *,
+    path: Path | None = None,
+    folder: Path | None = None,
+    trusted: bool = False,
+) -> OnnxModel:
+    """Wrap a ModelProto, with its initialisers found by name."""
+    stored = {tensor.name: tensor for tensor in proto.graph.initializer}
+    stored.update({sparse.values.name: sparse for sparse in proto.graph.sparse_initializer})
+    home = folder if folder is not None else (path.parent if path is not None else None)
+    return OnnxModel(proto=proto, path=path, folder=home, trusted=trusted, stored=stored)
+
+
+def dense(sparse: Any, model: OnnxModel) -> Array:  # noqa: ANN401
+    """A sparse tensor written out."""
+    values, indices = model.array(sparse.values), model.array(sparse.indices)
+    shape = tuple(int(size) for size in sparse.dims)
+    whole = np.zeros(shape, values.dtype)
+    if indices.ndim == 1:
+        whole.reshape(-1)[indices] = values
+    else:
+        whole[tuple(indices.T)] = values
+    return whole
+
+
+def stored_tensors(proto: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    """Every tensor that holds values, wherever it is, and a word on where that is."""
+    for part in (proto.graph, *proto.functions):
+        for graph in graphs(part):
+            # A function has nodes like a graph, but no initialisers.
+            for tensor in getattr(graph, "initializer", ()):
+                yield "initialiser", tensor
+            for sparse in getattr(graph, "sparse_initializer", ()):
+                yield "sparse initialiser values", sparse.values
+                yield "sparse initialiser indices", sparse.indices
+            yield from _in_attributes(graph.node)
+
+
+def _in_attributes(nodes: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    for node in nodes:
+        for attribute in node.attribute:
+            where = f"node {node.name or node.op_type!r} attribute {attribute.name!r}"
+            if attribute.HasField("t"):
+                yield where, attribute.t
+            for tensor in attribute.tensors:
+                yield where, tensor
+            if attribute.HasField("sparse_tensor"):
+                yield where, attribute.sparse_tensor.values
+                yield where, attribute.sparse_tensor.indices

@@ -1,0 +1,118 @@
+"""Opening ONNX Runtime sessions: of the user's file, or of a model that we cut from it."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from isomorph.native.onnx_cut import rename_duplicates
+from isomorph.native.onnx_external import is_external
+from isomorph.native.onnx_model import stored_tensors
+from isomorph.native.onnx_notes import duplicate_names
+from isomorph.native.onnx_ort_errors import opening_failed
+from isomorph.native.onnx_ort_settings import session_options
+from isomorph.native.onnx_ort_values import feedable, ort_value
+
+if TYPE_CHECKING:
+    from isomorph.native.onnx_model import OnnxModel
+    from isomorph.native.onnx_ort_settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Opening:
+    """A session, and the weights that must live as long as it does."""
+
+    session: Any
+    kept: tuple[Any, ...] = ()
+    origin: str = ""
+
+
+def open_deployed(ort: Any, settings: Settings, model: OnnxModel, *, file: str) -> Opening:  # noqa: ANN401
+    """The model as a user would deploy it: from its own file wherever there is one."""
+    if duplicate_names(model.proto.graph):
+        copy = onnx.ModelProto()
+        copy.CopyFrom(model.proto)
+        count = rename_duplicates(copy.graph)
+        origin = f"a copy with {count} nodes renamed, because ONNX Runtime refuses duplicate names"
+        return open_proto(ort, settings, model, copy, file=file, origin=origin)
+    if model.path is None or not _is_unicode(model.path):
+        return open_proto(ort, settings, model, model.proto, file=file, origin="memory")
+    options = session_options(ort, settings)
+    session = _session(ort, settings, os.fspath(model.path), options, model.proto, file=file)
+    return Opening(session=session, origin="the file as it is")
+
+
+def open_proto(
+    ort: Any,  # noqa: ANN401
+    settings: Settings,
+    model: OnnxModel,
+    proto: Any,  # noqa: ANN401
+    *,
+    file: str,
+    origin: str = "a cut",
+) -> Opening:
+    """A model from memory; external weights of ``model`` are handed over as mapped arrays.
+
+    ONNX Runtime would look for them in the current folder, and serialising them would need
+    the whole model twice.
+    """
+    options = session_options(ort, settings)
+    # Threads that spin while they wait would slow down the sessions next to this one.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    external = [tensor.name for tensor in proto.graph.initializer if is_external(tensor)]
+    lent = [name for name in external if feedable(model.initializer(name))]
+    values = [ort_value(ort, model.initializer(name)) for name in lent]
+    if values:
+        options.add_external_initializers(lent, values)
+    whole = _with_values_inside(proto, model, set(lent))
+    data = whole.SerializeToString()
+    session = _session(ort, settings, data, options, proto, file=file)
+    return Opening(session=session, kept=tuple(values), origin=origin)
+
+
+def _with_values_inside(proto: Any, model: OnnxModel, lent: set[str]) -> Any:  # noqa: ANN401
+    # What cannot be handed over (weights of bodies, packed 4-bit types) is written inside.
+    top = {id(tensor) for tensor in proto.graph.initializer if tensor.name in lent}
+    rest = [t for _, t in stored_tensors(proto) if is_external(t) and id(t) not in top]
+    if not rest:
+        return proto
+    copy = onnx.ModelProto()
+    copy.CopyFrom(proto)
+    top = {id(tensor) for tensor in copy.graph.initializer if tensor.name in lent}
+    for _, tensor in stored_tensors(copy):
+        if is_external(tensor) and id(tensor) not in top:
+            tensor.CopyFrom(onnx.numpy_helper.from_array(model.array(tensor), tensor.name))
+    return copy
+
+
+def _session(
+    ort: Any,  # noqa: ANN401
+    settings: Settings,
+    source: str | bytes,
+    options: Any,  # noqa: ANN401
+    proto: Any,  # noqa: ANN401
+    *,
+    file: str,
+) -> Any:  # noqa: ANN401
+    extra = {"disabled_optimizers": list(settings.disabled)} if settings.disabled else {}
+    try:
+        with warnings.catch_warnings():
+            # A provider that is missing is only a warning there; we report it as a fact.
+            warnings.simplefilter("ignore")
+            return ort.InferenceSession(
+                source, options, providers=list(settings.providers), **extra
+            )
+    except Exception as error:
+        raise opening_failed(error, proto, file=file) from error
+
+
+def _is_unicode(path: os.PathLike[str]) -> bool:
+    try:
+        os.fspath(path).encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,118 @@
+"""The settings of ONNX Runtime, from words to session options."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from isomorph.core.errors import UsageError
+
+DEFAULTS: Mapping[str, str] = {
+    "providers": "CPUExecutionProvider",
+    "optimisation": "all",
+    "disable_optimisers": "",
+    "threads": "",
+    "deterministic": "no",
+    "custom_ops": "",
+}
+
+LEVELS = {
+    "none": "ORT_DISABLE_ALL",
+    "basic": "ORT_ENABLE_BASIC",
+    "extended": "ORT_ENABLE_EXTENDED",
+    "layout": "ORT_ENABLE_LAYOUT",
+    "all": "ORT_ENABLE_ALL",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What was asked for, complete and checked."""
+
+    words: Mapping[str, str]
+    providers: tuple[str, ...]
+    level: str
+    disabled: tuple[str, ...]
+    threads: int | None
+    deterministic: bool
+    custom_ops: str
+
+
+def settings_of(words: Mapping[str, str], threads: int | None, ort: Any) -> Settings:  # noqa: ANN401
+    """Check every word; one that is not understood is never ignored."""
+    for key in words:
+        if key not in DEFAULTS:
+            raise _unknown("setting", key, tuple(DEFAULTS))
+    whole = {**DEFAULTS, **words}
+    if whole["optimisation"] not in LEVELS:
+        raise _unknown("optimisation level", whole["optimisation"], tuple(LEVELS))
+    if whole["deterministic"] not in ("yes", "no"):
+        raise _unknown("value for deterministic", whole["deterministic"], ("yes", "no"))
+    if whole["custom_ops"] and not Path(whole["custom_ops"]).is_file():
+        raise UsageError("BAD_SETTING", "there is no custom-op library", file=whole["custom_ops"])
+    return Settings(
+        words=whole,
+        providers=tuple(_provider(word, ort) for word in _listed(whole["providers"])),
+        level=LEVELS[whole["optimisation"]],
+        disabled=_listed(whole["disable_optimisers"]),
+        threads=_count(whole["threads"]) if whole["threads"] else threads,
+        deterministic=whole["deterministic"] == "yes",
+        custom_ops=whole["custom_ops"],
+    )
+
+
+def session_options(ort: Any, settings: Settings) -> Any:  # noqa: ANN401
+    """Fresh options; each session has its own, because they can carry weights."""
+    options = ort.SessionOptions()
+    # Fatal only: what goes wrong is raised as well, and the terminal belongs to reporters.
+    options.log_severity_level = 4
+    level = getattr(ort.GraphOptimizationLevel, settings.level, None)
+    if level is None:
+        raise UsageError(
+            "BAD_SETTING",
+            f"onnxruntime {ort.__version__} has no optimisation level "
+            f"{settings.words['optimisation']!r}",
+            fix="upgrade onnxruntime or choose extended or all",
+        )
+    options.graph_optimization_level = level
+    options.use_deterministic_compute = settings.deterministic
+    if settings.threads is not None:
+        options.intra_op_num_threads = settings.threads
+        options.inter_op_num_threads = 1
+    if settings.custom_ops:
+        options.register_custom_ops_library(os.fspath(settings.custom_ops))
+    return options
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _provider(word: str, ort: Any) -> str:  # noqa: ANN401
+    known: Sequence[str] = ort.get_all_providers()
+    short = {name.removesuffix("ExecutionProvider").lower(): name for name in known}
+    found = word if word in known else short.get(word.lower())
+    if found is None:
+        raise _unknown("execution provider", word, tuple(known))
+    return found
+
+
+def _count(word: str) -> int:
+    if not word.isascii() or not word.isdigit() or int(word) < 1:
+        raise UsageError("BAD_SETTING", f"threads must be a positive number, got {word!r}")
+    return int(word)
+
+
+def _unknown(kind: str, word: str, known: tuple[str, ...]) -> UsageError:
+    lowered = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.5)
+    return UsageError(
+        "BAD_SETTING",
+        f"runtime 'onnxruntime' has no {kind} {word!r}",
+        why=f"known: {', '.join(known)}",
+        fix=f"did you mean {lowered[near[0]]!r}?" if near else None,
+    )

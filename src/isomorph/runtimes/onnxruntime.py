@@ -1,0 +1,197 @@
+"""ONNX Runtime, as deployed unless told otherwise, and cut wherever it is asked to be."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from isomorph.core.errors import UsageError
+from isomorph.core.lazy import require
+from isomorph.core.trace import Capabilities, Environment, Noise
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Model
+    from isomorph.core.trace import Arrays, Value
+    from isomorph.native.onnx_cut import Slice
+    from isomorph.native.onnx_ort_session import Opening
+    from isomorph.native.onnx_ort_settings import Settings
+
+BYTE_BUDGET = 1 << 30
+"""Fetching more than this at once is done in batches that are moved to disk."""
+KEPT_PIECES = 8
+"""Sub-models that stay open: a bisection comes back to the same few cuts."""
+
+
+class OnnxRuntime:
+    """ONNX Runtime with its own optimiser, providers and threads."""
+
+    name = "onnxruntime"
+    extra: str | None = None
+    worker = "onnxruntime"
+    settings: Mapping[str, str] = {
+        "providers": "CPUExecutionProvider",
+        "optimisation": "all",
+        "disable_optimisers": "",
+        "threads": "",
+        "deterministic": "no",
+        "custom_ops": "",
+    }
+
+    def accepts(self, model: Model) -> bool:
+        """Only ONNX models."""
+        return model.framework == "onnx"
+
+    def open(self, model: Model, environment: Environment) -> OnnxSession:
+        """Open the file as it would be deployed; cuts are made when a run first needs them."""
+        ort = require("onnxruntime", extra="all", needed_for="runtime 'onnxruntime'")
+        from isomorph.native.onnx_ort_errors import refuse_unknown
+        from isomorph.native.onnx_ort_settings import settings_of
+
+        settings = settings_of(environment.settings, environment.threads, ort)
+        if not settings.custom_ops:
+            refuse_unknown(model.native.proto, file=model.location)
+        return OnnxSession(model=model, environment=environment, settings=settings, ort=ort)
+
+
+class OnnxSession:
+    """One opened model. What only feeds inputs and fetches outputs runs the deployed session."""
+
+    capabilities = Capabilities(fetch="all", feed="all", bodies=False)
+
+    def __init__(
+        self,
+        *,
+        model: Model,
+        environment: Environment,
+        settings: Settings,
+        ort: Any,  # noqa: ANN401
+        byte_budget: int = BYTE_BUDGET,
+    ) -> None:
+        from isomorph.native.onnx_cut import Cutter
+        from isomorph.native.onnx_ort_session import open_deployed
+
+        self._model, self._settings, self._ort = model, settings, ort
+        self._budget = byte_budget
+        self._pieces: OrderedDict[tuple[Any, ...], Opening] = OrderedDict()
+        self._cutter = Cutter(model.native)
+        self._deployed = open_deployed(ort, settings, model.native, file=model.location)
+        self.environment = self._completed(environment)
+
+    def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
+        """Compute ``fetch`` from ``feeds``; both may name any top-level tensor."""
+        from isomorph.native.onnx_ort_values import check_feed
+
+        if noise is not None:
+            raise UsageError("NO_NOISE", "only an oracle can be disturbed, not ONNX Runtime")
+        wanted = tuple(dict.fromkeys(fetch))
+        self._cutter.check((*feeds, *wanted))
+        for name, value in feeds.items():
+            check_feed(name, value, self._model.graph.tensors.get(name))
+        found: dict[str, Value] = {name: feeds[name] for name in wanted if name in feeds}
+        stored = [name for name in wanted if name in self._cutter.stored and name not in feeds]
+        found.update({name: self._model.native.initializer(name) for name in stored})
+        found.update(self._computed(feeds, [name for name in wanted if name not in found]))
+        return {name: found[name] for name in wanted}
+
+    def close(self) -> None:
+        """Let go of every session."""
+        self._pieces.clear()
+        del self._deployed
+
+    def _computed(self, feeds: Arrays, fetch: list[str]) -> dict[str, Value]:
+        if not fetch:
+            return {}
+        cutter = self._cutter
+        given, inputs = set(feeds), set(cutter.inputs)
+        if cutter.required <= given <= inputs and set(fetch) <= set(cutter.outputs):
+            return self._fetched(self._deployed, feeds, fetch)
+        from isomorph.native.onnx_batches import batches, bound_sizes, estimated_bytes, spilled
+        from isomorph.native.onnx_ort_values import feedable
+
+        specs = self._model.graph.tensors
+        sizes, largest = bound_sizes(specs, feeds)
+        estimates = {name: estimated_bytes(specs.get(name), sizes, largest) for name in fetch}
+        parts = batches(cutter, fetch, estimates, self._budget)
+        found: dict[str, Value] = {}
+        for part in parts:
+            # What is already known is fed, so every node runs once however many batches there are.
+            known = {**{name: value for name, value in found.items() if feedable(value)}, **feeds}
+            values = self._cut(known, part)
+            found.update(
+                values
+                if len(parts) == 1
+                else {name: spilled(value) for name, value in values.items()}
+            )
+        return found
+
+    def _cut(self, known: Arrays, fetch: list[str]) -> dict[str, Value]:
+        piece = self._cutter.slice(known, fetch)
+        if piece.inputs:
+            raise UsageError(
+                "MISSING_INPUT",
+                f"input {piece.inputs[0]!r} is needed and was not fed",
+                file=self._model.location,
+                why=f"fetching {fetch[0]!r} depends on: {', '.join(piece.inputs)}",
+                fix="feed it, or feed the tensors between it and what is fetched",
+            )
+        used = {name for index in piece.nodes for name in self._cutter.reads[index]}
+        feeds = {name: value for name, value in known.items() if name in used}
+        kinds = tuple(sorted((name, _kind(value)) for name, value in feeds.items()))
+        key = (kinds, tuple(fetch))
+        if key not in self._pieces:
+            self._pieces[key] = self._open_piece(piece, feeds, fetch)
+            while len(self._pieces) > KEPT_PIECES:
+                self._pieces.popitem(last=False)
+        self._pieces.move_to_end(key)
+        return self._fetched(self._pieces[key], feeds, fetch)
+
+    def _open_piece(self, piece: Slice, feeds: Arrays, fetch: list[str]) -> Opening:
+        from isomorph.native.onnx_ort_session import open_proto
+        from isomorph.native.onnx_ort_values import type_proto
+
+        specs = self._model.graph.tensors
+        types = {name: type_proto(value, specs.get(name), name) for name, value in feeds.items()}
+        proto = self._cutter.build(piece, types, fetch)
+        native, file = self._model.native, self._model.location
+        return open_proto(self._ort, self._settings, native, proto, file=file)
+
+    def _fetched(self, opening: Opening, feeds: Arrays, fetch: list[str]) -> dict[str, Value]:
+        from isomorph.native.onnx_ort_errors import running_failed
+        from isomorph.native.onnx_ort_values import fed, fetched
+
+        given = {name: fed(self._ort, value) for name, value in feeds.items()}
+        try:
+            return fetched(self._ort, opening.session, given, fetch)
+        except Exception as error:
+            raise running_failed(error, file=self._model.location) from error
+
+    def _completed(self, asked: Environment) -> Environment:
+        """What was asked for, and what ONNX Runtime really does about it."""
+        ort, settings = self._ort, self._settings
+        used = self._deployed.session.get_providers()
+        facts = {
+            "providers asked": ", ".join(settings.providers),
+            "providers used": ", ".join(used),
+            "providers available": ", ".join(ort.get_available_providers()),
+            "optimisation": settings.words["optimisation"],
+            "opened from": self._deployed.origin,
+        }
+        if settings.disabled:
+            # ONNX Runtime ignores names it does not know, and has no list to check against.
+            facts["optimisers disabled, if known"] = ", ".join(settings.disabled)
+        return replace(
+            asked,
+            version=ort.__version__,
+            device=used[0].removesuffix("ExecutionProvider").lower(),
+            threads=settings.threads,
+            settings=settings.words,
+            facts={**asked.facts, **facts},
+        )
+
+
+def _kind(value: Value) -> str:
+    """What a cut must be built for: the element type, or the sort of container."""
+    dtype = getattr(value, "dtype", None)
+    return str(dtype) if dtype is not None else type(value).__name__
