@@ -117,7 +117,7 @@ def row_lengths(words: Array, mask: Array | None) -> Array:
         return np.zeros(batch, np.int32)
     ended = mask != 1
     first = np.where(ended.any(axis=1), ended.argmax(axis=1), length)
-    return first.astype(np.int32)
+    return np.asarray(first.astype(np.int32))
 
 
 @kernel("GroupNorm", domain=MICROSOFT)

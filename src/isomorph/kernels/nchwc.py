@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import platform
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,9 @@ def block_size() -> int:
     """8 floats, or 16 where registers are 512 bits wide or the CPU is an ARM."""
     if platform.machine().lower() in {"arm64", "aarch64"}:
         return 16
-    from numpy._core import _multiarray_umath
-
-    return 16 if _multiarray_umath.__cpu_features__.get("AVX512F", False) else 8
+    config: Any = np.show_config(mode="dicts")
+    found = config.get("SIMD Extensions", {}).get("found", ())
+    return 16 if any(name.startswith(("AVX512", "X86_V4")) for name in found) else 8
 
 
 def blocked(x: Array) -> Array:
