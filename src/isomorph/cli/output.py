@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from isomorph.core.protocols import Reporter
     from isomorph.core.report import Report
 
@@ -43,7 +43,7 @@ def write(text: str, output: Path | None) -> None:
     """The whole text and a newline, to the terminal or to a file."""
     text = text.rstrip("\n") + "\n"
     if output is not None:
-        write_file(output, text.encode("utf-8", "surrogatepass"))
+        _write_file(output, text.encode("utf-8", "surrogatepass"))
         return
     try:
         sys.stdout.write(encodable(text, sys.stdout.encoding or "ascii"))
@@ -66,16 +66,11 @@ def encodable(text: str, encoding: str) -> str:
 
 def check_target(output: Path | None) -> None:
     """Refuse a target that could not be written, before the work and not after it."""
+    from isomorph.store.atomic import refuse_link
+
     if output is None:
         return
-    if output.is_symlink():
-        raise UsageError(
-            "OUTPUT_IS_SYMLINK",
-            "the output path is a symbolic link",
-            file=str(output),
-            why="writing there would change a file somewhere else",
-            fix="name the real file, or remove the link",
-        )
+    refuse_link(output)
     if output.exists() and not output.is_file():
         raise UsageError("OUTPUT_NOT_A_FILE", "the output path is no file", file=str(output))
     if not output.parent.is_dir():
@@ -87,35 +82,9 @@ def check_target(output: Path | None) -> None:
         )
 
 
-def write_file(path: Path, data: bytes) -> None:
-    """Temporary file, fsync, rename: under its final name a file is never half written."""
+def _write_file(path: Path, data: bytes) -> None:
+    from isomorph.store.atomic import new_file
+
     check_target(path)
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".isomorph-", suffix=".tmp")
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    # The mask can only be read by setting it.
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _unwritable(path: Path, error: OSError) -> UsageError:
-    return UsageError(
-        "OUTPUT_UNWRITABLE", "cannot write the output", file=str(path), why=error.strerror
-    )
+    with new_file(path) as stream:
+        stream.write(data)

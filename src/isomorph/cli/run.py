@@ -10,6 +10,7 @@ from typer import Option
 
 from isomorph.cli import words
 from isomorph.cli.columns import columns, shape_text
+from isomorph.core.text import printable
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Trace
@@ -49,6 +50,7 @@ def run(
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
 
+    notes: tuple[str, ...] = ()
     with Progress() as progress:
         trace = api.run(
             model,
@@ -68,21 +70,24 @@ def run(
         )
         if output is not None:
             progress("writing", str(output))
-            keep(trace, output)
-    write(as_text(trace), None)
+            notes = keep(trace, output)
+    write("\n".join([as_text(trace), *(f"note: {printable(note)}" for note in notes)]), None)
     return 0
 
 
-def keep(trace: Trace, output: Path) -> None:
-    """A file of arrays, or, where the path has no suffix of one, a folder with the whole trace."""
+def keep(trace: Trace, output: Path) -> tuple[str, ...]:
+    """A file of arrays, or, where the path has no suffix of one, a folder with the whole trace.
+
+    The notes say what could not be kept as it was.
+    """
     if output.suffix in (".npz", ".safetensors"):
         from isomorph.stages.run.input_files import write_arrays
 
-        write_arrays(output, trace.tensors)
-    else:
-        from isomorph import store
+        return write_arrays(output, trace.tensors)
+    from isomorph import store
 
-        store.save(trace, output)
+    store.save(trace, output)
+    return ()
 
 
 def as_text(trace: Trace) -> str:

@@ -70,7 +70,9 @@ def output_name(one: Divergence) -> str:
 
 
 def kind(one: Divergence) -> str:
-    """``float32[2, 10]``."""
+    """``float32[2, 10]``; of a tensor that nobody computed, not even that is known."""
+    if one.dtype == "unknown":
+        return one.dtype
     return f"{printable(one.dtype)}[{', '.join(map(str, one.shape))}]"
 
 

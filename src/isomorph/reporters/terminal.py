@@ -154,10 +154,12 @@ def _notes(report: Report) -> Iterator[RenderableType]:
         yield _hanging("note", printable(line))
     if len(told) > MOST_NOTES:
         yield _hanging("note", f"… and {len(told) - MOST_NOTES} more: --format json")
-    for skipped in report.skipped[:MOST_NOTES]:
-        yield _hanging("skipped", printable(f"{skipped.what}: {skipped.why}"))
-    if len(report.skipped) > MOST_NOTES:
-        yield _hanging("skipped", f"… and {len(report.skipped) - MOST_NOTES} more: --format json")
+    # Several inputs may have met the same obstacle.
+    skipped = list(dict.fromkeys(f"{one.what}: {one.why}" for one in report.skipped))
+    for line in skipped[:MOST_NOTES]:
+        yield _hanging("skipped", printable(line))
+    if len(skipped) > MOST_NOTES:
+        yield _hanging("skipped", f"… and {len(skipped) - MOST_NOTES} more: --format json")
 
 
 def _renamed(kind: str, bindings: tuple[Binding, ...]) -> list[str]:

@@ -3,7 +3,7 @@ import stat
 
 import pytest
 
-from isomorph.cli.output import check_target, colour_wanted, encodable, write, write_file
+from isomorph.cli.output import check_target, colour_wanted, encodable, write
 from isomorph.core.errors import UsageError
 
 
@@ -18,7 +18,7 @@ def test_a_file_is_replaced_whole_and_nothing_is_left_beside_it(tmp_path):
 def test_a_new_file_has_the_usual_permissions(tmp_path):
     mask = os.umask(0o022)
     try:
-        write_file(tmp_path / "r", b"x")
+        write("x", tmp_path / "r")
     finally:
         os.umask(mask)
     assert stat.S_IMODE((tmp_path / "r").stat().st_mode) == 0o644
@@ -31,7 +31,7 @@ def test_a_link_is_not_followed(tmp_path):
     link.symlink_to(precious)
     with pytest.raises(UsageError) as caught:
         write("x", link)
-    assert caught.value.code == "OUTPUT_IS_SYMLINK"
+    assert caught.value.code == "OUTPUT_IS_LINK"
     assert precious.read_text() == "mine"
 
 
@@ -54,7 +54,7 @@ def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(UsageError) as caught:
-        write_file(tmp_path / "r", b"x")
+        write("x", tmp_path / "r")
     assert caught.value.why == "No space left on device"
     assert not list(tmp_path.iterdir())
 

@@ -1,0 +1,46 @@
+"""The demo, as a newcomer would run it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("torch")
+
+
+def test_the_demo_gives_the_right_answers(tmp_path):
+    line = [sys.executable, "-m", "isomorph", "demo", "--keep", tmp_path / "kept"]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.index("EQUIVALENT") < done.stdout.index("DIVERGENT")
+    assert "Traceback" not in done.stderr
+    verdicts = {
+        name: json.loads((tmp_path / "kept" / f"{name}.json").read_text())["verdict"]
+        for name in ("faithful", "altered")
+    }
+    assert verdicts == {"faithful": "equivalent", "altered": "divergent"}
+
+
+def test_the_demo_does_not_write_into_a_folder_that_exists(tmp_path):
+    line = [sys.executable, "-m", "isomorph", "demo", "--keep", tmp_path]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "error[OUTPUT_EXISTS]" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_two_exports_differ_in_one_attribute(tmp_path):
+    import onnx
+
+    from isomorph.native.torch_demo import write_demo
+
+    files = write_demo(tmp_path)
+    right, wrong = onnx.load(files.faithful), onnx.load(files.altered)
+    changed = [
+        (mine.name, mine.op_type)
+        for mine, yours in zip(right.graph.node, wrong.graph.node, strict=True)
+        if mine != yours
+    ]
+    assert changed == [(files.node, "BatchNormalization")]
+    assert right.graph.initializer == wrong.graph.initializer
