@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 from isomorph.kernels.noise import SILENT, NoiseSource
@@ -89,6 +92,14 @@ def standard(
         input_dtypes=(),
     )
     return function(step, *inputs)
+
+
+@cache
+def load_all() -> None:
+    """Import every module of kernels, so that each has entered its operators."""
+    package = import_module("isomorph.kernels")
+    for module in sorted(found.name for found in iter_modules(package.__path__)):
+        import_module(f"isomorph.kernels.{module}")
 
 
 def known() -> frozenset[tuple[str, str]]:

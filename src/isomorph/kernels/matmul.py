@@ -1,0 +1,87 @@
+"""Matrix products: the sums that rounding knows best."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from isomorph.kernels.noise import Array, NoiseSource
+from isomorph.kernels.table import Call, kernel
+
+
+def product(a: Array, b: Array, noise: NoiseSource) -> Array:
+    """``a @ b`` with the noise of its sums."""
+    y = np.asarray(_matmul(a, b))
+    return noise.reduced(y, lambda: np.asarray(_matmul(np.abs(a), np.abs(b))), a.shape[-1])
+
+
+@kernel("MatMul")
+def matmul(call: Call, a: Array, b: Array) -> Array:
+    """NumPy's matmul, which ONNX follows."""
+    return product(np.asarray(a), np.asarray(b), call.noise)
+
+
+@kernel("Gemm")
+def gemm(call: Call, a: Array, b: Array, c: Array | None = None) -> Array:
+    """alpha·A′B′ + beta·C."""
+    attributes = call.attributes
+    if call.version < 7 and a.ndim > 2:
+        a = a.reshape(a.shape[0], -1)
+    left = a.T if attributes.get("transA") else a
+    right = b.T if attributes.get("transB") else b
+    alpha, beta = attributes.get("alpha", 1.0), attributes.get("beta", 1.0)
+    y = np.asarray(left @ right)
+    integer = y.dtype.kind in "iu"
+    if alpha != 1.0:
+        y = y * y.dtype.type(alpha) if not integer else (y * alpha).astype(y.dtype)
+    added = None
+    if c is not None and beta != 0.0:
+        added = c if beta == 1.0 else (c * beta).astype(c.dtype)
+        y += added
+
+    def magnitude() -> Array:
+        total = abs(alpha) * (np.abs(left) @ np.abs(right))
+        return np.asarray(total if added is None else total + np.abs(added))
+
+    return call.noise.reduced(y, magnitude, left.shape[1])
+
+
+@kernel("Einsum")
+def einsum(call: Call, *operands: Array) -> Array:
+    """Any product of any tensors, summed over any index."""
+    equation = str(call.attributes["equation"]).replace(" ", "")
+    y = np.asarray(np.einsum(equation, *operands, optimize=True))
+
+    def magnitude() -> Array:
+        sizes = [np.abs(operand) for operand in operands]
+        return np.asarray(np.einsum(equation, *sizes, optimize=True))
+
+    return call.noise.reduced(y, magnitude, _summed(equation, operands, y))
+
+
+def _summed(equation: str, operands: tuple[Array, ...], y: Array) -> int:
+    """How many products each element of the result is a sum of."""
+    sizes: dict[str, int] = {}
+    inputs, _, output = equation.partition("->")
+    for term, operand in zip(inputs.split(","), operands, strict=True):
+        letters = term.replace("...", "")
+        if "..." not in term:
+            sizes.update(zip(letters, operand.shape, strict=True))
+        else:
+            before, after = term.split("...")
+            sizes.update(zip(before, operand.shape, strict=False))
+            sizes.update(zip(after[::-1], operand.shape[::-1], strict=False))
+    if "->" not in equation:
+        letters = inputs.replace(",", "").replace(".", "")
+        output = "".join(letter for letter in letters if letters.count(letter) == 1)
+    length = 1
+    for letter, size in sizes.items():
+        length *= size if letter not in output else 1
+    return length
+
+
+def _matmul(a: Array, b: Array) -> Array:
+    if a.dtype.kind in "iu" or a.ndim < 3 or b.ndim != 2:
+        return np.asarray(np.matmul(a, b))
+    # One large product is several times quicker than a stack of small ones.
+    flat = a.reshape(-1, a.shape[-1]) @ b
+    return np.asarray(flat).reshape(*a.shape[:-1], b.shape[-1])

@@ -1,0 +1,115 @@
+"""Attributes of an ONNX node as plain Python values, completed with its opset's defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import AttributeProto, numpy_helper
+
+Array = NDArray[Any]
+
+ATTRIBUTE_UNIT = 2.0**-24
+"""The file stores every number of an attribute as float32."""
+
+
+def schema_of(op: str, version: int, domain: str) -> Any:  # noqa: ANN401
+    """The operator's definition at this opset, or None where ONNX has none."""
+    try:
+        return onnx.defs.get_schema(op, version, domain)
+    except onnx.defs.SchemaError:
+        return None
+
+
+def bind(
+    node: onnx.NodeProto,
+    schema: Any,  # noqa: ANN401
+    outer: Mapping[str, AttributeProto],
+) -> dict[str, AttributeProto]:
+    """The node's attributes, with references to its function's attributes resolved.
+
+    An attribute that refers to one which the function was not given stays absent, or takes the
+    operator's default.
+    """
+    bound: dict[str, AttributeProto] = {}
+    if schema is not None:
+        for name, declared in schema.attributes.items():
+            default = declared.default_value
+            # Some tensors default to one of type "undefined", which means absent.
+            undefined = default.type == AttributeProto.TENSOR and not default.t.data_type
+            if default.type != AttributeProto.UNDEFINED and not undefined:
+                bound[name] = default
+    for attribute in node.attribute:
+        if not attribute.ref_attr_name:
+            bound[attribute.name] = attribute
+        elif attribute.ref_attr_name in outer:
+            bound[attribute.name] = outer[attribute.ref_attr_name]
+    return bound
+
+
+def decode(bound: Mapping[str, AttributeProto]) -> dict[str, Any]:
+    """Python values; graphs are left out, they belong to the control-flow operators."""
+    return {
+        name: value for name, proto in bound.items() if (value := _value(proto)) is not _NOT_PLAIN
+    }
+
+
+def disturbed(attributes: Mapping[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    """Every inexact number multiplied by one rounding of float32.
+
+    Numbers that are integers (1.0, 0.0, -2.0) are taken to be meant exactly.
+    """
+    return {name: _disturb(value, random) for name, value in attributes.items()}
+
+
+def dense(sparse: onnx.SparseTensorProto) -> Array:
+    """A sparse tensor with its zeros written out."""
+    values = numpy_helper.to_array(sparse.values)
+    indices = numpy_helper.to_array(sparse.indices)
+    shape = tuple(sparse.dims)
+    full = np.zeros(shape, values.dtype)
+    if indices.ndim == 1:
+        full.reshape(-1)[indices] = values
+    else:
+        full[tuple(indices.T)] = values
+    return full
+
+
+class _NotPlain:
+    """Marks what is not a plain value."""
+
+
+_NOT_PLAIN = _NotPlain()
+
+
+def _value(proto: AttributeProto) -> Any:  # noqa: ANN401
+    kind = proto.type
+    if kind in _PLAIN:
+        return _PLAIN[kind](proto)
+    return _NOT_PLAIN
+
+
+_PLAIN: dict[int, Any] = {
+    AttributeProto.FLOAT: lambda proto: float(proto.f),
+    AttributeProto.INT: lambda proto: int(proto.i),
+    AttributeProto.STRING: lambda proto: proto.s.decode("utf-8", "surrogateescape"),
+    AttributeProto.TENSOR: lambda proto: numpy_helper.to_array(proto.t),
+    AttributeProto.SPARSE_TENSOR: lambda proto: dense(proto.sparse_tensor),
+    AttributeProto.TYPE_PROTO: lambda proto: proto.tp,
+    AttributeProto.FLOATS: lambda proto: tuple(float(item) for item in proto.floats),
+    AttributeProto.INTS: lambda proto: tuple(int(item) for item in proto.ints),
+    AttributeProto.STRINGS: lambda proto: tuple(
+        item.decode("utf-8", "surrogateescape") for item in proto.strings
+    ),
+}
+
+
+def _disturb(value: Any, random: np.random.Generator) -> Any:  # noqa: ANN401
+    if isinstance(value, tuple):
+        return tuple(_disturb(item, random) for item in value)
+    if not isinstance(value, float) or not np.isfinite(value) or value.is_integer():
+        return value
+    return value * (1.0 + ATTRIBUTE_UNIT * float(random.standard_normal()))

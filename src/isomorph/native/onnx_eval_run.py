@@ -1,0 +1,246 @@
+"""One evaluation of a program: which width each node computes in, and what noise it gets."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from isomorph.core.errors import IsomorphError, RuntimeFailedError
+from isomorph.core.ops import RANDOM
+from isomorph.core.trace import Noise
+from isomorph.kernels.dtypes import HALVES, is_float, numpy_dtype
+from isomorph.kernels.noise import (
+    SILENT,
+    Array,
+    NoiseSource,
+    Rounding,
+    generator,
+    unit_roundoff,
+)
+from isomorph.kernels.table import Call
+from isomorph.native import onnx_eval_control as control
+from isomorph.native.onnx_eval_attributes import disturbed
+from isomorph.native.onnx_eval_exact import DISCRETE, EXACT, KEPT_AS_DECLARED, SHAPE_ONLY
+from isomorph.native.onnx_eval_program import Program, Step
+from isomorph.native.onnx_eval_types import declared_outputs
+from isomorph.native.onnx_eval_values import ABSENT, Held, element_type, lifted, stored
+
+Site = tuple[int, ...]
+Read = Callable[[str], Held]
+
+
+class Run:
+    """The state of one evaluation: the noise, and nothing else."""
+
+    def __init__(self, noise: Noise | None, magnitudes: dict[Any, Array] | None = None) -> None:
+        self.noise = noise
+        self.source: Rounding | None = None
+        if noise is not None and (noise.rounding or noise.quantisers):
+            self.source = Rounding(noise.seed, quantisers=noise.quantisers, cache=magnitudes)
+
+    def program(
+        self, program: Program, given: Mapping[str, Held], outer: Read | None, site: Site
+    ) -> list[Held]:
+        """A body or function from beginning to end; names it lacks are read from ``outer``."""
+        values = {name: Held(array, constant=True) for name, array in program.initialisers.items()}
+        values.update(given)
+
+        def read(name: str) -> Held:
+            if name in values:
+                return values[name]
+            return ABSENT if outer is None or not name else outer(name)
+
+        for step in program.steps:
+            values.update(zip(step.outputs, self.step(step, read, site), strict=False))
+        return [read(name) for name in program.outputs]
+
+    def step(self, step: Step, read: Read, site: Site) -> list[Held]:
+        """The outputs of one node."""
+        site = (*site, step.index)
+        if step.bodies:
+            return control.run(self, step, read, site)
+        inputs = [read(name) if name else ABSENT for name in step.inputs]
+        dtypes = [held.dtype for held in inputs]
+        program = step.program if step.expand is None else step.expand(dtypes)
+        if program is not None:
+            given = dict.fromkeys(program.inputs, ABSENT)
+            given.update(zip(program.inputs, inputs, strict=False))
+            return self.program(program, given, None, site)
+        fixed = all(held.constant for held in inputs) and step.op not in RANDOM
+        if step.op in SHAPE_ONLY or fixed:
+            return self._among_constants(step, inputs, site)
+        return self._on_data(step, inputs, site)
+
+    def _on_data(self, step: Step, inputs: Sequence[Held], site: Site) -> list[Held]:
+        declared = declared_outputs(step, [held.dtype for held in inputs])
+        call = _call(step, inputs, declared, constant=False)
+        arrays = [_consumed(step, index, held) for index, held in enumerate(inputs)]
+        results = self._disturbed(step, call, arrays, site)
+        return [
+            Held(lifted(result), dtype=_tag(result, dtype))
+            for result, dtype in zip(results, declared, strict=False)
+        ]
+
+    def _among_constants(self, step: Step, inputs: Sequence[Held], site: Site) -> list[Held]:
+        declared = declared_outputs(step, [held.dtype for held in inputs])
+        call = _call(step, inputs, declared, constant=True)
+        results = _compute(step, call, [held.working() for held in inputs])
+        tags = [_tag(result, dtype) for result, dtype in zip(results, declared, strict=False)]
+        shifts = self._shifts(step, call, inputs, tags, site)
+        return [
+            Held(stored(result, tag), dtype=tag, constant=True, shift=shift)
+            for result, tag, shift in zip(results, tags, shifts, strict=True)
+        ]
+
+    def _shifts(
+        self,
+        step: Step,
+        call: Call,
+        inputs: Sequence[Held],
+        tags: Sequence[str | None],
+        site: Site,
+    ) -> list[Array | None]:
+        """The noise of a node among constants: how far the lifted evaluation moves under it.
+
+        The declared value keeps its meaning; the noise is measured beside it, in float64.
+        """
+        silent: list[Array | None] = [None] * len(tags)
+        noise = self.noise
+        if noise is None or step.op in DISCRETE or step.op in SHAPE_ONLY:
+            return silent
+        moved_inputs = any(held.shift is not None for held in inputs)
+        makes_noise = (noise.rounding and step.op not in EXACT) or noise.attributes
+        if not (moved_inputs or (makes_noise and any(map(is_float, tags))) or noise.quantisers):
+            return silent
+        still = _compute(step, call, [held.still() for held in inputs])
+        moved = self._disturbed(step, call, [held.wide() for held in inputs], site)
+        return [_difference(one, other) for one, other in zip(moved, still, strict=True)]
+
+    def _disturbed(self, step: Step, call: Call, arrays: list[Any], site: Site) -> tuple[Any, ...]:
+        """The node's outputs under the noise of this evaluation, if there is any."""
+        noise = self.noise
+        if noise is not None and noise.attributes and step.op != "Constant":
+            random = generator(noise.seed, (*site, "attributes"))
+            call = replace(call, attributes=disturbed(step.attributes, random))
+        if self.source is None or noise is None:
+            return _compute(step, call, arrays)
+        self.source.enter(site, _unit(call) if noise.rounding else 0.0)
+        call = replace(call, noise=self.source)
+        rough = step.kernel is None and step.op not in EXACT
+        if rough:
+            # The reference evaluator's inner steps are out of reach: one rounding before, one
+            # after.
+            arrays = [_rounded(array, self.source) for array in arrays]
+        results = _compute(step, call, arrays)
+        if rough:
+            results = tuple(_rounded(result, self.source) for result in results)
+        if noise.rounding and call.dtype in HALVES and step.op not in EXACT:
+            results = tuple(_stored_noise(result, call, self.source) for result in results)
+        return results
+
+
+def demoted(held: Held) -> Held:
+    """A constant that a data-dependent decision has chosen is data."""
+    return held if not held.constant else Held(held.wide(), dtype=held.dtype)
+
+
+def _call(
+    step: Step, inputs: Sequence[Held], declared: Sequence[str | None], *, constant: bool
+) -> Call:
+    dtypes = tuple(held.dtype for held in inputs)
+    floats = [dtype for dtype in (*dtypes, *declared) if is_float(dtype)]
+    return Call(
+        op=step.op,
+        domain=step.domain,
+        version=step.version,
+        attributes=step.attributes,
+        outputs=len(step.outputs),
+        dtype=floats[0] if floats else None,
+        constant=constant,
+        input_dtypes=dtypes,
+    )
+
+
+def _consumed(step: Step, index: int, held: Held) -> Any:  # noqa: ANN401
+    if index in KEPT_AS_DECLARED.get(step.op, ()) and is_float(held.dtype):
+        return np.asarray(held.data).astype(numpy_dtype(str(held.dtype)))
+    return held.wide()
+
+
+def _compute(step: Step, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    try:
+        with np.errstate(all="ignore"):
+            if step.kernel is not None:
+                results = step.kernel(call, *arrays)
+            elif step.reference is not None:
+                results = _refer(step, call, arrays)
+            else:
+                raise LookupError(f"no means to compute {step.op}")
+    except (IsomorphError, MemoryError):
+        raise
+    except Exception as error:
+        raise RuntimeFailedError(
+            "NODE_FAILED",
+            "the oracle could not compute a node",
+            where=f"{step.name} ({step.domain or 'ai.onnx'}::{step.op})",
+            why=f"{type(error).__name__}: {error}",
+            fix="check the shapes and attributes of this node's inputs",
+        ) from error
+    if not isinstance(results, tuple):
+        results = (results,)
+    return tuple(np.asarray(r) if isinstance(r, np.generic) else r for r in results)
+
+
+def _refer(step: Step, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    changed = call.attributes if call.attributes is not step.attributes else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return step.reference(arrays, changed) if step.reference is not None else ()
+
+
+def _unit(call: Call) -> float:
+    # What is stored in half the width is accumulated in float32.
+    return unit_roundoff("float32" if call.dtype in HALVES else call.dtype)
+
+
+def _tag(result: Any, declared: str | None) -> str | None:  # noqa: ANN401
+    own = element_type(result)
+    if declared is not None and not is_float(declared):
+        return declared
+    return declared if declared is not None and (own is None or is_float(own)) else own
+
+
+def _rounded(value: Any, source: NoiseSource) -> Any:  # noqa: ANN401
+    return source.rounded(value) if isinstance(value, np.ndarray) else value
+
+
+def _stored_noise(value: Any, call: Call, source: Rounding) -> Any:  # noqa: ANN401
+    """Uniform within one rounding of the storage type, subnormals included."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+        return value
+    unit = unit_roundoff(call.dtype)
+    if call.dtype == "float16":
+        step = np.maximum(unit * np.abs(value), 2.0**-25) * (value != 0)
+    else:
+        step = unit * np.abs(value)
+    draw = source.random.uniform(-1.0, 1.0, value.shape)
+    with np.errstate(invalid="ignore"):
+        moved = value + np.where(np.isfinite(step), step, 0.0) * draw
+    return np.asarray(moved, dtype=value.dtype)
+
+
+def _difference(moved: Any, still: Any) -> Array | None:  # noqa: ANN401
+    if not (isinstance(moved, np.ndarray) and isinstance(still, np.ndarray)):
+        return None
+    if moved.shape != still.shape or not is_float(moved.dtype.name):
+        return None
+    with np.errstate(invalid="ignore", over="ignore"):
+        gap = np.asarray(moved, np.float64) - np.asarray(still, np.float64)
+    return np.where(np.isfinite(gap), gap, 0.0)
+
+
+__all__ = ["SILENT", "Read", "Run", "Site", "demoted"]

@@ -1,0 +1,68 @@
+"""Stored tensors: read when first needed, lifted once, within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import numpy_helper
+
+from isomorph.kernels.dtypes import ONNX_DTYPES
+from isomorph.native.onnx_eval_attributes import dense
+from isomorph.native.onnx_eval_values import Held
+
+KEPT_BYTES = 4 << 30
+"""Lifted weights kept between runs; beyond it they are read again each time."""
+
+
+class Weights:
+    """The initialisers of a graph, by name."""
+
+    def __init__(
+        self,
+        graph: onnx.GraphProto,
+        read: Callable[[str], NDArray[Any]] | None = None,
+    ) -> None:
+        self._protos = {tensor.name: tensor for tensor in graph.initializer}
+        self._sparse = {sparse.values.name: sparse for sparse in graph.sparse_initializer}
+        self._read = read
+        self._kept: dict[str, Held] = {}
+        self._room = KEPT_BYTES
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a value is stored under this name."""
+        return name in self._protos or name in self._sparse
+
+    def __iter__(self) -> Iterator[str]:
+        """The names."""
+        yield from self._protos
+        yield from self._sparse
+
+    @property
+    def types(self) -> dict[str, str | None]:
+        """The declared type of each."""
+        found = {name: ONNX_DTYPES.get(proto.data_type) for name, proto in self._protos.items()}
+        sparse = {n: ONNX_DTYPES.get(s.values.data_type) for n, s in self._sparse.items()}
+        return {**found, **sparse}
+
+    def held(self, name: str) -> Held:
+        """The stored value as a constant."""
+        if name in self._kept:
+            return self._kept[name]
+        held = Held(self._array(name), constant=True)
+        # The declared array and its float64 copy both stay.
+        cost = held.data.nbytes + 8 * held.data.size
+        if cost <= self._room:
+            self._room -= cost
+            self._kept[name] = held
+        return held
+
+    def _array(self, name: str) -> NDArray[Any]:
+        if name in self._sparse:
+            return dense(self._sparse[name])
+        if self._read is not None:
+            return np.asarray(self._read(name))
+        return np.asarray(numpy_helper.to_array(self._protos[name]))

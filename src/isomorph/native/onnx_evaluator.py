@@ -1,0 +1,154 @@
+"""An interpreter of ONNX graphs in float64, fed and fetched at any top-level tensor."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+
+from isomorph.core.trace import Noise
+from isomorph.kernels.dtypes import is_float, numpy_dtype
+from isomorph.kernels.noise import Array, generator, unit_roundoff
+from isomorph.native.onnx_eval_exact import SHAPE_ONLY
+from isomorph.native.onnx_eval_plan import Plan, make_plan
+from isomorph.native.onnx_eval_program import Compiler, Program
+from isomorph.native.onnx_eval_run import Run
+from isomorph.native.onnx_eval_types import declared_types, of_proto
+from isomorph.native.onnx_eval_values import Held, lifted
+from isomorph.native.onnx_eval_weights import Weights
+
+
+class Evaluator:
+    """One ONNX model, opened once and run many times.
+
+    ``initialiser`` reads a stored tensor by name, for models whose weights are not in the proto.
+    Opening refuses an operator without meaning; running computes only what is asked for.
+    """
+
+    def __init__(
+        self,
+        model: onnx.ModelProto,
+        *,
+        initialiser: Callable[[str], Array] | None = None,
+        file: str | None = None,
+    ) -> None:
+        compiler = Compiler(model)
+        self._program = compiler.graph(model.graph, compiler.opsets, {}, values=False)
+        compiler.refuse_unsupported(file)
+        self._weights = Weights(model.graph, initialiser)
+        self._types = declared_types(self._program, _given_types(model.graph, self._weights))
+        self._constants = _constant_names(self._program, self._weights)
+        self._plans: dict[tuple[frozenset[str], tuple[str, ...]], Plan] = {}
+        self._magnitudes: dict[Any, Array] = {}
+        self._magnitudes_of = b""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The graph's inputs that have no stored value."""
+        return tuple(name for name in self._program.inputs if name not in self._weights)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The graph's outputs."""
+        return self._program.outputs
+
+    def run(
+        self, feeds: Mapping[str, Any], fetch: Sequence[str], noise: Noise | None = None
+    ) -> dict[str, Any]:
+        """Compute ``fetch`` from ``feeds``; floats come back in float64, the rest as declared."""
+        plan = self._plan(frozenset(feeds), tuple(fetch))
+        evaluation = Run(noise, self._magnitudes_for(feeds) if noise is not None else None)
+        values = {name: self._fed(name, value) for name, value in feeds.items()}
+        results = {name: values[name].wide() for name in fetch if name in values}
+
+        def read(name: str) -> Held:
+            if name in values:
+                return values[name]
+            return self._constant(name, self._weights.held(name), noise)
+
+        for name in fetch:
+            if name in self._weights and name not in values:
+                results[name] = read(name).wide()
+        for step, finished in plan.steps:
+            outputs = evaluation.step(step, read, ())
+            for name, held in zip(step.outputs, outputs, strict=False):
+                values[name] = self._constant(name, held, noise)
+                if name in plan.fetched:
+                    results[name] = values[name].wide()
+            for name in finished:
+                values.pop(name, None)
+        return {name: results[name] for name in fetch}
+
+    def _plan(self, feeds: frozenset[str], fetch: tuple[str, ...]) -> Plan:
+        key = (feeds, fetch)
+        if key not in self._plans:
+            self._plans[key] = make_plan(self._program, self._weights, feeds, fetch)
+        return self._plans[key]
+
+    def _fed(self, name: str, value: Any) -> Held:  # noqa: ANN401
+        if value is None or isinstance(value, (list, tuple)):
+            held = None if value is None else [np.asarray(item) for item in value]
+            return Held(lifted(held), dtype=self._types.get(name))
+        array = np.asarray(value)
+        if array.dtype.kind in "SU":
+            array = array.astype(str).astype(object)
+        declared = self._types.get(name)
+        tag = declared if is_float(declared) and is_float(array.dtype.name) else None
+        if name in self._constants and tag is not None:
+            # Fed with its own value, a constant stays what it was.
+            with np.errstate(over="ignore", invalid="ignore"):
+                narrow = array.astype(numpy_dtype(str(declared)))
+            if np.array_equal(narrow.astype(np.float64), lifted(array), equal_nan=True):
+                return Held(narrow, constant=True)
+        return Held(lifted(array), dtype=tag, constant=name in self._constants and tag is None)
+
+    def _constant(self, name: str, held: Held, noise: Noise | None) -> Held:
+        """The stored value, disturbed by one rounding of its type where the noise names it."""
+        if noise is None or not held.constant or name not in noise.constants:
+            return held
+        if not is_float(held.dtype) or not isinstance(held.data, np.ndarray):
+            return held
+        draw = generator(noise.seed, ("constant", name)).standard_normal(held.data.shape)
+        shift = unit_roundoff(held.dtype) * lifted(held.data) * draw
+        shift = np.where(np.isfinite(shift), shift, 0.0)
+        return Held(held.data, dtype=held.dtype, constant=True, shift=shift)
+
+    def _magnitudes_for(self, feeds: Mapping[str, Any]) -> dict[Any, Array]:
+        """The magnitudes of long sums, kept as long as the same values are fed."""
+        mark = _digest(feeds)
+        if mark != self._magnitudes_of:
+            self._magnitudes, self._magnitudes_of = {}, mark
+        return self._magnitudes
+
+
+def _given_types(graph: onnx.GraphProto, weights: Weights) -> dict[str, str | None]:
+    known = {
+        value.name: of_proto(value.type)
+        for value in (*graph.input, *graph.output, *graph.value_info)
+    }
+    return {**known, **weights.types}
+
+
+def _constant_names(program: Program, weights: Weights) -> frozenset[str]:
+    """Tensors that depend on stored constants and shapes alone, as far as the graph shows it."""
+    constant = set(weights)
+    for step in program.steps:
+        if step.op in SHAPE_ONLY or all(name in constant for name in step.needs):
+            constant.update(step.outputs)
+    return frozenset(constant)
+
+
+def _digest(feeds: Mapping[str, Any]) -> bytes:
+    mark = hashlib.blake2b(digest_size=16)
+    for name in sorted(feeds):
+        value = feeds[name]
+        mark.update(name.encode("utf-8", "surrogateescape"))
+        if isinstance(value, np.ndarray) and value.dtype.kind != "O":
+            mark.update(repr((value.shape, value.dtype.str)).encode())
+            mark.update(np.ascontiguousarray(value).view(np.uint8).data if value.size else b"")
+        else:
+            mark.update(repr(value).encode("utf-8", "surrogateescape"))
+    return mark.digest()
