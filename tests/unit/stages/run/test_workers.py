@@ -1,0 +1,340 @@
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from isomorph.core.errors import (
+    MissingDependencyError,
+    RefusedError,
+    RuntimeFailedError,
+    UnreadableModelError,
+    UsageError,
+)
+from isomorph.core.trace import Environment, Noise
+from isomorph.stages.run.host import Limits
+from isomorph.stages.run.in_process import InProcessHost
+from isomorph.stages.run.workers import WorkerHost
+
+pytestmark = pytest.mark.usefixtures("stranger")
+
+X = np.arange(4, dtype=np.float32).reshape(2, 2)
+
+
+@pytest.fixture
+def host(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with WorkerHost(Limits(run_seconds=20.0)) as host:
+        yield host
+
+
+def opened(host, path, runtime="stranger"):
+    return host.open(host.load(path, "stranger", {}), Environment(runtime=runtime))
+
+
+def failure(session, deed):
+    with pytest.raises(RuntimeFailedError) as raised:
+        session.run({"x": X}, [deed])
+    return raised.value
+
+
+def gone(pid, within=3.0):
+    deadline = time.monotonic() + within
+    while time.monotonic() < deadline:
+        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def pid_of(session):
+    return int(session.environment.facts["pid"])
+
+
+def test_a_model_and_a_session_cross_as_they_are(host, model_file):
+    model = host.load(model_file(), "stranger", {"trust": "yes"})
+    assert model.native is None
+    assert model.metadata == {"trust": "yes"}
+    assert model.graph.inputs[0].shape == ("batch", 2)
+    assert model.graph.nodes[0].attributes["alpha"] == np.float32(0.5)
+    session = host.open(model, Environment(runtime="stranger"))
+    assert session.capabilities.fetch == "outputs"
+    assert session.environment.isolation == "process"
+    result = session.run({"x": X}, ["x"])
+    assert np.array_equal(result["x"], X)
+    noisy = session.run({}, ["noise"], noise=Noise(seed=7, rounding=True))
+    assert noisy["noise"].tolist() == [7, 1]
+
+
+def test_what_came_out_outlives_the_worker_and_its_folder(host, model_file):
+    result = opened(host, model_file()).run({}, ["large"])
+    host.close()
+    assert float(result["large"].sum()) == 1.5 * (1 << 19)
+    result["large"][0] = 0.0  # private to us, and nobody else's any more
+
+
+def test_runtimes_share_a_worker_by_their_word_only(host, model_file):
+    model = host.load(model_file(), "stranger", {})
+    first, second, oracle = (
+        host.open(model, Environment(runtime=name))
+        for name in ("stranger", "stranger", "stranger_oracle")
+    )
+    assert pid_of(first) == pid_of(second) != pid_of(oracle)
+    assert os.getpid() not in {pid_of(first), pid_of(oracle)}
+
+
+@pytest.mark.parametrize(
+    ("deed", "told"),
+    [
+        ("abort", "SIGABRT"),
+        ("segfault", "SIGSEGV"),
+        ("exit", "status 0 without an answer"),
+    ],
+)
+def test_a_crash_is_told_and_the_next_run_works(host, model_file, deed, told):
+    session, other = opened(host, model_file()), opened(host, model_file(), "stranger_oracle")
+    before = pid_of(session)
+    error = failure(session, deed)
+    assert error.code == "RUNTIME_CRASHED"
+    assert told in error.why
+    assert "running in runtime 'stranger'" in error.what
+    assert gone(before)
+    assert np.array_equal(session.run({"x": X}, ["x"])["x"], X)
+    assert pid_of(session) != before
+    assert np.array_equal(other.run({"x": X}, ["x"])["x"], X)
+
+
+def test_the_node_begun_last_is_named(host, model_file):
+    error = failure(opened(host, model_file()), "die_at_a_node")
+    assert error.code == "RUNTIME_CRASHED"
+    assert "div_" in error.where
+    assert "\x1b" not in "".join(error.lines)
+    assert "SIGFPE" in error.why
+
+
+def test_a_crash_while_loading_names_the_file(host, model_file):
+    path = model_file("segfault")
+    with pytest.raises(RuntimeFailedError) as raised:
+        host.load(path, "stranger", {})
+    assert raised.value.code == "RUNTIME_CRASHED"
+    assert raised.value.file == str(path)
+
+
+def test_a_run_that_hangs_is_stopped_at_its_deadline(host, model_file):
+    session = opened(host, model_file())
+    object.__setattr__(host.limits, "run_seconds", 0.5)
+    began = time.monotonic()
+    error = failure(session, "hang_with_the_lock")
+    assert error.code == "TIMEOUT"
+    assert time.monotonic() - began < 3.0
+    assert gone(pid_of(session))
+
+
+def test_a_load_that_hangs_is_a_validation_that_hangs(model_file):
+    with WorkerHost(Limits(load_seconds=1.0)) as host, pytest.raises(RuntimeFailedError) as raised:
+        host.load(model_file("hang"), "stranger", {})
+    assert raised.value.code == "VALIDATION_TIMEOUT"
+
+
+def test_a_worker_that_ignores_sigterm_is_killed_with_all_it_started(host, model_file):
+    session = opened(host, model_file())
+    object.__setattr__(host.limits, "run_seconds", 1.0)
+    with pytest.raises(RuntimeFailedError):
+        session.run({}, ["ignore_sigterm"])
+    assert gone(pid_of(session))
+    grandchildren = [p for p in psutil.process_iter(["cmdline"]) if _is_grandchild(p)]
+    assert all(gone(process.pid) for process in grandchildren)
+
+
+def _is_grandchild(process):
+    return "import time; time.sleep(600)" in (process.info["cmdline"] or [])
+
+
+def test_a_gigabyte_of_log_blocks_nothing_and_is_not_kept(host, model_file):
+    session = opened(host, model_file())
+    before = psutil.Process().memory_info().rss
+    assert np.array_equal(session.run({"x": X}, ["print_a_lot", "x"])["x"], X)
+    assert psutil.Process().memory_info().rss - before < 64 << 20
+    error = failure(session, "abort")
+    assert "the last line" in "".join(error.__notes__)
+    assert len("".join(error.__notes__)) < 80 << 10
+
+
+def test_one_absurd_allocation_is_refused_without_harm(host, model_file):
+    session = opened(host, model_file())
+    before = pid_of(session)
+    error = failure(session, "absurd")
+    assert error.code == "OUT_OF_MEMORY"
+    assert "4.00 TiB" in error.why
+    session.run({"x": X}, ["x"])
+    assert pid_of(session) == before
+
+
+def test_slow_growth_beyond_the_limit_is_stopped(model_file):
+    with WorkerHost(Limits(run_seconds=60.0, memory_bytes=300 << 20)) as host:
+        session = opened(host, model_file())
+        error = failure(session, "grow")
+        assert error.code == "OUT_OF_MEMORY"
+        assert str(300 << 20) in error.why
+        assert gone(pid_of(session))
+
+
+@pytest.mark.parametrize("deed", ["wrap_bad_alloc", "die_of_bad_alloc"])
+def test_memory_is_recognised_in_a_frameworks_own_words(host, model_file, deed):
+    assert failure(opened(host, model_file()), deed).code == "OUT_OF_MEMORY"
+
+
+def test_our_errors_cross_whole(host, model_file):
+    session = opened(host, model_file())
+    with pytest.raises(RefusedError) as raised:
+        session.run({}, ["refuse"])
+    error = raised.value
+    told = (error.code, error.what, error.file, error.where, error.why, error.fix)
+    assert told == ("UNSAFE_PICKLE", "no", "m", "here", "because", "do")
+    with pytest.raises(MissingDependencyError, match="nonesuch") as missing:
+        session.run({}, ["need_package"])
+    assert missing.value.extra == "none"
+
+
+def test_a_strangers_exception_is_evidence(host, model_file):
+    session = opened(host, model_file())
+    error = failure(session, "raise")
+    assert error.code == "RUNTIME_FAILED"
+    assert error.why == "ValueError: the shapes (2, 3) and (4,) do not fit"
+    assert "raise_value_error" in "".join(error.__notes__)
+    assert failure(session, "sys_exit").why == "SystemExit: 0"
+    assert session.run({"x": X}, ["x"])["x"].shape == (2, 2)
+
+
+def test_a_model_that_changes_under_us_is_noticed(host, model_file):
+    path = model_file()
+    model = host.load(path, "stranger", {})
+    path.write_text("stranger \n")
+    with pytest.raises(UnreadableModelError) as raised:
+        host.open(model, Environment(runtime="stranger"))
+    assert raised.value.code == "MODEL_CHANGED"
+
+
+def test_live_objects_do_not_cross(host):
+    with pytest.raises(UsageError, match="live dict"):
+        host.load({}, "stranger", {})
+
+
+def test_a_runtime_that_does_not_fit_is_refused(host, model_file):
+    model = host.load(model_file(), "stranger", {})
+    with pytest.raises(UsageError) as raised:
+        host.open(model, Environment(runtime="onnx_oracle"))
+    assert raised.value.code == "WRONG_RUNTIME"
+
+
+def test_a_hundred_runs_leave_nothing_behind(host, model_file, tmp_path):
+    session = opened(host, model_file())
+    session.run({"x": X}, ["large"])
+    ours, theirs = psutil.Process(), psutil.Process(pid_of(session))
+    feed = np.zeros(1 << 18)
+
+    def footprint():
+        files = sum(len(names) for _, _, names in os.walk(tmp_path))
+        return files, ours.num_fds(), theirs.num_fds()
+
+    before = footprint()
+    for _ in range(100):
+        session.run({"x": feed}, ["large"])
+    assert footprint() == before
+
+
+def test_closing_leaves_no_process_and_no_file(tmp_path, monkeypatch, model_file):
+    empty = tmp_path / "scratch"
+    empty.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(empty))
+    host = WorkerHost()
+    host.warm(["stranger", "stranger_oracle"])
+    session = opened(host, model_file())
+    began = time.monotonic()
+    host.close()
+    assert time.monotonic() - began < 2.0
+    assert gone(pid_of(session), within=0.0) or not psutil.pid_exists(pid_of(session))
+    assert not list(empty.iterdir())
+    assert not psutil.Process().children()
+    host.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        host.load(model_file(), "stranger", {})
+
+
+PARENT = """
+    import sys
+    import numpy as np
+    from isomorph.core.trace import Environment
+    from isomorph.stages.run.workers import WorkerHost
+    host = WorkerHost()
+    model = host.load(sys.argv[1], "stranger", {})
+    session = host.open(model, Environment(runtime="stranger"))
+    print(session.environment.facts["pid"], flush=True)
+    session.run({}, [sys.argv[2]])
+"""
+
+
+@pytest.mark.parametrize("deed", ["hang", "hang_with_the_lock"])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_workers_die_with_their_parent(model_file, deed, number, tmp_path):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    program = [sys.executable, "-c", textwrap.dedent(PARENT), str(model_file()), deed]
+    environ = {**os.environ, "TMPDIR": str(scratch)}
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ,
+                          text=True) as parent:  # fmt: skip
+        worker = int(parent.stdout.readline())
+        time.sleep(0.3)
+        parent.send_signal(number)
+        began = time.monotonic()
+        parent.communicate(timeout=10)
+        assert time.monotonic() - began < 2.0
+    assert gone(worker, within=2.0)
+    if number == signal.SIGINT:
+        assert not list(scratch.iterdir())
+
+
+def test_a_worker_survives_the_thread_that_started_it(host, model_file):
+    from threading import Thread
+
+    thread = Thread(target=host.warm, args=(["stranger", "stranger_oracle"],))
+    thread.start()
+    thread.join()
+    time.sleep(0.3)
+    assert host._slots["stranger"].process.alive
+
+
+def test_nothing_is_imported_from_the_current_folder_without_trust(
+    host, model_file, tmp_path, monkeypatch
+):
+    (tmp_path / "numpy.py").write_text(f"open({str(tmp_path / 'pwned')!r}, 'w')")
+    path = model_file()
+    monkeypatch.chdir(tmp_path)
+    host.load(Path(path.name), "stranger", {})
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_in_process_host_has_the_same_shape(model_file):
+    with InProcessHost() as host:
+        host.warm(["stranger"])
+        session = opened(host, model_file())
+        assert pid_of(session) == os.getpid()
+        assert session.environment.isolation == "none"
+        assert np.array_equal(session.run({"x": X}, ["x"])["x"], X)
+        assert failure(session, "raise").code == "RUNTIME_FAILED"
+        assert failure(session, "absurd").code == "OUT_OF_MEMORY"
+        assert failure(session, "sys_exit").code == "RUNTIME_FAILED"
+
+
+def test_progress_is_told(model_file):
+    told = []
+    with WorkerHost(progress=lambda phase, detail: told.append((phase, detail))) as host:
+        opened(host, model_file()).run({"x": X}, ["x"])
+    assert [phase for phase, _ in told] == ["load", "open", "run"]
