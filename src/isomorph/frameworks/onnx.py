@@ -28,6 +28,23 @@ class OnnxFramework:
         """Whether the bytes are those of a ModelProto, whatever the suffix says."""
         return looks_like_model(head)
 
+    def claims(self, source: Any) -> bool:  # noqa: ANN401
+        """A ModelProto, or the bytes of one."""
+        if isinstance(source, (bytes, bytearray)):
+            return looks_like_model(bytes(source[:4096]))
+        return type(source).__name__ == "ModelProto"
+
+    def hand_over(self, source: Any, example: Mapping[str, Any], folder: Path) -> Path:  # noqa: ANN401
+        """Write a live model to a file for a worker; nothing is traced, so no example is used."""
+        from isomorph.native.onnx_read import open_bytes, open_proto
+        from isomorph.native.onnx_save import save
+
+        serialised = isinstance(source, (bytes, bytearray))
+        opened = open_bytes(bytes(source)) if serialised else open_proto(source)
+        path = folder / "model.onnx"
+        save(opened.model, path)
+        return path
+
     def load(self, source: Any, options: Mapping[str, str]) -> Model:  # noqa: ANN401
         """Read, check, infer shapes and describe; external weights stay in their files."""
         require("onnx", extra="all", needed_for="framework 'onnx'")
@@ -65,9 +82,9 @@ def _open(source: Any, *, trusted: bool) -> tuple[Opened, str]:  # noqa: ANN401
     if isinstance(source, (str, Path)):
         return open_path(Path(source), trusted=trusted), str(source)
     if isinstance(source, (bytes, bytearray)):
-        return open_bytes(bytes(source), trusted=trusted), "bytes in memory"
+        return open_bytes(bytes(source)), "bytes in memory"
     if type(source).__name__ == "ModelProto":
-        return open_proto(source, trusted=trusted), "ModelProto in memory"
+        return open_proto(source), "ModelProto in memory"
     raise UsageError(
         "UNSUPPORTED_SOURCE",
         f"framework 'onnx' cannot read a {type(source).__name__}",

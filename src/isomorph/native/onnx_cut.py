@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from isomorph.core.errors import UsageError
+from isomorph.native.onnx_attributes import constant_value
 from isomorph.native.onnx_scope import graphs, reads, stored, topological, unnamed
 
 if TYPE_CHECKING:
+    from isomorph.core.trace import Array
     from isomorph.native.onnx_model import OnnxModel
 
 
@@ -54,6 +56,17 @@ class Cutter:
     def position(self, name: str) -> int:
         """How early a tensor is there: -1 for inputs and constants, else its node's place."""
         return self._position.get(name, -1)
+
+    def constant(self, name: str) -> Array | None:
+        """The value that the file stores under this name, as initialiser or Constant node."""
+        if name in self.stored:
+            return self.model.initializer(name)
+        index = self.maker.get(name)
+        return (
+            None
+            if index is None
+            else constant_value(self.model.proto.graph.node[index], self.model)
+        )
 
     def check(self, names: Collection[str]) -> None:
         """Every name is a tensor of the top-level graph."""

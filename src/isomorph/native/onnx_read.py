@@ -52,23 +52,23 @@ def open_path(path: Path, *, trusted: bool) -> Opened:
     return _checked(opened(proto, path=path, trusted=trusted), digest, file=file)
 
 
-def open_bytes(data: bytes, *, trusted: bool) -> Opened:
+def open_bytes(data: bytes) -> Opened:
     """Read a serialised model that is already in memory."""
     file = "bytes in memory"
     if not data:
         raise _empty(file)
     proto = parse(memoryview(data), file=file)
-    return _checked(opened(proto, trusted=trusted), hashlib.sha256(data).hexdigest(), file=file)
+    return _checked(opened(proto), hashlib.sha256(data).hexdigest(), file=file)
 
 
-def open_proto(proto: Any, *, trusted: bool) -> Opened:  # noqa: ANN401
+def open_proto(proto: Any) -> Opened:  # noqa: ANN401
     """Take a live ModelProto as it is; it is never changed."""
     try:
         digest = hashlib.sha256(proto.SerializeToString(deterministic=True)).hexdigest()
     except (EncodeError, ValueError):
         # More than protobuf can write: the digests of the constants identify it later.
         digest = ""
-    return _checked(opened(proto, trusted=trusted), digest, file="ModelProto in memory")
+    return _checked(opened(proto), digest, file="ModelProto in memory")
 
 
 def parse(data: memoryview, *, file: str) -> Any:  # noqa: ANN401

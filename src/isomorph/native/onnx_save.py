@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import onnx
+from google.protobuf.message import EncodeError  # type: ignore[import-untyped]
 
-from isomorph.core.errors import RefusedError
+from isomorph.core.errors import RefusedError, UsageError
 from isomorph.native.onnx_external import is_external, locate
 from isomorph.native.onnx_model import stored_tensors
 
@@ -37,7 +38,20 @@ def save(model: OnnxModel, path: Path) -> None:
         with _replacing(data) as stream:
             _write_weights(proto, model, stream, data.name)
     with _replacing(path) as stream:
-        stream.write(proto.SerializeToString())
+        stream.write(_serialised(proto, path))
+
+
+def _serialised(proto: Any, path: Path) -> bytes:  # noqa: ANN401
+    try:
+        return bytes(proto.SerializeToString())
+    except (EncodeError, ValueError) as error:
+        raise UsageError(
+            "MODEL_TOO_LARGE",
+            "the model holds more than protobuf can write into one file",
+            file=str(path),
+            why=str(error),
+            fix="keep its weights external: onnx.save(..., save_as_external_data=True)",
+        ) from error
 
 
 def _refuse(target: Path, model: OnnxModel, external: list[Any]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph.core.errors import UsageError
 from isomorph.core.lazy import require
 from isomorph.core.trace import Capabilities, Environment, Noise
+from isomorph.native.onnx_ort_settings import DEFAULTS
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
@@ -30,14 +31,8 @@ class OnnxRuntime:
     name = "onnxruntime"
     extra: str | None = None
     worker = "onnxruntime"
-    settings: Mapping[str, str] = {
-        "providers": "CPUExecutionProvider",
-        "optimisation": "all",
-        "disable_optimisers": "",
-        "threads": "",
-        "deterministic": "no",
-        "custom_ops": "",
-    }
+    settings: Mapping[str, str] = DEFAULTS
+    plain: Mapping[str, str] = {"optimisation": "none"}
 
     def accepts(self, model: Model) -> bool:
         """Only ONNX models."""
@@ -81,7 +76,7 @@ class OnnxSession:
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
         """Compute ``fetch`` from ``feeds``; both may name any top-level tensor."""
-        from isomorph.native.onnx_ort_values import check_feed
+        from isomorph.native.onnx_ort_values import check_feed, same_bits
 
         if noise is not None:
             raise UsageError("NO_NOISE", "only an oracle can be disturbed, not ONNX Runtime")
@@ -89,6 +84,13 @@ class OnnxSession:
         self._cutter.check((*feeds, *wanted))
         for name, value in feeds.items():
             check_feed(name, value, self._model.graph.tensors.get(name))
+        # A constant that is fed its own value stays one: ONNX Runtime packs constant weights
+        # ahead, and the same numbers as an input take another kernel.
+        feeds = {
+            name: value
+            for name, value in feeds.items()
+            if not same_bits(value, self._cutter.constant(name))
+        }
         found: dict[str, Value] = {name: feeds[name] for name in wanted if name in feeds}
         stored = [name for name in wanted if name in self._cutter.stored and name not in feeds]
         found.update({name: self._model.native.initializer(name) for name in stored})
@@ -178,6 +180,11 @@ class OnnxSession:
             "optimisation": settings.words["optimisation"],
             "opened from": self._deployed.origin,
         }
+        if any(spec.dtype == "float16" for spec in self._model.graph.tensors.values()):
+            facts["float16"] = (
+                "nodes without a float16 kernel are computed in float32, and such neighbours "
+                "hand each other values that were not rounded to float16"
+            )
         if settings.disabled:
             # ONNX Runtime ignores names it does not know, and has no list to check against.
             facts["optimisers disabled, if known"] = ", ".join(settings.disabled)
