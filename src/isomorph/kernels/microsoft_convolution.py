@@ -81,12 +81,27 @@ def nhwc_max_pool(call: Call, x: Array) -> Array:
 
 @kernel("MaxpoolWithMask", domain=MICROSOFT)
 def max_pool_with_mask(call: Call, x: Array, mask: Array) -> Array:
-    """Elements whose mask is 0 never win; a window without any other gives the lowest float."""
-    lowest = np.finfo(np.float32).min
-    hidden = np.broadcast_to(mask == 0, x.shape)
-    masked = np.where(hidden, x.dtype.type(lowest), x)
-    pooled = pool(call, "MaxPool", masked, storage_order=0)
-    return np.asarray(np.maximum(pooled, x.dtype.type(lowest)))
+    """A masked element ends the row of its window; a window without any gives the lowest float.
+
+    That is what ONNX Runtime computes: rows are taken for sequences whose tail is masked. It
+    never takes the very first element of a channel for masked.
+    """
+    given, spatial = call.attributes, x.ndim - 2
+    lowest = x.dtype.type(np.finfo(np.float32).min)
+    pads = list(given.get("pads") or [0] * (2 * spatial))
+    around = [(0, 0), (0, 0), *zip(pads[:spatial], pads[spatial:], strict=True)]
+    shown = np.resize(mask, x.shape) != 0
+    shown[(slice(None), slice(None), *([0] * spatial))] = True
+    window, axes = tuple(given["kernel_shape"]), tuple(range(2, x.ndim))
+    steps = [slice(None, None, step) for step in given.get("strides") or [1] * spatial]
+    values, shows = (
+        np.lib.stride_tricks.sliding_window_view(
+            np.pad(each, around, constant_values=outside), window, axis=axes
+        )[(slice(None), slice(None), *steps)]
+        for each, outside in ((x, lowest), (shown, True))
+    )
+    reached = np.logical_and.accumulate(shows, axis=-1)
+    return np.asarray(np.where(reached, values, lowest).max(axis=tuple(range(-spatial, 0))))
 
 
 @kernel("ConvTransposeWithDynamicPads", domain=MICROSOFT)

@@ -62,7 +62,7 @@ def grid_sample(call: Call, x: Array, grid: Array) -> Array:
     corners = bool(given.get("align_corners", 0))
     mode = given.get("mode", "bilinear")
     xs, ys = (_denormalised(grid[..., k], x.shape[3 - k], corners=corners) for k in range(2))
-    if padding == "border":
+    if padding == "border" and mode != "bicubic":
         xs, ys = np.clip(xs, 0, x.shape[3] - 1), np.clip(ys, 0, x.shape[2] - 1)
     if padding == "reflection":
         xs, ys = (

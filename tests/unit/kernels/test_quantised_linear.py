@@ -112,9 +112,7 @@ def test_dynamic_quantize(x):
 def test_a_disturbed_quantiser_neither_rounds_nor_clips():
     """Its error is one ideal step wide, however bad the model's own scale is."""
     for scale in (0.001, 0.1, 10.0):  # clips nearly all, fits, rounds nearly all away
-        node = OneNode(
-            "QuantizeLinear", [X, np.float32(scale), np.int8(4)], domain="", version=19
-        )
+        node = OneNode("QuantizeLinear", [X, np.float32(scale), np.int8(4)], domain="", version=19)
         units = node.by_kernel(rounding(3, quantisers=True, unit=0.0))[0]
         assert units.dtype == np.float64
         error = (units - 4) * np.float64(np.float32(scale)) - X
