@@ -110,17 +110,9 @@ def test_skip_layer_normalization(bias, skip):
 
 def test_simplified_layer_normalization():
     inputs = [floats(2, 3, 8), floats(8)]
-    assert_same_within_rounding(
-        OneNode(
-            "SimplifiedLayerNormalization",
-            inputs,
-            domain="",
-            version=1,
-            axis=-1,
-            epsilon=1e-5,
-            stash_type=1,
-        ),  # fmt: skip
-    )
+    stated = {"axis": -1, "epsilon": 1e-5, "stash_type": 1}
+    node = OneNode("SimplifiedLayerNormalization", inputs, domain="", version=1, **stated)
+    assert_same_within_rounding(node)
     inputs = [floats(2, 3, 8), floats(2, 3, 8), floats(8), floats(8)]
     node = OneNode("SkipSimplifiedLayerNormalization", inputs, outputs=4, epsilon=1e-5)
     assert_same_within_rounding(node, only=(0, 3))
