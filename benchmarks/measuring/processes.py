@@ -1,0 +1,137 @@
+"""Other processes: how long they took, and the most memory that they and their children held."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+import psutil
+
+_EVERY_SECONDS = 0.02
+
+
+class StepFailedError(RuntimeError):
+    """A child process ended or reported an error; the message is its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """One finished command."""
+
+    returncode: int
+    seconds: float
+    peak_bytes: int
+    tail: str
+
+
+class MemoryWatch:
+    """Samples the resident memory of a process and all below it; ``peak`` is the largest sum."""
+
+    def __init__(self, pid: int) -> None:
+        self.peak = 0
+        self._root = psutil.Process(pid)
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> int:
+        """The peak so far; no more samples."""
+        self._done.set()
+        self._thread.join()
+        return self.peak
+
+    def _sample(self) -> None:
+        while not self._done.wait(_EVERY_SECONDS):
+            self.peak = max(self.peak, _resident(self._root))
+
+
+def run(command: Sequence[str], *, folder: Path) -> Ran:
+    """Run a command to its end."""
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    watch = MemoryWatch(process.pid)
+    text, _ = process.communicate()
+    seconds = time.perf_counter() - started
+    return Ran(
+        returncode=process.returncode,
+        seconds=seconds,
+        peak_bytes=watch.stop(),
+        tail="\n".join(text.strip().splitlines()[-5:]),
+    )
+
+
+class Stepper:
+    """A child that has made one thing ready and does it once for each ``step``.
+
+    Preparing is outside the measured time; each step is timed by the child itself.
+    """
+
+    def __init__(self, script: Path, *arguments: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, str(script), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._watch = MemoryWatch(self._process.pid)
+        self.ready = self._reply()
+
+    def step(self) -> float:
+        """Seconds."""
+        to_child = _pipe(self._process.stdin)
+        to_child.write("step\n")
+        to_child.flush()
+        return float(self._reply()["seconds"])
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most memory held so far, while preparing too."""
+        return self._watch.peak
+
+    def __enter__(self) -> Stepper:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._watch.stop()
+        with contextlib.suppress(BrokenPipeError):
+            _pipe(self._process.stdin).close()
+        self._process.wait()
+        _pipe(self._process.stdout).close()
+
+    def _reply(self) -> dict[str, Any]:
+        line = _pipe(self._process.stdout).readline()
+        answer: dict[str, Any] = json.loads(line) if line else {"error": "it ended without a word"}
+        if "error" in answer:
+            raise StepFailedError(answer["error"])
+        return answer
+
+
+def _resident(root: psutil.Process) -> int:
+    total = 0
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for process in (root, *root.children(recursive=True)):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                total += process.memory_info().rss
+    return total
+
+
+def _pipe(stream: IO[str] | None) -> IO[str]:
+    if stream is None:
+        raise StepFailedError("the child has no pipe")
+    return stream
