@@ -127,7 +127,7 @@ class Rounding:
             spread = np.multiply(y, y)
             spread *= float(max(length, 1))
             spread += total * total
-        return self._disturb(y, np.sqrt(spread, out=spread))
+        return self._disturb(y, np.sqrt(spread))
 
     def _disturb(self, y: Array, size: Array | np.floating[Any]) -> Array:
         step = self.random.standard_normal(y.shape, dtype=np.float32) * self.unit

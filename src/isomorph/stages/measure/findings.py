@@ -203,7 +203,7 @@ def of_failure(role: str, what: str, error: IsomorphError) -> Finding:
     """A crash, a hang or a refusal is a finding about that runtime."""
     return _finding(
         error.code,
-        f"{role}: {error.sentence}",
+        f"{role}: {error.sentence}" + (f" ({error.why.splitlines()[0]})" if error.why else ""),
         effect="reaches_output",
         evidence={"phase": what, "why": error.why or ""},
         fix=error.fix,

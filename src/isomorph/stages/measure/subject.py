@@ -102,12 +102,11 @@ class Subject:
 
     def failures(self) -> tuple[tuple[str, IsomorphError], ...]:
         """What was asked for and could not be had; one entry for each distinct error."""
-        errors = {
-            id(kept): (what, kept)
-            for what, kept in reversed(self._kept.items())
-            if isinstance(kept, IsomorphError)
-        }
-        return tuple(reversed(errors.values()))
+        errors: dict[tuple[str, str], tuple[str, IsomorphError]] = {}
+        for what, kept in self._kept.items():
+            if isinstance(kept, IsomorphError):
+                errors.setdefault((kept.code, kept.sentence), (what, kept))
+        return tuple(errors.values())
 
     def _spread(
         self, what: str, noise: Noise, *, about_mean: bool = False
