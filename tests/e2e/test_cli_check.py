@@ -85,7 +85,7 @@ def test_the_json_satisfies_the_published_schema(models, tmp_path):
     report = json.loads(target.read_text())
     jsonschema.Draft202012Validator(schema()).validate(report)
     assert report["verdict"] == "divergent"
-    assert report["outputs"][0]["translation"]["budget"]["ratio"] > 1
+    assert report["outputs"][0]["rounding"]["budget"]["ratio"] > 1
 
 
 def test_equal_seeds_give_equal_figures(models):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -15,16 +16,19 @@ if TYPE_CHECKING:
 PATIENCE = 2.0
 """Seconds of silence that need no explanation."""
 
+LOG_GAP = 5.0
+"""Seconds between two lines where nobody watches: a log wants few."""
+
 
 class Progress:
     """Called with a phase and a detail; a line that moves on a terminal, plain lines elsewhere."""
 
-    def __init__(self, *, patience: float = PATIENCE) -> None:
+    def __init__(self, *, patience: float = PATIENCE, gap: float = LOG_GAP) -> None:
+        self._gap, self._next = gap, 0.0
         self._timer = threading.Timer(patience, self._begin)
         self._timer.daemon = True
         self._lock = threading.Lock()
         self._phase, self._detail = "starting", ""
-        self._told: str | None = None
         self._begun, self._ended = False, False
         self._status: Status | None = None
 
@@ -61,9 +65,8 @@ class Progress:
     def _tell(self) -> None:
         if sys.stderr.isatty():
             self._move()
-        elif self._phase != self._told:
-            # A log wants one line for each phase; the details would flood it.
-            self._told = self._phase
+        elif time.monotonic() >= self._next:
+            self._next = time.monotonic() + self._gap
             sys.stderr.write(f"isomorph: {printable(self._phase)}\n")
             sys.stderr.flush()
 

@@ -29,10 +29,8 @@ def number(value: float | None) -> str:
     return f"{value:.2e}"
 
 
-def times(ratio: float | None) -> str:
+def times(ratio: float) -> str:
     """How many times over: ``0.21×``, ``36×``, ``1.2e+05×``."""
-    if ratio is None:
-        return "not judged"
     if not math.isfinite(ratio):
         return f"{ratio}×"
     if ratio and ratio < 0.005:
@@ -60,14 +58,11 @@ def size(part: Part) -> str:
     return number(distance.max_abs) + (f", {misplaced} NaN/Inf" if misplaced else "")
 
 
-def judged(part: Part | None, yardstick: str) -> Text:
-    """An error and how much of its yardstick it uses up, on two lines."""
-    if part is None:
-        return Text(NOT_MEASURED, style="magenta")
-    style = JUDGEMENT_STYLE[part.budget.within]
-    told = times(part.budget.ratio)
-    unit = f" {yardstick}" if part.budget.ratio is not None else ""
-    return Text.assemble(size(part), "\n", (f"{told}{unit}", style))
+def share(part: Part, yardstick: str) -> Text:
+    """How much of its yardstick an error uses up; not knowing is never green."""
+    ratio = part.budget.ratio
+    told = f"{yardstick} not judged" if ratio is None else f"{times(ratio)} {yardstick}"
+    return Text(told, style=JUDGEMENT_STYLE[part.budget.within])
 
 
 def seen(distance: Distance) -> str:

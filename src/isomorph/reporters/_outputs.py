@@ -11,36 +11,48 @@ from rich.text import Text
 
 from isomorph.core.divergence import Divergence, Part, Verdict
 from isomorph.core.text import printable
-from isomorph.reporters._figures import JUDGEMENT_STYLE, VERDICT_STYLE, judged, seen, size, times
+from isomorph.reporters._figures import NOT_MEASURED, VERDICT_STYLE, seen, share, size
 
 ROOM_FOR_TABLE = 88
-MOST_ROWS, MOST_BLOCKS = 8, 3
+MOST_ROWS, MOST_BLOCKS = 6, 3
 
 _WORST_FIRST = (Verdict.DIVERGENT, Verdict.UNKNOWN, Verdict.DEGRADED, Verdict.EQUIVALENT)
 
 
+Judged = tuple[str, Callable[[Divergence], Part | None]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One of the errors: its heading, the yardstick it is judged by, and where it stands."""
+    """One of the errors: its heading, and each yardstick that it is held against."""
 
     heading: str
-    yardstick: str
-    part: Callable[[Divergence], Part | None]
+    yardsticks: tuple[Judged, ...]
+
+    def parts(self, one: Divergence) -> list[tuple[str, Part]]:
+        """What was measured of it at one output."""
+        found = ((word, part(one)) for word, part in self.yardsticks)
+        return [(word, part) for word, part in found if part is not None]
 
 
 COLUMNS = (
-    Column(heading="translation", yardstick="allowance", part=lambda one: one.translation),
-    Column(heading="vs rounding", yardstick="budget", part=lambda one: one.rounding),
-    Column(heading="intended loss", yardstick="budget", part=lambda one: one.intended_loss),
-    Column(heading="reference run", yardstick="budget", part=lambda one: one.execution_reference),
-    Column(heading="candidate run", yardstick="budget", part=lambda one: one.execution_candidate),
+    Column(
+        heading="translation",
+        yardsticks=(
+            ("allowance", lambda one: one.translation),
+            ("rounding", lambda one: one.rounding),
+            ("intended loss", lambda one: one.intended_loss),
+        ),
+    ),
+    Column(heading="reference run", yardsticks=(("budget", lambda one: one.execution_reference),)),
+    Column(heading="candidate run", yardsticks=(("budget", lambda one: one.execution_candidate),)),
 )
 
 
 def outputs(found: Sequence[Divergence], width: int) -> Iterator[RenderableType]:
     """The worst outputs first; how many are left out is said, and what no output has."""
     ordered = sorted(found, key=lambda one: _WORST_FIRST.index(one.verdict))
-    measured = [column for column in COLUMNS if any(column.part(one) for one in found)]
+    measured = [column for column in COLUMNS if any(column.parts(one) for one in found)]
     if width >= ROOM_FOR_TABLE:
         shown = ordered[:MOST_ROWS]
         yield _table(shown, measured)
@@ -54,8 +66,6 @@ def outputs(found: Sequence[Divergence], width: int) -> Iterator[RenderableType]
         told = ", ".join(count for count in counts if not count.startswith("0 "))
         yield Text(f"… and {len(rest)} more outputs: {told}")
     absent = [column.heading for column in COLUMNS if column not in measured]
-    # A loss is intended only by a candidate of fewer bits; its absence is nothing to report.
-    absent = [heading for heading in absent if heading != "intended loss"]
     if absent:
         yield Text(f"not measured: {', '.join(absent)}", style="magenta")
 
@@ -84,10 +94,16 @@ def _table(shown: Sequence[Divergence], measured: Sequence[Column]) -> Table:
     table.add_column("observed", no_wrap=True)
     for one in shown:
         name = Text.assemble((output_name(one), VERDICT_STYLE[one.verdict]), f"\n{kind(one)}")
-        cells = [judged(column.part(one), column.yardstick) for column in measured]
-        observed = seen(one.observed.distance) if one.observed else "not measured"
+        cells = [_cell(column.parts(one)) for column in measured]
+        observed = seen(one.observed.distance) if one.observed else NOT_MEASURED
         table.add_row(name, *cells, Text(observed))
     return table
+
+
+def _cell(parts: Sequence[tuple[str, Part]]) -> Text:
+    if not parts:
+        return Text(NOT_MEASURED, style="magenta")
+    return Text("\n").join([Text(size(parts[0][1])), *(share(part, word) for word, part in parts)])
 
 
 def _block(one: Divergence, measured: Sequence[Column]) -> Text:
@@ -96,13 +112,13 @@ def _block(one: Divergence, measured: Sequence[Column]) -> Text:
     )
     for column in measured:
         text.append(f"\n  {column.heading:<14} ")
-        part = column.part(one)
-        if part is None:
-            text.append("not measured", style="magenta")
+        parts = column.parts(one)
+        if not parts:
+            text.append(NOT_MEASURED, style="magenta")
             continue
-        style = JUDGEMENT_STYLE[part.budget.within]
-        unit = f" {column.yardstick}" if part.budget.ratio is not None else ""
-        text.append(f"{size(part):<10}  ").append(f"{times(part.budget.ratio)}{unit}", style=style)
+        text.append(f"{size(parts[0][1]):<10}  ")
+        told = [share(part, word) for word, part in parts]
+        text.append_text(Text("\n" + " " * 29).join(told))
     if one.observed is not None:
         observed = seen(one.observed.distance).replace("\n", "\n" + " " * 17)
         text.append(f"\n  {'observed':<14} {observed}")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Environment
 
 NARROWEST, USUAL = 40, 100
+MARGIN = 10
 MOST_FINDINGS, MOST_NOTES = 5, 6
 
 
@@ -61,15 +62,7 @@ def _page(report: Report, width: int) -> Iterator[RenderableType]:
     word = Text(str(report.verdict).upper(), style=VERDICT_STYLE[report.verdict])
     yield Text.assemble(word, f"  {printable(report.reason, limit=2000)}")
     yield ""
-    for model in report.models:
-        yield _hanging(model.role, _model(model))
-        environment = report.environments.get(model.role)
-        if environment is not None:
-            yield _hanging("", _environment(environment))
-    sides = {model.role for model in report.models}
-    for role, environment in report.environments.items():
-        if role not in sides:
-            yield _hanging(role, _environment(environment))
+    yield from _sides(report, width)
     if report.outputs:
         yield ""
         yield from outputs(report.outputs, width)
@@ -86,10 +79,28 @@ def _page(report: Report, width: int) -> Iterator[RenderableType]:
     yield Text(_closing(report), style="dim")
 
 
+def _sides(report: Report, width: int) -> Iterator[RenderableType]:
+    """Each model and, below it, where it was run; an environment is ``role`` or ``role place``."""
+    rest = dict(report.environments)
+    for model in report.models:
+        yield _hanging(model.role, _model(model))
+        for key in [key for key in rest if key.partition(" ")[0] == model.role]:
+            place = key.partition(" ")[2] or "run"
+            yield _one_line(f"  {place}", _environment(rest.pop(key)), width)
+    for key, environment in rest.items():
+        yield _one_line(key, _environment(environment), width)
+
+
+def _one_line(label: str, text: str, width: int) -> Text:
+    line = Text.assemble((f"{printable(label):<{MARGIN}} ", "dim"), text)
+    line.truncate(width, overflow="ellipsis")
+    return line
+
+
 def _hanging(label: str, text: str) -> RenderableType:
     """The label in the margin; what does not fit the line goes on below the text."""
     grid = Table.grid(padding=(0, 1, 0, 0))
-    grid.add_column(min_width=10, no_wrap=True)
+    grid.add_column(min_width=MARGIN, no_wrap=True)
     grid.add_column(overflow="fold")
     grid.add_row(Text(printable(label), style="dim"), Text(text))
     return grid
@@ -176,7 +187,7 @@ def _closing(report: Report) -> str:
     told = [f"seed {report.seed}", f"{report.draws} draws"]
     told.append(f"false alarm {report.false_alarm:g} per output")
     if origins:
-        told.insert(0, "inputs " + ", ".join(printable(origin, limit=60) for origin in origins))
+        told.insert(0, "inputs " + "; ".join(printable(origin, limit=60) for origin in origins))
     if report.elapsed:
         told.append(f"{sum(report.elapsed.values()):.1f} s")
     return " · ".join(told) + (f" · isomorph {report.version}" if report.version else "")

@@ -9,14 +9,22 @@ def test_what_is_quick_says_nothing(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_what_is_slow_says_each_phase_once_outside_a_terminal(capsys):
-    with Progress(patience=0.01) as progress:
+def test_what_is_slow_says_its_phase_outside_a_terminal(capsys):
+    with Progress(patience=0.01, gap=0.0) as progress:
         progress("loading", "a.onnx")
         _until(lambda: progress._begun)
-        progress("loading", "b.onnx")
         progress("running\x1b[2J", "b.onnx")
     lines = capsys.readouterr().err.splitlines()
     assert lines == ["isomorph: loading", "isomorph: running\\x1b[2J"]
+
+
+def test_a_log_is_not_flooded(capsys):
+    with Progress(patience=0.01, gap=60.0) as progress:
+        progress("loading", "a.onnx")
+        _until(lambda: progress._begun)
+        for number in range(50):
+            progress(f"phase {number}", "")
+    assert capsys.readouterr().err == "isomorph: loading\n"
 
 
 def test_on_a_terminal_the_line_shows_phase_and_detail(capsys, monkeypatch):
