@@ -1,0 +1,121 @@
+"""Which steps are evaluated in float64, and what a cast then means.
+
+A value that depends on the inputs is held in float64, whatever its declared type. One that
+depends on constants and shapes alone keeps its declared type: its meaning includes its width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import torch
+
+from isomorph.native.torch_arrays import FLOATS
+from isomorph.native.torch_bound import on_floats
+from isomorph.native.torch_noise import plain_word
+from isomorph.native.torch_program import Spec, Step, operator_name, refs
+
+_READS_SHAPES = frozenset(
+    [
+        "sym_size",
+        "sym_stride",
+        "sym_numel",
+        "sym_storage_offset",
+        "size",
+        "stride",
+        "numel",
+        "dim",
+        "zeros_like",
+        "ones_like",
+        "full_like",
+        "empty_like",
+        "rand_like",
+        "randn_like",
+        "randint_like",
+        "new_zeros",
+        "new_ones",
+        "new_full",
+        "new_empty",
+        "_shape_as_tensor",
+        "is_floating_point",
+        "is_complex",
+    ]
+)
+"""Operators that look only at the shape and type of their first argument."""
+
+_CASTS = frozenset(
+    [
+        "to",
+        "_to_copy",
+        "type_as",
+        "float",
+        "double",
+        "half",
+        "bfloat16",
+        "int",
+        "long",
+        "short",
+        "bool",
+    ]
+)
+
+_WIDER = {torch.complex64: torch.complex128, torch.complex32: torch.complex128}
+
+
+def data_steps(steps: Iterable[tuple[int, Step]], data: set[str]) -> frozenset[int]:
+    """The steps that depend on ``data``; their outputs are added to it."""
+    found = set()
+    for index, step in steps:
+        places = step.args[1:] if reads_shape(step) else step.args
+        if any(name in data for name in refs(places, step.kwargs)):
+            found.add(index)
+            data.update(step.gives)
+    return frozenset(found)
+
+
+def reads_shape(step: Step) -> bool:
+    """Whether the first argument matters by its shape alone."""
+    return plain_word(step) in _READS_SHAPES
+
+
+def is_cast(step: Step) -> bool:
+    """Whether the step's purpose is to change the type (or device) of a tensor."""
+    return plain_word(step) in _CASTS and operator_name(step.target).startswith("aten.")
+
+
+def cast(value: Any, declared: torch.dtype | None, target: torch.dtype | None) -> Any:  # noqa: ANN401
+    """``value`` after an explicit cast from its ``declared`` type: a narrower type rounds."""
+    if not isinstance(value, torch.Tensor) or target is None:
+        return value
+    if target in FLOATS:
+        if value.is_floating_point() and not _narrows(declared, target):
+            return value.to(torch.float64)
+        return value.to(target).to(torch.float64)
+    return value.to(_WIDER.get(target, target))
+
+
+def _narrows(declared: torch.dtype | None, target: torch.dtype) -> bool:
+    if declared not in FLOATS:
+        return True
+    before, after = torch.finfo(declared), torch.finfo(target)
+    return bool(after.eps > before.eps or after.max < before.max)
+
+
+def lifted(value: Any) -> Any:  # noqa: ANN401
+    """Every real or complex tensor inside ``value`` at double width, every dtype likewise."""
+    if isinstance(value, torch.dtype):
+        return torch.float64 if value in FLOATS else _WIDER.get(value, value)
+    if isinstance(value, torch.Tensor) and value.is_complex():
+        return value.to(torch.complex128)
+    if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
+        return type(value)(lifted(item) for item in value)
+    return on_floats(value, lambda each: each.to(torch.float64))
+
+
+def declared_type(
+    specs: Mapping[str, Spec], tags: Mapping[str, torch.dtype], name: str
+) -> torch.dtype | None:
+    """The type a value has in the model: declared, or found while running."""
+    spec = specs.get(name)
+    return spec.dtype if spec is not None and spec.dtype is not None else tags.get(name)
