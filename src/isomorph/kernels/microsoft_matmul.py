@@ -6,7 +6,7 @@ import numpy as np
 
 from isomorph.kernels.microsoft_activations import activation_by_name
 from isomorph.kernels.noise import Array
-from isomorph.kernels.quantised import ideal_rounding
+from isomorph.kernels.quantised import ideal_rounding, unpacked
 from isomorph.kernels.table import Call, kernel, standard
 
 MICROSOFT = "com.microsoft"
@@ -100,12 +100,12 @@ def _weights(  # noqa: PLR0917
     """The (N, K) matrix of reals behind the packed bytes."""
     bits, block, rows, inner = sizes
     blocks = -(-inner // block)
-    units = _unpacked(packed.reshape(rows, -1), bits)[:, : blocks * block].astype(np.float64)
+    units = unpacked(packed.reshape(rows, -1), bits)[:, : blocks * block].astype(np.float64)
     steps = scales.reshape(rows, blocks).astype(np.float64)
     if zero_points is None:
         zeros = np.full((rows, blocks), 2.0 ** (bits - 1))
     elif zero_points.dtype == np.uint8:
-        zeros = _unpacked(zero_points.reshape(rows, -1), bits)[:, :blocks].astype(np.float64)
+        zeros = unpacked(zero_points.reshape(rows, -1), bits)[:, :blocks].astype(np.float64)
     else:
         zeros = zero_points.reshape(rows, blocks).astype(np.float64)
     which = np.repeat(np.arange(blocks), block) if groups is None else groups.astype(np.int64)
@@ -114,18 +114,3 @@ def _weights(  # noqa: PLR0917
     if call.noise.quantisers:
         weights = weights + ideal_rounding(weights, f"uint{bits}", 1, call, block=block)
     return weights
-
-
-def _unpacked(packed: Array, bits: int) -> Array:
-    """The fields of each byte, lowest bits first."""
-    if bits == 8:
-        return packed
-    if 8 % bits:
-        # 3, 5, 6 and 7 bits run on across the bytes of a row.
-        single = np.unpackbits(packed, axis=-1, bitorder="little")
-        whole = single.shape[-1] // bits
-        fields = single[..., : whole * bits].reshape(*packed.shape[:-1], whole, bits)
-        return np.asarray(fields @ (1 << np.arange(bits)))
-    shifts = np.arange(0, 8, bits, dtype=np.uint8)
-    fields = (packed[..., None] >> shifts) & np.uint8(2**bits - 1)
-    return fields.reshape(*packed.shape[:-1], -1)

@@ -149,6 +149,21 @@ def ideal_rounding(
     return np.asarray(draw * half_step)
 
 
+def unpacked(packed: Array, bits: int) -> Array:
+    """The fields of each byte along the last axis, lowest bits first."""
+    if bits == 8:
+        return packed
+    if 8 % bits:
+        # 3, 5, 6 and 7 bits run on across the bytes of a row.
+        single = np.unpackbits(packed, axis=-1, bitorder="little")
+        whole = single.shape[-1] // bits
+        fields = single[..., : whole * bits].reshape(*packed.shape[:-1], whole, bits)
+        return np.asarray(fields @ (1 << np.arange(bits)))
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    fields = (packed[..., None] >> shifts) & np.uint8(2**bits - 1)
+    return fields.reshape(*packed.shape[:-1], -1)
+
+
 def _range(real: Array, axis: int | None, block: int) -> tuple[Array, Array]:
     if real.size == 0:
         return np.zeros(()), np.zeros(())
