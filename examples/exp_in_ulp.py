@@ -1,0 +1,85 @@
+"""How exact is exp in ONNX Runtime, PyTorch and NumPy, and who is nearest to the truth?
+
+The folklore: a runtime's exp differs visibly from NumPy's, and NumPy shows the expected value.
+
+Measured, in units of the last place of float32 against exp in float64, over 400,000 inputs from
+-87 to 88.7: ONNX Runtime is off by 0.83 at most, PyTorch by 0.55 (0.5 is the best possible), and
+NumPy by 2.4: it is the least exact of the three. ONNX Runtime and PyTorch are never more than one
+float apart and agree in 94% of the inputs; none of the three turns a subnormal result into zero.
+All of that is rounding: isomorph calls the pair equivalent, with no tolerance typed by anyone.
+(The figures are of one x86-64 machine with AVX-512; other kernels give others of that size.)
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import torch
+from building import helper, onnx_model
+from showing import Facts, show
+
+import isomorph
+
+
+class Exp(torch.nn.Module):
+    """The exponential, and nothing else."""
+
+    def forward(self, x):
+        return torch.exp(x)
+
+
+def main() -> Facts:
+    usual = np.random.default_rng(0).normal(size=200_000)
+    x = np.concatenate([usual, np.linspace(-87.0, 88.7, 200_000)]).astype(np.float32)
+    tiny = np.linspace(-103.0, -88.0, 1_000, dtype=np.float32)
+    with TemporaryDirectory() as folder:
+        model = onnx_model(
+            Path(folder) / "exp.onnx",
+            [helper.make_node("Exp", ["x"], ["y"], name="exp")],
+            {"x": (np.float32, ["n"])},
+            {"y": (np.float32, ["n"])},
+        )
+        truth = _only(isomorph.run(model, inputs={"x": x}, runtime="onnx_oracle"))
+        values = {
+            "onnxruntime": _only(isomorph.run(model, inputs={"x": x})),
+            "torch": _only(isomorph.run(Exp(), inputs={"x": x})),
+            "numpy": np.exp(x),
+        }
+        smallest = {
+            "onnxruntime": _only(isomorph.run(model, inputs={"x": tiny})),
+            "torch": _only(isomorph.run(Exp(), inputs={"x": tiny})),
+            "numpy": np.exp(tiny),
+        }
+        report = isomorph.check(Exp(), model, inputs={"x": x})
+    facts: Facts = {
+        name: {
+            "max ulp": float(_ulp(y, truth).max()),
+            "correctly rounded": float((_ulp(y, truth) <= 0.5).mean()),
+            "floats from onnxruntime": int(_floats_apart(y, values["onnxruntime"]).max()),
+            "subnormals lost": int((smallest[name] == 0).sum()),
+        }
+        for name, y in values.items()
+    }
+    facts["torch against onnxruntime"] = report.verdict.value
+    return facts
+
+
+def _only(trace) -> np.ndarray:
+    (value,) = trace.tensors.values()
+    return value
+
+
+def _ulp(y: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Distance from the truth, with the spacing of float32 at the truth as the unit."""
+    return np.abs(y.astype(np.float64) - truth) / np.spacing(truth.astype(np.float32))
+
+
+def _floats_apart(y: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """How many float32 steps lie between; right for numbers of one sign."""
+    return np.abs(y.view(np.int32).astype(np.int64) - other.view(np.int32))
+
+
+if __name__ == "__main__":
+    show(main())

@@ -1,0 +1,100 @@
+"""With the same scale and zero point, do two quantisers give the same integers?
+
+The folklore: they drift apart, because rounding and clipping are implemented differently.
+
+Measured on 81 multiples of a quarter of the scale: NumPy's rint, ONNX Runtime's QuantizeLinear and
+PyTorch's fake_quantize are the same function, bit for bit. They round ties to even. A quantiser
+that rounds ties away from zero differs in exactly those ties whose even neighbour lies towards
+zero (20 of the 40 ties here), by one step of the scale, and nowhere else: isomorph says divergent
+with the ties among the inputs, and equivalent without them.
+
+What is really wrong in much code is ``q - zero_point`` with a uint8 ``q``: NumPy stays in uint8,
+and everything below the zero point wraps round to a large positive number (40 of the 81 values,
+off by 256 steps). Widen the integers first.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import torch
+from building import helper, onnx_model
+from showing import Facts, show
+
+import isomorph
+
+SCALE, ZERO_POINT = 0.5, 128
+X = np.arange(-40, 41, dtype=np.float32) * np.float32(SCALE / 4)
+TIES = np.abs(X / SCALE) % 1 == 0.5
+
+
+def main() -> Facts:
+    even = np.clip(np.rint(X / SCALE) + ZERO_POINT, 0, 255).astype(np.uint8)
+    away = np.trunc(X / SCALE + np.copysign(0.5, X)) + ZERO_POINT
+    fake = torch.fake_quantize_per_tensor_affine(torch.from_numpy(X), SCALE, ZERO_POINT, 0, 255)
+    right = (even.astype(np.int32) - ZERO_POINT) * SCALE
+    wrapped = (even - np.uint8(ZERO_POINT)) * SCALE
+    with TemporaryDirectory() as name:
+        model, other = _half_even(Path(name)), _half_away(Path(name))
+        trace = isomorph.run(model, inputs={"x": X}, fetch=["q", "y"])
+        q, y = trace.tensors["q"], trace.tensors["y"]
+        with_ties = isomorph.check(model, other, inputs={"x": X})
+        without = isomorph.check(model, other, inputs={"x": X[~TIES]})
+    return {
+        "onnxruntime": {"differ from rint": int((q != even).sum())},
+        "torch fake_quantize": {"differ from rint": int((fake.numpy() != right).sum())},
+        "half away from zero": {
+            "differ from rint": int((even != away).sum()),
+            "only at ties": bool(np.all(TIES[even != away])),
+            "steps": float(np.abs(even - away).max()),
+        },
+        "uint8 - zero_point": {
+            "differ from rint": int((wrapped != right).sum()),
+            "only below zero": bool(np.array_equal(wrapped != right, even < ZERO_POINT)),
+            "steps": float(np.abs(wrapped - right).max() / SCALE),
+        },
+        "values": len(X),
+        "ties": int(TIES.sum()),
+        "dequantised the same": bool(np.array_equal(y, right)),
+        "half even against half away, ties among the inputs": with_ties.verdict.value,
+        "half even against half away, no tie among them": without.verdict.value,
+    }
+
+
+def _half_even(folder: Path) -> Path:
+    """The standard's quantiser, followed by its inverse."""
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"], name="quantise"),
+        helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["y"], name="dequantise"),
+    ]
+    constants = {"scale": np.float32(SCALE), "zero": np.uint8(ZERO_POINT)}
+    return _model(folder / "half_even.onnx", nodes, constants)
+
+
+def _half_away(folder: Path) -> Path:
+    """The same range and step, but ties go away from zero: sign(v) · floor(|v| + 1/2)."""
+    steps = [
+        ("Div", ["x", "scale"], "v"),
+        ("Abs", ["v"], "size"),
+        ("Add", ["size", "half"], "moved"),
+        ("Floor", ["moved"], "whole"),
+        ("Sign", ["v"], "sign"),
+        ("Mul", ["whole", "sign"], "rounded"),
+        ("Clip", ["rounded", "low", "high"], "clipped"),
+        ("Mul", ["clipped", "scale"], "y"),
+    ]
+    nodes = [helper.make_node(op, ins, [out], name=f"{op}_{out}") for op, ins, out in steps]
+    limits = {"low": np.float32(-ZERO_POINT), "high": np.float32(255 - ZERO_POINT)}
+    constants = {"scale": np.float32(SCALE), "half": np.float32(0.5), **limits}
+    return _model(folder / "half_away.onnx", nodes, constants)
+
+
+def _model(path: Path, nodes, constants) -> Path:
+    signature = (np.float32, ["n"])
+    return onnx_model(path, nodes, {"x": signature}, {"y": signature}, constants)
+
+
+if __name__ == "__main__":
+    show(main())
