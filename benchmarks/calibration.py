@@ -1,0 +1,99 @@
+"""Is the rounding budget right? Clean pairs by the hundred, and how much of the budget they use.
+
+A verdict other than the right one is a false alarm: there must be none. A run that uses a
+millionth of its budget is no better: such a budget would hide faults. The histograms show both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+
+from measuring.histogram import histogram, median
+from measuring.tables import table, write_json
+
+SEEDS = 3
+# Cases are many and small: a process for each core, and one thread for each process.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def main(words: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="inputs and weights of each pair")
+    parser.add_argument("--only", default="", help="only the cases whose name has this in it")
+    parser.add_argument("--route", default="", help="only the candidates of this name")
+    stated = parser.parse_args(words)
+    rows = list(_rows(stated.seeds, stated.only, stated.route))
+    _tell(rows, stated.seeds)
+    return 1 if any(row["alarm"] for row in rows) else 0
+
+
+def _rows(seeds: int, only: str, route: str) -> Iterator[dict]:
+    from clean.trial import case_names, try_case
+
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    names = [name for name in case_names() if only in name]
+    with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(
+        os.cpu_count(), mp_context=get_context("spawn")
+    ) as pool:  # fmt: skip
+        waiting = {
+            pool.submit(try_case, name, seeds, route, str(Path(folder) / str(n))): name
+            for n, name in enumerate(names)
+        }
+        for done, future in enumerate(as_completed(waiting), start=1):
+            rows = future.result()
+            yield from rows
+            wrong = [row for row in rows if row["alarm"]]
+            told = f", {len(wrong)} FALSE ALARMS" if wrong else ""
+            print(f"[{done}/{len(names)}] {waiting[future]}: {len(rows)} checks{told}", flush=True)
+
+
+def _tell(rows: list[dict], seeds: int) -> None:
+    checked = [row for row in rows if row["verdict"] != "not made"]
+    alarms = [row for row in checked if row["alarm"]]
+    pairs = {(row["case"], row["reference"], row["candidate"]) for row in checked}
+    for row in alarms:
+        print(f"FALSE ALARM {row['case']} | {row['reference']} → {row['candidate']} | "
+              f"seed {row['seed']} | {row['verdict']}: {row['reason']}")  # fmt: skip
+    verdicts = Counter((row["candidate"], row["verdict"]) for row in rows)
+    counted = [(name, verdict, str(n)) for (name, verdict), n in sorted(verdicts.items())]
+    print(table(("candidate", "verdict", "checks"), counted))
+    figures = {}
+    for side in ("execution_reference", "execution_candidate"):
+        parts = [out[side] for row in checked for out in row["outputs"] if out[side]]
+        used = [part["ratio"] for part in parts if part["ratio"]]
+        spread = [part["rms_in_deviations"] for part in parts if part["rms_in_deviations"]]
+        figures[side] = {"max_of_allowed": _figures(used), "rms_in_deviations": _figures(spread)}
+        print(f"\n{side}: largest error of an output, as a share of what is allowed "
+              f"({len(parts) - len(used)} outputs without any error left out)")  # fmt: skip
+        print(histogram(used))
+        print(f"median {median(used):.3g}; RMS of the error in standard deviations of the budget: "
+              f"median {median(spread):.3g}")  # fmt: skip
+    print(f"\n{len(pairs)} clean pairs × {seeds} seeds, {len(checked)} checks: "
+          f"{len(alarms)} false alarms")  # fmt: skip
+    write_json(
+        "calibration",
+        {
+            "seeds": seeds,
+            "pairs": len(pairs),
+            "checks": len(checked),
+            "false_alarms": len(alarms),
+            "figures": figures,
+            "rows": rows,
+        },
+    )
+
+
+def _figures(values: list[float]) -> dict:
+    return {"count": len(values), "median": median(values), "largest": max(values, default=None)}
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

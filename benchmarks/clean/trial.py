@@ -1,0 +1,110 @@
+"""One case on all its routes: make both sides, ask isomorph, keep what it measured."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clean import numbers, sequences, vision
+from clean.case import Case, Feeds
+from clean.conversions import ROUTES, NotMadeError, Route, Source, source
+
+CASES = {case.name: case for case in (*vision.CASES, *sequences.CASES, *numbers.CASES)}
+SIDES = ("execution_reference", "execution_candidate", "rounding", "observed")
+
+
+def case_names() -> list[str]:
+    """Every case, by name."""
+    return list(CASES)
+
+
+def try_case(name: str, seeds: int, candidate: str, folder: str) -> list[dict[str, Any]]:
+    """Weights and inputs are drawn anew for each seed."""
+    import torch
+    from models import quiet
+
+    torch.set_num_threads(1)
+    rows = []
+    with quiet(), torch.no_grad():
+        for seed in range(seeds):
+            place = Path(folder) / str(seed)
+            place.mkdir(parents=True)
+            made = source(CASES[name], seed, place)
+            routes = [route for route in ROUTES if candidate in route.candidate]
+            rows += [_try(made, route, seed) for route in routes]
+    return rows
+
+
+def _try(made: Source, route: Route, seed: int) -> dict[str, Any]:
+    row = {
+        "case": made.case.name,
+        "reference": route.reference,
+        "candidate": route.candidate,
+        "seed": seed,
+        "alarm": False,
+        "outputs": [],
+    }
+    try:
+        reference, candidate = made.file(route.reference), made.file(route.candidate)
+    except NotMadeError as error:
+        return {**row, "verdict": "not made", "reason": str(error)}
+    feeds = _feeds(made.case, route, seed)
+    try:
+        report = _checked(reference, candidate, feeds, seed)
+    except Exception as error:
+        # A crash on a clean pair is as bad as a wrong answer, and must not end the others.
+        told = f"{type(error).__name__}: {error}"
+        return {**row, "verdict": "error", "reason": told, "alarm": True}
+    verdict = str(report.verdict)
+    return {
+        **row,
+        "verdict": verdict,
+        "reason": report.reason,
+        "alarm": verdict not in route.right,
+        "outputs": [_output(divergence) for divergence in report.outputs],
+    }
+
+
+def _checked(reference: Path, candidate: Path, feeds: Feeds, seed: int) -> Any:
+    import isomorph
+
+    with tempfile.TemporaryDirectory() as folder:
+        inputs = Path(folder) / "inputs.npz"
+        np.savez(inputs, **feeds)
+        return isomorph.check(reference, candidate, inputs=inputs, seed=seed, in_process=True)
+
+
+def _feeds(case: Case, route: Route, seed: int) -> Feeds:
+    # Other numbers than those the exporters saw: nothing may be baked in.
+    feeds = case.inputs(np.random.default_rng([seed, 1]))
+    if not route.half:
+        return feeds
+    return {
+        name: value.astype(np.float16) if value.dtype.kind == "f" else value
+        for name, value in feeds.items()
+    }
+
+
+def _output(divergence: Any) -> dict[str, Any]:
+    return {
+        "name": divergence.candidate_output,
+        "dtype": divergence.dtype,
+        "verdict": str(divergence.verdict),
+        **{side: _part(getattr(divergence, side)) for side in SIDES},
+    }
+
+
+def _part(part: Any) -> dict[str, Any] | None:
+    """How much of the budget was used: by the worst element, and by the whole tensor."""
+    if part is None:
+        return None
+    budget, rms = part.budget, part.distance.rms
+    deviation = (budget.allowed_rms or 0.0) / (budget.threshold or 1.0)
+    return {
+        "ratio": budget.ratio,
+        "max_abs": part.distance.max_abs,
+        "rms_in_deviations": rms / deviation if rms is not None and deviation > 0 else None,
+    }
