@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from isomorph.core.errors import IsomorphError, RuntimeFailedError, UnreadableModelError
-from isomorph.native.onnx_schemas import is_known, runtime_has
+from isomorph.native.onnx_schemas import runtime_has
 from isomorph.native.onnx_scope import domain_of, label, walk
 from isomorph.native.onnx_validate import opsets, opsets_of, too_new, unsupported
 
@@ -28,7 +28,7 @@ def refuse_unknown(proto: Any, *, file: str) -> None:  # noqa: ANN401
         for node in walk(nodes):
             key = (domain_of(node), node.op_type)
             version = versions.get(key[0], 1)
-            if key not in local and not runtime_has(*key, version) and not is_known(*key, version):
+            if key not in local and not runtime_has(*key, version):
                 missing.setdefault(key, []).append(label(node))
         for (domain, op), names in missing.items():
             version = versions.get(domain, 0)

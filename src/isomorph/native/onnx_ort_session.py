@@ -15,20 +15,21 @@ from isomorph.native.onnx_model import stored_tensors
 from isomorph.native.onnx_notes import duplicate_names
 from isomorph.native.onnx_ort_errors import opening_failed
 from isomorph.native.onnx_ort_settings import session_options
-from isomorph.native.onnx_ort_values import feedable, ort_value
 
 if TYPE_CHECKING:
     from isomorph.native.onnx_model import OnnxModel
     from isomorph.native.onnx_ort_settings import Settings
 
+_FOLDER = "session.model_external_initializers_file_folder_path"
+_SPINNING = "session.intra_op.allow_spinning"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Opening:
-    """A session, and the weights that must live as long as it does."""
+    """A session, and in words what it was opened from."""
 
     session: Any
-    kept: tuple[Any, ...] = ()
-    origin: str = ""
+    origin: str
 
 
 def open_deployed(ort: Any, settings: Settings, model: OnnxModel, *, file: str) -> Opening:  # noqa: ANN401
@@ -55,36 +56,28 @@ def open_proto(
     file: str,
     origin: str = "a cut",
 ) -> Opening:
-    """A model from memory; external weights of ``model`` are handed over as mapped arrays.
+    """A model from memory; it finds the external weights of ``model`` where they lie.
 
-    ONNX Runtime would look for them in the current folder, and serialising them would need
-    the whole model twice.
+    They are neither serialised nor copied, so a cut of a model over 2 GB is itself small.
     """
     options = session_options(ort, settings)
     # Threads that spin while they wait would slow down the sessions next to this one.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    external = [tensor.name for tensor in proto.graph.initializer if is_external(tensor)]
-    lent = [name for name in external if feedable(model.initializer(name))]
-    values = [ort_value(ort, model.initializer(name)) for name in lent]
-    if values:
-        options.add_external_initializers(lent, values)
-    whole = _with_values_inside(proto, model, set(lent))
-    data = whole.SerializeToString()
-    session = _session(ort, settings, data, options, proto, file=file)
-    return Opening(session=session, kept=tuple(values), origin=origin)
+    options.add_session_config_entry(_SPINNING, "0")
+    if model.folder is not None and any(is_external(tensor) for _, tensor in stored_tensors(proto)):
+        if _is_unicode(model.folder):
+            options.add_session_config_entry(_FOLDER, os.fspath(model.folder))
+        else:
+            proto = _with_values_inside(proto, model)
+    session = _session(ort, settings, proto.SerializeToString(), options, proto, file=file)
+    return Opening(session=session, origin=origin)
 
 
-def _with_values_inside(proto: Any, model: OnnxModel, lent: set[str]) -> Any:  # noqa: ANN401
-    # What cannot be handed over (weights of bodies, packed 4-bit types) is written inside.
-    top = {id(tensor) for tensor in proto.graph.initializer if tensor.name in lent}
-    rest = [t for _, t in stored_tensors(proto) if is_external(t) and id(t) not in top]
-    if not rest:
-        return proto
+def _with_values_inside(proto: Any, model: OnnxModel) -> Any:  # noqa: ANN401
+    # ONNX Runtime takes only Unicode paths from Python.
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
-    top = {id(tensor) for tensor in copy.graph.initializer if tensor.name in lent}
     for _, tensor in stored_tensors(copy):
-        if is_external(tensor) and id(tensor) not in top:
+        if is_external(tensor):
             tensor.CopyFrom(onnx.numpy_helper.from_array(model.array(tensor), tensor.name))
     return copy
 

@@ -228,7 +228,7 @@ def unsupported(
         "register the library that implements it: --set custom_ops=PATH (never taken from the "
         "model itself)"
     )
-    if domain == "":
+    if domain == "" and not is_known(domain, op, version):
         why = why_unknown(domain, op, version) if version else "the model imports no default opset"
         fix = "export with an opset that has it, or replace the operator"
     return UnreadableModelError(
