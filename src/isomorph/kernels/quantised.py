@@ -82,7 +82,7 @@ def requantise(  # noqa: PLR0917
         width = np.asarray(spread(scale, real.shape, axis, block), dtype=real.dtype)
         offset = _offset(zero_point, real.shape, axis, block)
         if call.noise.quantisers:
-            wide = real.astype(np.float64)
+            wide = _kept_activation(real.astype(np.float64), offset, dtype)
             disturbed = wide + ideal_rounding(wide, dtype, granularity, call, block=block)
             return np.asarray(disturbed / width.astype(np.float64) + offset)
         steps = call.noise.rounded(real / width)
@@ -139,14 +139,27 @@ def ideal_rounding(
     """A draw of the error of the best min/max quantiser for this very tensor.
 
     For integers: uniform in one step, the range (zero included) over the number of steps; per
-    tensor, per slice of ``axis`` or per ``block`` of it. For float8: uniform in one rounding.
+    tensor, per slice of ``axis`` or per ``block`` of it; zero itself is held exactly. For float8:
+    uniform in one rounding.
     """
     draw = call.noise.random.uniform(-1.0, 1.0, real.shape)
     if (bounds := limits(dtype)) is None:
         return np.asarray(draw * unit_roundoff(dtype) * np.abs(real))
     low, high = _range(np.where(np.isfinite(real), real, 0.0), axis, block)
     half_step = (high - low) / (2.0 * (bounds[1] - bounds[0]))
-    return np.asarray(draw * half_step)
+    return np.asarray(np.where(real == 0, 0.0, draw * half_step))
+
+
+def _kept_activation(real: Array, offset: Any, dtype: str) -> Array:  # noqa: ANN401
+    """What the end of the grid means rather than loses.
+
+    A grid that begins or ends at the real number zero is a ReLU too: quantising tools drop the
+    node and leave its work to the saturation. Any other saturation is loss nobody intends.
+    """
+    if (bounds := limits(dtype)) is None:
+        return real
+    real = np.where(offset == bounds[0], np.maximum(real, 0.0), real)
+    return np.asarray(np.where(offset == bounds[1], np.minimum(real, 0.0), real))
 
 
 def unpacked(packed: Array, bits: int) -> Array:
