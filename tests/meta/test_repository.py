@@ -55,13 +55,13 @@ def test_modules_stay_one_idea_long(tracked, root):
 
 
 def test_no_module_is_named_for_nothing(tracked):
-    modules = [path for path in tracked if path.suffix == ".py"]
+    modules = [path for path in tracked if path.suffix == ".py" and "src" in path.parts]
     assert modules, "the gate saw nothing"
     assert not [path for path in modules if EMPTY_NAMES & set(path.stem.split("_"))]
 
 
 def test_nothing_is_left_undone_in_the_source(tracked):
-    unfinished = re.compile(r"\b(?:TODO|FIXME|XXX|NotImplementedError)\b")
+    unfinished = re.compile(r"\b(?:TODO|FIXME|XXX)\b|raise NotImplementedError")
     found = [
         path for path, text in _texts(tracked) if "src" in path.parts and unfinished.search(text)
     ]

@@ -45,10 +45,7 @@ def write_demo(folder: Path) -> DemoFiles:
     with _quiet():
         torch.export.save(torch.export.export(module, example), reference)
         # Unoptimised, so that each normalisation stays a node whose epsilon can be looked at.
-        program = torch.onnx.export(
-            module, example, dynamo=True, optimize=False, verbose=False,
-            input_names=["image"], output_names=["logits"],
-        )  # fmt: skip
+        program = torch.onnx.export(module, example, dynamo=True, optimize=False, verbose=False)
         program.save(faithful)
     model = onnx.load(faithful)
     node, change = _alter(onnx, model)
