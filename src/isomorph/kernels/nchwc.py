@@ -121,11 +121,11 @@ def nchwc_upsample(call: Call, x: Array) -> Array:
         return blocked(plain.repeat(rows, axis=2).repeat(columns, axis=3))
     mode = given.get("coordinate_transformation_mode", "asymmetric")
     for axis, scale in ((2, rows), (3, columns)):
-        plain = call.noise.rounded(_stretched(plain, axis, scale, mode))
+        plain = _stretched(call, plain, axis, scale, mode)
     return blocked(plain)
 
 
-def _stretched(x: Array, axis: int, scale: int, mode: str) -> Array:
+def _stretched(call: Call, x: Array, axis: int, scale: int, mode: str) -> Array:
     length = x.shape[axis]
     places = np.arange(length * scale, dtype=np.float64)
     if mode == "half_pixel":
@@ -136,6 +136,9 @@ def _stretched(x: Array, axis: int, scale: int, mode: str) -> Array:
         source = places / scale
     low = np.minimum(np.floor(source).astype(np.int64), length - 1)
     high = np.minimum(low + 1, length - 1)
-    share = (source - low).reshape([-1 if k == axis else 1 for k in range(x.ndim)])
-    share = np.where(share > 1, 0.0, share).astype(x.dtype)
-    return np.asarray(x.take(low, axis) * (1 - share) + x.take(high, axis) * share)
+    along = [-1 if k == axis else 1 for k in range(x.ndim)]
+    share = np.where(source - low > 1, 0.0, source - low).reshape(along).astype(x.dtype)
+    first, second = x.take(low, axis), x.take(high, axis)
+    # The place is rounded in pixels, which is more than the rounding of what is read there.
+    size = (np.abs(first) + np.abs(second)) * np.maximum(source, 1.0).reshape(along)
+    return np.asarray(call.noise.rounded(first * (1 - share) + second * share, size))

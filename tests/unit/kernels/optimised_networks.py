@@ -59,9 +59,7 @@ class Network:
             [onnx.helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in outputs],
             self.weights,
         )
-        model = helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9
-        )
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
         return onnx.shape_inference.infer_shapes(model)
 
 

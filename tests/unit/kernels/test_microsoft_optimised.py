@@ -1,0 +1,118 @@
+"""Whole graphs as ONNX Runtime's optimisers and quantisers leave them, against its own run."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import optimised_networks as networks
+import pytest
+from onnxruntime.quantization import QuantFormat
+
+from isomorph.core.trace import Noise
+from isomorph.kernels.table import find, load_all
+from isomorph.native.onnx_evaluator import Evaluator
+
+load_all()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quiet():
+    # The quantisers advise a preprocessing step through the root logger.
+    logging.disable(logging.WARNING)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+def evaluate(model, noise=None):
+    evaluator = Evaluator(model)
+    feeds = networks.feeds_of(model)
+    return evaluator.run(feeds, evaluator.outputs, noise)[evaluator.outputs[0]]
+
+
+def rms(x):
+    return float(np.sqrt(np.mean(np.square(x))))
+
+
+def operators(model):
+    return {(node.domain, node.op_type) for node in model.graph.node}
+
+
+def assert_all_known(model):
+    """ONNX Runtime's own operators have no definition to fall back to."""
+    own = {(domain, op) for domain, op in operators(model) if domain.startswith("com.")}
+    assert {pair for pair in own if find(*pair, 1) is None} == set()
+
+
+FLOAT = {
+    "cnn": networks.residual_cnn,
+    "transformer": networks.transformer_block,
+    "lstm": networks.lstm_network,
+}
+
+
+@pytest.mark.parametrize("level", networks.LEVELS)
+@pytest.mark.parametrize("name", FLOAT)
+def test_float_networks(name, level, tmp_path):
+    model, ran = networks.optimised(FLOAT[name](), level, tmp_path)
+    assert_all_known(model)
+    exact = evaluate(model)
+    spread = rms([evaluate(model, Noise(seed=s, rounding=True)) - exact for s in range(4)])
+    assert np.abs(ran - exact).max() <= 8 * spread
+    assert spread <= 1e-5 * rms(exact)
+
+
+def test_the_layout_optimiser_really_ran(tmp_path):
+    model, _ = networks.optimised(networks.residual_cnn(), "all", tmp_path)
+    blocked = {op for domain, op in operators(model) if domain == "com.microsoft.nchwc"}
+    assert {"Conv", "MaxPool", "AveragePool", "GlobalAveragePool", "ReorderOutput"} <= blocked
+
+
+@pytest.mark.parametrize("level", networks.LEVELS)
+@pytest.mark.parametrize("form", [QuantFormat.QDQ, QuantFormat.QOperator], ids=str)
+def test_static_int8_network(form, level, tmp_path):
+    """The oracle stands far nearer to the run than the quantised model to the float one."""
+    source = networks.residual_cnn(plain=True)
+    model, ran = networks.optimised(
+        networks.statically_quantised(source, tmp_path, form), level, tmp_path
+    )
+    assert_all_known(model)
+    assert any(op.startswith("QLinear") for _, op in operators(model))
+    exact = evaluate(model)
+    loss = rms(exact - evaluate(source))
+    assert loss > 0
+    assert rms(ran - exact) <= 0.5 * loss
+
+
+@pytest.mark.parametrize("level", networks.LEVELS)
+@pytest.mark.parametrize("name", ["transformer", "lstm"])
+def test_dynamic_int8_network(name, level, tmp_path):
+    """What the run time quantises is noise in the oracle, and covers the run."""
+    model, ran = networks.optimised(
+        networks.dynamically_quantised(FLOAT[name](), tmp_path), level, tmp_path
+    )
+    assert_all_known(model)
+    assert any(op.startswith("DynamicQuantize") for _, op in operators(model))
+    exact = evaluate(model)
+    spread = rms([evaluate(model, Noise(seed=s, rounding=True)) - exact for s in range(6)])
+    assert rms(ran - exact) <= 3 * spread
+    assert np.abs(ran - exact).max() <= 8 * spread
+
+
+@pytest.mark.parametrize("level", [None, "extended", "all"])
+@pytest.mark.parametrize("kind", ["QDQ", "QOperator", "dynamic"])
+def test_intended_loss_is_the_size_of_the_real_one(kind, level, tmp_path):
+    """Disturbed quantisers give the float network back, up to a loss as large as the real one."""
+    if kind == "dynamic":
+        source = networks.transformer_block()
+        model = networks.dynamically_quantised(source, tmp_path)
+    else:
+        source = networks.residual_cnn(plain=True)
+        model = networks.statically_quantised(source, tmp_path, QuantFormat[kind])
+    real = rms(evaluate(model) - evaluate(source))
+    if level is not None:
+        model, _ = networks.optimised(model, level, tmp_path)
+    draws = np.stack([evaluate(model, Noise(seed=s, quantisers=True)) for s in range(6)])
+    spread = rms(draws - draws.mean(axis=0))
+    assert real / 3 <= spread <= 3 * real
+    assert rms(draws.mean(axis=0) - evaluate(source)) <= 3 * real
