@@ -119,7 +119,7 @@ def _check_layout(entries: Mapping[str, Entry], start: int, size: int) -> None:
 
 
 def read(path: Path) -> dict[str, Array]:
-    """The tensors of a file, mapped: nothing is read before it is looked at or kept when written to."""
+    """The tensors of a file, mapped: read when looked at; what is written stays in memory."""
     entries = read_header(path)
     if all(entry.begin == entry.end for entry in entries.values()):
         return {name: np.empty(e.shape, dtype_of(e.dtype)) for name, e in entries.items()}

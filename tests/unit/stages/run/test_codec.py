@@ -55,9 +55,7 @@ def model(nodes=1):
         constants={"c": constant},
         quantization=(scale,),
     )
-    return Model(
-        framework="onnx", location="m\udcff.onnx", digest="d", graph=graph, opset={"": 17}
-    )
+    return Model(framework="onnx", location="m\udcff.onnx", digest="d", graph=graph, opset={"": 17})
 
 
 def test_a_model_crosses_as_it_is():

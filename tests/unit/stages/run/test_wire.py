@@ -34,7 +34,7 @@ def test_a_message_may_be_longer_than_a_pipe_holds(ends):
 
 
 def test_nobody_waits_past_the_deadline(ends):
-    ours, theirs = ends
+    ours, _ = ends
     began = time.monotonic()
     with pytest.raises(DeadlineError):
         ours.receive(deadline=began + 0.2)

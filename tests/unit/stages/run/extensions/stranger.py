@@ -111,13 +111,26 @@ class Framework:
         for word in text.split()[1:]:
             DEEDS[word]()
         x = TensorSpec(name="x", dtype="float32", shape=("batch", 2))
-        node = Node(name="n", op="Identity", native_op="stranger::Id", inputs=("x",),
-                    outputs=("y",), attributes={"alpha": np.float32(0.5), "t": np.arange(3)})
-        graph = Graph(name="g", inputs=(x,), outputs=(x,), nodes=(node,), tensors={"x": x},
-                      constants={})
+        node = Node(
+            name="n",
+            op="Identity",
+            native_op="stranger::Id",
+            inputs=("x",),
+            outputs=("y",),
+            attributes={"alpha": np.float32(0.5), "t": np.arange(3)},
+        )
+        graph = Graph(
+            name="g", inputs=(x,), outputs=(x,), nodes=(node,), tensors={"x": x}, constants={}
+        )
         digest = hashlib.sha256(text.encode()).hexdigest()
-        return Model(framework=self.name, location=str(source), digest=digest, graph=graph,
-                     metadata=dict(options), native=object())
+        return Model(
+            framework=self.name,
+            location=str(source),
+            digest=digest,
+            graph=graph,
+            metadata=dict(options),
+            native=object(),
+        )
 
     def save(self, model, path):
         raise NotImplementedError
