@@ -105,9 +105,9 @@ def quick_gelu(call: Call, x: Array) -> Array:
 
 @kernel("ScaledSiLU", domain=MICROSOFT)
 def scaled_silu(call: Call, x: Array, scale: Array | None = None) -> Array:
-    """SiLU of ``alpha``·x, times an optional scale."""
-    y = silu(call, x, float(call.attributes.get("alpha", 1.0)))
-    return y if scale is None else np.asarray(call.noise.rounded(y * scale.astype(y.dtype)))
+    """SiLU of x times a scale; the attribute ``alpha`` where the input is absent."""
+    factor = call.attributes.get("alpha", 1.0) if scale is None else np.reshape(scale, ())
+    return silu(call, call.noise.rounded(x * np.asarray(factor, x.dtype)))
 
 
 @kernel("BiasSplitGelu", domain=MICROSOFT)

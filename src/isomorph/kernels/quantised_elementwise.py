@@ -121,7 +121,6 @@ def qlinear_global_average_pool(  # noqa: PLR0917
 
 
 @kernel("QLinearAveragePool", domain=MICROSOFT)
-@kernel("QLinearAveragePool", domain="com.ms.internal.nhwc")
 def qlinear_average_pool(  # noqa: PLR0917
     call: Call,
     x: Array,
@@ -132,7 +131,7 @@ def qlinear_average_pool(  # noqa: PLR0917
 ) -> Array:
     """Padding, where it counts, counts as the real number zero."""
     given = call.attributes
-    last = call.domain.endswith("nhwc") or bool(given.get("channels_last", 0))
+    last = bool(given.get("channels_last", 0))
     real = dequantise(x, x_scale, x_zero, None)
     real = np.moveaxis(real, -1, 1) if last else real
     counted = int(given.get("count_include_pad", 0))

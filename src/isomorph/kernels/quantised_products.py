@@ -83,7 +83,6 @@ def qlinear_matmul(  # noqa: PLR0917
 
 @kernel("QLinearConv")
 @kernel("QLinearConv", domain=MICROSOFT)
-@kernel("QLinearConv", domain="com.ms.internal.nhwc")
 def qlinear_conv(  # noqa: PLR0917
     call: Call,
     x: Array,
@@ -97,7 +96,7 @@ def qlinear_conv(  # noqa: PLR0917
     bias: Array | None = None,
 ) -> Array:
     """Weights per tensor or per output channel; the bias is in units of x_scale·w_scale."""
-    last = call.domain.endswith("nhwc") or bool(call.attributes.get("channels_last", 0))
+    last = bool(call.attributes.get("channels_last", 0))
     units_x = centred(x, x_zero)
     units_x = np.moveaxis(units_x, -1, 1) if last else units_x
     weights = centred_weights(w, w_zero, 0, call, scale=w_scale)

@@ -229,3 +229,50 @@ def test_channels_last_max_pool(dtype):
     x = RANDOM.integers(0, 100, (2, 7, 6, 4)).astype(dtype)
     node = OneNode("NhwcMaxPool", [x], kernel_shape=[3, 2], strides=[2, 2], pads=[1, 0, 1, 1])
     assert_same_within_rounding(node)
+
+
+def test_what_onnx_runtime_declares_without_a_cpu_kernel():
+    """Held to the definition that the schema states."""
+    x, y, gate = floats(2, 3, 4), floats(2, 3, 4), floats(2, 3, 1)
+    wide = x.astype(np.float64)
+
+    def result(op, inputs, **attributes):
+        return OneNode(op, inputs, **attributes).by_kernel()[0]
+
+    np.testing.assert_allclose(result("GatedAdd", [x, y, gate]), wide + np.float64(y) * gate)
+    for inputs, scale in (([x], 0.5), ([x, np.float32(3)], 3.0)):
+        got = result("ScaledSiLU", inputs, alpha=0.5)
+        np.testing.assert_allclose(got, scale * wide / (1 + np.exp(-scale * wide)), rtol=1e-12)
+    left, right = wide[..., 0] + 1j * wide[..., 1], np.float64(y[..., 0]) + 1j * y[..., 1]
+    pairs = [x[..., :2], y[..., :2]]
+    for op, expected in (("ComplexMul", left * right), ("ComplexMulConj", left * right.conj())):
+        got = result(op, pairs)
+        np.testing.assert_allclose(got[..., 0] + 1j * got[..., 1], expected, rtol=1e-12)
+    table, rows = floats(7, 4), np.array([[1, 6], [0, 0]])
+    np.testing.assert_array_equal(result("TorchEmbedding", [table, rows]), table[rows])
+
+
+@pytest.mark.parametrize(("flags", "with_nan", "with_inf"), [
+    ({}, False, False), ({"isinf_only": 1}, True, False), ({"isnan_only": 1}, False, True),
+])  # fmt: skip
+def test_is_all_finite(flags, with_nan, with_inf):
+    """The answer to a tensor with a NaN, and to one with an infinity."""
+    good = np.ones(3, np.float32)
+    for bad, expected in ((np.nan, with_nan), (np.inf, with_inf), (0.0, True)):
+        poor = np.array([1, bad], np.float32)
+        got = OneNode("IsAllFinite", [good, poor], **flags).by_kernel()[0]
+        assert got.dtype == bool
+        assert bool(got) is expected
+
+
+def test_products_behind_an_activation():
+    a, b, bias = floats(3, 4), floats(4, 5), floats(5)
+    wide = np.float64(a) @ np.float64(b)
+    node = OneNode("FusedMatMulActivation", [a, b], activation="LeakyRelu", activation_alpha=0.3)
+    np.testing.assert_allclose(node.by_kernel()[0], np.where(wide > 0, wide, wide * 0.3))
+    node = OneNode("FusedMatMulActivation", [a, b], activation="Softmax", activation_axis=0)
+    np.testing.assert_allclose(node.by_kernel()[0].sum(axis=0), 1.0)
+    z = wide + bias
+    tanh = 0.5 * z * (1 + np.tanh(np.sqrt(2 / np.pi) * (z + 0.044715 * z**3)))
+    node = OneNode("GemmFastGelu", [a, b, bias])
+    np.testing.assert_allclose(node.by_kernel()[0], tanh, rtol=1e-9)

@@ -37,6 +37,12 @@ def test_quantize_without_zero_point_is_uint8(version):
     assert_within_quanta(node)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16])
+def test_quantize_of_onnx_runtime(dtype):
+    inputs = [X, CHANNELS, np.full(6, 9, dtype)]
+    assert_within_quanta(OneNode("QuantizeLinear", inputs, axis=1))
+
+
 def test_quantize_per_axis():
     zero = np.array([0, 5, -5, 7, 100, -100], np.int8)
     node = OneNode("QuantizeLinear", [X, CHANNELS, zero], domain="", version=19, axis=-2)
@@ -148,3 +154,16 @@ def test_a_disturbed_float8_quantiser_errs_in_proportion():
     error = node.by_kernel(rounding(2, quantisers=True, unit=0.0))[0] - X
     assert np.abs(error / X).max() <= 2.0**-4 * (1 + 1e-6)
     assert np.abs(error).max() > 0
+
+
+@pytest.mark.parametrize(
+    ("zero", "side"), [(np.uint8(0), 1), (np.int8(-128), 1), (np.int8(127), -1)]
+)
+def test_a_disturbed_quantiser_keeps_the_relu_that_its_grid_stands_for(zero, side):
+    node = OneNode("QuantizeLinear", [X, np.float32(0.1), zero], domain="", version=19)
+    noise = rounding(3, quantisers=True, unit=0.0)
+    real = (node.by_kernel(noise)[0] - float(zero)) * np.float64(np.float32(0.1))
+    kept = X * side > 0
+    step = np.abs(X[kept]).max() / 255
+    assert np.abs(real[kept] - X[kept]).max() <= step / 2 * (1 + 1e-6)
+    assert np.all(real[~kept] == 0)

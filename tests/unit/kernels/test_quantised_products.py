@@ -166,3 +166,15 @@ def test_qlinear_reduce_mean_is_the_mean_of_the_reals():
     mean = (x - 128.0).mean(axis=(1, 3)) * np.float64(A_SCALE)
     expected = np.clip(np.rint(mean / np.float64(np.float32(0.01))) + 128, 0, 255)
     np.testing.assert_array_equal(node.by_kernel()[0], expected)
+
+
+def test_mul_integer_and_reduce_sum_integer():
+    """Declared by ONNX Runtime; held to their definition where the CPU has no kernel."""
+    a, b = integers(np.uint8, 3, 4), integers(np.uint8, 4)
+    node = OneNode("MulInteger", [a, np.uint8(3), b, np.uint8(200)])
+    expected = (a.astype(int) - 3) * (b.astype(int) - 200)
+    np.testing.assert_array_equal(node.by_kernel()[0], expected)
+    assert node.by_kernel()[0].dtype == np.int32
+    node = OneNode("ReduceSumInteger", [a], axes=[1], keepdims=1)
+    np.testing.assert_array_equal(node.by_kernel()[0], a.sum(axis=1, keepdims=True))
+    assert node.by_kernel()[0].dtype == np.uint32
