@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnx
 from onnx import AttributeProto
 
 from isomorph.core.digest import constant_of
 from isomorph.native.onnx_model import dense
 from isomorph.native.onnx_schemas import defaults
 from isomorph.native.onnx_scope import domain_of
+from isomorph.native.onnx_shapes import type_word
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -54,7 +54,7 @@ def plain(attribute: Any, model: OnnxModel) -> Any:  # noqa: ANN401
     if kind == AttributeProto.SPARSE_TENSOR:
         return _tensor(dense(attribute.sparse_tensor, model))
     if kind == AttributeProto.TYPE_PROTO:
-        return onnx.printer.to_text(attribute.tp)
+        return type_word(attribute.tp)
     return None
 
 

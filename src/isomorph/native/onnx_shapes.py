@@ -33,12 +33,17 @@ class Inferred:
 def infer(model: OnnxModel) -> Inferred:
     """Run shape inference; a model that it rejects keeps what the file declares."""
     skeleton = _skeleton(model)
-    try:
-        inferred = onnx.shape_inference.infer_shapes(skeleton, data_prop=False)
-    except (onnx.shape_inference.InferenceError, ValueError, RuntimeError) as error:
-        first = str(error).strip().splitlines()[0]
-        return Inferred(graph=skeleton.graph, notes=(f"shape inference failed: {first}",))
-    return Inferred(graph=inferred.graph)
+    notes: tuple[str, ...] = ()
+    for strict in (True, False):
+        try:
+            inferred = onnx.shape_inference.infer_shapes(skeleton, strict_mode=strict)
+        except (onnx.shape_inference.InferenceError, ValueError, RuntimeError) as error:
+            # Only the strict mode says what is wrong; the other goes on behind it.
+            reason = " ".join(str(error).split())
+            notes = notes or (f"shape inference found a contradiction: {reason}",)
+        else:
+            return Inferred(graph=inferred.graph, notes=notes)
+    return Inferred(graph=skeleton.graph, notes=notes)
 
 
 def _skeleton(model: OnnxModel) -> Any:  # noqa: ANN401
@@ -72,6 +77,12 @@ def spec_of(value: Any) -> TensorSpec:  # noqa: ANN401
     """What a ValueInfoProto declares."""
     kind, dtype, shape = _type(value.type)
     return TensorSpec(name=value.name, dtype=dtype, shape=shape, kind=kind)
+
+
+def type_word(proto: Any) -> str:  # noqa: ANN401
+    """A TypeProto in one word, such as ``sequence(float32)``."""
+    kind, dtype, _ = _type(proto)
+    return f"{kind}({dtype})"
 
 
 def _type(proto: Any) -> tuple[str, str | None, tuple[Dimension, ...] | None]:  # noqa: ANN401

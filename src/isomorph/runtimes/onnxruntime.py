@@ -62,13 +62,11 @@ class OnnxSession:
         environment: Environment,
         settings: Settings,
         ort: Any,  # noqa: ANN401
-        byte_budget: int = BYTE_BUDGET,
     ) -> None:
         from isomorph.native.onnx_cut import Cutter
         from isomorph.native.onnx_ort_session import open_deployed
 
         self._model, self._settings, self._ort = model, settings, ort
-        self._budget = byte_budget
         self._pieces: OrderedDict[tuple[Any, ...], Opening] = OrderedDict()
         self._cutter = Cutter(model.native)
         self._deployed = open_deployed(ort, settings, model.native, file=model.location)
@@ -115,7 +113,7 @@ class OnnxSession:
         specs = self._model.graph.tensors
         sizes, largest = bound_sizes(specs, feeds)
         estimates = {name: estimated_bytes(specs.get(name), sizes, largest) for name in fetch}
-        parts = batches(cutter, fetch, estimates, self._budget)
+        parts = batches(cutter, fetch, estimates, BYTE_BUDGET)
         found: dict[str, Value] = {}
         for part in parts:
             # What is already known is fed, so every node runs once however many batches there are.
