@@ -44,6 +44,13 @@ def type_proto(value: Value, spec: TensorSpec | None, name: str) -> Any:  # noqa
     return onnx.helper.make_optional_type_proto(make(number, None))
 
 
+def as_value(given: Any) -> Value:  # noqa: ANN401
+    """Arrays, sequences and None as they are; a bare number as an array without axes."""
+    if given is None or isinstance(given, (np.ndarray, list, tuple)):
+        return given
+    return np.asarray(given)
+
+
 def check_feed(name: str, value: Value, spec: TensorSpec | None) -> None:
     """A fed array has the declared element type; nothing is converted in silence."""
     if not isinstance(value, np.ndarray) or spec is None or spec.dtype is None:

@@ -74,12 +74,13 @@ class OnnxSession:
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
         """Compute ``fetch`` from ``feeds``; both may name any top-level tensor."""
-        from isomorph.native.onnx_ort_values import check_feed, same_bits
+        from isomorph.native.onnx_ort_values import as_value, check_feed, same_bits
 
         if noise is not None:
             raise UsageError("NO_NOISE", "only an oracle can be disturbed, not ONNX Runtime")
         wanted = tuple(dict.fromkeys(fetch))
         self._cutter.check((*feeds, *wanted))
+        feeds = {name: as_value(value) for name, value in feeds.items()}
         for name, value in feeds.items():
             check_feed(name, value, self._model.graph.tensors.get(name))
         # A constant that is fed its own value stays one: ONNX Runtime packs constant weights

@@ -142,6 +142,11 @@ BRANCH = (
 )
 
 
+def test_a_bare_number_is_an_array_without_axes():
+    result = opened(parsed(BRANCH)).run({"x": X, "c": np.bool_(True)}, ["z"])
+    assert result["z"].tolist() == [2, 0]
+
+
 @pytest.mark.parametrize("condition", [True, False])
 def test_a_body_that_reads_the_outer_scope_survives_a_cut(condition):
     session = opened(parsed(BRANCH))
