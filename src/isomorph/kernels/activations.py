@@ -52,7 +52,7 @@ def softplus_kernel(call: Call, x: Array) -> Array:
 @kernel("Softsign")
 def softsign(call: Call, x: Array) -> Array:
     """X / (1 + |x|)."""
-    return call.noise.rounded(x / (1.0 + np.abs(x)))
+    return call.noise.rounded(np.asarray(x / (1.0 + np.abs(x))))
 
 
 @kernel("LeakyRelu")
@@ -97,7 +97,7 @@ def hard_sigmoid(call: Call, x: Array) -> Array:
     line = np.asarray(alpha * x + beta, dtype=x.dtype)
     if call.noise.active:
         line = call.noise.rounded(line, np.abs(alpha * x) + abs(beta))
-    return np.clip(line, 0.0, 1.0)
+    return np.asarray(np.clip(line, 0.0, 1.0))
 
 
 @kernel("HardSwish")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -149,7 +150,7 @@ def transposed_windows(
     return tuple(pads[:rank]), tuple(size), place
 
 
-def _spread(
+def _spread(  # noqa: PLR0917
     x: Array,
     w: Array,
     b: Array | None,
@@ -171,8 +172,10 @@ def _spread(
         tap = weights[(slice(None), slice(None), slice(None), *offset)].transpose(0, 2, 1)
         part = np.matmul(tap, flat).reshape(batch, groups, per_group, *place.output)
         shifted(y, place, offset)[...] += part
-    inner = tuple(slice(first, first + length) for first, length in zip(begin, size, strict=True))
-    y = y.reshape(batch, groups * per_group, *whole)[(..., *inner)]
+    inner: tuple[Any, ...] = tuple(
+        slice(first, first + length) for first, length in zip(begin, size, strict=True)
+    )
+    y = np.asarray(y.reshape(batch, groups * per_group, *whole)[(Ellipsis, *inner)])
     if b is not None:
         y = y + b.reshape((-1,) + (1,) * len(whole))
     return np.ascontiguousarray(y)

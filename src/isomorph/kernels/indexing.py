@@ -23,9 +23,9 @@ def gather_elements(call: Call, x: Array, indices: Array) -> Array:
     """One element for each index, along one axis."""
     axis = call.attributes.get("axis", 0) % x.ndim
     positions = np.asarray(indices, np.int64)
-    grid = list(np.indices(positions.shape, sparse=True))
+    grid: list[Array] = list(np.indices(positions.shape, sparse=True))
     grid[axis] = positions
-    return x[tuple(grid)]
+    return np.asarray(x[tuple(grid)])
 
 
 @kernel("GatherND")
@@ -39,7 +39,7 @@ def gather_nd(call: Call, x: Array, indices: Array) -> Array:
         )
         for axis in range(batch)
     ]
-    return x[(*lead, *positions)]
+    return np.asarray(x[(*lead, *positions)])
 
 
 _COMBINE: dict[str, Callable[[Array, Array], Array]] = {
@@ -66,7 +66,7 @@ def scatter_elements(call: Call, x: Array, indices: Array, updates: Array) -> Ar
     axis = call.attributes.get("axis", 0) % x.ndim
     positions = np.asarray(indices, np.int64)
     positions = np.where(positions < 0, positions + x.shape[axis], positions)
-    grid = list(np.indices(positions.shape, sparse=True))
+    grid: list[Array] = list(np.indices(positions.shape, sparse=True))
     grid[axis] = positions
     return _scatter(call, np.array(x), tuple(grid), updates)
 
@@ -97,17 +97,17 @@ def top_k(call: Call, x: Array, k: Array | None = None) -> tuple[Array, Array]:
     count = int(call.attributes["k"] if k is None else integers(k)[0])
     axis = call.attributes.get("axis", -1) % x.ndim
     largest = bool(call.attributes.get("largest", 1))
-    order = _stable_order(x, axis, largest)
+    order = _stable_order(x, axis, largest=largest)
     chosen = np.take(order, np.arange(count), axis=axis)
     return np.take_along_axis(x, chosen, axis), np.asarray(chosen, np.int64)
 
 
-def _stable_order(x: Array, axis: int, largest: bool) -> Array:
+def _stable_order(x: Array, axis: int, *, largest: bool) -> Array:
     if not largest:
-        return np.argsort(x, axis=axis, kind="stable")
+        return np.asarray(np.argsort(x, axis=axis, kind="stable"))
     # Descending and stable: sort the reversed array and turn both around.
     order = np.argsort(np.flip(x, axis), axis=axis, kind="stable")
-    return np.flip(x.shape[axis] - 1 - order, axis)
+    return np.asarray(np.flip(x.shape[axis] - 1 - order, axis))
 
 
 @kernel("OneHot")
@@ -119,7 +119,7 @@ def one_hot(call: Call, indices: Array, depth: Array, values: Array) -> Array:
     positions = np.expand_dims(np.asarray(indices, np.int64), axis)
     positions = np.where(positions < 0, positions + count, positions)
     grid = np.arange(count).reshape([-1 if a == axis else 1 for a in range(indices.ndim + 1)])
-    return np.where(positions == grid, values[1], values[0])
+    return np.asarray(np.where(positions == grid, values[1], values[0]))
 
 
 @kernel("NonZero")

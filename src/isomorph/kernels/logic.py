@@ -50,12 +50,14 @@ def complement(call: Call, x: Array) -> Array:
 
 @kernel("BitShift")
 def shift(call: Call, x: Array, places: Array) -> Array:
-    """Left or right by so many places; beyond the width nothing is left."""
-    width = x.dtype.itemsize * 8
-    function = np.left_shift if call.attributes["direction"] == "LEFT" else np.right_shift
-    inside = places < width
-    y = function(x, np.where(inside, places, 0).astype(x.dtype))
-    return np.where(inside, y, np.zeros((), x.dtype))
+    """Left or right by so many places; beyond the width only the sign is left, if any."""
+    last = x.dtype.itemsize * 8 - 1
+    within = np.minimum(places, last).astype(x.dtype)
+    if call.attributes["direction"] == "LEFT":
+        return np.where(places > last, np.zeros((), x.dtype), np.left_shift(x, within))
+    shifted = np.right_shift(x, within)
+    gone = (places > last) & (x.dtype.kind == "u")
+    return np.where(gone, np.zeros((), x.dtype), shifted)
 
 
 @kernel("IsNaN")

@@ -108,7 +108,7 @@ def split(call: Call, x: Array, sizes: Array | None = None) -> tuple[Array, ...]
 
 
 @kernel("Slice")
-def cut(
+def cut(  # noqa: PLR0917
     call: Call,
     x: Array,
     starts: Array | None = None,

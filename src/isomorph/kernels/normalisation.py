@@ -35,7 +35,7 @@ def scaled(x: Array, scale: Array | None, bias: Array | None, noise: NoiseSource
 
 
 @kernel("BatchNormalization")
-def batch_normalization(
+def batch_normalization(  # noqa: PLR0917
     call: Call, x: Array, scale: Array, bias: Array, mu: Array, variance: Array
 ) -> Array | tuple[Array, ...]:
     """With stored statistics; in training mode with those of the batch, which are returned too."""
@@ -62,7 +62,7 @@ def batch_normalization(
     return results[: max(call.outputs, 1)]
 
 
-def _inference(
+def _inference(  # noqa: PLR0917
     call: Call, x: Array, scale: Array, bias: Array, mu: Array, variance: Array
 ) -> Array:
     epsilon = call.attributes.get("epsilon", 1e-5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -51,9 +52,10 @@ def max_pool(call: Call, x: Array) -> Array | tuple[Array, Array]:
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     wide = padded(x, place, lowest)
     wanted = call.outputs > 1
+    column_major = bool(call.attributes.get("storage_order"))
     best: Array | None = None
     where = np.zeros((), np.int64)
-    positions = _positions(x, place, bool(call.attributes.get("storage_order"))) if wanted else x
+    positions = _positions(x, place, column_major=column_major) if wanted else x
     for offset in np.ndindex(*place.kernel):
         seen = shifted(wide, place, offset)
         if best is None:
@@ -71,7 +73,7 @@ def max_pool(call: Call, x: Array) -> Array | tuple[Array, Array]:
     return (result, where) if wanted else result
 
 
-def _positions(x: Array, place: Windows, column_major: bool) -> Array:
+def _positions(x: Array, place: Windows, *, column_major: bool) -> Array:
     """The flat index of every input element, laid out as the padded input is."""
     spatial = x.shape[2:]
     order = np.arange(math.prod(spatial), dtype=np.int64)
@@ -111,10 +113,10 @@ def global_lp_pool(call: Call, x: Array) -> Array:
     return _norm(call, x, lambda values: values.sum(axis=axes, keepdims=True), length)
 
 
-def _norm(call: Call, x: Array, add: object, length: int) -> Array:
+def _norm(call: Call, x: Array, add: Callable[[Array], Array], length: int) -> Array:
     p = call.attributes.get("p", 2)
     powers = np.power(np.abs(x), p)
-    total = add(powers)  # type: ignore[operator]
+    total = add(powers)
     total = call.noise.reduced(total, lambda: total, length)
     y = np.power(np.maximum(total, 0.0), 1.0 / p)
     return call.noise.rounded(np.asarray(y, dtype=x.dtype))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,47 +14,64 @@ from isomorph.kernels.noise import Array, NoiseSource
 from isomorph.kernels.recurrent import Activation, Weights
 from isomorph.kernels.table import Call, kernel
 
-_NEEDS_ALPHA = {"LeakyRelu": 0.01, "ThresholdedRelu": 1.0, "ScaledTanh": 1.0, "HardSigmoid": 0.2,
-                "Elu": 1.0, "Affine": 1.0}  # fmt: skip
-_NEEDS_BETA = {"ScaledTanh": 1.0, "HardSigmoid": 0.5, "Affine": 0.0}
-
-_FUNCTIONS: dict[str, Callable[[Array, float, float], Array]] = {
-    "relu": lambda x, a, b: np.maximum(x, 0.0),
-    "tanh": lambda x, a, b: np.tanh(x),
-    "sigmoid": lambda x, a, b: sigmoid(x),
-    "affine": lambda x, a, b: a * x + b,
-    "leakyrelu": lambda x, a, b: np.where(x < 0, a * x, x),
-    "thresholdedrelu": lambda x, a, b: np.where(x > a, x, 0.0),
-    "scaledtanh": lambda x, a, b: a * np.tanh(b * x),
-    "hardsigmoid": lambda x, a, b: np.clip(a * x + b, 0.0, 1.0),
-    "elu": lambda x, a, b: np.where(x > 0, x, a * np.expm1(np.minimum(x, 0.0))),
-    "softsign": lambda x, a, b: x / (1.0 + np.abs(x)),
-    "softplus": lambda x, a, b: softplus(x),
+# A plain function of x; or one of x and alpha; or of x, alpha and beta: with their defaults.
+_PLAIN: dict[str, Callable[[Array], Array]] = {
+    "relu": lambda x: np.maximum(x, 0.0),
+    "tanh": np.tanh,
+    "sigmoid": sigmoid,
+    "softsign": lambda x: x / (1.0 + np.abs(x)),
+    "softplus": softplus,
+}
+_WITH_ALPHA: dict[str, tuple[float, Callable[[Array, float], Array]]] = {
+    "leakyrelu": (0.01, lambda x, a: np.where(x < 0, a * x, x)),
+    "thresholdedrelu": (1.0, lambda x, a: np.where(x > a, x, 0.0)),
+    "elu": (1.0, lambda x, a: np.where(x > 0, x, a * np.expm1(np.minimum(x, 0.0)))),
+}
+_WITH_BOTH: dict[str, tuple[float, float, Callable[[Array, float, float], Array]]] = {
+    "affine": (1.0, 0.0, lambda x, a, b: a * x + b),
+    "scaledtanh": (1.0, 1.0, lambda x, a, b: a * np.tanh(b * x)),
+    "hardsigmoid": (0.2, 0.5, lambda x, a, b: np.clip(a * x + b, 0.0, 1.0)),
 }
 
 
-def activations(attributes: Any, defaults: Sequence[str], directions: int) -> list[Activation]:  # noqa: ANN401
+def activations(
+    attributes: Mapping[str, Any], defaults: Sequence[str], directions: int
+) -> list[Activation]:
     """The functions of all directions, one after another, with their parameters."""
     names = list(attributes.get("activations") or list(defaults) * directions)
     alphas = list(attributes.get("activation_alpha") or ())
     betas = list(attributes.get("activation_beta") or ())
     made: list[Activation] = []
-    for name in names:
-        known = next((k for k in _NEEDS_ALPHA if k.lower() == name.lower()), "")
-        a = (alphas.pop(0) if alphas else _NEEDS_ALPHA[known]) if known else 0.0
-        b = 0.0
-        if known in _NEEDS_BETA:
-            b = betas.pop(0) if betas else _NEEDS_BETA[known]
-        made.append(_activation(name.lower(), a, b))
+    for name in map(str.lower, names):
+        function = _PLAIN.get(name)
+        if name in _WITH_ALPHA:
+            default, with_alpha = _WITH_ALPHA[name]
+            function = partial(_second(with_alpha), alphas.pop(0) if alphas else default)
+        elif name in _WITH_BOTH:
+            first, second, with_both = _WITH_BOTH[name]
+            a = alphas.pop(0) if alphas else first
+            b = betas.pop(0) if betas else second
+            function = partial(_third(with_both), a, b)
+        if function is None:
+            raise ValueError(f"unknown activation {name!r}")
+        made.append(_rounded(function, exact=name in ("relu", "thresholdedrelu")))
     return made
 
 
-def _activation(name: str, a: float, b: float) -> Activation:
-    function = _FUNCTIONS[name]
+def _second(function: Callable[[Array, float], Array]) -> Callable[[float, Array], Array]:
+    return lambda a, x: function(x, a)
 
+
+def _third(
+    function: Callable[[Array, float, float], Array],
+) -> Callable[[float, float, Array], Array]:
+    return lambda a, b, x: function(x, a, b)
+
+
+def _rounded(function: Callable[[Array], Array], *, exact: bool) -> Activation:
     def run(x: Array, noise: NoiseSource) -> Array:
-        y = np.asarray(function(x, a, b), dtype=x.dtype)
-        if name in ("relu", "thresholdedrelu") or not noise.active:
+        y = np.asarray(function(x), dtype=x.dtype)
+        if exact or not noise.active:
             return y
         return noise.rounded(y, np.maximum(np.abs(y), 1.0))
 

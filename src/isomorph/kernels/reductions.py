@@ -42,33 +42,33 @@ def mean(x: Array, axes: Axes, noise: NoiseSource, *, keep: bool = True) -> Arra
     return noise.reduced(np.asarray(y), magnitude, length)
 
 
-def _l1(x: Array, axes: Axes, keep: bool, noise: NoiseSource) -> Array:
+def _l1(x: Array, axes: Axes, noise: NoiseSource, *, keep: bool) -> Array:
     return total(np.abs(x), axes, noise, keep=keep)
 
 
-def _l2(x: Array, axes: Axes, keep: bool, noise: NoiseSource) -> Array:
+def _l2(x: Array, axes: Axes, noise: NoiseSource, *, keep: bool) -> Array:
     y = np.sqrt(total(x * x, axes, noise, keep=keep))
     return noise.rounded(np.asarray(y, dtype=x.dtype))
 
 
-def _sum(x: Array, axes: Axes, keep: bool, noise: NoiseSource) -> Array:
+def _sum(x: Array, axes: Axes, noise: NoiseSource, *, keep: bool) -> Array:
     return total(x, axes, noise, keep=keep)
 
 
-def _mean(x: Array, axes: Axes, keep: bool, noise: NoiseSource) -> Array:
+def _mean(x: Array, axes: Axes, noise: NoiseSource, *, keep: bool) -> Array:
     return mean(x, axes, noise, keep=keep)
 
 
-def _sum_square(x: Array, axes: Axes, keep: bool, noise: NoiseSource) -> Array:
+def _sum_square(x: Array, axes: Axes, noise: NoiseSource, *, keep: bool) -> Array:
     return total(x * x, axes, noise, keep=keep)
 
 
-def _log_sum(x: Array, axes: Axes, keep: bool, noise: NoiseSource) -> Array:
+def _log_sum(x: Array, axes: Axes, noise: NoiseSource, *, keep: bool) -> Array:
     y = np.log(total(x, axes, noise, keep=keep))
     return noise.rounded(np.asarray(y, dtype=x.dtype), 2.0 * np.abs(y))
 
 
-def _log_sum_exp(x: Array, axes: Axes, keep: bool, noise: NoiseSource) -> Array:
+def _log_sum_exp(x: Array, axes: Axes, noise: NoiseSource, *, keep: bool) -> Array:
     if x.dtype.kind != "f":
         y = np.log(np.sum(np.exp(x.astype(np.float64)), axis=axes, keepdims=keep))
         return np.asarray(y.astype(x.dtype))
@@ -80,13 +80,13 @@ def _log_sum_exp(x: Array, axes: Axes, keep: bool, noise: NoiseSource) -> Array:
     return y if keep else y.reshape(np.sum(x, axis=axes).shape)
 
 
-def _prod(x: Array, axes: Axes, keep: bool, noise: NoiseSource) -> Array:
+def _prod(x: Array, axes: Axes, noise: NoiseSource, *, keep: bool) -> Array:
     y = np.asarray(np.prod(x, axis=axes, keepdims=keep, dtype=x.dtype))
     length = x.size // max(y.size, 1)
     return noise.rounded(y, np.sqrt(float(max(length, 1))) * np.abs(y))
 
 
-_REDUCTIONS: dict[str, Callable[[Array, Axes, bool, NoiseSource], Array]] = {
+_REDUCTIONS: dict[str, Callable[..., Array]] = {
     "ReduceL1": _l1,
     "ReduceL2": _l2,
     "ReduceSum": _sum,
@@ -103,10 +103,7 @@ def reduce(call: Call, x: Array, axes: Array | None = None) -> Array:
     """A sum, mean, norm or product over axes."""
     chosen = reduced_axes(call, x, axes)
     keep = bool(call.attributes.get("keepdims", 1))
-    if chosen == () and call.op not in ("ReduceSum", "ReduceMean", "ReduceProd"):
-        # Nothing is summed, but each element still goes through the function.
-        chosen = ()
-    return np.asarray(_REDUCTIONS[call.op](x, chosen, keep, call.noise))
+    return np.asarray(_REDUCTIONS[call.op](x, chosen, call.noise, keep=keep))
 
 
 @kernel("ReduceMax", "ReduceMin")
@@ -115,8 +112,8 @@ def reduce_extreme(call: Call, x: Array, axes: Array | None = None) -> Array:
     chosen = reduced_axes(call, x, axes)
     largest = call.op == "ReduceMax"
     if x.dtype == bool:
-        function = np.logical_or.reduce if largest else np.logical_and.reduce
-        return np.asarray(function(x, axis=chosen, keepdims=bool(call.attributes["keepdims"])))
+        some = np.any if largest else np.all
+        return np.asarray(some(x, axis=chosen, keepdims=bool(call.attributes["keepdims"])))
     if x.dtype.kind == "f":
         bound = -np.inf if largest else np.inf
     else:

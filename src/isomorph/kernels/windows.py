@@ -103,8 +103,8 @@ def view(x: Array, place: Windows) -> Array:
 
 def shifted(x: Array, place: Windows, offset: Sequence[int]) -> Array:
     """The element at ``offset`` of every window: a strided view on a padded input."""
-    cuts = tuple(
+    cuts: tuple[Any, ...] = tuple(
         slice(o * d, o * d + (n - 1) * s + 1, s)
         for o, d, n, s in zip(offset, place.dilations, place.output, place.strides, strict=True)
     )
-    return x[(..., *cuts)]
+    return x[(Ellipsis, *cuts)]

@@ -50,6 +50,18 @@ def bind(
     return bound
 
 
+def resolved(node: onnx.NodeProto, bound: Mapping[str, AttributeProto]) -> onnx.NodeProto:
+    """A copy of the node that states all of its attributes itself."""
+    complete = onnx.NodeProto()
+    complete.CopyFrom(node)
+    del complete.attribute[:]
+    for name, proto in bound.items():
+        attribute = complete.attribute.add()
+        attribute.CopyFrom(proto)
+        attribute.name = name
+    return complete
+
+
 def decode(bound: Mapping[str, AttributeProto]) -> dict[str, Any]:
     """Python values; graphs are left out, they belong to the control-flow operators."""
     return {

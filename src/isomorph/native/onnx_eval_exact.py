@@ -11,7 +11,7 @@ from isomorph.core.ops import MOVES_DATA
 
 EXACT = MOVES_DATA | frozenset(
     {
-        "Cast", "CastLike", "Compress", "ReverseSequence", "OneHot", "NonZero", "Unique", "Upsample",
+        "Cast", "CastLike", "Compress", "ReverseSequence", "OneHot", "NonZero", "Unique",
         "ConcatFromSequence", "SplitToSequence", "SequenceConstruct", "SequenceAt", "SequenceEmpty",
         "SequenceInsert", "SequenceErase", "SequenceLength", "Optional", "OptionalGetElement",
         "OptionalHasElement", "ConstantOfShape", "EyeLike", "MaxUnpool", "Dropout", "Hardmax",

@@ -9,6 +9,9 @@ import onnx
 
 from isomorph.kernels.dtypes import ONNX_DTYPES
 
+InputType = tuple[str | None, tuple[int, ...] | None]
+"""The element type and shape of an input, each None where it has none."""
+
 _NUMBERS = {name: number for number, name in ONNX_DTYPES.items()}
 
 
@@ -16,10 +19,10 @@ def expanded(
     node: onnx.NodeProto,
     schema: Any,  # noqa: ANN401
     version: int,
-    dtypes: Sequence[str | None],
+    inputs: Sequence[InputType],
 ) -> onnx.FunctionProto:
     """The function body for these input types, in the newest form the opset allows."""
-    types = [_type_proto(dtype) for dtype in dtypes]
+    types = [_type_proto(dtype, shape) for dtype, shape in inputs]
     usable = [v for v in schema.context_dependent_function_opset_versions if v <= version]
     body = onnx.FunctionProto()
     body.ParseFromString(
@@ -30,8 +33,10 @@ def expanded(
     return body
 
 
-def _type_proto(dtype: str | None) -> onnx.TypeProto:
+def _type_proto(dtype: str | None, shape: tuple[int, ...] | None) -> onnx.TypeProto:
     proto = onnx.TypeProto()
     if dtype is not None:
         proto.tensor_type.elem_type = _NUMBERS[dtype]
+        for size in shape or ():
+            proto.tensor_type.shape.dim.add().dim_value = size
     return proto

@@ -11,7 +11,8 @@ from onnx import AttributeProto
 
 from isomorph.core.errors import UnreadableModelError
 from isomorph.kernels import table
-from isomorph.native.onnx_eval_attributes import bind, decode, dense, schema_of
+from isomorph.native.onnx_eval_attributes import bind, decode, dense, resolved, schema_of
+from isomorph.native.onnx_eval_functions import InputType, expanded
 from isomorph.native.onnx_eval_reference import ReferenceNode, reference_node
 
 CONTROL = frozenset({"If", "Loop", "Scan", "SequenceMap"})
@@ -37,7 +38,7 @@ class Step:
     kernel: table.Kernel | None = None
     reference: ReferenceNode | None = None
     program: Program | None = None
-    expand: Callable[[Sequence[str | None]], Program] | None = None
+    expand: Callable[[Sequence[InputType]], Program] | None = None
     bodies: Mapping[str, Program] = field(default_factory=dict)
 
     @property
@@ -157,7 +158,12 @@ class Compiler:
         }
         captured = {name: None for body in bodies.values() for name in body.captured}
         name = node.name or f"{node.op_type}@{next(iter(node.output), '')}"
-        means = self._means(node, name, domain, version, schema, bound, bodies)
+        if bodies and not domain and node.op_type in CONTROL:
+            means: dict[str, Any] = {"bodies": bodies}
+        else:
+            means = self._means(node, domain, version, schema, bound)
+        if not means:
+            self._unsupported.setdefault((domain, node.op_type, version), []).append(name)
         return Step(
             index=index,
             name=name,
@@ -174,30 +180,26 @@ class Compiler:
     def _means(
         self,
         node: onnx.NodeProto,
-        name: str,
         domain: str,
         version: int,
         schema: Any,  # noqa: ANN401
         bound: Attributes,
-        bodies: Mapping[str, Program],
     ) -> dict[str, Any]:
+        """How to compute the node; empty where there is no way."""
         local = self.functions.get((node.domain, node.op_type, getattr(node, "overload", "")))
         if local is not None:
             return {"program": self._local(local, bound)}
-        if not domain and node.op_type in CONTROL and bodies:
-            return {"bodies": bodies}
         kernel = table.find(domain, node.op_type, version)
         if kernel is not None:
             return {"kernel": kernel}
-        reference = reference_node(node, domain, version, bound)
-        if reference is not None:
-            return {"reference": reference}
+        # A function's steps are our kernels, in float64 and each with its own noise; the
+        # reference evaluator is one opaque step, and here and there fixed to float32.
         if schema is not None and schema.has_function:
             return {"program": self.function(_function_body(schema, version), bound)}
         if schema is not None and schema.has_context_dependent_function:
             return {"expand": _Expansion(self, node, schema, version, bound)}
-        self._unsupported.setdefault((domain, node.op_type, version), []).append(name)
-        return {}
+        reference = reference_node(node, domain, version, bound)
+        return {} if reference is None else {"reference": reference}
 
     def _local(self, function: onnx.FunctionProto, bound: Attributes) -> Program:
         key = _key(function)
@@ -226,15 +228,13 @@ class _Expansion:
         version: int,
         bound: Attributes,
     ) -> None:
-        self._compiler, self._node, self._schema = compiler, node, schema
+        self._compiler, self._node, self._schema = compiler, resolved(node, bound), schema
         self._version, self._bound = version, bound
-        self._made: dict[tuple[str | None, ...], Program] = {}
+        self._made: dict[tuple[InputType, ...], Program] = {}
 
-    def __call__(self, dtypes: Sequence[str | None]) -> Program:
-        key = tuple(dtypes)
+    def __call__(self, inputs: Sequence[InputType]) -> Program:
+        key = tuple(inputs)
         if key not in self._made:
-            from isomorph.native.onnx_eval_functions import expanded
-
             function = expanded(self._node, self._schema, self._version, key)
             self._made[key] = self._compiler.function(function, self._bound)
         return self._made[key]

@@ -13,6 +13,8 @@ import onnx
 from onnx.reference import ops as reference_ops
 from onnx.reference.ops import aionnx_preview, aionnx_preview_training, aionnxml
 
+from isomorph.native.onnx_eval_attributes import resolved
+
 _LOADERS: dict[str, Callable[..., Any]] = {
     "": reference_ops.load_op,
     "ai.onnx.ml": aionnxml.load_op,
@@ -55,19 +57,16 @@ def reference_node(
         # A missing operator, a missing version, or one that exists as a function only.
         # (NotImplementedError is a RuntimeError.)
         return None
-    complete = onnx.NodeProto()
-    complete.CopyFrom(node)
-    del complete.attribute[:]
-    for name, proto in bound.items():
-        attribute = complete.attribute.add()
-        attribute.CopyFrom(proto)
-        attribute.name = name
     parameters = {
-        "log": lambda pattern, *args: None,
+        "log": _unlogged,
         "opsets": {domain: version},
         "verbose": 0,
         "new_ops": {},
         "existing_functions": {},
         "evaluator_cls": None,
     }
-    return ReferenceNode(kind(complete, parameters))
+    return ReferenceNode(kind(resolved(node, bound), parameters))
+
+
+def _unlogged(*_: object) -> None:
+    """What the reference evaluator would print."""

@@ -14,7 +14,6 @@ from isomorph.core.ops import RANDOM
 from isomorph.core.trace import Noise
 from isomorph.kernels.dtypes import HALVES, is_float, numpy_dtype
 from isomorph.kernels.noise import (
-    SILENT,
     Array,
     NoiseSource,
     Rounding,
@@ -64,8 +63,9 @@ class Run:
         if step.bodies:
             return control.run(self, step, read, site)
         inputs = [read(name) if name else ABSENT for name in step.inputs]
-        dtypes = [held.dtype for held in inputs]
-        program = step.program if step.expand is None else step.expand(dtypes)
+        program = step.program
+        if step.expand is not None:
+            program = step.expand([(held.dtype, _shape(held)) for held in inputs])
         if program is not None:
             given = dict.fromkeys(program.inputs, ABSENT)
             given.update(zip(program.inputs, inputs, strict=False))
@@ -143,9 +143,8 @@ class Run:
         return results
 
 
-def demoted(held: Held) -> Held:
-    """A constant that a data-dependent decision has chosen is data."""
-    return held if not held.constant else Held(held.wide(), dtype=held.dtype)
+def _shape(held: Held) -> tuple[int, ...] | None:
+    return held.data.shape if isinstance(held.data, np.ndarray) else None
 
 
 def _call(
@@ -176,10 +175,8 @@ def _compute(step: Step, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
         with np.errstate(all="ignore"):
             if step.kernel is not None:
                 results = step.kernel(call, *arrays)
-            elif step.reference is not None:
-                results = _refer(step, call, arrays)
             else:
-                raise LookupError(f"no means to compute {step.op}")
+                results = _refer(step, call, arrays)
     except (IsomorphError, MemoryError):
         raise
     except Exception as error:
@@ -241,6 +238,3 @@ def _difference(moved: Any, still: Any) -> Array | None:  # noqa: ANN401
     with np.errstate(invalid="ignore", over="ignore"):
         gap = np.asarray(moved, np.float64) - np.asarray(still, np.float64)
     return np.where(np.isfinite(gap), gap, 0.0)
-
-
-__all__ = ["SILENT", "Read", "Run", "Site", "demoted"]
