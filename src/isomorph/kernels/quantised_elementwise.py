@@ -85,7 +85,12 @@ def qlinear_softmax(  # noqa: PLR0917
     old = int(call.attributes.get("opset", 13)) < 13
     axes = tuple(range(axis, real.ndim)) if old else (axis,)
     powers = np.exp(real - real.max(axis=axes, keepdims=True))
-    return _onto(call, powers / powers.sum(axis=axes, keepdims=True), x, y_scale, y_zero)
+    share = powers / powers.sum(axis=axes, keepdims=True)
+    if call.noise.active and not call.noise.quantisers:
+        # ONNX Runtime multiplies by the whole part of 1/scale: all shares move together, the
+        # largest by up to one quantum.
+        share = share * (1.0 + np.asarray(y_scale, np.float64) * call.noise.random.uniform(-1, 1))
+    return _onto(call, share, x, y_scale, y_zero)
 
 
 @kernel("QLinearReduceMean", domain=MICROSOFT)

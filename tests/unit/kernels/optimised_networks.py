@@ -51,7 +51,7 @@ class Network:
         parts = [self.weight(channels, spread=0.2) for _ in range(3)]
         return self.add("BatchNormalization", x, parts[0], parts[1], parts[2], positive)
 
-    def model(self, inputs, outputs):
+    def model(self, inputs, outputs, opset=17):
         graph = helper.make_graph(
             self.nodes,
             "network",
@@ -59,7 +59,9 @@ class Network:
             [onnx.helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in outputs],
             self.weights,
         )
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+        model = helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10
+        )
         return onnx.shape_inference.infer_shapes(model)
 
 
@@ -140,6 +142,35 @@ def lstm_network(width=8, hidden=8):
     y = net.add("MatMul", y, net.weight(hidden, 12, spread=0.3))
     y = net.add("Add", y, net.weight(12, spread=0.1))
     return net.model({"x": (TensorProto.FLOAT, [7, 2, width])}, [y])
+
+
+def gated_network():
+    """Gates, a concatenation and a product of activations with each other."""
+    net = Network(5)
+    left, right = net.conv("x", 3, 16), net.conv("x", 3, 16)
+    gated = net.add("Mul", net.add("Sigmoid", left), right)
+    gated = net.add("Mul", gated, net.add("Sigmoid", gated))
+    x = net.add("Concat", gated, left, axis=1)
+    x = net.add("AveragePool", x, kernel_shape=[2, 2], strides=[2, 2])
+    columns = net.add("Reshape", x, net.constant(np.array([2, 32, 64])))
+    rows = net.add("Transpose", columns, perm=[0, 2, 1])
+    scores = net.add("Mul", net.add("MatMul", rows, columns), net.constant(np.float32(0.02)))
+    x = net.add("MatMul", net.add("Softmax", scores, axis=-1), rows)
+    x = net.add("LeakyRelu", net.add("MatMul", x, net.weight(32, 8, spread=0.2)), alpha=0.1)
+    x = net.add("ReduceMean", x, axes=[1], keepdims=0)
+    return net.model({"x": (TensorProto.FLOAT, [2, 3, 16, 16])}, [x])
+
+
+def block_quantised_network():
+    """A product with weights of 4 bits in blocks, as language models store them."""
+    net = Network(8)
+    int4 = onnx.helper.tensor_dtype_to_np_dtype(TensorProto.INT4)
+    weights, zeros = (net.constant(net.random.integers(-8, 8, shape).astype(int4))
+                      for shape in ((64, 32), (2, 32)))  # fmt: skip
+    scales = net.constant(net.random.uniform(0.01, 0.1, (2, 32)).astype(np.float32))
+    real = net.add("DequantizeLinear", weights, scales, zeros, axis=0, block_size=32)
+    y = net.add("MatMul", "x", real)
+    return net.model({"x": (TensorProto.FLOAT, [3, 64])}, [y], opset=21)
 
 
 def feeds_of(model, seed=9):

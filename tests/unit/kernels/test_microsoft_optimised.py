@@ -48,6 +48,11 @@ FLOAT = {
     "cnn": networks.residual_cnn,
     "transformer": networks.transformer_block,
     "lstm": networks.lstm_network,
+    "gated": networks.gated_network,
+}
+STATIC = {
+    "cnn": lambda: networks.residual_cnn(plain=True),
+    "gated": networks.gated_network,
 }
 
 
@@ -70,9 +75,10 @@ def test_the_layout_optimiser_really_ran(tmp_path):
 
 @pytest.mark.parametrize("level", networks.LEVELS)
 @pytest.mark.parametrize("form", [QuantFormat.QDQ, QuantFormat.QOperator], ids=str)
-def test_static_int8_network(form, level, tmp_path):
+@pytest.mark.parametrize("name", STATIC)
+def test_static_int8_network(name, form, level, tmp_path):
     """The oracle stands far nearer to the run than the quantised model to the float one."""
-    source = networks.residual_cnn(plain=True)
+    source = STATIC[name]()
     model, ran = networks.optimised(
         networks.statically_quantised(source, tmp_path, form), level, tmp_path
     )
@@ -82,6 +88,17 @@ def test_static_int8_network(form, level, tmp_path):
     loss = rms(exact - evaluate(source))
     assert loss > 0
     assert rms(ran - exact) <= 0.5 * loss
+
+
+def test_block_quantised_network(tmp_path):
+    """The optimiser lets the run time quantise the activations as well; the noise knows it."""
+    model, ran = networks.optimised(networks.block_quantised_network(), "all", tmp_path)
+    assert operators(model) == {("com.microsoft", "MatMulNBits")}
+    exact = evaluate(model)
+    plain = evaluate(networks.block_quantised_network())
+    np.testing.assert_allclose(exact, plain, atol=1e-6 * rms(plain))
+    spread = rms([evaluate(model, Noise(seed=s, rounding=True)) - exact for s in range(6)])
+    assert np.abs(ran - exact).max() <= 8 * spread
 
 
 @pytest.mark.parametrize("level", networks.LEVELS)

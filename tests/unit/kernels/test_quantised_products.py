@@ -178,3 +178,15 @@ def test_mul_integer_and_reduce_sum_integer():
     node = OneNode("ReduceSumInteger", [a], axes=[1], keepdims=1)
     np.testing.assert_array_equal(node.by_kernel()[0], a.sum(axis=1, keepdims=True))
     assert node.by_kernel()[0].dtype == np.uint32
+
+
+def test_softmax_noise_covers_the_whole_part_of_one_over_scale():
+    """With a scale of 1/255.9 ONNX Runtime multiplies by 255: every large share is one less."""
+    x = np.full((40, 2), 10, np.uint8)
+    x[:, 1] = RANDOM.integers(11, 60, 40)
+    inputs = [x, np.float32(0.2), np.uint8(0), np.float32(1 / 255.9), np.uint8(0)]
+    node = OneNode("QLinearSoftmax", inputs, opset=13)
+    ran, exact = (each[0].astype(int) for each in (node.in_onnxruntime(), node.by_kernel()))
+    assert np.any(ran != exact)
+    draws = np.stack([node.by_kernel(rounding(s))[0].astype(int) for s in range(20)])
+    assert np.all((ran >= draws.min(axis=0)) & (ran <= draws.max(axis=0)))
