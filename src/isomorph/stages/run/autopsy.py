@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.stages.run.failures import out_of_memory, tells_of_memory
 
+_FAULT_HANDLER = "Fatal Python error:"
 _TOLD_LINES = 3
 _TOLD_CHARACTERS = 240
 
@@ -37,7 +38,9 @@ class Death:
     @property
     def last_words(self) -> str:
         """The end of its log, short enough for a message."""
-        lines = [line.strip() for line in self.log.splitlines() if line.strip()]
+        # What Python's fault handler adds is where we called; it stays in the note.
+        printed = self.log.partition(_FAULT_HANDLER)[0]
+        lines = [line.strip() for line in printed.splitlines() if line.strip()]
         told = " | ".join(lines[-_TOLD_LINES:])[-_TOLD_CHARACTERS:]
         return f"; it last printed: {told}" if told else ""
 

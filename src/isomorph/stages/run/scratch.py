@@ -14,6 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from isomorph.core.errors import UsageError
+
 PREFIX = "isomorph-"
 _LOCK = "owner.lock"
 # Long enough that a folder between its making and its locking is never taken for an orphan.
@@ -24,8 +26,16 @@ class Scratch:
     """One folder, mode 0700, until ``remove``."""
 
     def __init__(self) -> None:
-        _sweep(Path(tempfile.gettempdir()))
-        self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+        try:
+            _sweep(Path(tempfile.gettempdir()))
+            self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+        except OSError as error:
+            raise UsageError(
+                "NO_TEMPORARY_FOLDER",
+                "no temporary folder can be made",
+                why=str(error),
+                fix="set TMPDIR to a folder that can be written to",
+            ) from error
         self._lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
 

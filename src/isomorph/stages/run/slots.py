@@ -5,10 +5,9 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-import psutil
-
 from isomorph.core.errors import UnreadableModelError
 from isomorph.stages.run.codec import encode
+from isomorph.stages.run.memory import available_in_all
 from isomorph.stages.run.segments import Outbox, unpack
 from isomorph.stages.run.supervisor import WorkerProcess
 
@@ -39,7 +38,7 @@ class Slot:
                 if self.process is not None:
                     self.process.stop(grace=0.0)
                 folder = self._scratch.folder(self._name)
-                memory = self._limits.memory_bytes or psutil.virtual_memory().total * 3 // 4
+                memory = self._limits.memory_bytes or available_in_all() * 3 // 4
                 self.process = WorkerProcess(folder=folder, memory_bytes=memory)
                 self._outbox = Outbox(folder / "to_worker")
                 self.generation += 1

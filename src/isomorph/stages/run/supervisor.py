@@ -9,7 +9,9 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -23,10 +25,34 @@ GRACE_SECONDS = 0.5
 """How long a worker may take to obey SIGTERM before it is killed."""
 
 _EXIT_SECONDS = 1.0
+_KILL_SECONDS = 10.0
 _TICK = 0.01
 
-# Linux ends a child with the *thread* that started it, so that thread must stay.
-_launcher = ThreadPoolExecutor(max_workers=1, thread_name_prefix="isomorph launcher")
+
+class _Launcher:
+    """Starts processes from one thread that stays.
+
+    Linux ends a worker with the *thread* that started it, and callers' threads come and go.
+    """
+
+    def __init__(self) -> None:
+        self._renew()
+        # A forked copy of us has the executor but not its thread.
+        os.register_at_fork(after_in_child=self._renew)
+
+    def _renew(self) -> None:
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="isomorph launcher")
+
+    def start(self, words: list[str], **options: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401
+        """As ``subprocess.Popen``."""
+
+        def popen() -> subprocess.Popen[bytes]:
+            return subprocess.Popen(words, **options)
+
+        return self._thread.submit(popen).result()
+
+
+_launcher = _Launcher()
 
 
 class _TooLargeError(Exception):
@@ -50,8 +76,7 @@ class WorkerProcess:
         commands, answers, lifeline, log = (os.pipe() for _ in range(4))
         theirs = (commands[0], answers[1], lifeline[0])
         try:
-            self._process = _launcher.submit(
-                subprocess.Popen,
+            self._process = _launcher.start(
                 [
                     # -P: nothing is imported from the current folder unless the user trusts it.
                     *(sys.executable, "-P", "-m", "isomorph.stages.run.worker"),
@@ -64,7 +89,7 @@ class WorkerProcess:
                 stderr=log[1],
                 pass_fds=theirs,
                 start_new_session=True,
-            ).result()
+            )
         except BaseException:
             for fd in (commands[1], answers[0], lifeline[1], log[0]):
                 os.close(fd)
@@ -151,7 +176,9 @@ class WorkerProcess:
                 self._await_exit(grace)
             # Before it is reaped, because afterwards its number may belong to somebody else.
             self._signal(signal.SIGKILL)
-            self._process.wait()
+            # Only a process stuck in the kernel outlives SIGKILL, and nobody can wait for that.
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_KILL_SECONDS)
             self._stopped = True
             self._channel.close()
             os.close(self._lifeline)

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from isomorph.core.errors import UsageError
 from isomorph.stages.run.scratch import Scratch
 
 
@@ -57,3 +58,10 @@ def test_what_somebody_still_holds_or_never_was_ours_is_left_alone(parent):
     assert strange.exists()
     held.remove()
     other.remove()
+
+
+def test_no_room_for_it_is_the_users_to_mend(parent, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(parent / "missing"))
+    with pytest.raises(UsageError, match="no temporary folder") as raised:
+        Scratch()
+    assert "TMPDIR" in raised.value.fix

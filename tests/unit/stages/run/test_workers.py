@@ -117,6 +117,8 @@ def test_the_node_begun_last_is_named(host, model_file):
     assert "div_" in error.where
     assert "\x1b" not in "".join(error.lines)
     assert "SIGFPE" in error.why
+    assert "runpy" not in error.why
+    assert "Fatal Python error" in "".join(error.__notes__)
 
 
 def test_a_crash_while_loading_names_the_file(host, model_file):
@@ -309,6 +311,32 @@ def test_a_worker_survives_the_thread_that_started_it(host, model_file):
     thread.join()
     time.sleep(0.3)
     assert host._slots["stranger"].process.alive
+
+
+FORK = """
+    import os, sys
+    from isomorph.core.trace import Environment
+    from isomorph.stages.run.workers import WorkerHost
+    def opened(host):
+        return host.open(host.load(sys.argv[1], "stranger", {}), Environment(runtime="stranger"))
+    host = WorkerHost()
+    session = opened(host)
+    if (child := os.fork()) == 0:
+        with WorkerHost() as own:
+            opened(own).run({}, ["large"])
+        sys.exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    session.run({}, ["large"])
+    print(session.environment.facts["pid"], host._slots["stranger"].process.pid)
+"""
+
+
+def test_a_forked_copy_has_its_own_workers_and_ends_only_those(model_file):
+    program = [sys.executable, "-c", textwrap.dedent(FORK), str(model_file())]
+    told = subprocess.run(program, capture_output=True, text=True, check=True, timeout=60)
+    first, now = told.stdout.split()
+    assert first == now, "the original's worker lived through it"
+    assert gone(int(first))
 
 
 def test_nothing_is_imported_from_the_current_folder_without_trust(

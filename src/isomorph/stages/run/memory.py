@@ -1,0 +1,26 @@
+"""How much memory there is for us, which in a container is less than the machine has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+
+# Where version 2 and version 1 of control groups keep the limit of the group we are in.
+_GROUP_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+
+
+def available_in_all() -> int:
+    """Bytes of physical memory, or of the control group's share of it."""
+    limits = [int(psutil.virtual_memory().total)]
+    for path in _GROUP_LIMITS:
+        try:
+            told = path.read_text(encoding="ascii").strip()
+        except OSError:
+            continue
+        if told.isdigit():  # "max" where there is none
+            limits.append(int(told))
+    return min(limits)
