@@ -179,7 +179,7 @@ def named(name, producer="pytorch", **metadata):
 
 def test_source_from_the_dynamo_exporter():
     trace = (
-        'File "/home/a/net.py", line 12, in forward\n    y = self.act(x)\n'
+        'File "/project/net.py", line 12, in forward\n    y = self.act(x)\n'
         '  File "/v/site-packages/torch/nn/relu.py", line 9, in forward\n    return f(x)'
     )
     found = named(
@@ -188,7 +188,7 @@ def test_source_from_the_dynamo_exporter():
         pkg__torch__onnx__stack_trace=trace,
     )
     assert found == Source(
-        module="block.1.act", file="/home/a/net.py", line=12, text="y = self.act(x)"
+        module="block.1.act", file="/project/net.py", line=12, text="y = self.act(x)"
     )
 
 
