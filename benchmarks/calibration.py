@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
+from operator import itemgetter
 from pathlib import Path
 
 from measuring.histogram import histogram, median
@@ -50,18 +51,18 @@ def _rows(seeds: int, only: str, route: str) -> Iterator[dict]:
         for done, future in enumerate(as_completed(waiting), start=1):
             rows = future.result()
             yield from rows
-            wrong = [row for row in rows if row["alarm"]]
-            told = f", {len(wrong)} FALSE ALARMS" if wrong else ""
-            print(f"[{done}/{len(names)}] {waiting[future]}: {len(rows)} checks{told}", flush=True)
+            made = sum(row["verdict"] != "not made" for row in rows)
+            print(f"[{done}/{len(names)}] {waiting[future]}: {made} checks", flush=True)
+            for row in filter(itemgetter("alarm"), rows):
+                route = f"{row['reference']} → {row['candidate']}, seed {row['seed']}"
+                told = f"{row['verdict']}: {row['reason']}"
+                print(f"    FALSE ALARM {route}: {told}", flush=True)
 
 
 def _tell(rows: list[dict], seeds: int) -> None:
     checked = [row for row in rows if row["verdict"] != "not made"]
     alarms = [row for row in checked if row["alarm"]]
     pairs = {(row["case"], row["reference"], row["candidate"]) for row in checked}
-    for row in alarms:
-        print(f"FALSE ALARM {row['case']} | {row['reference']} → {row['candidate']} | "
-              f"seed {row['seed']} | {row['verdict']}: {row['reason']}")  # fmt: skip
     verdicts = Counter((row["candidate"], row["verdict"]) for row in rows)
     counted = [(name, verdict, str(n)) for (name, verdict), n in sorted(verdicts.items())]
     print(table(("candidate", "verdict", "checks"), counted))
@@ -76,7 +77,7 @@ def _tell(rows: list[dict], seeds: int) -> None:
         print(histogram(used))
         print(f"median {median(used):.3g}; RMS of the error in standard deviations of the budget: "
               f"median {median(spread):.3g}")  # fmt: skip
-    print(f"\n{len(pairs)} clean pairs × {seeds} seeds, {len(checked)} checks: "
+    print(f"\n{len(pairs)} clean pairs, up to {seeds} seeds each, {len(checked)} checks: "
           f"{len(alarms)} false alarms")  # fmt: skip
     write_json(
         "calibration",

@@ -189,26 +189,28 @@ class Route:
     right: frozenset[str] = SAME
     half: bool = False
     """Both sides take float16 inputs."""
+    often: bool = False
+    """On every seed; the others on the first alone, for they are many."""
 
 
 ROUTES = (
-    Route(reference="torch", candidate="dynamo"),
+    Route(reference="torch", candidate="dynamo", often=True),
     Route(reference="torch", candidate="dynamo_plain"),
     Route(reference="torch", candidate="dynamo_opset_23"),
-    Route(reference="torch", candidate="legacy"),
+    Route(reference="torch", candidate="legacy", often=True),
     Route(reference="torch", candidate="legacy_opset_11"),
     Route(reference="torch", candidate="torch_decomposed"),
     Route(reference="torch", candidate="ort_basic"),
-    Route(reference="torch", candidate="ort_all"),
+    Route(reference="torch", candidate="ort_all", often=True),
     Route(reference="torch", candidate="folded"),
     Route(reference="dynamo_plain", candidate="ort_all"),
     Route(reference="dynamo_plain", candidate="folded"),
     Route(reference="dynamo_plain", candidate="onnxsim"),
-    Route(reference="dynamo", candidate="legacy"),
-    Route(reference="legacy", candidate="ort_extended"),
+    Route(reference="dynamo", candidate="legacy", often=True),
+    Route(reference="legacy", candidate="ort_extended", often=True),
     Route(reference="legacy", candidate="newer_opset"),
     Route(reference="legacy", candidate="onnxslim"),
     Route(reference="dynamo", candidate="float16", right=LOSSY),
-    Route(reference="torch", candidate="float16", right=LOSSY),
+    Route(reference="torch", candidate="float16", right=LOSSY, often=True),
     Route(reference="torch_half", candidate="dynamo_half", right=LOSSY, half=True),
 )
