@@ -33,11 +33,11 @@ def attend(  # noqa: PLR0917
     scale: float,
     bias: Array | None,
 ) -> tuple[Array, Array]:
-    """softmax(scale·Q·Kᵀ + bias)·V over (batch, head, position, size), and the scaled scores."""
+    """softmax(scores)·V over (batch, head, position, size), and scores = scale·Q·Kᵀ + bias."""
     noise = call.noise
     scores = noise.rounded(product(call, query, np.swapaxes(key, -1, -2)) * scale)
-    biased = scores if bias is None else noise.rounded(scores + bias)
-    weights = standard(call, "Softmax", biased, version=13, axis=-1)
+    scores = scores if bias is None else noise.rounded(scores + bias)
+    weights = standard(call, "Softmax", scores, version=13, axis=-1)
     return product(call, weights, value), scores
 
 

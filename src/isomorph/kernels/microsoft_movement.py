@@ -142,15 +142,15 @@ def murmur_hash_3(call: Call, x: Array) -> Array:
     seed = int(call.attributes.get("seed", 0)) & _UINT32
     declared = call.input_dtypes[0] if call.input_dtypes else None
     held = x.astype(declared) if declared in {"float32", "float64"} else x
-    keys = [
-        item.encode() if isinstance(item, str) else bytes(item) if isinstance(item, bytes) else None
-        for item in np.reshape(held, -1)
-    ]
-    plain = [
-        np.reshape(held, -1)[at].tobytes() if key is None else key for at, key in enumerate(keys)
-    ]
-    hashes = np.array([_murmur(key, seed) for key in plain], np.uint32).reshape(x.shape)
+    keys = [_bytes_of(item) for item in np.reshape(held, -1)]
+    hashes = np.array([_murmur(key, seed) for key in keys], np.uint32).reshape(x.shape)
     return hashes if int(call.attributes.get("positive", 1)) else hashes.view(np.int32)
+
+
+def _bytes_of(item: Any) -> bytes:  # noqa: ANN401
+    if isinstance(item, bytes):
+        return item
+    return item.encode() if isinstance(item, str) else bytes(item.tobytes())
 
 
 def _murmur(key: bytes, seed: int) -> int:

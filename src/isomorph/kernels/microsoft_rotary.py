@@ -104,10 +104,10 @@ def group_query_attention(  # noqa: PLR0917
     )
     scale = float(given.get("scale") or 1.0 / np.sqrt(size))
     hidden = _hidden(call, starts, length, longest)
-    y = _attend_groups(
+    y, seen = _attend_groups(
         call, q, keys[:, :, :longest], values[:, :, :longest], scale, hidden, attention_bias, sink
     )
-    return (join_heads(y), keys, values)[: max(call.outputs, 1)]
+    return (join_heads(y), keys, values, seen)[: max(call.outputs, 1)]
 
 
 def _grouped_heads(call: Call, query: Array, key: Array | None, value: Array | None) -> list[Array]:
@@ -152,7 +152,8 @@ def _attend_groups(  # noqa: PLR0917
     hidden: Array,
     bias: Array | None,
     sink: Array | None,
-) -> Array:
+) -> tuple[Array, Array]:
+    """The result, and what ``qk_output`` asks for: 1 the scores, 2 the weights, hidden ones 0."""
     repeats = query.shape[1] // keys.shape[1]
     keys, values = np.repeat(keys, repeats, axis=1), np.repeat(values, repeats, axis=1)
     noise = call.noise
@@ -170,7 +171,9 @@ def _attend_groups(  # noqa: PLR0917
     sums = powers.sum(axis=-1, keepdims=True)
     sums = sums if extra is None else sums + np.exp(extra - peak)
     weights = noise.rounded(powers / noise.rounded(sums))
-    return product(call, weights, values)
+    asked = int(call.attributes.get("qk_output", 0))
+    seen = np.where(hidden, 0.0, scores) if asked == 1 else weights
+    return product(call, weights, values), seen
 
 
 def _sink(call: Call, sink: Array | None, heads: int) -> Array | None:

@@ -15,9 +15,23 @@ STANDARD = 21
 
 
 class OneNode:
-    """A node with its inputs (None where absent) and attributes."""
+    """A node with its inputs (None where absent) and attributes.
 
-    def __init__(self, op, inputs, *, domain="com.microsoft", version=1, outputs=1, **attributes):
+    ``typed`` declares every output as float, where ONNX Runtime cannot infer it.
+    """
+
+    def __init__(
+        self,
+        op,
+        inputs,
+        *,
+        domain="com.microsoft",
+        version=1,
+        outputs=1,
+        typed=False,
+        **attributes,
+    ):
+        self.typed = typed
         self.op, self.domain, self.version, self.outputs = op, domain, version, outputs
         self.inputs = [None if x is None else np.asarray(x) for x in inputs]
         self.attributes = attributes
@@ -40,7 +54,7 @@ class OneNode:
             [node, *casts],
             "one_node",
             [],
-            [onnx.helper.make_empty_tensor_value_info(name) for name in read],
+            [self._declared(name) for name in read],
             [
                 onnx.numpy_helper.from_array(x, name)
                 for name, x in zip(names, self.inputs, strict=True)
@@ -87,6 +101,11 @@ class OneNode:
             untouched = before is None or before.tobytes() == after.tobytes()
             assert untouched, "a kernel must not write into its inputs"
         return list(result) if isinstance(result, tuple) else [result]
+
+    def _declared(self, name):
+        if self.typed:
+            return helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None)
+        return helper.make_empty_tensor_value_info(name)
 
     def _defaults(self):
         if self.domain or not onnx.defs.has(self.op):

@@ -156,3 +156,17 @@ def test_group_query_attention_rows_of_different_length():
     node = grouped(1, 6, do_rotary=1)
     node.inputs[5] = np.array([6, 3], np.int32)
     assert_same_within_rounding(node, only=(0,))
+
+
+def test_multi_head_attention_gives_its_scores():
+    mask = np.array([[1, 1, 1, 1, 1, 0, 0], [1] * 7], np.int32)
+    inputs = [Q, K, V, None, mask, floats(1, HEADS, LENGTH, 7)]
+    node = OneNode("MultiHeadAttention", inputs, outputs=4, num_heads=HEADS, typed=True)
+    assert_same_within_rounding(node)
+
+
+@pytest.mark.parametrize("asked", [1, 2])
+def test_group_query_attention_gives_its_scores_or_weights(asked):
+    bias = floats(BATCH, 4, 5, 5)
+    node = grouped(5, 0, extra=[None, bias], outputs=4, qk_output=asked, typed=True)
+    assert_same_within_rounding(node)
