@@ -195,11 +195,14 @@ class _Calibration(quantization.CalibrationDataReader):
         return next(self.batches, None)
 
 
+# Weights in seven bits throughout: on CPUs without VNNI, ONNX Runtime saturates otherwise.
+
+
 def statically_quantised(model, folder, quant_format):
     onnx.save(model, folder / "float.onnx")
     quantization.quantize_static(
         folder / "float.onnx", folder / "int8.onnx", _Calibration(model),
-        quant_format=quant_format, per_channel=True,
+        quant_format=quant_format, per_channel=True, reduce_range=True,
         activation_type=quantization.QuantType.QUInt8,
         weight_type=quantization.QuantType.QInt8,
     )  # fmt: skip
@@ -209,7 +212,10 @@ def statically_quantised(model, folder, quant_format):
 def dynamically_quantised(model, folder):
     onnx.save(model, folder / "float.onnx")
     quantization.quantize_dynamic(
-        folder / "float.onnx", folder / "int8.onnx", weight_type=quantization.QuantType.QInt8
+        folder / "float.onnx",
+        folder / "int8.onnx",
+        weight_type=quantization.QuantType.QInt8,
+        reduce_range=True,
     )
     return onnx.load(folder / "int8.onnx")
 

@@ -19,7 +19,8 @@ def floats(*shape):
 
 
 def signed(*shape):
-    return RANDOM.integers(-127, 128, shape).astype(np.int8)
+    # Seven bits: on CPUs without VNNI, ONNX Runtime saturates pairs of wider products.
+    return RANDOM.integers(-63, 64, shape).astype(np.int8)
 
 
 @pytest.mark.parametrize("per_column", [False, True])

@@ -14,7 +14,8 @@ A_SCALE, B_SCALE, Y_SCALE = np.float32(0.031), np.float32(0.0173), np.float32(0.
 
 
 def integers(dtype, *shape):
-    low, high = (0, 256) if np.dtype(dtype) == np.uint8 else (-128, 128)
+    # Seven bits where signed: on CPUs without VNNI, ONNX Runtime saturates pairs of wider products.
+    low, high = (0, 256) if np.dtype(dtype) == np.uint8 else (-63, 64)
     return RANDOM.integers(low, high, shape).astype(dtype)
 
 
