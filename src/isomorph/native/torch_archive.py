@@ -48,6 +48,12 @@ def _kind_of_members(members: list[str]) -> str | None:
     return "pickle" if "data.pkl" in names else None
 
 
+def holds_traced_inputs(path: Path) -> bool:
+    """Whether a TorchScript archive remembers the example it was traced with."""
+    with zipfile.ZipFile(path) as archive:
+        return any(_inside(name) == "traced_inputs.pkl" for name in archive.namelist())
+
+
 def refuse_pickle(path: Path, kind: str) -> None:
     """Refuse a pickled model, naming what it would import."""
     if kind == "pickle":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,3 +52,8 @@ def axes_of(dim: Any, rank: int) -> tuple[int, ...]:  # noqa: ANN401
         return tuple(range(rank))
     listed = dim if isinstance(dim, (list, tuple)) else (dim,)
     return tuple(int(axis) % rank for axis in listed) if rank else ()
+
+
+def each_float(result: Any, change: Callable[[Any], Any]) -> Any:  # noqa: ANN401
+    """``result`` with ``change`` applied to every real tensor as an array."""
+    return on_floats(result, lambda value: tensor(change(value)))

@@ -10,29 +10,29 @@ import numpy as np
 
 from isomorph.kernels.noise import NoiseSource
 from isomorph.native.torch_bound import array, axes_of, tensor
-from isomorph.native.torch_recurrent import RECURRENT
+from isomorph.native.torch_recurrent import RECURRENT, Array
 
 Given = Mapping[str, Any]
 Composite = Callable[[Given, NoiseSource], Any]
 """From the arguments by name to the result; None where the plain operator should be used."""
 
 
-def _total(x: Any, axes: tuple[int, ...], source: NoiseSource) -> Any:  # noqa: ANN401
+def _total(x: Array, axes: tuple[int, ...], source: NoiseSource) -> Array:
     length = math.prod(x.shape[axis] for axis in axes) if x.ndim else 1
     total = np.sum(x, axis=axes, keepdims=True)
     return source.reduced(total, lambda: np.sum(np.abs(x), axis=axes, keepdims=True), length)
 
 
-def _mean(x: Any, axes: tuple[int, ...], source: NoiseSource) -> Any:  # noqa: ANN401
+def _mean(x: Array, axes: tuple[int, ...], source: NoiseSource) -> Array:
     length = math.prod(x.shape[axis] for axis in axes) if x.ndim else 1
     return source.rounded(_total(x, axes, source) / max(length, 1))
 
 
-def _difference(a: Any, b: Any, source: NoiseSource) -> Any:  # noqa: ANN401
+def _difference(a: Array, b: Array, source: NoiseSource) -> Array:
     return source.rounded(a - b, np.maximum(np.abs(a), np.abs(b)))
 
 
-def softmax(x: Any, axis: int, source: NoiseSource) -> Any:  # noqa: ANN401
+def softmax(x: Array, axis: int, source: NoiseSource) -> Array:
     """Shifted by the largest; a row of nothing but -inf is NaN, as in torch."""
     with np.errstate(invalid="ignore"):
         top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
@@ -40,7 +40,7 @@ def softmax(x: Any, axis: int, source: NoiseSource) -> Any:  # noqa: ANN401
         return source.rounded(grown / _total(grown, (axis % max(x.ndim, 1),), source))
 
 
-def _finite_difference(x: Any, top: Any, source: NoiseSource) -> Any:  # noqa: ANN401
+def _finite_difference(x: Array, top: Array, source: NoiseSource) -> Array:
     shifted = x - top
     # A mask of -inf, or of -1e9, has no rounding that matters: its exponential is zero.
     size = np.where(shifted > -104.0, np.maximum(np.abs(x), np.abs(top)), 0.0)
@@ -64,7 +64,7 @@ def _log_softmax(given: Given, source: NoiseSource) -> Any:  # noqa: ANN401
         return tensor(_difference(shifted, source.rounded(np.log(total)), source))
 
 
-def _standardised(x: Any, axes: tuple[int, ...], eps: float, source: NoiseSource) -> Any:  # noqa: ANN401
+def _standardised(x: Array, axes: tuple[int, ...], eps: float, source: NoiseSource) -> Any:  # noqa: ANN401
     mean = _mean(x, axes, source)
     centred = _difference(x, mean, source)
     variance = _mean(source.rounded(centred * centred), axes, source)
@@ -72,7 +72,7 @@ def _standardised(x: Any, axes: tuple[int, ...], eps: float, source: NoiseSource
     return source.rounded(centred * scale), mean, scale
 
 
-def _affine(x: Any, weight: Any, bias: Any, source: NoiseSource) -> Any:  # noqa: ANN401
+def _affine(x: Array, weight: Array, bias: Array, source: NoiseSource) -> Array:
     if weight is not None:
         x = source.rounded(x * weight)
     if bias is not None:
@@ -103,12 +103,12 @@ def _rms_norm(given: Given, source: NoiseSource) -> Any:  # noqa: ANN401
     return tensor(_affine(y, array(given.get("weight")), None, source))
 
 
-def _channels(value: Any, rank: int) -> Any:  # noqa: ANN401
+def _channels(value: Array, rank: int) -> Any:  # noqa: ANN401
     plain = array(value)
     return None if plain is None else plain.reshape([1, -1] + [1] * (rank - 2))
 
 
-def _grouped(x: Any, groups: int, given: Given, source: NoiseSource) -> Any:  # noqa: ANN401
+def _grouped(x: Array, groups: int, given: Given, source: NoiseSource) -> Any:  # noqa: ANN401
     pieces = x.reshape(x.shape[0], groups, -1)
     y, mean, scale = _standardised(pieces, (2,), given["eps"], source)
     weight, bias = (_channels(given.get(word), x.ndim) for word in ("weight", "bias"))
@@ -131,7 +131,7 @@ def _instance_norm(given: Given, source: NoiseSource) -> Any:  # noqa: ANN401
     return _grouped(x, x.shape[1], given, source)[0]
 
 
-def _with_statistics(given: Given, source: NoiseSource) -> Any:  # noqa: ANN401
+def _with_statistics(given: Given, source: NoiseSource) -> Array:
     x = array(given["input"])
     mean, variance, weight, bias = (
         _channels(given.get(word), x.ndim)
@@ -149,13 +149,17 @@ def _with_statistics(given: Given, source: NoiseSource) -> Any:  # noqa: ANN401
 
 
 def _batch_norm(given: Given, source: NoiseSource) -> Any:  # noqa: ANN401
-    if given.get("running_mean") is None or given.get("training", given.get("train")):
-        x = array(given["input"])
-        axes = (0, *range(2, x.ndim))
-        y, _, _ = _standardised(x, axes, given["eps"], source)
-        weight, bias = (_channels(given.get(word), x.ndim) for word in ("weight", "bias"))
-        return tensor(_affine(y, weight, bias, source))
-    return tensor(_with_statistics(given, source))
+    return _batch_norm_whole(given, source)[0]
+
+
+def _batch_norm_whole(given: Given, source: NoiseSource) -> Any:  # noqa: ANN401
+    x = array(given["input"])
+    if given.get("running_mean") is not None and not given.get("training"):
+        return _batch_norm_no_training(given, source)
+    y, mean, scale = _standardised(x, (0, *range(2, x.ndim)), given["eps"], source)
+    weight, bias = (_channels(given.get(word), x.ndim) for word in ("weight", "bias"))
+    y = _affine(y, weight, bias, source)
+    return tensor(y), tensor(mean.reshape(-1)), tensor(scale.reshape(-1))
 
 
 def _batch_norm_no_training(given: Given, source: NoiseSource) -> Any:  # noqa: ANN401
@@ -163,7 +167,7 @@ def _batch_norm_no_training(given: Given, source: NoiseSource) -> Any:  # noqa: 
     return tensor(_with_statistics(given, source)), empty, empty.clone()
 
 
-def _spread_of(given: Given, source: NoiseSource) -> tuple[Any, Any]:
+def _spread_of(given: Given, source: NoiseSource) -> tuple[Array, Array]:
     x = array(given["self"])
     axes = axes_of(given.get("dim"), x.ndim)
     length = math.prod(x.shape[axis] for axis in axes)
@@ -196,7 +200,7 @@ def _deviation_mean(given: Given, source: NoiseSource) -> Any:  # noqa: ANN401
     return tensor(source.rounded(np.sqrt(variance))), tensor(mean)
 
 
-def _product(a: Any, b: Any, source: NoiseSource) -> Any:  # noqa: ANN401
+def _product(a: Array, b: Array, source: NoiseSource) -> Array:
     return source.reduced(a @ b, lambda: np.abs(a) @ np.abs(b), a.shape[-1])
 
 
@@ -236,6 +240,8 @@ COMPOSITES: Mapping[str, Composite] = {
     "native_group_norm": _native_group_norm,
     "instance_norm": _instance_norm,
     "batch_norm": _batch_norm,
+    "native_batch_norm": _batch_norm_whole,
+    "_native_batch_norm_legit": _batch_norm_whole,
     "_native_batch_norm_legit_no_training": _batch_norm_no_training,
     "var": _variance,
     "std": _deviation,

@@ -57,10 +57,26 @@ def run_control(step: Step, arguments: Sequence[Any], run_body: RunBody) -> list
         while bool(run_body(_body(step, test), [*values, *extra])[0]):
             values = run_body(_body(step, loop), [*values, *extra])
         return values
+    if name == "script.if":
+        decision, yes, no, for_yes, for_no = arguments
+        chosen, free = (yes, for_yes) if bool(decision) else (no, for_no)
+        return run_body(_body(step, chosen), free)
+    if name == "script.loop":
+        return _script_loop(step, arguments, run_body)
     # The wrappers take their own switches first, then the body, then what it is given. What they
     # switch (gradients, autocast) is already spelled out in the body's own types.
     place = next(index for index, value in enumerate(arguments) if isinstance(value, Body))
     return run_body(_body(step, arguments[place]), arguments[place + 1 :])
+
+
+def _script_loop(step: Step, arguments: Sequence[Any], run_body: RunBody) -> list[Any]:
+    trips, going, mark, carried, free = arguments
+    values = list(carried)
+    for trip in range(int(trips)):
+        if not bool(going):
+            break
+        going, *values = run_body(_body(step, mark), [trip, *values, *free])
+    return values
 
 
 def _body(step: Step, mark: Body) -> Program:

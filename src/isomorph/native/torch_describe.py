@@ -23,7 +23,7 @@ def describe(program: Program) -> Graph:
     return Graph(
         name=program.name.rstrip("/") or "main",
         inputs=tuple(tensors[name] for name in program.inputs),
-        outputs=tuple(tensors[name] for name in program.outputs if name),
+        outputs=tuple(tensors[name] for name in program.outputs if name in tensors),
         nodes=tuple(_node(program, step) for step in program.steps),
         tensors={spec.name: spec for spec in tensors.values()},
         constants=_constants(program),
@@ -31,8 +31,13 @@ def describe(program: Program) -> Graph:
 
 
 def _tensor_names(program: Program) -> tuple[str, ...]:
-    computed = (name for step in program.steps for name in step.outputs)
+    computed = (name for step in program.steps for name in step.outputs if _holds(program, name))
     return tuple(dict.fromkeys((*program.inputs, *program.constants, *computed)))
+
+
+def _holds(program: Program, name: str) -> bool:
+    """Whether the value is a tensor or number, and not a type, a device or a word."""
+    return program.specs.get(name, Spec()).kind != "other"
 
 
 def _tensor(name: str, spec: Spec) -> TensorSpec:
@@ -69,8 +74,10 @@ def _node(program: Program, step: Step) -> Node:
         name=program.name + step.name,
         op=neutral_name(operator),
         native_op=operator,
-        inputs=tuple(program.name + name if name else "" for name in inputs),
-        outputs=tuple(program.name + name for name in step.outputs),
+        inputs=tuple(
+            program.name + name if name else "" for name in inputs if _holds(program, name)
+        ),
+        outputs=tuple(program.name + name for name in step.outputs if _holds(program, name)),
         attributes=attributes,
         bodies={name: describe(body) for name, body in step.bodies.items()},
         source=step.source,

@@ -22,6 +22,11 @@ class Example:
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """Those given by place, then those given by name."""
+        return (*self.args, *self.kwargs.values())
+
     @classmethod
     def of(cls, given: Any) -> Example:  # noqa: ANN401
         """Positional from a tuple or list, named from a mapping, one from a lone tensor."""

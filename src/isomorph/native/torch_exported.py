@@ -13,12 +13,7 @@ from isomorph.core.model import Source
 from isomorph.native.torch_mutation import mutates
 from isomorph.native.torch_program import Body, Program, Ref, Spec, Step, packet_name
 from isomorph.native.torch_quiet import quietly
-
-# Checks that torch.export leaves behind: they give no value, and a lifted dtype would fail them.
-_ASSERTIONS = frozenset(
-    {"_assert_tensor_metadata", "_assert_scalar", "_assert_async", "sym_constrain_range",
-     "sym_constrain_range_for_size", "_check", "_functional_assert_async"}
-)  # fmt: skip
+from isomorph.native.torch_words import ASSERTIONS
 
 
 def read_exported(exported: Any) -> Program:  # noqa: ANN401
@@ -80,7 +75,7 @@ def _program(
             constants = {**constants, node.name: _attribute(module, node).detach()}
             specs[node.name] = spec_of(_attribute(module, node))
         elif node.op == "call_function" and not _is_taken_by_its_producer(node):
-            if packet_name(node.target) in _ASSERTIONS:
+            if packet_name(node.target) in ASSERTIONS:
                 continue
             step, declared = _step(name, module, node)
             steps.append(step)

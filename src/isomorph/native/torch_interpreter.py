@@ -37,7 +37,14 @@ class Planner:
     def _plan(self, fed: frozenset[str], fetch: tuple[str, ...]) -> Plan:
         """What must run to get ``fetch`` when ``fed`` is given."""
         self._refuse_unknown((*sorted(fed), *fetch))
-        needed = self._needed(fed, fetch)
+        return self._ordered(fed, fetch, self._needed(fed, fetch))
+
+    def whole(self, fetch: tuple[str, ...]) -> Plan:
+        """Every step, for programs whose steps also act by what they write."""
+        every = set(range(len(self.program.steps)))
+        return self._ordered(frozenset(self.program.inputs), fetch, every)
+
+    def _ordered(self, fed: frozenset[str], fetch: tuple[str, ...], needed: set[int]) -> Plan:
         steps = tuple((index, self.program.steps[index]) for index in sorted(needed))
         last = {name: place for place, (_, step) in enumerate(steps) for name in step.needs}
         for place, (_, step) in enumerate(steps):
@@ -138,7 +145,7 @@ def _copy(value: Any) -> Any:  # noqa: ANN401
 
 
 def failed(step: Step, error: Exception) -> IsomorphError:
-    """torch's own message, with the operator and the node it belongs to."""
+    """The message of torch itself, with the operator and the node it belongs to."""
     message = str(error).strip().splitlines()
     return RuntimeFailedError(
         "RUNTIME_FAILED",

@@ -6,59 +6,15 @@ depends on constants and shapes alone keeps its declared type: its meaning inclu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 
 from isomorph.native.torch_arrays import FLOATS
 from isomorph.native.torch_bound import on_floats
-from isomorph.native.torch_noise import plain_word
-from isomorph.native.torch_program import Spec, Step, operator_name, refs
-
-_READS_SHAPES = frozenset(
-    [
-        "sym_size",
-        "sym_stride",
-        "sym_numel",
-        "sym_storage_offset",
-        "size",
-        "stride",
-        "numel",
-        "dim",
-        "zeros_like",
-        "ones_like",
-        "full_like",
-        "empty_like",
-        "rand_like",
-        "randn_like",
-        "randint_like",
-        "new_zeros",
-        "new_ones",
-        "new_full",
-        "new_empty",
-        "_shape_as_tensor",
-        "is_floating_point",
-        "is_complex",
-    ]
-)
-"""Operators that look only at the shape and type of their first argument."""
-
-_CASTS = frozenset(
-    [
-        "to",
-        "_to_copy",
-        "type_as",
-        "float",
-        "double",
-        "half",
-        "bfloat16",
-        "int",
-        "long",
-        "short",
-        "bool",
-    ]
-)
+from isomorph.native.torch_program import Step, operator_name, plain_word, refs
+from isomorph.native.torch_words import CASTS, READS_SHAPES
 
 _WIDER = {torch.complex64: torch.complex128, torch.complex32: torch.complex128}
 
@@ -76,12 +32,12 @@ def data_steps(steps: Iterable[tuple[int, Step]], data: set[str]) -> frozenset[i
 
 def reads_shape(step: Step) -> bool:
     """Whether the first argument matters by its shape alone."""
-    return plain_word(step) in _READS_SHAPES
+    return plain_word(step) in READS_SHAPES
 
 
 def is_cast(step: Step) -> bool:
     """Whether the step's purpose is to change the type (or device) of a tensor."""
-    return plain_word(step) in _CASTS and operator_name(step.target).startswith("aten.")
+    return plain_word(step) in CASTS and operator_name(step.target).startswith("aten.")
 
 
 def cast(value: Any, declared: torch.dtype | None, target: torch.dtype | None) -> Any:  # noqa: ANN401
@@ -89,15 +45,19 @@ def cast(value: Any, declared: torch.dtype | None, target: torch.dtype | None) -
     if not isinstance(value, torch.Tensor) or target is None:
         return value
     if target in FLOATS:
-        if value.is_floating_point() and not _narrows(declared, target):
-            return value.to(torch.float64)
+        if value.is_floating_point() and not narrows(declared, target):
+            # A tensor of its own, since its declared type is kept by identity.
+            return value.to(torch.float64).detach()
         return value.to(target).to(torch.float64)
     return value.to(_WIDER.get(target, target))
 
 
-def _narrows(declared: torch.dtype | None, target: torch.dtype) -> bool:
+def narrows(declared: torch.dtype | None, target: torch.dtype | None) -> bool:
+    """Whether a cast to ``target`` can round; from an integer it always can."""
+    if target not in FLOATS:
+        return False
     if declared not in FLOATS:
-        return True
+        return declared != torch.bool
     before, after = torch.finfo(declared), torch.finfo(target)
     return bool(after.eps > before.eps or after.max < before.max)
 
@@ -111,11 +71,3 @@ def lifted(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
         return type(value)(lifted(item) for item in value)
     return on_floats(value, lambda each: each.to(torch.float64))
-
-
-def declared_type(
-    specs: Mapping[str, Spec], tags: Mapping[str, torch.dtype], name: str
-) -> torch.dtype | None:
-    """The type a value has in the model: declared, or found while running."""
-    spec = specs.get(name)
-    return spec.dtype if spec is not None and spec.dtype is not None else tags.get(name)

@@ -15,11 +15,18 @@ from typing import Any
 import torch
 
 from isomorph.core.errors import IsomorphError, RefusedError, UnreadableModelError, UsageError
-from isomorph.native.torch_archive import kind_of, refuse_pickle, refuse_unsafe_export
+from isomorph.native.torch_archive import (
+    holds_traced_inputs,
+    kind_of,
+    refuse_pickle,
+    refuse_unsafe_export,
+)
 from isomorph.native.torch_export import Example, export, read_example
 from isomorph.native.torch_exported import read_exported
 from isomorph.native.torch_model import TorchModel
 from isomorph.native.torch_quiet import quietly
+from isomorph.native.torch_recorded import record
+from isomorph.native.torch_script import read_script
 
 FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
@@ -96,17 +103,19 @@ def load_script(path: Path) -> TorchModel:
     try:
         with quietly():
             script = torch.jit.load(path, map_location="cpu")
+            typed = None
+            if holds_traced_inputs(path):
+                typed = torch.jit.load(path, map_location="cpu", _restore_shapes=True)
     except Exception as error:  # torch raises whatever its readers raise
         raise _unreadable(path, error) from error
-    return from_script(script)
+    return from_script(script, typed)
 
 
-def from_script(script: Any) -> TorchModel:  # noqa: ANN401
-    """A scripted or traced module."""
-    from isomorph.native.torch_script import read_script
-
+def from_script(script: Any, typed: Any = None) -> TorchModel:  # noqa: ANN401
+    """A scripted or traced module; ``typed`` is the same with the types it was traced with."""
     with quietly():
-        return TorchModel(kind="script", program=read_script(script), deployed=script)
+        program, writes = read_script(script, typed)
+    return TorchModel(kind="script", program=program, deployed=script, cuttable=not writes)
 
 
 def from_module(
@@ -132,8 +141,6 @@ def from_module(
     try:
         return from_exported(export(module, example)), notes
     except UnreadableModelError as error:
-        from isomorph.native.torch_recorded import record
-
         why = f"torch.export refused the module ({error.why}); it runs by itself, outputs only"
         return record(module, example), (*notes, why)
 

@@ -13,14 +13,16 @@ from isomorph.native.torch_program import Program
 class TorchModel:
     """The steps, and the object that is deployed.
 
-    ``kind`` is ``exported``, ``script`` or ``module``; a bare module has steps only for the
-    example it was recorded with, and its session says that it can be fetched at outputs only.
+    ``kind`` is ``exported``, ``script`` or ``module``. One that is not ``cuttable`` writes into
+    memory that is read elsewhere, or decides in Python: its steps hold for one run only, and its
+    session gives outputs from inputs only.
     """
 
     kind: str
     program: Program
     deployed: Any
     exported: Any = None
+    cuttable: bool = True
 
     def call(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Run the deployed object; its outputs by their names in the program."""
@@ -42,6 +44,11 @@ class TorchModel:
 
     def arguments(self, values: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """Positional and named arguments, nested as the model's own signature wants them."""
+        if self.kind == "module":
+            return (), {
+                **self.program.fixed,
+                **{name: values[name] for name in self.program.inputs},
+            }
         if self.exported is None:
             return [values[name] for name in self.program.inputs], {}
         from torch.utils import _pytree as pytree

@@ -135,3 +135,9 @@ def packet_name(target: Any) -> str:  # noqa: ANN401
     """``conv2d`` of ``aten.conv2d.default``; other namespaces keep theirs: ``quantized.add``."""
     words = operator_name(target).split(".")
     return words[1] if words[0] == "aten" and len(words) > 1 else ".".join(words[:2])
+
+
+def plain_word(step: Step) -> str:
+    """``relu`` of ``aten.relu_.default``."""
+    word = packet_name(step.target)
+    return word if word.startswith("__") else word.rstrip("_")

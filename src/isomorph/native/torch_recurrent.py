@@ -9,27 +9,30 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isomorph.kernels.noise import NoiseSource
 from isomorph.native.torch_bound import array, tensor
 
-Cell = Callable[..., tuple[Any, ...]]
+Array = NDArray[Any]
+
+Cell = Callable[..., tuple[Array, ...]]
 """From the projected input, the state and the weights of one step to the new state."""
 
 
-def _sigmoid(x: Any, source: NoiseSource) -> Any:  # noqa: ANN401
+def _sigmoid(x: Array, source: NoiseSource) -> Array:
     return source.rounded(1.0 / (1.0 + np.exp(-np.clip(x, -700.0, 700.0))), 1.0)
 
 
-def _tanh(x: Any, source: NoiseSource) -> Any:  # noqa: ANN401
+def _tanh(x: Array, source: NoiseSource) -> Array:
     return source.rounded(np.tanh(x), 1.0)
 
 
-def _added(a: Any, b: Any, source: NoiseSource) -> Any:  # noqa: ANN401
+def _added(a: Array, b: Array, source: NoiseSource) -> Array:
     return source.rounded(a + b, np.maximum(np.abs(a), np.abs(b)))
 
 
-def _projected(x: Any, weight: Any, bias: Any, source: NoiseSource) -> Any:  # noqa: ANN401
+def _projected(x: Array, weight: Array, bias: Array, source: NoiseSource) -> Array:
     def magnitude() -> Any:  # noqa: ANN401
         sizes = np.abs(x) @ np.abs(weight).T
         return sizes if bias is None else sizes + np.abs(bias)
@@ -39,8 +42,8 @@ def _projected(x: Any, weight: Any, bias: Any, source: NoiseSource) -> Any:  # n
 
 
 def _lstm_cell(
-    given: Any, state: tuple[Any, ...], weight: Any, bias: Any, source: NoiseSource
-) -> tuple[Any, ...]:
+    given: Array, state: tuple[Array, ...], weight: Array, bias: Array, source: NoiseSource
+) -> tuple[Array, ...]:
     hidden, cell = state
     gates = _added(given, _projected(hidden, weight, bias, source), source)
     enter, forget, change, leave = np.split(gates, 4, axis=-1)
@@ -51,8 +54,8 @@ def _lstm_cell(
 
 
 def _gru_cell(
-    given: Any, state: tuple[Any, ...], weight: Any, bias: Any, source: NoiseSource
-) -> tuple[Any, ...]:
+    given: Array, state: tuple[Array, ...], weight: Array, bias: Array, source: NoiseSource
+) -> tuple[Array, ...]:
     (hidden,) = state
     inner = _projected(hidden, weight, bias, source)
     given_reset, given_update, given_new = np.split(given, 3, axis=-1)
@@ -65,8 +68,8 @@ def _gru_cell(
 
 def _plain_cell(activation: Callable[[Any, NoiseSource], Any]) -> Cell:
     def cell(
-        given: Any, state: tuple[Any, ...], weight: Any, bias: Any, source: NoiseSource
-    ) -> tuple[Any, ...]:
+        given: Array, state: tuple[Array, ...], weight: Array, bias: Array, source: NoiseSource
+    ) -> tuple[Array, ...]:
         (hidden,) = state
         return (
             activation(_added(given, _projected(hidden, weight, bias, source), source), source),
@@ -76,8 +79,8 @@ def _plain_cell(activation: Callable[[Any, NoiseSource], Any]) -> Cell:
 
 
 def _one_direction(
-    cell: Cell, x: Any, state: tuple[Any, ...], weights: Sequence[Any], source: NoiseSource
-) -> tuple[Any, tuple[Any, ...]]:
+    cell: Cell, x: Array, state: tuple[Array, ...], weights: Sequence[Array], source: NoiseSource
+) -> tuple[Array, tuple[Array, ...]]:
     inner, outer = weights[0], weights[1]
     inner_bias, outer_bias = (weights[2], weights[3]) if len(weights) > 2 else (None, None)
     given = _projected(x, inner, inner_bias, source)
@@ -109,7 +112,7 @@ def _recurrent(cell: Cell, states: int) -> Callable[[Mapping[str, Any], NoiseSou
             x, starts = x[:, None], [value[:, None] for value in starts]
         elif given["batch_first"]:
             x = np.swapaxes(x, 0, 1)
-        finals: list[tuple[Any, ...]] = []
+        finals: list[tuple[Array, ...]] = []
         for layer in range(layers):
             found = []
             for direction in range(directions):

@@ -26,20 +26,14 @@ from isomorph.native.torch_program import (
     Spec,
     Step,
     operator_name,
-    packet_name,
+    plain_word,
     refs,
     replace_refs,
 )
+from isomorph.native.torch_words import FACTORIES
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Arrays
-
-_FACTORIES = frozenset(
-    {"zeros", "ones", "full", "empty", "arange", "linspace", "scalar_tensor", "eye", "rand", "randn",
-     "zeros_like", "ones_like", "full_like", "empty_like", "new_zeros", "new_ones", "new_full",
-     "new_empty", "empty_strided", "tril_indices", "triu_indices"}
-)  # fmt: skip
-"""Operators whose dtype was taken from the surroundings when the program was exported."""
 
 
 class TorchSession:
@@ -67,7 +61,7 @@ class TorchSession:
         }
         self._deployed = _deployed(model, device, dtype, compiled=compiled)
         self._alters_state = _alters_state(model.program)
-        whole = model.kind == "module" or compiled
+        whole = compiled or not model.cuttable
         self.capabilities = Capabilities(
             fetch="outputs" if whole else "all", feed="inputs" if whole else "all"
         )
@@ -130,7 +124,7 @@ class TorchSession:
 
     def _adapt(self, step: Step, arguments: list[Any], named: dict[str, Any]) -> None:
         """Devices, and the dtypes of fresh tensors, as this session was asked for."""
-        fresh = self._dtype is not None and packet_name(step.target) in _FACTORIES
+        fresh = self._dtype is not None and plain_word(step) in FACTORIES
         for held in (arguments, named):
             places = range(len(held)) if isinstance(held, list) else tuple(held)
             for place in places:
@@ -200,8 +194,9 @@ def _deployed(
     if compiled:
         deployed = torch.compile(deployed)
     return TorchModel(
-        kind=model.kind, program=model.program, deployed=deployed, exported=model.exported
-    )
+        kind=model.kind, program=model.program, deployed=deployed, exported=model.exported,
+        cuttable=model.cuttable,
+    )  # fmt: skip
 
 
 def _alters_state(program: Program) -> bool:

@@ -1,0 +1,39 @@
+"""The constants of a program in float64, lifted once as long as there is room."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from isomorph.native.torch_lift import lifted
+
+KEPT_BYTES = 2 << 30
+"""Beyond this many bytes a weight is lifted at each use."""
+
+
+class LiftedWeights:
+    """Lifts on first use, and keeps what fits."""
+
+    def __init__(self, constants: Mapping[str, Any]) -> None:
+        self.constants = constants
+        self._kept: dict[str, Any] = {}
+        self._room = KEPT_BYTES
+
+    def owns(self, name: str, value: Any) -> bool:  # noqa: ANN401
+        """Whether this value is the program's own constant, and not one fed in its place."""
+        return value is self.constants.get(name)
+
+    def wide(self, name: str) -> Any:  # noqa: ANN401
+        """The constant in float64."""
+        if name in self._kept:
+            return self._kept[name]
+        value = lifted(self.constants[name])
+        if value.nbytes <= self._room:
+            self._room -= value.nbytes
+            self._kept[name] = value
+        return value
+
+    def clear(self) -> None:
+        """Let go of everything kept."""
+        self._kept.clear()
+        self._room = KEPT_BYTES
