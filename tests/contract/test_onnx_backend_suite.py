@@ -42,7 +42,7 @@ def test_every_case_runs_and_only_reviewed_ones_disagree(outcomes, capsys):
     floats = [why for has_floats, why in outcomes.values() if has_floats]
     share = sum(why is None for why in floats) / len(floats)
     with capsys.disabled():
-        print(
+        print(  # noqa: T201
             f"\nONNX backend suite: {len(outcomes) - len(failed)} of {len(outcomes)} agree; "
             f"with float inputs {share:.2%} of {len(floats)}; {len(listed)} reviewed exceptions"
         )

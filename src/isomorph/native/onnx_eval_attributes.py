@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from onnx import AttributeProto, numpy_helper
+from onnx import AttributeProto
 
 Array = NDArray[Any]
+
+Read = Callable[[onnx.TensorProto], Array]
+"""How a stored tensor is read: from the proto, or from where its data lies."""
 
 ATTRIBUTE_UNIT = 2.0**-24
 """The file stores every number of an attribute as float32."""
@@ -62,11 +65,10 @@ def resolved(node: onnx.NodeProto, bound: Mapping[str, AttributeProto]) -> onnx.
     return complete
 
 
-def decode(bound: Mapping[str, AttributeProto]) -> dict[str, Any]:
+def decode(bound: Mapping[str, AttributeProto], read: Read) -> dict[str, Any]:
     """Python values; graphs are left out, they belong to the control-flow operators."""
-    return {
-        name: value for name, proto in bound.items() if (value := _value(proto)) is not _NOT_PLAIN
-    }
+    values = {name: _value(proto, read) for name, proto in bound.items()}
+    return {name: value for name, value in values.items() if value is not _NOT_PLAIN}
 
 
 def disturbed(attributes: Mapping[str, Any], random: np.random.Generator) -> dict[str, Any]:
@@ -77,10 +79,9 @@ def disturbed(attributes: Mapping[str, Any], random: np.random.Generator) -> dic
     return {name: _disturb(value, random) for name, value in attributes.items()}
 
 
-def dense(sparse: onnx.SparseTensorProto) -> Array:
+def dense(sparse: onnx.SparseTensorProto, read: Read) -> Array:
     """A sparse tensor with its zeros written out."""
-    values = numpy_helper.to_array(sparse.values)
-    indices = numpy_helper.to_array(sparse.indices)
+    values, indices = read(sparse.values), read(sparse.indices)
     shape = tuple(sparse.dims)
     full = np.zeros(shape, values.dtype)
     if indices.ndim == 1:
@@ -97,19 +98,18 @@ class _NotPlain:
 _NOT_PLAIN = _NotPlain()
 
 
-def _value(proto: AttributeProto) -> Any:  # noqa: ANN401
-    kind = proto.type
-    if kind in _PLAIN:
-        return _PLAIN[kind](proto)
-    return _NOT_PLAIN
+def _value(proto: AttributeProto, read: Read) -> Any:  # noqa: ANN401
+    if proto.type == AttributeProto.TENSOR:
+        return read(proto.t)
+    if proto.type == AttributeProto.SPARSE_TENSOR:
+        return dense(proto.sparse_tensor, read)
+    return _PLAIN[proto.type](proto) if proto.type in _PLAIN else _NOT_PLAIN
 
 
 _PLAIN: dict[int, Any] = {
     AttributeProto.FLOAT: lambda proto: float(proto.f),
     AttributeProto.INT: lambda proto: int(proto.i),
     AttributeProto.STRING: lambda proto: proto.s.decode("utf-8", "surrogateescape"),
-    AttributeProto.TENSOR: lambda proto: numpy_helper.to_array(proto.t),
-    AttributeProto.SPARSE_TENSOR: lambda proto: dense(proto.sparse_tensor),
     AttributeProto.TYPE_PROTO: lambda proto: proto.tp,
     AttributeProto.FLOATS: lambda proto: tuple(float(item) for item in proto.floats),
     AttributeProto.INTS: lambda proto: tuple(int(item) for item in proto.ints),

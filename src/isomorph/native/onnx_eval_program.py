@@ -11,7 +11,14 @@ from onnx import AttributeProto
 
 from isomorph.core.errors import UnreadableModelError
 from isomorph.kernels import table
-from isomorph.native.onnx_eval_attributes import bind, decode, dense, resolved, schema_of
+from isomorph.native.onnx_eval_attributes import (
+    Read,
+    bind,
+    decode,
+    dense,
+    resolved,
+    schema_of,
+)
 from isomorph.native.onnx_eval_functions import InputType, expanded
 from isomorph.native.onnx_eval_reference import ReferenceNode, reference_node
 
@@ -72,8 +79,9 @@ class Program:
 class Compiler:
     """Turns protos into programs, and collects what it has no means to compute."""
 
-    def __init__(self, model: onnx.ModelProto) -> None:
+    def __init__(self, model: onnx.ModelProto, read: Read) -> None:
         table.load_all()
+        self.read = read
         self.functions = {_key(f): f for f in model.functions}
         self.opsets = _opsets(model.opset_import)
         self._unsupported: dict[tuple[str, str, int], list[str]] = {}
@@ -91,8 +99,8 @@ class Compiler:
         """One graph or body; ``values`` False leaves the initialisers to the caller."""
         held: dict[str, Any] = {}
         if values:
-            held = {t.name: onnx.numpy_helper.to_array(t) for t in graph.initializer}
-            held |= {s.values.name: dense(s) for s in graph.sparse_initializer}
+            held = {t.name: self.read(t) for t in graph.initializer}
+            held |= {s.values.name: dense(s, self.read) for s in graph.sparse_initializer}
         return Program(
             inputs=tuple(value.name for value in graph.input),
             outputs=tuple(value.name for value in graph.output),
@@ -172,7 +180,7 @@ class Compiler:
             version=version,
             inputs=tuple(node.input),
             outputs=tuple(node.output),
-            attributes=decode(bound),
+            attributes=decode(bound, self.read),
             captured=tuple(captured),
             **means,
         )

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from onnx import numpy_helper
 
 from isomorph.kernels.dtypes import ONNX_DTYPES
-from isomorph.native.onnx_eval_attributes import dense
+from isomorph.native.onnx_eval_attributes import Read, dense
 from isomorph.native.onnx_eval_values import Held
 
 KEPT_BYTES = 4 << 30
@@ -21,11 +20,7 @@ KEPT_BYTES = 4 << 30
 class Weights:
     """The initialisers of a graph, by name."""
 
-    def __init__(
-        self,
-        graph: onnx.GraphProto,
-        read: Callable[[str], NDArray[Any]] | None = None,
-    ) -> None:
+    def __init__(self, graph: onnx.GraphProto, read: Read) -> None:
         self._protos = {tensor.name: tensor for tensor in graph.initializer}
         self._sparse = {sparse.values.name: sparse for sparse in graph.sparse_initializer}
         self._read = read
@@ -62,7 +57,5 @@ class Weights:
 
     def _array(self, name: str) -> NDArray[Any]:
         if name in self._sparse:
-            return dense(self._sparse[name])
-        if self._read is not None:
-            return np.asarray(self._read(name))
-        return np.asarray(numpy_helper.to_array(self._protos[name]))
+            return dense(self._sparse[name], self._read)
+        return np.asarray(self._read(self._protos[name]))

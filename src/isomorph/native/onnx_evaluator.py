@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import onnx
+from onnx import numpy_helper
 
 from isomorph.core.trace import Noise
 from isomorph.kernels.dtypes import is_float, numpy_dtype
 from isomorph.kernels.noise import Array, generator, unit_roundoff
+from isomorph.native.onnx_eval_attributes import Read
 from isomorph.native.onnx_eval_exact import SHAPE_ONLY
 from isomorph.native.onnx_eval_plan import Plan, make_plan
 from isomorph.native.onnx_eval_program import Compiler, Program
@@ -24,7 +26,7 @@ from isomorph.native.onnx_eval_weights import Weights
 class Evaluator:
     """One ONNX model, opened once and run many times.
 
-    ``initialiser`` reads a stored tensor by name, for models whose weights are not in the proto.
+    ``read`` gives the value of a stored tensor, for models whose weights lie outside the proto.
     Opening refuses an operator without meaning; running computes only what is asked for.
     """
 
@@ -32,13 +34,13 @@ class Evaluator:
         self,
         model: onnx.ModelProto,
         *,
-        initialiser: Callable[[str], Array] | None = None,
+        read: Read = numpy_helper.to_array,
         file: str | None = None,
     ) -> None:
-        compiler = Compiler(model)
+        compiler = Compiler(model, read)
         self._program = compiler.graph(model.graph, compiler.opsets, {}, values=False)
         compiler.refuse_unsupported(file)
-        self._weights = Weights(model.graph, initialiser)
+        self._weights = Weights(model.graph, read)
         self._types = declared_types(self._program, _given_types(model.graph, self._weights))
         self._constants = _constant_names(self._program, self._weights)
         self._plans: dict[tuple[frozenset[str], tuple[str, ...]], Plan] = {}

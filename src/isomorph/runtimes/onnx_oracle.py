@@ -22,6 +22,7 @@ class OnnxOracle:
     extra = None
     worker = "onnx"
     settings: Mapping[str, str] = {}
+    plain: Mapping[str, str] = {}
 
     def accepts(self, model: Model) -> bool:
         """Only ONNX models."""
@@ -32,10 +33,11 @@ class OnnxOracle:
         onnx = require("onnx", extra="onnx", needed_for="runtime 'onnx_oracle'")
         from isomorph.native.onnx_evaluator import Evaluator
 
+        # A bare ModelProto holds its tensors itself; an opened one knows where they lie.
         native = model.native
         evaluator = Evaluator(
             getattr(native, "proto", native),
-            initialiser=getattr(native, "initializer", None),
+            read=getattr(native, "array", onnx.numpy_helper.to_array),
             file=model.location,
         )
         return OnnxOracleSession(
