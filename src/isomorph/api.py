@@ -70,6 +70,7 @@ def check(
         if candidate is None:
             alone = intake.open("candidate", reference)
             return stage.check_alone(alone, intake.sample(alone.model.graph.inputs), wishes)
+        intake.warm(reference, candidate)
         record = recorded(reference)
         right = intake.open("candidate", candidate)
         if record is not None:

@@ -138,6 +138,7 @@ def _evidence(subject: Witness, name: str) -> Evidence:
         meaning=_at(subject.meaning(), name),
         rounding=rounding,
         execution=execution,
+        recorded=subject.recorded,
         as_written=lambda: _at(subject.as_written(), name),
     )
 

@@ -46,7 +46,7 @@ class Recording:
 
     def subject(self, candidate: Subject) -> Values:
         """A stand-in for a model: it has been run, and there is nothing to evaluate."""
-        return Values(model=_empty(candidate.model.framework), runs=self.arrays)
+        return Values(model=_empty(candidate.model.framework), runs=self.arrays, recorded=True)
 
     @staticmethod
     def of_meaning(subject: Subject) -> Values:
@@ -62,6 +62,7 @@ class Values:
     runs: Mapping[str, Array] | None
     twin: Subject | None = None
     role: str = "reference"
+    recorded: bool = False
 
     def as_run(self) -> Mapping[str, Array] | IsomorphError:
         """The recorded values; of a model on its own, its meaning."""

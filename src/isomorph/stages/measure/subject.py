@@ -35,6 +35,7 @@ class Witness(Protocol):
 
     role: str
     model: Model
+    recorded: bool
 
     def as_run(self) -> Mapping[str, Array] | IsomorphError: ...  # noqa: D102
     def as_written(self) -> Mapping[str, Array] | IsomorphError: ...  # noqa: D102
@@ -59,6 +60,7 @@ class Subject:
     seed: int
     draws: int = DRAWS
     told: Callable[[str, str], None] | None = None
+    recorded: bool = False
     _kept: dict[str, Any] = field(default_factory=dict)
 
     def as_run(self) -> Mapping[str, Array] | IsomorphError:

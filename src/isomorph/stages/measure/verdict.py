@@ -26,6 +26,7 @@ class Evidence:
 
     ``execution`` is how far the run may stand from the meaning: the rounding, and for a
     quantised model a step of its quantisers, which rounding can push over an edge.
+    ``recorded`` values have no model behind them, so no meaning and no rounding of their own.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Evidence:
     meaning: Array | None
     rounding: Spread | None
     execution: Spread | None
+    recorded: bool = False
     as_written: Callable[[], Array | None] = lambda: None
 
 
@@ -74,7 +76,7 @@ class _Errors:
 
     def __init__(self, reference: Evidence, candidate: Evidence, question: Question) -> None:
         self.reference, self.candidate, self.question = reference, candidate, question
-        self.recorded = reference.meaning is None and reference.rounding is None
+        self.recorded = reference.recorded
         both = self._of_both(reference.rounding, candidate.rounding)
         either = self._of_both(reference.execution, candidate.execution)
         self.budget = both

@@ -5,7 +5,7 @@ Stages see only this shape, so none of them knows whether a crash could reach it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -29,6 +29,10 @@ class Host(Protocol):
     """Opens models and sessions."""
 
     isolation: str
+
+    def warm(self, names: Sequence[str]) -> None:
+        """Start what these runtimes will need; returns without waiting for it."""
+        ...
 
     def load(self, source: Any, framework: str, options: Mapping[str, str]) -> Model:  # noqa: ANN401
         """Read, validate and describe a model."""

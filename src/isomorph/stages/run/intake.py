@@ -46,6 +46,13 @@ class Intake:
             self.options["inputs"] = str(Path(inputs).resolve())
         self._folder: TemporaryDirectory[str] | None = None
 
+    def warm(self, *sources: Any) -> None:  # noqa: ANN401
+        """Start the workers that these models will need: imports are slow, and can overlap."""
+        for source in sources:
+            if isinstance(source, (str, Path)) and source_kind(str(source)) == "file":
+                framework = registry.framework(identify(Path(source)))
+                self.host.warm([framework.oracle, framework.runtime])
+
     def load(self, source: Any) -> Model:  # noqa: ANN401
         """Read, validate and describe, in a worker."""
         if self.told is not None:
