@@ -15,6 +15,7 @@ from typing import Any
 
 import psutil
 
+from isomorph.core.errors import RuntimeFailedError
 from isomorph.stages.run import crumbs
 from isomorph.stages.run.autopsy import Death, crashed, out_of_time, too_large
 from isomorph.stages.run.failures import from_data
@@ -68,7 +69,7 @@ class WorkerProcess:
         for name in ("to_worker", "to_parent"):
             (folder / name).mkdir(mode=0o700)
         crumbs.prepare(folder)
-        self._stopping = threading.Lock()
+        self._stopping, self._talking = threading.Lock(), threading.Lock()
         self._stopped = False
         self._start()
 
@@ -90,9 +91,11 @@ class WorkerProcess:
                 pass_fds=theirs,
                 start_new_session=True,
             )
-        except BaseException:
+        except BaseException as error:
             for fd in (commands[1], answers[0], lifeline[1], log[0]):
                 os.close(fd)
+            if isinstance(error, OSError):
+                raise _not_started(error) from error
             raise
         finally:
             for fd in (*theirs, log[1]):
@@ -121,8 +124,9 @@ class WorkerProcess:
         death = Death(doing=doing, file=message.get("about"))
         crumbs.forget(self.folder)
         try:
-            self._channel.send(message, deadline=deadline, watch=self._watch)
-            answer = self._channel.receive(deadline=deadline, watch=self._watch)
+            with self._talking:
+                self._channel.send(message, deadline=deadline, watch=self._watch)
+                answer = self._channel.receive(deadline=deadline, watch=self._watch)
         except DeadlineError:
             raise out_of_time(self._bury(death), seconds, message["command"]) from None
         except _TooLargeError as error:
@@ -164,7 +168,8 @@ class WorkerProcess:
 
     def terminate(self) -> None:
         """Ask it, and everything it started, to end."""
-        self._signal(signal.SIGTERM)
+        if not self._stopped:
+            self._signal(signal.SIGTERM)
 
     def stop(self, *, grace: float = GRACE_SECONDS) -> None:
         """End it and its whole group, whatever they think of that; harmless when repeated."""
@@ -180,7 +185,10 @@ class WorkerProcess:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(_KILL_SECONDS)
             self._stopped = True
-            self._channel.close()
+            # Another thread may be waiting for an answer; it will see that there is none. Closed
+            # before that, the descriptors could already be somebody else's.
+            with self._talking:
+                self._channel.close()
             os.close(self._lifeline)
             self._log.stop()
 
@@ -205,3 +213,12 @@ class WorkerProcess:
             return os.waitid(os.P_PID, self._process.pid, state) is not None
         except ChildProcessError:
             return True
+
+
+def _not_started(error: OSError) -> RuntimeFailedError:
+    return RuntimeFailedError(
+        "WORKER_NOT_STARTED",
+        "no worker process could be started",
+        why=str(error),
+        fix="free memory or processes, or use --in-process",
+    )

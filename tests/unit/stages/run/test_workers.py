@@ -5,6 +5,7 @@ import sys
 import tempfile
 import textwrap
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -303,12 +304,41 @@ def test_workers_die_with_their_parent(model_file, deed, number, tmp_path):
         assert not list(scratch.iterdir())
 
 
-def test_a_worker_survives_the_thread_that_started_it(host, model_file):
-    from threading import Thread
+def test_threads_share_a_worker_without_mixing_their_answers(host, model_file):
+    session, other = opened(host, model_file()), opened(host, model_file(), "stranger_oracle")
 
-    thread = Thread(target=host.warm, args=(["stranger", "stranger_oracle"],))
-    thread.start()
-    thread.join()
+    def echo(number):
+        x = np.full(1000, number)
+        return all(np.array_equal(s.run({"x": x}, ["x"])["x"], x) for s in (session, other))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(echo, range(40)))
+
+
+def test_closing_ends_a_run_that_another_thread_waits_for(host, model_file):
+    session = opened(host, model_file())
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(session.run, {}, ["hang"])
+        time.sleep(0.3)
+        began = time.monotonic()
+        host.close()
+        assert time.monotonic() - began < 2.0
+        with pytest.raises(RuntimeFailedError, match="died while running"):
+            waiting.result(timeout=5.0)
+
+
+def test_a_process_that_cannot_start_is_told(host, model_file, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/nonexistent/python")
+    before = psutil.Process().num_fds()
+    with pytest.raises(RuntimeFailedError) as raised:
+        host.load(model_file(), "stranger", {})
+    assert raised.value.code == "WORKER_NOT_STARTED"
+    assert psutil.Process().num_fds() == before
+
+
+def test_a_worker_survives_the_thread_that_started_it(host, model_file):
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(host.warm, ["stranger", "stranger_oracle"]).result()
     time.sleep(0.3)
     assert host._slots["stranger"].process.alive
 
