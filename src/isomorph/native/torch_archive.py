@@ -162,9 +162,9 @@ _FUNCTIONS = frozenset(
     {"Symbol", "Integer", "Float", "Rational", "Add", "Mul", "Pow", "Max", "Min", "Abs", "floor",
      "ceiling", "sqrt", "Eq", "Ne", "Lt", "Le", "Gt", "Ge", "And", "Or", "Not", "Equality",
      "Unequality", "StrictLessThan", "LessThan", "StrictGreaterThan", "GreaterThan", "FloorDiv",
-     "ModularIndexing", "Where", "PythonMod", "Mod", "CleanDiv", "CeilToInt", "FloorToInt", "CeilDiv",
-     "LShift", "RShift", "PowByNatural", "FloatPow", "FloatTrueDiv", "IntTrueDiv", "TruncToFloat",
-     "TruncToInt", "RoundToInt", "RoundDecimal", "ToFloat", "Identity", "Piecewise",
+     "ModularIndexing", "Where", "PythonMod", "Mod", "CleanDiv", "CeilToInt", "FloorToInt",
+     "CeilDiv", "LShift", "RShift", "PowByNatural", "FloatPow", "FloatTrueDiv", "IntTrueDiv",
+     "TruncToFloat", "TruncToInt", "RoundToInt", "RoundDecimal", "ToFloat", "Identity", "Piecewise",
      "ExprCondPair", "IsNonOverlappingAndDenseIndicator"}
 )  # fmt: skip
 

@@ -72,7 +72,7 @@ def _standardised(x: Array, axes: tuple[int, ...], eps: float, source: NoiseSour
     return source.rounded(centred * scale), mean, scale
 
 
-def _affine(x: Array, weight: Array, bias: Array, source: NoiseSource) -> Array:
+def _affine(x: Array, weight: Array | None, bias: Array | None, source: NoiseSource) -> Array:
     if weight is not None:
         x = source.rounded(x * weight)
     if bias is not None:
@@ -103,7 +103,7 @@ def _rms_norm(given: Given, source: NoiseSource) -> Any:  # noqa: ANN401
     return tensor(_affine(y, array(given.get("weight")), None, source))
 
 
-def _channels(value: Array, rank: int) -> Any:  # noqa: ANN401
+def _channels(value: Any, rank: int) -> Any:  # noqa: ANN401
     plain = array(value)
     return None if plain is None else plain.reshape([1, -1] + [1] * (rank - 2))
 

@@ -23,10 +23,10 @@ class Declared:
         self._found: Any = WeakIdKeyDictionary()
 
     def of(self, program: Program, name: str, value: Any) -> torch.dtype | None:  # noqa: ANN401
-        """As the file states it; or as it was found; a lifted float of unknown origin is float32."""
+        """As the file states it, or as it was found; a lifted float of unknown origin: float32."""
         spec = program.specs.get(name)
         if spec is not None and spec.dtype is not None:
-            return spec.dtype  # type: ignore[no-any-return]
+            return spec.dtype
         if not isinstance(value, torch.Tensor):
             return None
         found = self._found.get(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -48,7 +49,10 @@ def read_exported(exported: Any) -> Program:  # noqa: ANN401
         for entry in signature.output_specs
         if entry.kind.name == "USER_OUTPUT" and not hasattr(entry.arg, "value")
     )
-    return _program("", exported.graph_module, tuple(inputs), outputs, constants, fixed, origins)
+    return _program(
+        exported.graph_module, name="", inputs=tuple(inputs), outputs=outputs,
+        constants=constants, fixed=fixed, origins=origins,
+    )  # fmt: skip
 
 
 def _stored(exported: Any, target: str) -> Any:  # noqa: ANN401
@@ -58,13 +62,14 @@ def _stored(exported: Any, target: str) -> Any:  # noqa: ANN401
 
 
 def _program(
-    name: str,
     module: Any,  # noqa: ANN401
+    *,
+    name: str,
     inputs: tuple[str, ...],
     outputs: tuple[str, ...],
     constants: Mapping[str, Any],
-    fixed: Mapping[str, Any],
-    origins: Mapping[str, str],
+    fixed: Mapping[str, Any] = MappingProxyType({}),
+    origins: Mapping[str, str] = MappingProxyType({}),
 ) -> Program:
     steps: list[Step] = []
     specs: dict[str, Spec] = {}
@@ -166,8 +171,8 @@ def _bodies(name: str, module: Any, node: Any) -> dict[str, Program]:  # noqa: A
             continue
         inputs = tuple(each.name for each in body.graph.nodes if each.op == "placeholder")
         bodies[argument.name] = _program(
-            f"{name}{node.name}/body#{len(bodies)}/",
-            body, inputs, _returned(body), {}, {}, {},
+            body, name=f"{name}{node.name}/body#{len(bodies)}/", inputs=inputs,
+            outputs=_returned(body), constants={},
         )  # fmt: skip
     return bodies
 
@@ -209,7 +214,7 @@ def _source(node: Any) -> Source | None:  # noqa: ANN401
         return None
     # The last frame outside torch itself is the user's own line.
     own = [place for place in places if not _TORCH_ITSELF.search(place["file"])]
-    place = (own or places or [None])[-1]
+    place = next(reversed(own or places), None)
     return Source(
         module=_module_path(module),
         file=place["file"] if place else None,

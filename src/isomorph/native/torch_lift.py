@@ -57,7 +57,7 @@ def narrows(declared: torch.dtype | None, target: torch.dtype | None) -> bool:
     if target not in FLOATS:
         return False
     if declared not in FLOATS:
-        return declared != torch.bool
+        return bool(declared != torch.bool)
     before, after = torch.finfo(declared), torch.finfo(target)
     return bool(after.eps > before.eps or after.max < before.max)
 

@@ -105,7 +105,9 @@ class OracleRun:
             return value.to(declared)  # a lifted tensor whose shape alone is read
         return value
 
-    def _keep_tables(self, step: Step, values: Values, site: tuple[str, int], result: Any) -> None:
+    def _keep_tables(
+        self, step: Step, values: Values, site: tuple[str, int], result: object
+    ) -> None:
         assert self.source is not None
         silent = _called_wide(step, *_filled(step, lambda name: self._table(name, values)[0]))
         arguments, named = _filled(step, lambda name: self._table(name, values)[1])

@@ -61,7 +61,7 @@ class _Tape:
         return f"{word}_{count}" if count else word
 
 
-class _Recorder(TorchDispatchMode):
+class _Recorder(TorchDispatchMode):  # type: ignore[misc]
     def __init__(self, tape: _Tape) -> None:
         super().__init__()
         self.tape = tape
@@ -81,16 +81,11 @@ class _Recorder(TorchDispatchMode):
         listed = isinstance(result, (list, tuple))
         values = list(result) if listed else [result]
         outputs = [name] if not listed else [f"{name}.{place}" for place in range(len(values))]
-        tape.steps.append(
-            Step(
-                name=name,
-                target=func,
-                args=recorded,
-                kwargs=recorded_named,
-                outputs=tuple(outputs),
-                listed=listed,
-            )  # fmt: skip
-        )
+        step = Step(
+            name=name, target=func, args=recorded, kwargs=recorded_named,
+            outputs=tuple(outputs), listed=listed,
+        )  # fmt: skip
+        tape.steps.append(step)
         for value, output in zip(values, outputs, strict=True):
             if isinstance(value, torch.Tensor) and not func._schema.is_mutable:
                 tape.know(value, output)

@@ -28,11 +28,15 @@ def _tanh(x: Array, source: NoiseSource) -> Array:
     return source.rounded(np.tanh(x), 1.0)
 
 
+def _relu(x: Array, source: NoiseSource) -> Array:
+    return np.maximum(x, 0.0)
+
+
 def _added(a: Array, b: Array, source: NoiseSource) -> Array:
     return source.rounded(a + b, np.maximum(np.abs(a), np.abs(b)))
 
 
-def _projected(x: Array, weight: Array, bias: Array, source: NoiseSource) -> Array:
+def _projected(x: Array, weight: Array, bias: Array | None, source: NoiseSource) -> Array:
     def magnitude() -> Any:  # noqa: ANN401
         sizes = np.abs(x) @ np.abs(weight).T
         return sizes if bias is None else sizes + np.abs(bias)
@@ -138,5 +142,5 @@ RECURRENT = {
     "lstm": _recurrent(_lstm_cell, 2),
     "gru": _recurrent(_gru_cell, 1),
     "rnn_tanh": _recurrent(_plain_cell(_tanh), 1),
-    "rnn_relu": _recurrent(_plain_cell(lambda x, source: np.maximum(x, 0.0)), 1),
+    "rnn_relu": _recurrent(_plain_cell(_relu), 1),
 }

@@ -41,14 +41,13 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     "script::value": _value,
 }
 
-_DTYPES = {
-    code: dtype
-    for code, dtype in enumerate(
+_DTYPES = dict(
+    enumerate(
         (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16,
          torch.float32, torch.float64, torch.complex32, torch.complex64, torch.complex128,
          torch.bool, torch.qint8, torch.quint8, torch.qint32, torch.bfloat16)
     )
-}  # fmt: skip
+)  # fmt: skip
 """TorchScript stores types by their place in this list."""
 
 

@@ -72,7 +72,7 @@ def _length(word: str, given: Mapping[str, Any], result: Any) -> int:  # noqa: A
     if word.startswith(("upsample", "_upsample")):
         return 16 if "cubic" in word else 4
     outputs = result.numel() if isinstance(result, torch.Tensor) else 1
-    return max(1, operands[0].numel() // max(1, outputs))
+    return max(1, int(operands[0].numel()) // max(1, outputs))
 
 
 def _einsum_length(given: Mapping[str, Any]) -> int:
@@ -82,7 +82,7 @@ def _einsum_length(given: Mapping[str, Any]) -> int:
         letters = term.replace("...", "")
         if len(letters) == operand.dim() or "..." in term:
             sizes.update(zip(letters[::-1], list(operand.shape)[::-1], strict=False))
-    return math.prod(size for letter, size in sizes.items() if letter not in kept) or 1
+    return int(math.prod(size for letter, size in sizes.items() if letter not in kept)) or 1
 
 
 def _shifted(given: Mapping[str, Any], result: Any, source: NoiseSource) -> Any:  # noqa: ANN401
