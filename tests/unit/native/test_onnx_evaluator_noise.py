@@ -1,0 +1,203 @@
+"""Noise of the size of the arithmetic's own rounding, and of nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from isomorph.core.trace import Noise
+from isomorph.native.onnx_evaluator import Evaluator
+
+FLOAT, HALF = TensorProto.FLOAT, TensorProto.FLOAT16
+U32, U16 = 2.0**-24, 2.0**-11
+DRAWS = 60
+
+
+def opened(nodes, constants=None, kind=FLOAT, outputs=("y",)):
+    stored = [numpy_helper.from_array(np.asarray(a), n) for n, a in (constants or {}).items()]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", kind, None)],
+        [helper.make_tensor_value_info(name, kind, None) for name in outputs],
+        stored,
+    )
+    return Evaluator(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]))
+
+
+def spread(evaluator, x, fetch="y", **noise):
+    centre = evaluator.run({"x": x}, [fetch])[fetch]
+    drawn = [
+        evaluator.run({"x": x}, [fetch], Noise(seed=seed, **noise))[fetch] for seed in range(DRAWS)
+    ]
+    return np.sqrt(np.mean((np.array(drawn) - centre) ** 2, axis=0)), centre
+
+
+X = np.random.default_rng(0).standard_normal((4, 50)).astype(np.float32)
+
+
+def test_a_sum_of_products_spreads_by_the_sizes_of_its_terms():
+    w = np.random.default_rng(1).standard_normal((50, 8)).astype(np.float32)
+    evaluator = opened([helper.make_node("MatMul", ["x", "w"], ["y"])], {"w": w})
+    deviation, y = spread(evaluator, X, rounding=True)
+    sizes = np.abs(X).astype(np.float64) @ np.abs(w)
+    expected = U32 * np.hypot(sizes, np.sqrt(50) * np.abs(y))
+    assert np.median(deviation / expected) == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_sigmoid_is_rounded_at_one_however_small_it_is():
+    evaluator = opened([helper.make_node("Sigmoid", ["x"], ["y"])])
+    deviation, y = spread(evaluator, np.full((500,), -17.0, np.float32), rounding=True)
+    assert y[0] < 1e-7
+    assert np.median(deviation) == pytest.approx(U32, rel=0.15)
+
+
+def test_what_is_stored_in_half_spreads_by_its_storage():
+    evaluator = opened([helper.make_node("Mul", ["x", "x"], ["y"])], kind=HALF)
+    x = np.full(400, 1.5, np.float16)
+    deviation, y = spread(evaluator, x, rounding=True)
+    assert np.median(deviation / y) == pytest.approx(U16 / np.sqrt(3), rel=0.1)
+
+
+@pytest.mark.parametrize("op", ["Relu", "Neg", "Identity", "Floor"])
+def test_what_moves_data_does_not_round(op):
+    evaluator = opened([helper.make_node(op, ["x"], ["y"])])
+    deviation, _ = spread(evaluator, X, rounding=True)
+    assert not deviation.any()
+
+
+def test_noise_depends_on_seed_and_node_alone():
+    nodes = [
+        helper.make_node("Exp", ["x"], ["a"]),
+        helper.make_node("Mul", ["a", "a"], ["b"]),
+        helper.make_node("Tanh", ["x"], ["c"]),
+        helper.make_node("Add", ["b", "c"], ["y"]),
+    ]
+    evaluator = opened(nodes)
+    noise = Noise(seed=3, rounding=True)
+    alone = evaluator.run({"x": X}, ["y"], noise)["y"]
+    among = evaluator.run({"x": X}, ["a", "c", "b", "y"], noise)
+    assert np.array_equal(alone, among["y"])
+    assert not np.array_equal(
+        alone, evaluator.run({"x": X}, ["y"], Noise(seed=4, rounding=True))["y"]
+    )
+    # Fed with what it was, a node is disturbed as it was within the whole.
+    cut = evaluator.run({"b": among["b"], "c": among["c"]}, ["y"], noise)["y"]
+    assert np.array_equal(cut, alone)
+
+
+def test_magnitudes_kept_between_draws_belong_to_the_values_fed():
+    w = np.ones((50, 1), np.float32)
+    evaluator = opened([helper.make_node("MatMul", ["x", "w"], ["y"])], {"w": w})
+    small, _ = spread(evaluator, X, rounding=True)
+    large, _ = spread(evaluator, X * np.float32(1024), rounding=True)
+    assert np.allclose(large, small * 1024, rtol=1e-6)
+
+
+def test_named_constants_are_disturbed_by_one_rounding_of_their_type():
+    nodes = [
+        helper.make_node("Mul", ["x", "w"], ["a"]),
+        helper.make_node("Add", ["a", "v"], ["y"]),
+    ]
+    w, v = np.float32([3.0]), np.float32([5.0])
+    evaluator = opened(nodes, {"w": w, "v": v})
+    ones = np.ones(1, np.float32)
+    deviation, _ = spread(evaluator, ones, constants=("w",))
+    assert deviation[0] == pytest.approx(3.0 * U32, rel=0.4)
+    none, _ = spread(evaluator, ones, constants=())
+    assert not none.any()
+    fetched, _ = spread(evaluator, ones, fetch="w", constants=("w",))
+    assert fetched[0] == pytest.approx(deviation[0], rel=1e-6)
+
+
+def test_a_disturbed_constant_is_felt_behind_a_subgraph_of_constants():
+    nodes = [
+        helper.make_node("Mul", ["w", "w"], ["square"]),
+        helper.make_node("Mul", ["x", "square"], ["y"]),
+    ]
+    evaluator = opened(nodes, {"w": np.float32([3.0])})
+    deviation, y = spread(evaluator, np.ones(1, np.float32), constants=("w",))
+    assert y[0] == 9.0
+    assert deviation[0] == pytest.approx(18.0 * U32, rel=0.4)
+
+
+def test_rounding_among_constants_spreads_about_the_declared_value():
+    third = np.full(300, 1 / 3, np.float32)
+    nodes = [
+        helper.make_node("Mul", ["w", "w"], ["square"]),
+        helper.make_node("Mul", ["x", "square"], ["y"]),
+    ]
+    evaluator = opened(nodes, {"w": third})
+    deviation, square = spread(evaluator, np.ones(300, np.float32), fetch="square", rounding=True)
+    assert square[0] == np.float64(third[0] * third[0])
+    assert np.median(deviation / square) == pytest.approx(U32, rel=0.15)
+
+
+def test_noise_does_not_make_a_constant_jump():
+    nodes = [
+        helper.make_node("Mul", ["ten", "scale"], ["length"]),
+        helper.make_node("Floor", ["length"], ["whole"]),
+        helper.make_node("Mul", ["x", "whole"], ["y"]),
+    ]
+    evaluator = opened(nodes, {"ten": np.float32([10.0]), "scale": np.float32([0.7])})
+    deviation, whole = spread(evaluator, np.ones(1, np.float32), fetch="whole", rounding=True)
+    assert whole[0] == 7.0
+    assert not deviation.any()
+
+
+@pytest.mark.parametrize(("alpha", "expected"), [(0.3, 0.3 * U32), (2.0, 0.0)])
+def test_inexact_attributes_are_disturbed_and_exact_ones_are_not(alpha, expected):
+    evaluator = opened([helper.make_node("LeakyRelu", ["x"], ["y"], alpha=alpha)])
+    deviation, _ = spread(evaluator, np.full(1, -1.0, np.float32), attributes=True)
+    assert deviation[0] == pytest.approx(expected, rel=0.4)
+
+
+def test_attributes_of_reference_nodes_are_disturbed_too():
+    x = np.random.default_rng(2).standard_normal((1, 1, 6, 6)).astype(np.float32)
+    rois = np.float32([[0.3, 0.3, 3.7, 3.9]])
+    node = helper.make_node(
+        "RoiAlign",
+        ["x", "rois", "which"],
+        ["y"],
+        spatial_scale=0.9,
+        output_height=2,
+        output_width=2,
+    )
+    evaluator = opened([node], {"rois": rois, "which": np.array([0])})
+    deviation, y = spread(evaluator, x, attributes=True)
+    assert 0 < np.max(deviation) < 1e-5 * np.max(np.abs(y))
+
+
+def test_rounding_of_reference_nodes_is_rough_but_there():
+    x = np.random.default_rng(2).standard_normal((1, 1, 3, 3)).astype(np.float32)
+    evaluator = opened([helper.make_node("Det", ["x"], ["y"])])
+    deviation, y = spread(evaluator, x, rounding=True)
+    assert 0.1 * U32 < np.max(deviation) / np.max(np.abs(y)) < 100 * U32
+
+
+def test_random_numbers_do_not_move_with_the_noise():
+    nodes = [
+        helper.make_node("RandomNormalLike", ["x"], ["r"]),
+        helper.make_node("Add", ["x", "r"], ["y"]),
+    ]
+    evaluator = opened(nodes)
+    deviation, r = spread(evaluator, X, fetch="r", rounding=True)
+    assert r.std() > 0.5
+    assert not deviation.any()
+
+
+def test_quantisers_lose_what_their_width_intends():
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"]),
+    ]
+    constants = {"s": np.float32(0.5), "z": np.int8(0)}
+    evaluator = opened(nodes, constants)
+    x = np.linspace(-1, 1, 400, dtype=np.float32)
+    plain = evaluator.run({"x": x}, ["q", "y"])
+    assert plain["q"].dtype == np.int8
+    assert set(np.unique(plain["y"])) <= {-1.0, -0.5, 0.0, 0.5, 1.0}
+    ideal = evaluator.run({"x": x}, ["y"], Noise(seed=0, quantisers=True))["y"]
+    # Eight bits over [−1, 1] are far finer than the scale that the model states.
+    assert 0 < np.abs(ideal - x).max() < 2.0 / 255
