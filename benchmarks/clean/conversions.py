@@ -6,7 +6,9 @@ do raises; the calibration says so and goes on, for it measures isomorph and not
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,7 +45,9 @@ class Source:
         if name not in self._made:
             path = self.folder / f"{name}.{'pt2' if name in TORCH else 'onnx'}"
             try:
-                CONVERSIONS[name](self, path)
+                # The old exporter prints whole graphs when it fails.
+                with contextlib.redirect_stdout(io.StringIO()):
+                    CONVERSIONS[name](self, path)
                 self._made[name] = path
             except Exception as error:
                 text = str(error).strip() or "no message"
