@@ -136,7 +136,8 @@ def _finding(finding: Finding) -> Iterator[RenderableType]:
         f"{finding.rank}. ", (printable(finding.code), "bold"), f"  {printable(finding.summary)}"
     )
     yield head
-    told = [finding.status, finding.effect.replace("_", " ")]
+    effect = "changes no number" if finding.effect == "none" else finding.effect.replace("_", " ")
+    told = [finding.status, effect]
     if finding.cause:
         told.append(f"cause {finding.cause}")
     if finding.local_error is not None:
