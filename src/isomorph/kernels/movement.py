@@ -129,11 +129,13 @@ def cut(  # noqa: PLR0917
 
 
 def _bounded(begin: int, end: int, step: int, size: int) -> slice:
-    # Counting backwards, an end that lies before the first element means "to the first".
-    if step < 0:
-        stop = end + size if end < 0 else end
-        return slice(begin, None if stop < 0 else stop, step)
-    return slice(begin, end, step)
+    begin, end = (place + size if place < 0 else place for place in (begin, end))
+    if step > 0:
+        return slice(min(max(begin, 0), size), min(max(end, 0), size), step)
+    # Counting backwards, the operator clamps a start before the first element to the first
+    # (Python would take nothing), and an end before it means "to the first".
+    begin, end = min(max(begin, 0), size - 1), min(max(end, -1), size - 1)
+    return slice(begin, None if end < 0 else end, step) if size else slice(0, 0, step)
 
 
 @kernel("Pad")
