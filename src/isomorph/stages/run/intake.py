@@ -19,6 +19,7 @@ from isomorph.stages.run.generate import SAMPLES, generate
 from isomorph.stages.run.input_files import read_arrays
 from isomorph.stages.run.opened import Opened, chosen_runtime, with_notes
 from isomorph.stages.run.sniff import identify, source_kind, suffix_note
+from isomorph.store import is_trace, read
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model, TensorSpec
@@ -155,10 +156,11 @@ def recorded(source: Any) -> tuple[str, str, dict[str, Array]] | None:  # noqa: 
     if not isinstance(source, (str, Path)) or source_kind(str(source)) != "recorded":
         return None
     path = Path(source)
-    arrays = read_arrays(path)
-    with path.open("rb") as file:
+    arrays = dict(read(path).tensors) if is_trace(path) else dict(read_arrays(path))
+    # A trace's manifest holds the digest of every tensor, so its own digest stands for all.
+    with (path / "manifest.json" if path.is_dir() else path).open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return str(source), f"sha256:{digest}", dict(arrays)
+    return str(source), f"sha256:{digest}", {name: np.asarray(a) for name, a in arrays.items()}
 
 
 def trace(
