@@ -12,13 +12,14 @@ import numpy as np
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Binding
-from isomorph.stages.measure.rearrange import Rearrangement, rearrangement
+from isomorph.stages.measure.rearrange import rearrangement, seen_through, spread_through
 from isomorph.stages.measure.spread import Spread, merged
 from isomorph.stages.measure.subject import Witness, quantised, unmatched_constants, widths
 from isomorph.stages.measure.verdict import Evidence, Question, decide
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
+    from isomorph.stages.run.layout import Rearrangement
 
 _T = TypeVar("_T")
 _MOST_OUTPUTS_PERMUTED = 6
@@ -115,7 +116,7 @@ def _judge_pair(
         moved = rearrangement(mine, yours, terms.false_alarm)
         if moved is None:
             return _misshapen(left, right, shapes[0], shapes[1]), None
-        yours = moved.applied(yours)
+        yours = seen_through(moved, yours)
     question = Question(
         dtype=_dtype(mine, yours),
         false_alarm=terms.false_alarm,
@@ -153,7 +154,7 @@ def _allowance(
 
 
 def _move(spread: Spread | None, moved: Rearrangement | None) -> Spread | None:
-    return spread if spread is None or moved is None else moved.spread(spread)
+    return spread if spread is None or moved is None else spread_through(moved, spread)
 
 
 def _at(values: Mapping[str, _T] | IsomorphError, name: str) -> _T | None:

@@ -13,7 +13,7 @@ from isomorph.core.report import Binding, Finding
 if TYPE_CHECKING:
     from isomorph.core.errors import IsomorphError
     from isomorph.core.model import Graph, TensorSpec
-    from isomorph.stages.measure.rearrange import Rearrangement
+    from isomorph.stages.run.layout import Rearrangement
 
 _ORDER = {"reaches_output": 0, "below_rounding": 1, "latent": 2, "none": 3}
 

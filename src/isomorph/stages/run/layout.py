@@ -1,0 +1,102 @@
+"""Another arrangement of the same axes: permuted, squeezed, or both. Pure shapes, no values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Dimension
+    from isomorph.core.trace import Array
+
+_MOST_AXES = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rearrangement:
+    """How the axes of one side become the other's: a permutation, then a reshape."""
+
+    permutation: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    @property
+    def moves(self) -> bool:
+        """Whether any axis changes its place among the others."""
+        return list(self.permutation) != sorted(self.permutation)
+
+    @property
+    def words(self) -> str:
+        """What a user reads."""
+        if self.moves:
+            return f"axes permuted by {self.permutation}"
+        return f"axes of size one added or removed (now {'×'.join(map(str, self.shape))})"
+
+    def array(self, array: Array) -> Array:
+        """One tensor rearranged."""
+        return array.transpose(self.permutation).reshape(self.shape)
+
+
+def arrangements(shape: Sequence[int], wanted: Sequence[Dimension]) -> tuple[Rearrangement, ...]:
+    """Every way to bring ``shape`` into ``wanted``, where dynamic axes fit any size.
+
+    The order of axes of size one among themselves cannot matter and is not varied.
+    """
+    if len(shape) > _MOST_AXES or len(wanted) > _MOST_AXES:
+        return ()
+    if len(shape) == len(wanted):
+        return _permuted(shape, wanted)
+    others = [axis for axis, size in enumerate(shape) if size != 1]
+    units = [axis for axis, size in enumerate(shape) if size == 1]
+    found = []
+    for order in permutations(others):
+        target = _filled([shape[axis] for axis in order], wanted)
+        if target is not None:
+            found.append(Rearrangement(permutation=(*units, *order), shape=target))
+    return tuple(found)
+
+
+def _permuted(shape: Sequence[int], wanted: Sequence[Dimension]) -> tuple[Rearrangement, ...]:
+    found: dict[tuple[int, ...], Rearrangement] = {}
+    tried = [
+        Rearrangement(permutation=order, shape=tuple(shape[axis] for axis in order))
+        for order in permutations(range(len(shape)))
+        if all(
+            not isinstance(size, int) or size == shape[axis]
+            for size, axis in zip(wanted, order, strict=True)
+        )
+    ]
+    for each in sorted(tried, key=keeps_order, reverse=True):
+        visible = tuple(axis for axis in each.permutation if shape[axis] != 1)
+        found.setdefault(visible, each)
+    return tuple(found.values())
+
+
+def keeps_order(rearrangement: Rearrangement) -> bool:
+    """Whether at most one axis moved past the others, as the channel axis does between layouts."""
+    order = rearrangement.permutation
+    for axis in order:
+        rest = [other for other in order if other != axis]
+        if rest == sorted(rest):
+            return True
+    return False
+
+
+def _filled(sizes: Sequence[int], wanted: Sequence[Dimension]) -> tuple[int, ...] | None:
+    """``wanted`` with its dynamic axes filled from ``sizes`` in order; None if it does not fit."""
+    target: list[int] = []
+    left = list(sizes)
+    fixed = sum(1 for size in wanted if isinstance(size, int) and size != 1)
+    free = len(left) - fixed
+    for size in wanted:
+        if isinstance(size, int):
+            if size != 1 and (not left or left.pop(0) != size):
+                return None
+            target.append(size)
+        elif free > 0 and left:
+            target.append(left.pop(0))
+            free -= 1
+        else:
+            target.append(1)
+    return tuple(target) if not left else None
