@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import logging
+import os
+import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -55,16 +56,20 @@ def quiet() -> Iterator[None]:
     """Both exporters warn, log and print about matters that these models do not touch."""
     disabled = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
-    hidden = io.StringIO()
+    sys.stdout.flush()
+    kept = {stream: os.dup(stream) for stream in (1, 2)}
     try:
-        with (
-            warnings.catch_warnings(),
-            contextlib.redirect_stdout(hidden),
-            contextlib.redirect_stderr(hidden),
-        ):
+        # Part of it is printed by compiled code, which knows nothing of sys.stdout.
+        with Path(os.devnull).open("w") as nowhere, warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            for stream in kept:
+                os.dup2(nowhere.fileno(), stream)
             yield
+            sys.stdout.flush()
     finally:
+        for stream, copy in kept.items():
+            os.dup2(copy, stream)
+            os.close(copy)
         logging.disable(disabled)
 
 

@@ -2,7 +2,7 @@
 
 The folklore: a runtime's exp differs visibly from NumPy's, and NumPy shows the expected value.
 
-Measured, in units of the last place of float32 against exp in float64, over 400,000 inputs from
+Measured, in units of the last place of float32 against exp in float64, over 100,000 inputs from
 -87 to 88.7: ONNX Runtime is off by 0.83 at most, PyTorch by 0.55 (0.5 is the best possible), and
 NumPy by 2.4: it is the least exact of the three. ONNX Runtime and PyTorch are never more than one
 float apart and agree in 94% of the inputs; none of the three turns a subnormal result into zero.
@@ -27,12 +27,13 @@ class Exp(torch.nn.Module):
     """The exponential, and nothing else."""
 
     def forward(self, x):
+        """exp(x), elementwise."""
         return torch.exp(x)
 
 
 def main() -> Facts:
-    usual = np.random.default_rng(0).normal(size=200_000)
-    x = np.concatenate([usual, np.linspace(-87.0, 88.7, 200_000)]).astype(np.float32)
+    usual = np.random.default_rng(0).normal(size=50_000)
+    x = np.concatenate([usual, np.linspace(-87.0, 88.7, 50_000)]).astype(np.float32)
     tiny = np.linspace(-103.0, -88.0, 1_000, dtype=np.float32)
     with TemporaryDirectory() as folder:
         model = onnx_model(
@@ -41,24 +42,23 @@ def main() -> Facts:
             {"x": (np.float32, ["n"])},
             {"y": (np.float32, ["n"])},
         )
-        truth = _only(isomorph.run(model, inputs={"x": x}, runtime="onnx_oracle"))
+        inputs = {"x": np.concatenate([x, tiny])}
+        truth = _only(isomorph.run(model, inputs=inputs, runtime="onnx_oracle"))[: x.size]
         values = {
-            "onnxruntime": _only(isomorph.run(model, inputs={"x": x})),
-            "torch": _only(isomorph.run(Exp(), inputs={"x": x})),
-            "numpy": np.exp(x),
+            "onnxruntime": _only(isomorph.run(model, inputs=inputs)),
+            "torch": torch.exp(torch.from_numpy(inputs["x"])).numpy(),
+            "numpy": np.exp(inputs["x"]),
         }
-        smallest = {
-            "onnxruntime": _only(isomorph.run(model, inputs={"x": tiny})),
-            "torch": _only(isomorph.run(Exp(), inputs={"x": tiny})),
-            "numpy": np.exp(tiny),
-        }
-        report = isomorph.check(Exp(), model, inputs={"x": x})
+        report = isomorph.check(Exp(), model, inputs=inputs)
+    lost = {name: int((y[x.size :] == 0).sum()) for name, y in values.items()}
+    values = {name: y[: x.size] for name, y in values.items()}
     facts: Facts = {
         name: {
             "max ulp": float(_ulp(y, truth).max()),
             "correctly rounded": float((_ulp(y, truth) <= 0.5).mean()),
+            "same as onnxruntime": float((y == values["onnxruntime"]).mean()),
             "floats from onnxruntime": int(_floats_apart(y, values["onnxruntime"]).max()),
-            "subnormals lost": int((smallest[name] == 0).sum()),
+            "subnormals lost": lost[name],
         }
         for name, y in values.items()
     }

@@ -4,9 +4,9 @@ The folklore: a converter widens int16 to int32 without a word, and information 
 
 Measured: it wraps, and it wraps the same way everywhere. Sums and products of int16 in NumPy,
 PyTorch and ONNX Runtime are equal in every one of 20,000 random pairs and at the four extremes,
-two thirds of which leave the range of int16. Widening cannot lose anything; it shows the sums that
-were wrapped. A candidate that computes in int32 is therefore another function (isomorph: divergent),
-until it casts its result back to int16 (isomorph: equivalent, every value equal).
+although six in ten results leave the range of int16. Widening loses nothing: it brings out what was
+wrapped before. A candidate that computes in int32 is therefore another function (divergent), until
+it casts its results back to int16 (equivalent, and every value is equal).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ class Arithmetic(torch.nn.Module):
     """A sum and a product, in whatever type comes in."""
 
     def forward(self, a, b):
+        """Both results."""
         return a + b, a * b
 
 

@@ -2,12 +2,12 @@
 
 The folklore: ONNX Runtime fuses the two ReLUs, PyTorch does not, and so the outputs diverge.
 
-Measured on 100,000 inputs: PyTorch, NumPy and ONNX Runtime with its optimiser on and off are equal
+Measured on 20,000 inputs: PyTorch, NumPy and ONNX Runtime with its optimiser on and off are equal
 bit for bit. Nothing was fused, and nothing may be: each of the four operations is exact or
 rounded once by the same rule everywhere.
 
 And if an optimiser did simplify it to relu(x), which over the real numbers is the same function?
-Then most positive results would change, by at most half the spacing of floats at the largest
+Then six in ten positive results would change, by at most half the spacing of floats at the largest
 x + 1 (2.4e-7 here), because the short form is the more exact one. That is rounding, not a fault,
 and isomorph says so: equivalent. Shift by 1.001 instead of 1 on the way back, and it is divergent.
 """
@@ -29,11 +29,12 @@ class Shifted(torch.nn.Module):
     """Two ReLUs around a shift there and back."""
 
     def forward(self, x):
+        """relu(relu(x + 1) - 1), elementwise."""
         return torch.relu(torch.relu(x + 1) - 1)
 
 
 def main() -> Facts:
-    x = np.random.default_rng(0).normal(size=100_000).astype(np.float32)
+    x = np.random.default_rng(0).normal(size=20_000).astype(np.float32)
     with TemporaryDirectory() as name:
         folder = Path(name)
         exact, wrong = _shifted(folder / "exact.onnx", 1.0), _shifted(folder / "wrong.onnx", 1.001)
@@ -42,8 +43,8 @@ def main() -> Facts:
         plain = trace.tensors["y"]
         reports = {
             "the same four nodes": isomorph.check(Shifted(), exact, inputs={"x": x}),
-            "simplified to relu(x)": isomorph.check(Shifted(), short, inputs={"x": x}),
-            "shifted back by 1.001": isomorph.check(Shifted(), wrong, inputs={"x": x}),
+            "simplified to relu(x)": isomorph.check(exact, short, inputs={"x": x}),
+            "shifted back by 1.001": isomorph.check(exact, wrong, inputs={"x": x}),
         }
     by_numpy = np.maximum(np.maximum(x + np.float32(1), 0) - np.float32(1), 0)
     facts: Facts = {name: _row(report) for name, report in reports.items()}

@@ -22,10 +22,11 @@ def show(facts: Facts) -> None:
         for line in lines:
             cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
             print("  ".join(cells).rstrip())
+    single = {name: value for name, value in facts.items() if name not in rows}
+    if rows and single:
         print()
-    for name, value in facts.items():
-        if name not in rows:
-            print(f"{name}: {_word(value)}")
+    for name, value in single.items():
+        print(f"{name}: {_word(value)}")
     if "--json" in sys.argv:
         Path(sys.argv[sys.argv.index("--json") + 1]).write_text(json.dumps(facts))
 

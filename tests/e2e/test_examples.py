@@ -1,0 +1,195 @@
+"""Every example runs as a user would run it, and its facts are those its text claims.
+
+Exact figures depend on the CPU's kernels; what is asserted here does not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SHARED = {"building", "showing"}
+
+
+def run(name, folder):
+    """Run one example in a fresh process; its facts, and what it printed."""
+    facts = folder / "facts.json"
+    command = [sys.executable, str(EXAMPLES / f"{name}.py"), "--json", str(facts)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
+    done = subprocess.run(
+        command,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=folder,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(facts.read_text()), done.stdout
+
+
+def exp_in_ulp(facts):
+    kernels = {name: facts[name] for name in ("onnxruntime", "torch", "numpy")}
+    assert all(0.5 <= row["max ulp"] <= 4 for row in kernels.values())
+    assert all(row["correctly rounded"] > 0.5 for row in kernels.values())
+    assert all(row["floats from onnxruntime"] <= 4 for row in kernels.values())
+    assert facts["torch against onnxruntime"] == "equivalent"
+
+
+def quantise_ties(facts):
+    assert facts["onnxruntime"]["differ from rint"] == 0
+    assert facts["torch fake_quantize"]["differ from rint"] == 0
+    assert facts["dequantised the same"]
+    away = facts["half away from zero"]
+    assert (away["differ from rint"], away["only at ties"], away["steps"]) == (10, True, 1)
+    assert facts["ties"] == 20
+    wrapped = facts["uint8 - zero_point"]
+    assert (wrapped["only below zero"], wrapped["steps"]) == (True, 256)
+    assert facts["half even against half away"] == ["equivalent", 1, "BELOW_ROUNDING"]
+    assert facts["the same without the ties"] == ["equivalent", 0]
+
+
+def relu_shift(facts):
+    same, short = facts["the same four nodes"], facts["simplified to relu(x)"]
+    assert (same["verdict"], same["values that differ"]) == ("equivalent", 0)
+    assert short["verdict"] == "equivalent"
+    assert 0 < short["max difference"] < 1e-6
+    assert facts["shifted back by 1.001"]["verdict"] == "divergent"
+    assert facts["numpy equals onnxruntime without optimiser"]
+
+
+def int16_wraps(facts):
+    assert facts["results outside int16"] > facts["values compared"] / 2
+    for pair in ("torch, onnxruntime in int16", "int16, int32 cast back"):
+        assert facts[pair] == {"verdict": "equivalent", "values that differ": 0}
+    wide = facts["int16, int32 left wide"]
+    assert wide["verdict"] == "divergent"
+    assert wide["values that differ"] == facts["results outside int16"]
+    assert facts["numpy equals onnxruntime"]
+
+
+def entr_export(facts):
+    faithful = facts["dynamo"]
+    assert faithful["verdict"] == "equivalent"
+    assert faithful["NaN/Inf elsewhere"] == 0
+    assert faithful["zeros of the other sign"] == 1
+    assert "SIGNED_ZERO" in faithful["findings"]
+    assert facts["log(x + 1e-6)"]["verdict"] == "divergent"
+    assert "special_entr" in facts["legacy exporter says"]
+    assert {"Log", "Mul", "Where"} <= set(facts["operators it became"])
+
+
+def dynamic_axes(facts):
+    frozen = {way for way, row in facts.items() if row["frozen"]}
+    assert frozen == {"legacy, dynamic_axes alone", "dynamo, nothing said"}
+    for way, row in facts.items():
+        assert row["at batch 5"] == ("INPUT_SHAPE" if way in frozen else "equivalent")
+    assert facts["legacy, dynamic_axes alone"]["input"] != "input"
+
+
+def data_dependent_if(facts):
+    assert facts["dynamo says of the Python if"] == "TorchExportError"
+    ways = {way: row for way, row in facts.items() if isinstance(row, dict)}
+    assert all(row["branch of the example"] == "equivalent" for row in ways.values())
+    wrong = {way for way, row in ways.items() if row["the other branch"] == "divergent"}
+    assert wrong == {"legacy, traced"}
+    assert all(row["the other branch"] == "equivalent" for w, row in ways.items() if w not in wrong)
+    assert {way for way, row in ways.items() if row.get("has an If")} == {
+        "legacy, TorchScript",
+        "dynamo, torch.cond",
+    }
+
+
+def execution_provider(facts):
+    told = facts["in isomorph's report"]
+    fell_back = "CUDAExecutionProvider" not in facts["available"]
+    assert told["asked"] == "CUDAExecutionProvider"
+    assert (told["used"] == "CPUExecutionProvider") == fell_back
+    assert told["used"].split(", ")[0] == facts["ONNX Runtime itself"]["used"].split(", ")[0]
+    assert ("PROVIDER_FALLBACK" in facts["findings"]) == fell_back
+    assert facts["verdict"] == "equivalent"
+    assert facts["an unknown provider"] == "BAD_SETTING"
+
+
+def float16(facts):
+    assert facts["float16 fed into the float32 model"] == "InvalidArgument"
+    assert facts["float16 copy"]["verdict"] == "degraded"
+    assert 1e-5 < facts["float16 copy"]["max finite difference"] < 1e-2
+    assert facts["float16, one weight wrong"]["verdict"] == "divergent"
+    assert facts["float16, outputs too large"]["verdict"] == "divergent"
+    assert facts["outputs behind an infinity inside"] > 0
+
+
+def recorded_reference(facts):
+    verdicts = {title: row["by isomorph"] for title, row in facts.items()}
+    typed = {title: row["by 1e-05"] for title, row in facts.items()}
+    assert len(facts) == 4
+    for title, verdict in verdicts.items():
+        assert verdict == ("equivalent" if title.startswith("faithful") else "divergent"), title
+    assert typed["faithful, outputs × 1000"] == "different"
+    assert typed["bias lost, outputs × 1e-06"] == "close"
+
+
+def one_node(facts):
+    ulp = {name: row["max ulp from float64"] for name, row in facts.items() if _is_row(row)}
+    assert {name for name, row in facts.items() if _is_row(row) and row["role"] == "input"} == {
+        "mean_square",
+        "square_mean",
+    }
+    assert max(ulp["mean_square"], ulp["square_mean"]) < 10
+    assert ulp["variance"] > 1000
+    assert ulp["deviation"] > 500
+    assert facts["best"]["type"] == "int64"
+    assert facts["indices declared as float32"] == "Fail"
+    assert facts["the file is untouched"]
+
+
+def _is_row(value):
+    return isinstance(value, dict)
+
+
+CLAIMS = [
+    exp_in_ulp,
+    quantise_ties,
+    relu_shift,
+    int16_wraps,
+    entr_export,
+    dynamic_axes,
+    data_dependent_if,
+    execution_provider,
+    float16,
+    recorded_reference,
+    one_node,
+]
+
+
+@pytest.mark.parametrize("claims", CLAIMS, ids=lambda claims: claims.__name__)
+def test_example_runs_and_its_facts_hold(claims, tmp_path):
+    facts, printed = run(claims.__name__, tmp_path)
+    claims(facts)
+    assert all(name in printed for name in facts), "a fact was measured and not shown"
+    assert [path.name for path in tmp_path.iterdir()] == ["facts.json"], "it left files behind"
+
+
+def test_every_example_is_run_and_listed():
+    programs = {path.stem for path in EXAMPLES.glob("*.py")} - SHARED
+    assert programs == {claims.__name__ for claims in CLAIMS}
+    listed = (EXAMPLES / "README.md").read_text()
+    assert [name for name in sorted(programs) if f"`{name}.py`" not in listed] == []
+
+
+@pytest.mark.parametrize("name", sorted(claims.__name__ for claims in CLAIMS))
+def test_example_states_its_question_and_its_measured_answer(name):
+    text = (EXAMPLES / f"{name}.py").read_text()
+    question, _, rest = text.partition('"""\n\nfrom __future__')[0].partition("\n")
+    assert question.startswith('"""')
+    assert question.rstrip().endswith("?")
+    assert "\nMeasured" in rest
