@@ -187,7 +187,7 @@ def spec_of(value: Any) -> Spec:  # noqa: ANN401
     """What a fake or real tensor, or a symbolic number, declares."""
     if isinstance(value, torch.Tensor):
         shape = tuple(size if isinstance(size, int) else str(size) for size in value.shape)
-        return Spec(dtype=value.dtype, shape=shape)
+        return Spec(dtype=value.dtype, shape=shape, order=_order(value))
     for kind, types in (
         ("bool", (bool, torch.SymBool)),
         ("int", (int, torch.SymInt)),
@@ -196,6 +196,23 @@ def spec_of(value: Any) -> Spec:  # noqa: ANN401
         if isinstance(value, types):
             return Spec(kind=kind, shape=())
     return Spec(kind="tensor" if value is None else "other")
+
+
+def _order(value: Any) -> tuple[int, ...] | None:  # noqa: ANN401
+    if value.layout is not torch.strided:
+        return None
+    strides = [_size(stride) for stride in value.stride()]
+    if None in strides:
+        return None
+    order = tuple(sorted(range(len(strides)), key=lambda axis: -strides[axis]))  # type: ignore[operator]
+    return None if order == tuple(range(len(strides))) else order
+
+
+def _size(value: Any) -> int | None:  # noqa: ANN401
+    if isinstance(value, int):
+        return value
+    hint = getattr(value.node, "hint", None)
+    return hint if isinstance(hint, int) else None
 
 
 _PLACE = re.compile(

@@ -18,7 +18,7 @@ from isomorph.native.torch_model import TorchModel
 from isomorph.native.torch_oracle_run import OracleRun, declared_default
 from isomorph.native.torch_program import Program
 from isomorph.native.torch_recorded import record_fed, writing
-from isomorph.native.torch_session import feed
+from isomorph.native.torch_session import feed, in_order
 from isomorph.native.torch_weights import LiftedWeights
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ class TorchOracle:
             noise=True,
         )
         self._planners = {"": Planner(model.program)}
+        self._data = set(model.program.inputs)
+        data_steps(enumerate(model.program.steps), self._data)
         self._weights = LiftedWeights(model.program.constants)
         self._magnitudes: dict[Any, Array] = {}
         self._magnitudes_of = ""
@@ -55,11 +57,26 @@ class TorchOracle:
         for name, value in feeds.items():
             run.note_fed(values[name], value)
         values = {**run.disturbed_constants(plan.reads), **values}
+        tables = {
+            name: table for name in values if (table := self._table(name, values[name])) is not None
+        }
         with torch.no_grad(), declared_default():
-            start = starting_values(self._program, values, plan, self._program.constants)
-            steps = data_steps(plan.steps, set(values))
+            given = {**values, **tables}
+            start = starting_values(self._program, given, plan, self._program.constants)
+            steps = data_steps(plan.steps, set(values) - set(tables))
             fetched = execute(plan, start, fetch, run.evaluator(self._program, steps, ""))
         return {name: to_array(run.wide_value(name, fetched)) for name in fetch}
+
+    def _table(self, name: str, value: Any) -> Any:  # noqa: ANN401
+        """A fed value that no input reaches keeps its declared type, if that holds it exactly."""
+        spec = self._program.specs.get(name)
+        if name in self._data or name in self._program.constants or spec is None:
+            return None
+        if spec.dtype not in FLOATS or not isinstance(value, torch.Tensor):
+            return None
+        narrow = value.to(spec.dtype)
+        exact = torch.equal(torch.nan_to_num(narrow.to(value.dtype)), torch.nan_to_num(value))
+        return narrow if exact else None
 
     def _run_recorded(self, feeds: Arrays, fetch: Sequence[str], noise: Noise | None) -> Arrays:
         """Replay in float64 what one run of the model did with these feeds.
@@ -107,5 +124,6 @@ def feed_raw(program: Program, name: str, array: Any) -> Any:  # noqa: ANN401
     spec = program.specs.get(name)
     is_real = isinstance(array, np.ndarray) and array.dtype.kind == "f"
     if is_real and (spec is None or spec.dtype is None or spec.dtype in FLOATS):
-        return torch.from_numpy(np.array(array, dtype=np.float64))
+        wide = torch.from_numpy(np.array(array, dtype=np.float64))
+        return wide if spec is None else in_order(wide, spec)
     return feed(program, name, array)

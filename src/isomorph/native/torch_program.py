@@ -34,11 +34,14 @@ class Spec:
 
     ``shape`` holds sizes and names of dynamic axes, and is None where nothing is declared.
     ``kind`` is ``tensor``, ``int``, ``float`` or ``bool`` (numbers that torch computes with).
+    ``order`` lists the axes from the slowest in memory to the fastest, where it is not the usual
+    one: a kernel that is fed a tensor in another order may add in another order.
     """
 
     dtype: Any = None
     shape: tuple[int | str | None, ...] | None = None
     kind: str = "tensor"
+    order: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -163,7 +163,7 @@ def feed(program: Program, name: str, array: Any) -> Any:  # noqa: ANN401
     spec = program.specs.get(name, Spec())
     if spec.kind in {"int", "float", "bool"}:
         return {"int": int, "float": float, "bool": bool}[spec.kind](array)
-    tensor = to_tensor(array)
+    tensor = in_order(to_tensor(array), spec)
     if spec.dtype is None or tensor.dtype == spec.dtype:
         return tensor
     if tensor.is_floating_point() != spec.dtype.is_floating_point:
@@ -172,6 +172,14 @@ def feed(program: Program, name: str, array: Any) -> Any:  # noqa: ANN401
             fix="feed an array of the declared type",
         )  # fmt: skip
     return tensor.to(spec.dtype)
+
+
+def in_order(tensor: torch.Tensor, spec: Spec) -> torch.Tensor:
+    """The same values, laid out in memory as the step that gives them lays them out."""
+    if spec.order is None or len(spec.order) != tensor.dim():
+        return tensor
+    places = [spec.order.index(axis) for axis in range(tensor.dim())]
+    return tensor.permute(spec.order).contiguous().permute(places)
 
 
 def _deployed(
