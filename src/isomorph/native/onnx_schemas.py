@@ -13,7 +13,7 @@ from typing import Any
 
 import onnx
 
-from isomorph.core.lazy import require
+from isomorph.native.onnx_ort_package import onnxruntime
 
 
 @cache
@@ -71,11 +71,7 @@ def why_unknown(domain: str, op: str, version: int) -> str:
 
 @cache
 def _runtime_schemas() -> dict[tuple[str, str], list[Any]]:
-    state = require(
-        "onnxruntime.capi.onnxruntime_pybind11_state",
-        extra="all",
-        needed_for="reading operators of ONNX Runtime",
-    )
+    state = onnxruntime("reading operators of ONNX Runtime", part="capi.onnxruntime_pybind11_state")
     found: dict[tuple[str, str], list[Any]] = {}
     for entry in state.get_all_operator_schema():
         found.setdefault((entry.domain, entry.name), []).append(entry)
@@ -93,7 +89,7 @@ def _runtime_schema(domain: str, op: str, version: int) -> Any | None:  # noqa: 
 @cache
 def runtime_limits() -> tuple[int, int]:
     """The newest opset and IR version that the installed ONNX Runtime opens, found by trying."""
-    ort = require("onnxruntime", extra="all", needed_for="asking ONNX Runtime what it supports")
+    ort = onnxruntime("asking ONNX Runtime what it supports")
     opset = _newest(ort, range(onnx.defs.onnx_opset_version() + 1, 6, -1), "opset")
     ir = _newest(ort, range(onnx.IR_VERSION + 1, 2, -1), "ir")
     return opset, ir

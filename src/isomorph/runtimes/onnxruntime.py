@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UsageError
-from isomorph.core.lazy import require
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.native.onnx_ort_settings import DEFAULTS
 
@@ -40,7 +39,9 @@ class OnnxRuntime:
 
     def open(self, model: Model, environment: Environment) -> OnnxSession:
         """Open the file as it would be deployed; cuts are made when a run first needs them."""
-        ort = require("onnxruntime", extra="all", needed_for="runtime 'onnxruntime'")
+        from isomorph.native.onnx_ort_package import onnxruntime
+
+        ort = onnxruntime("runtime 'onnxruntime'")
         from isomorph.native.onnx_ort_errors import refuse_unknown
         from isomorph.native.onnx_ort_settings import settings_of
 
