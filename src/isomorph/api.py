@@ -34,6 +34,7 @@ def check(
     timeout: float | None = None,
     bind_inputs: Mapping[str, str] | None = None,
     bind_outputs: Mapping[str, str] | None = None,
+    layouts: Mapping[str, Sequence[int]] | None = None,
     state: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Report:
@@ -54,6 +55,7 @@ def check(
         strict=strict,
         bind_inputs=bind_inputs or {},
         bind_outputs=bind_outputs or {},
+        layouts={name: tuple(axes) for name, axes in (layouts or {}).items()},
         trusted=tuple(str(each) for each in (reference, candidate) if trust and each is not None),
         told=progress,
     )

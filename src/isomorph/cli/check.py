@@ -41,6 +41,10 @@ def check(
         list[str] | None,
         Option("--bind-output", metavar="REF=CAND", help="These two outputs are the same."),
     ] = None,
+    layout: Annotated[
+        list[str] | None,
+        Option("--layout", metavar="INPUT=AXES", help="How the candidate orders an input's axes."),
+    ] = None,
     seed: words.Seed = 0,
     strict: Annotated[
         bool, Option("--strict", help="Exit 1 for a fault that rounding hides, too.")
@@ -81,6 +85,7 @@ def check(
             timeout=words.seconds(timeout),
             bind_inputs=words.bindings("--bind-input", bind_input),
             bind_outputs=words.bindings("--bind-output", bind_output),
+            layouts=words.layouts(layout),
             state=state,
             progress=progress,
         )

@@ -87,6 +87,16 @@ def dims(words: Sequence[str] | None) -> dict[str, int]:
     return sizes
 
 
+def layouts(words: Sequence[str] | None) -> dict[str, tuple[int, ...]]:
+    """The order in which the candidate's input takes the reference's axes."""
+    orders: dict[str, tuple[int, ...]] = {}
+    for name, order in _assignments("--layout", words, "INPUT=0,2,3,1", last=True).items():
+        if not re.fullmatch(r"\d+(,\d+)*", order):
+            raise _bad("--layout", f"{name}={order}", "INPUT=0,2,3,1: the axes in their new order")
+        orders[name] = tuple(int(axis) for axis in order.split(","))
+    return orders
+
+
 def budgets(words: Sequence[str] | None) -> dict[str, float]:
     """An absolute budget by output name; under the empty name, for every other output."""
     stated: dict[str, float] = {}

@@ -7,10 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.report import Binding, Finding, InputSummary, ModelSummary, Report, Skipped
 from isomorph.stages.measure import findings as say
+from isomorph.stages.measure import layouts
 from isomorph.stages.measure.compare import Comparison, Terms, compare, compared_elements, differs
 from isomorph.stages.measure.recorded import Recording
 from isomorph.stages.measure.spread import DRAWS, FALSE_ALARM
@@ -40,6 +43,7 @@ class Wishes:
     strict: bool = False
     bind_inputs: Mapping[str, str] = field(default_factory=dict)
     bind_outputs: Mapping[str, str] = field(default_factory=dict)
+    layouts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     trusted: tuple[str, ...] = ()
     told: Callable[[str, str], None] | None = None
 
@@ -63,13 +67,29 @@ def check_pair(
     samples = [given] if given is not None else _made_up(reference.model, right, inputs, wishes)
     for sample in samples:
         mine = work.subject(reference, sample.feeds)
-        yours = work.subject(candidate, feeding.carried_over(sample.feeds, inputs, right.inputs))
+        yours = work.subject(candidate, _arranged(work, mine, candidate, inputs))
         if not work.deterministic(mine, yours):
             continue
         comparison = compare(mine, yours, outputs, work.terms)
         work.add(comparison, outputs)
         work.failures(mine, yours)
     return work.report((reference, candidate), samples, inputs, outputs)
+
+
+def _arranged(
+    work: _Work, reference: Subject, candidate: Opened, inputs: Sequence[Binding]
+) -> Mapping[str, Array]:
+    """The reference's feeds under the candidate's names, types and arrangement of axes."""
+    graph = candidate.model.graph
+    taker = layouts.Taker(
+        inputs=graph.inputs,
+        outputs=list(dict.fromkeys(spec.name for spec in graph.outputs)),
+        oracle=candidate.oracle,
+    )
+    settled = layouts.settle(reference, taker, inputs, work.wishes.layouts)
+    work.findings += layouts.findings(settled)
+    feeds = {name: np.asarray(value) for name, value in reference.feeds.items()}
+    return layouts.rearranged(feeding.carried_over(feeds, inputs, graph.inputs), settled)
 
 
 def check_recorded(

@@ -12,7 +12,7 @@ import numpy as np
 
 from isomorph.stages.measure.judge import judge
 from isomorph.stages.measure.spread import Spread, merged
-from isomorph.stages.run.layout import Rearrangement, arrangements
+from isomorph.stages.run.layout import Rearrangement, arrangements, keeps_order
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -57,9 +57,10 @@ def rearrangement(
     distinct = {each.array(np.arange(yours.size).reshape(yours.shape)).tobytes() for each in fits}
     if len(distinct) == 1:
         return fits[0]
-    # No order fits by value: a squeeze alone keeps the order, so it can still be measured.
-    unmoved = [each for each in tried if not each.moves]
-    return unmoved[0] if unmoved and not fits else None
+    # No order fits by value, or many do. A squeeze alone, or one axis moved past the others as
+    # between channels-first and channels-last, can still be measured.
+    simple = [e for e in tried if not e.moves] or [e for e in tried if keeps_order(e)]
+    return simple[0] if len(simple) == 1 else None
 
 
 def _agrees(

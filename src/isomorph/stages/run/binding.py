@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from isomorph.core.errors import UsageError
-from isomorph.core.model import TensorSpec
+from isomorph.core.model import Dimension, TensorSpec
 from isomorph.core.report import Binding
 
 
@@ -112,10 +112,20 @@ def _compatible(left: TensorSpec, right: TensorSpec) -> bool:
         return False
     if left.shape is None or right.shape is None:
         return True
-    return len(left.shape) == len(right.shape) and all(
-        a == b or not isinstance(a, int) or not isinstance(b, int)
-        for a, b in zip(left.shape, right.shape, strict=True)
+    return _axes_agree(left.shape, right.shape)
+
+
+def _axes_agree(left: Sequence[Dimension], right: Sequence[Dimension]) -> bool:
+    """Whether the sizes are the same in some order, dynamic axes fitting any and ones none."""
+    mine, yours = (
+        sorted(s for s in side if isinstance(s, int) and s != 1) for side in (left, right)
     )
+    spare = [sum(1 for s in side if not isinstance(s, int)) for side in (left, right)]
+    for size in list(mine):
+        if size in yours:
+            mine.remove(size)
+            yours.remove(size)
+    return len(mine) <= spare[1] and len(yours) <= spare[0]
 
 
 def _same_kind_of_number(left: str | None, right: str | None) -> bool:
