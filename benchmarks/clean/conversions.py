@@ -6,10 +6,11 @@ do raises; the calibration says so and goes on, for it measures isomorph and not
 
 from __future__ import annotations
 
-import contextlib
 import copy
-import io
-from collections.abc import Callable
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,8 +46,7 @@ class Source:
         if name not in self._made:
             path = self.folder / f"{name}.{'pt2' if name in TORCH else 'onnx'}"
             try:
-                # The old exporter prints whole graphs when it fails.
-                with contextlib.redirect_stdout(io.StringIO()):
+                with _silenced():
                     CONVERSIONS[name](self, path)
                 self._made[name] = path
             except Exception as error:
@@ -65,6 +65,22 @@ def source(case: Case, seed: int, folder: Path) -> Source:
     drawn = case.inputs(np.random.default_rng(seed))
     example = tuple(torch.from_numpy(drawn[name]) for name in input_names(module))
     return Source(case=case, module=module, example=example, folder=folder)
+
+
+@contextmanager
+def _silenced() -> Iterator[None]:
+    """The old exporter prints whole graphs when it fails, and not by way of Python."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _exported(source: Source, path: Path) -> None:

@@ -103,7 +103,7 @@ def _grid(random: np.random.Generator) -> Feeds:
 def _distances(x: Tensor) -> Tensor:
     """|a|² + |b|² − 2ab between close points: large terms, small results."""
     square = (x * x).sum(-1)
-    return square[:, None] + square[None, :] - 2.0 * (x @ x.mT)
+    return square[:, None] + square[None, :] - 2.0 * (x @ x.transpose(0, 1))
 
 
 class Interface(nn.Module):
@@ -140,7 +140,7 @@ CASES = (
     formula("elementary functions", _elementary, normal(4, 64)),
     formula("statistics", _statistics, normal(4, 40)),
     formula("statistics of offset rows", _statistics, uniform(4, 40, low=0.9, high=1.1)),
-    formula("positive sums of length 8192", lambda x: x @ x.mT, uniform(3, 8192)),
+    formula("positive sums of length 8192", lambda x: x @ x.transpose(0, 1), uniform(3, 8192)),
     formula("mean of a million", lambda x: x.mean(), uniform(1000, 1000)),
     formula("running sum of 4096", lambda x: torch.cumsum(x, -1), uniform(2, 4096)),
     formula("offset and back", lambda x: (x + 1e4) - 1e4, normal(4, 64)),
@@ -150,7 +150,7 @@ CASES = (
     formula("squared distances of close points", _distances, normal(16, 8, scale=1e-2, offset=3.0)),
     formula("sine of large arguments", lambda x: torch.sin(1e3 * x), normal(4, 64)),
     formula("logistic map", _logistic_map, uniform(4, 64)),
-    formula("tiny values", lambda x: (x * 1e-20) @ (x * 1e-15).mT, normal(8, 32)),
+    formula("tiny values", lambda x: (x * 1e-20) @ (x * 1e-15).transpose(0, 1), normal(8, 32)),
     formula("below the smallest normal number", lambda x: x * 1e-39, normal(4, 64)),
     formula("huge values", lambda x: (x * 1e18) * (x.flip(0) * 1e19), normal(4, 64)),
     formula("at the edge of overflow", torch.exp, uniform(4, 64, low=80.0, high=92.0)),

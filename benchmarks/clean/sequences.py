@@ -194,5 +194,9 @@ CASES = (
         lambda x: functional.scaled_dot_product_attention(x, x * 2.0, x + 1.0, is_causal=True),
         normal(2, 2, 16, 8),
     ),
-    formula("sharp attention", lambda x: torch.softmax(50.0 * x @ x.mT, -1) @ x, normal(2, 16, 8)),
+    formula(
+        "sharp attention",
+        lambda x: torch.softmax(50.0 * x @ x.transpose(1, 2), -1) @ x,
+        normal(2, 16, 8),
+    ),
 )
