@@ -1,0 +1,203 @@
+"""From TensorFlow's message of a frozen graph to the program: cleaned, named, with its bodies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import tensorflow as tf
+
+from isomorph.native.tf_inline import body_of, follow, inline_calls
+from isomorph.native.tf_program import (
+    Port,
+    Spec,
+    TfProgram,
+    native_name,
+    needed,
+    part_of,
+    place_of,
+    read_constants,
+    read_nodes,
+    tensor_name,
+)
+from isomorph.native.tf_specs import read_specs
+
+# What freezing, inlining and reading a variable leave behind: names for the same value.
+_LEFTOVER = re.compile(r"Func/.*|(.*/)?(Identity|ReadVariableOp)(_\d+)?")
+_ILLEGAL = re.compile(r"[^A-Za-z0-9_.\\/>-]")
+_NUMBERED = re.compile(r"_(frozen_)?\d+$")
+
+
+def assemble(
+    graph_def: Any,  # noqa: ANN401
+    inputs: Sequence[tuple[str, str]],
+    outputs: Sequence[tuple[str, str]],
+    *,
+    constants: Mapping[str, str] | None = None,
+    unordered: bool = False,
+) -> TfProgram:
+    """The program of a graph.
+
+    ``inputs`` and ``outputs`` are pairs of a signature's name and a tensor; those tensors take
+    the signature's names. ``constants`` maps names of constants to those of their variables.
+    """
+    named = _with_stable_functions(graph_def)
+    programs: dict[str, TfProgram] = {}
+    functions = MappingProxyType(programs)
+    for function in named.library.function:
+        programs[function.signature.name] = _body(function, named, functions)
+    return _program("", named, inputs, outputs, constants or {}, functions, unordered=unordered)
+
+
+def _body(function: Any, whole: Any, functions: Mapping[str, TfProgram]) -> TfProgram:  # noqa: ANN401
+    body, inputs, results = body_of(function)
+    body.library.CopyFrom(whole.library)
+    given = [(f"input_{place}", name) for place, name in enumerate(inputs)]
+    returned = [(f"output_{place}", tensor) for place, tensor in enumerate(results)]
+    return _program(function.signature.name, body, given, returned, {}, functions)
+
+
+def _program(
+    name: str,
+    graph_def: Any,  # noqa: ANN401
+    inputs: Sequence[tuple[str, str]],
+    outputs: Sequence[tuple[str, str]],
+    constants: Mapping[str, str],
+    functions: Mapping[str, TfProgram],
+    *,
+    unordered: bool = False,
+) -> TfProgram:
+    flat, results = inline_calls(graph_def, [tensor_name(tensor) for _, tensor in outputs])
+    flat, results = _without_leftovers(flat, results)
+    keep = needed(flat, results) | {place_of(tensor)[0] for _, tensor in inputs}
+    flat = part_of(flat, keep)
+    names = _chosen_names(flat, inputs, constants)
+    flat = _renamed(flat, names)
+    results = [_rename(names, result) for result in results]
+    given = [names.get(place_of(tensor)[0], tensor_name(tensor)) for _, tensor in inputs]
+    returned = _give_outputs(flat, [key for key, _ in outputs], results)
+    specs = read_specs(flat)
+    return TfProgram(
+        name=name,
+        graph_def=flat,
+        inputs=_ports([key for key, _ in inputs], given, specs),
+        outputs=_ports([key for key, _ in outputs], returned, specs),
+        nodes=read_nodes(flat),
+        constants=read_constants(flat),
+        specs=specs,
+        functions=functions,
+        unordered=unordered,
+    )
+
+
+def _ports(keys: Sequence[str], tensors: Sequence[str], specs: Mapping[str, Spec]) -> Any:  # noqa: ANN401
+    return tuple(
+        Port(name=key, tensor=tensor, spec=specs.get(tensor, Spec()))
+        for key, tensor in zip(keys, tensors, strict=True)
+    )
+
+
+def _without_leftovers(graph_def: Any, outputs: list[str]) -> tuple[Any, list[str]]:  # noqa: ANN401
+    moved = {
+        f"{node.name}:0": native_name(tensor_name(node.input[0]))
+        for node in graph_def.node
+        if node.op == "Identity" and _LEFTOVER.fullmatch(node.name)
+    }
+    for node in graph_def.node:
+        for place, reference in enumerate(node.input):
+            node.input[place] = follow(moved, reference)
+    return graph_def, [follow(moved, tensor) for tensor in outputs]
+
+
+def _chosen_names(
+    graph_def: Any,  # noqa: ANN401
+    inputs: Sequence[tuple[str, str]],
+    constants: Mapping[str, str],
+) -> dict[str, str]:
+    """New names of operations: inputs by the signature, weights by their variables."""
+    wanted = {place_of(tensor)[0]: key for key, tensor in inputs}
+    present = {node.name for node in graph_def.node}
+    wanted |= {old: new for old, new in constants.items() if old in present and old not in wanted}
+    taken = present - set(wanted)
+    chosen = {}
+    for old, new in wanted.items():
+        chosen[old] = _free(new, taken)
+        taken.add(chosen[old])
+    return chosen
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    """A legal name that nobody has."""
+    legal = _ILLEGAL.sub("_", wanted)
+    legal = legal if legal[:1].isalnum() or legal[:1] == "." else f"n{legal}"
+    name, count = legal, 1
+    while name in taken:
+        name, count = f"{legal}_{count}", count + 1
+    return name
+
+
+def _renamed(graph_def: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401
+    for node in graph_def.node:
+        node.name = names.get(node.name, node.name)
+        for place, reference in enumerate(node.input):
+            node.input[place] = _rename(names, reference)
+    return graph_def
+
+
+def _rename(names: Mapping[str, str], reference: str) -> str:
+    operation, index = place_of(reference)
+    return tensor_name(f"{names.get(operation, operation)}:{index}")
+
+
+def _give_outputs(graph_def: Any, keys: Sequence[str], results: Sequence[str]) -> list[str]:  # noqa: ANN401
+    """An identity by the signature's name behind each output: one tensor may be several outputs."""
+    taken = {node.name for node in graph_def.node}
+    types = _dtypes(graph_def, results)
+    returned = []
+    for key, result, dtype in zip(keys, results, types, strict=True):
+        identity = graph_def.node.add()
+        identity.name, identity.op = _free(key, taken), "Identity"
+        identity.input.append(result)
+        identity.attr["T"].type = dtype
+        taken.add(identity.name)
+        returned.append(identity.name)
+    return returned
+
+
+def _dtypes(graph_def: Any, tensors: Sequence[str]) -> list[int]:  # noqa: ANN401
+    from isomorph.native.tf_specs import native_dtypes
+
+    known = native_dtypes(graph_def)
+    return [known.get(tensor, tf.float32.as_datatype_enum) for tensor in tensors]
+
+
+def _with_stable_functions(graph_def: Any) -> Any:  # noqa: ANN401
+    """A copy whose functions are named by what they are, not by a counter of the process."""
+    copy = tf.compat.v1.GraphDef()
+    copy.CopyFrom(graph_def)
+    names: dict[str, str] = {}
+    for function in copy.library.function:
+        stem = function.signature.name.removeprefix("__inference_")
+        while _NUMBERED.search(stem):
+            stem = _NUMBERED.sub("", stem)
+        names[function.signature.name] = _free(stem or "function", set(names.values()))
+    for function in copy.library.function:
+        function.signature.name = names[function.signature.name]
+        for node in function.node_def:
+            _rename_functions(node, names)
+    for node in copy.node:
+        _rename_functions(node, names)
+    ordered = sorted(copy.library.function, key=lambda function: function.signature.name)
+    del copy.library.function[:]
+    copy.library.function.extend(ordered)
+    del copy.library.gradient[:]
+    return copy
+
+
+def _rename_functions(node: Any, names: Mapping[str, str]) -> None:  # noqa: ANN401
+    node.op = names.get(node.op, node.op)
+    for value in node.attr.values():
+        for function in (*value.list.func, *((value.func,) if value.HasField("func") else ())):
+            function.name = names.get(function.name, function.name)

@@ -1,0 +1,62 @@
+"""A concrete function with its variables turned into constants."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+
+from isomorph.core.errors import UnreadableModelError
+from isomorph.native.tf_assemble import assemble
+from isomorph.native.tf_program import TfProgram, tensor_name
+
+_COUNTED = re.compile(r"output_(\d+)")
+
+
+def freeze(
+    function: Any,  # noqa: ANN401
+    inputs: Sequence[tuple[str, str]],
+    outputs: Sequence[str],
+    *,
+    unordered: bool = False,
+) -> TfProgram:
+    """The program of a concrete function; its outputs in TensorFlow's own order get these names.
+
+    Loops and branches stay what they are: lowered to the switches of old, recurrent networks
+    cannot be frozen.
+    """
+    try:
+        frozen = convert_variables_to_constants_v2(function, lower_control_flow=False)
+    except Exception as error:  # TensorFlow raises whatever its passes raise
+        message = " ".join(str(error).split())
+        raise UnreadableModelError(
+            "NOT_FREEZABLE", "TensorFlow cannot turn the model's variables into constants",
+            why=f"{type(error).__name__}: {message[:200]}",
+            fix="export an inference function that assigns no variable and looks up no table",
+        ) from error  # fmt: skip
+    results = [(key, tensor_name(each.name)) for key, each in zip(outputs, frozen.outputs)]  # noqa: B905
+    return assemble(
+        frozen.graph.as_graph_def(),
+        inputs,
+        results,
+        constants=_variable_names(function),
+        unordered=unordered,
+    )
+
+
+def _variable_names(function: Any) -> dict[str, str]:  # noqa: ANN401
+    """The variable behind each captured input, by the name of its constant."""
+    variables = {id(variable.handle): variable for variable in function.graph.variables}
+    names = {}
+    for outside, inside in function.graph.captures:
+        variable = variables.get(id(outside))
+        if variable is not None:
+            names[inside.op.name] = str(getattr(variable, "path", variable.name)).removesuffix(":0")
+    return names
+
+
+def by_number(keys: Sequence[str]) -> bool:
+    """Whether TensorFlow numbered these outputs itself, so that their order is known."""
+    return len(keys) > 1 and all(_COUNTED.fullmatch(key) for key in keys)
