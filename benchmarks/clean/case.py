@@ -16,11 +16,16 @@ Draw = Callable[[np.random.Generator], Feeds]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """``inputs`` are drawn anew for each seed; their names are those of ``forward``."""
+    """``inputs`` are drawn anew for each seed; their names are those of ``forward``.
+
+    ``narrow`` says that the values fit into float16: beyond its range a float16 model is not a
+    faithful conversion, and calling it divergent would be right.
+    """
 
     name: str
     build: Callable[[], nn.Module]
     inputs: Draw
+    narrow: bool = True
 
 
 class Formula(nn.Module):
@@ -34,9 +39,11 @@ class Formula(nn.Module):
         return self.function(x)
 
 
-def formula(name: str, function: Callable[[Tensor], Any], inputs: Draw) -> Case:
+def formula(
+    name: str, function: Callable[[Tensor], Any], inputs: Draw, *, narrow: bool = True
+) -> Case:
     """A case without weights."""
-    return Case(name=name, build=lambda: Formula(function), inputs=inputs)
+    return Case(name=name, build=lambda: Formula(function), inputs=inputs, narrow=narrow)
 
 
 def stack(name: str, build: Callable[[], list[nn.Module]], inputs: Draw) -> Case:

@@ -48,6 +48,7 @@ class Source:
             try:
                 with _silenced():
                     CONVERSIONS[name](self, path)
+                    _accepted(path)
                 self._made[name] = path
             except Exception as error:
                 text = str(error).strip() or "no message"
@@ -65,6 +66,14 @@ def source(case: Case, seed: int, folder: Path) -> Source:
     drawn = case.inputs(np.random.default_rng(seed))
     example = tuple(torch.from_numpy(drawn[name]) for name in input_names(module))
     return Source(case=case, module=module, example=example, folder=folder)
+
+
+def _accepted(path: Path) -> None:
+    """A file that ONNX Runtime itself refuses is no conversion."""
+    if path.suffix == ".onnx":
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4
+        onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
 @contextmanager
@@ -168,11 +177,18 @@ def _simplified(source: Source, path: Path) -> None:
 def _float16(source: Source, path: Path) -> None:
     from onnxruntime.transformers.float16 import convert_float_to_float16
 
+    _refuse_wide(source)
     model = onnx.load(source.file("dynamo"))
     onnx.save(convert_float_to_float16(model, keep_io_types=True), path)
 
 
+def _refuse_wide(source: Source) -> None:
+    if not source.case.narrow:
+        raise NotMadeError("its values do not fit into float16")
+
+
 def _half(source: Source) -> Source:
+    _refuse_wide(source)
     module = copy.deepcopy(source.module).half()
     narrow = tuple(each.half() if each.is_floating_point() else each for each in source.example)
     return Source(case=source.case, module=module, example=narrow, folder=source.folder)
