@@ -1,0 +1,198 @@
+"""What a TFLite program must satisfy before it is described or run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from isomorph.core.errors import UnreadableModelError
+from isomorph.native.tflite_buffers import HANDLES, stored_bytes
+from isomorph.native.tflite_program import (
+    ABSENT,
+    TfliteGraph,
+    TfliteOperator,
+    TfliteProgram,
+    TfliteTensor,
+)
+
+MAX_DEPTH = 50
+"""Bodies inside bodies beyond which no converter goes."""
+
+
+def checked(program: TfliteProgram, *, file: str) -> TfliteProgram:
+    """The program itself, if every index in it leads somewhere and every value has its size."""
+    for graph in program.graphs:
+        _check_indices(graph, file)
+        for tensor in graph.tensors:
+            _check_tensor(program, graph, tensor, file)
+        _check_order(graph, file)
+    for signature in program.signatures:
+        if not 0 <= signature.graph < len(program.graphs):
+            raise _bad(file, f"signature {signature.key!r}", "it belongs to no sub-graph")
+        size = len(program.graphs[signature.graph].tensors)
+        for name, index in (*signature.inputs.items(), *signature.outputs.items()):
+            if not 0 <= index < size:
+                raise _bad(file, f"signature {signature.key!r}", f"{name!r} is no tensor")
+    _check_bodies(program, file)
+    return program
+
+
+def where_of(graph: TfliteGraph, operator: TfliteOperator) -> str:
+    """The operator's name, with its sub-graph where that is not the main one."""
+    return operator.name if graph.index == 0 else f"sub-graph {graph.index}, {operator.name}"
+
+
+def _check_indices(graph: TfliteGraph, file: str) -> None:
+    size = len(graph.tensors)
+    for word, indices in (("input", graph.inputs), ("output", graph.outputs)):
+        if any(not 0 <= index < size for index in indices):
+            raise _bad(file, f"sub-graph {graph.index}", f"one {word} is no tensor of it")
+    for operator in graph.operators:
+        read = (index for index in operator.inputs if index != ABSENT)
+        inner = (index for index in operator.intermediates if index != ABSENT)
+        for index in (*read, *operator.outputs, *inner):
+            if not 0 <= index < size:
+                raise UnreadableModelError(
+                    "DANGLING_INPUT",
+                    f"an operator names tensor {index}, and there are {size}",
+                    file=file,
+                    where=where_of(graph, operator),
+                )
+
+
+def _check_tensor(
+    program: TfliteProgram, graph: TfliteGraph, tensor: TfliteTensor, file: str
+) -> None:
+    where = f"tensor {tensor.name!r}"
+    if any(size < 0 for size in tensor.shape):
+        raise UnreadableModelError(
+            "BAD_DIMS",
+            f"the shape {list(tensor.shape)} has a negative size",
+            file=file,
+            where=where,
+        )
+    if not tensor.constant or tensor.dtype in HANDLES:
+        return
+    raw = program.raw(tensor.buffer)
+    declared = stored_bytes(tensor.dtype, tensor.shape)
+    if tensor.sparse or declared is None:
+        _check_decodes(program, tensor, file, where)
+    elif declared != len(raw):
+        raise UnreadableModelError(
+            "TENSOR_SIZE_MISMATCH",
+            f"a constant of {list(tensor.shape)} {tensor.dtype} declares {declared} bytes "
+            f"and has {len(raw)}",
+            file=file,
+            where=where,
+        )
+
+
+def _check_decodes(program: TfliteProgram, tensor: TfliteTensor, file: str, where: str) -> None:
+    try:
+        program.array(tensor)
+    except (ValueError, IndexError, TypeError, AttributeError) as error:
+        raise UnreadableModelError(
+            "TENSOR_SIZE_MISMATCH",
+            f"the stored {'sparse' if tensor.sparse else 'string'} values do not fit their shape",
+            file=file,
+            where=where,
+            why=str(error),
+        ) from error
+
+
+def _check_order(graph: TfliteGraph, file: str) -> None:
+    """Every tensor is there before it is read, and written once: TFLite runs in file order."""
+    there = set(graph.inputs)
+    there |= {tensor.index for tensor in graph.tensors if tensor.constant or tensor.variable}
+    makers = {index: each for each in graph.operators for index in each.outputs}
+    for operator in graph.operators:
+        for index in operator.inputs:
+            if index != ABSENT and index not in there:
+                raise _unmade(graph, operator, index, makers.get(index), file)
+        for index in operator.outputs:
+            if index in there:
+                raise UnreadableModelError(
+                    "NOT_SSA",
+                    f"tensor {graph.tensors[index].name!r} is written although it already "
+                    "has a value",
+                    file=file,
+                    where=where_of(graph, operator),
+                )
+        there.update(operator.outputs)
+    for index in graph.outputs:
+        if index not in there:
+            raise _bad(file, f"sub-graph {graph.index}", f"output {index} is never computed")
+
+
+def _unmade(
+    graph: TfliteGraph,
+    operator: TfliteOperator,
+    index: int,
+    maker: TfliteOperator | None,
+    file: str,
+) -> UnreadableModelError:
+    name = graph.tensors[index].name
+    if maker is not None:
+        return UnreadableModelError(
+            "GRAPH_CYCLE",
+            f"an operator reads {name!r}, which is computed only later",
+            file=file,
+            where=where_of(graph, operator),
+            why=f"it is the output of {maker.name}, and TFLite runs in the order of the file",
+        )
+    return UnreadableModelError(
+        "DANGLING_INPUT",
+        f"an operator reads {name!r}, which nothing computes and no buffer holds",
+        file=file,
+        where=where_of(graph, operator),
+    )
+
+
+def _check_bodies(program: TfliteProgram, file: str) -> None:
+    calls = {graph.index: list(_called(program, graph, file)) for graph in program.graphs}
+    depths: dict[int, int] = {}
+    for start in calls:
+        _descend(start, calls, (), depths, file)
+
+
+def _called(program: TfliteProgram, graph: TfliteGraph, file: str) -> Iterator[int]:
+    for operator in graph.operators:
+        for word, index in operator.bodies.items():
+            # A missing branch of a composite is written as -1.
+            if index == ABSENT:
+                continue
+            if not 0 < index < len(program.graphs):
+                raise _bad(file, where_of(graph, operator), f"its {word} is no sub-graph")
+            yield index
+
+
+def _descend(
+    index: int,
+    calls: dict[int, list[int]],
+    above: tuple[int, ...],
+    depths: dict[int, int],
+    file: str,
+) -> int:
+    if index in above:
+        chain = " → ".join(str(each) for each in (*above, index))
+        raise UnreadableModelError(
+            "RECURSIVE_FUNCTION", "a sub-graph calls itself", file=file, where=f"sub-graphs {chain}"
+        )
+    if len(above) > MAX_DEPTH:
+        raise UnreadableModelError(
+            "NESTING_TOO_DEEP", f"sub-graphs call each other more than {MAX_DEPTH} deep", file=file
+        )
+    if index not in depths:
+        inner = (_descend(each, calls, (*above, index), depths, file) for each in calls[index])
+        depths[index] = 1 + max(inner, default=0)
+    return depths[index]
+
+
+def _bad(file: str, where: str, why: str) -> UnreadableModelError:
+    return UnreadableModelError(
+        "MODEL_TRUNCATED",
+        "the file contradicts itself and cannot be whole",
+        file=file,
+        where=where,
+        why=why,
+        fix="fetch or convert the file again",
+    )
