@@ -20,7 +20,8 @@ DIRECTORY_BYTES = 64 << 20
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 
 _END = b"PK\x05\x06"
-_END_BYTES = 22 + 0xFFFF
+_END_HEADER_BYTES = 22
+_END_BYTES = _END_HEADER_BYTES + 0xFFFF
 _LOCAL_HEADER_BYTES = 30
 _DRIVE = re.compile(r"^[A-Za-z]:")
 
@@ -30,6 +31,8 @@ def check_archive(path: Path) -> tuple[str, ...]:
     _check_directory(path)
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
+    if members and min(member.header_offset for member in members) != 0:
+        raise zipfile.BadZipFile("its directory does not tell of its first bytes")
     _check_names(path, members)
     _check_sizes(path, members)
     return tuple(member.filename for member in members)
@@ -42,9 +45,12 @@ def _check_directory(path: Path) -> None:
         file.seek(max(0, size - _END_BYTES))
         tail = file.read()
     at = tail.rfind(_END)
-    if at < 0 or len(tail) < at + 16:
+    if at < 0 or len(tail) < at + _END_HEADER_BYTES:
         raise zipfile.BadZipFile("the end of the archive is missing")
-    (length,) = struct.unpack_from("<I", tail, at + 12)
+    length, _, comment = struct.unpack_from("<IIH", tail, at + 12)
+    # Where an archive was cut, the last end in it may be that of an archive stored inside.
+    if at + _END_HEADER_BYTES + comment != len(tail):
+        raise zipfile.BadZipFile("the end of the archive is not where the file ends")
     # All ones mean that the true length stands elsewhere; then the file bounds it.
     if min(length, size) > DIRECTORY_BYTES:
         raise _bomb(path, f"its directory alone takes {min(length, size)} bytes")

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from isomorph.core.errors import UsageError
+from isomorph.core.errors import RefusedError, UsageError
 from isomorph.core.trace import flatten
 from isomorph.stages.run import magic
 from isomorph.stages.run.archives import MAGIC as ZIP
 from isomorph.stages.run.archives import check_archive
 from isomorph.stages.run.files import head_of, kind_of
-from isomorph.stages.run.npy import NpyError, map_npy, read_npy
+from isomorph.stages.run.npy import HoldsObjectsError, NpyError, map_npy, read_npy
 from isomorph.store import safetensors, traces
 from isomorph.store.atomic import new_file
 from isomorph.store.dtypes import STRING, dtype_name, words_of
@@ -38,6 +38,15 @@ def read_arrays(path: Path) -> dict[str, Any]:
     head = head_of(path, _HEAD_BYTES, error=UsageError)
     try:
         return dict(_reader(path, head)(path))
+    except HoldsObjectsError as error:
+        raise RefusedError(
+            "UNSAFE_PICKLE",
+            "the file holds pickled Python objects",
+            file=str(path),
+            where=f"array {error.args[0]!r}",
+            why="reading them would run whatever code they name",
+            fix="save strings with dtype=str, and numbers with a numeric dtype",
+        ) from error
     except (NpyError, safetensors.FormatError, zipfile.BadZipFile) as error:
         raise _unreadable(path, str(error)) from error
     except (OSError, EOFError, NotImplementedError, zipfile.error) as error:

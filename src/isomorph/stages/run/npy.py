@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy_format
 
-from isomorph.core.errors import RefusedError
-
 if TYPE_CHECKING:
     from typing import IO
 
@@ -24,6 +22,10 @@ _READERS = {
 
 class NpyError(Exception):
     """The bytes are no array that can be used."""
+
+
+class HoldsObjectsError(Exception):
+    """The array of this name holds pickled Python objects, which are not unpickled."""
 
 
 def map_npy(path: Path) -> Array:
@@ -70,12 +72,7 @@ def _header(
 
 def _check_type(name: str, dtype: np.dtype[Any]) -> None:
     if dtype.hasobject:
-        raise RefusedError(
-            "UNSAFE_PICKLE",
-            f"array {name!r} holds pickled Python objects",
-            why="reading them would run whatever code they name",
-            fix="save strings with dtype=str, and numbers with a numeric dtype",
-        )
+        raise HoldsObjectsError(name)
     if dtype.kind not in "biufcUS":
         raise NpyError(
             f"{name!r} is of type {dtype}, which is no element type of a tensor; "

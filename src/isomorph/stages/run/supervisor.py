@@ -28,6 +28,7 @@ GRACE_SECONDS = 0.5
 _EXIT_SECONDS = 1.0
 _KILL_SECONDS = 10.0
 _TICK = 0.01
+_TEMPORARY = "temporary"
 
 
 class _Launcher:
@@ -66,7 +67,7 @@ class WorkerProcess:
 
     def __init__(self, *, folder: Path, memory_bytes: int) -> None:
         self.folder, self._memory = folder, memory_bytes
-        for name in ("to_worker", "to_parent"):
+        for name in ("to_worker", "to_parent", _TEMPORARY):
             (folder / name).mkdir(mode=0o700)
         crumbs.prepare(folder)
         self._stopping, self._talking = threading.Lock(), threading.Lock()
@@ -85,6 +86,8 @@ class WorkerProcess:
                     *("--lifeline", str(theirs[2]), "--parent", str(os.getpid())),
                     *("--memory", str(self._memory), "--folder", str(self.folder)),
                 ],
+                # What frameworks leave in the temporary folder goes with the worker.
+                env={**os.environ, "TMPDIR": str(self.folder / _TEMPORARY)},
                 stdin=subprocess.DEVNULL,
                 stdout=log[1],
                 stderr=log[1],
