@@ -11,8 +11,11 @@ from isomorph.kernels.noise import Array
 from isomorph.kernels.table import Call, kernel
 from isomorph.kernels.windows import Windows, padded, shifted, view, windows
 
-_BLOCK_BYTES = 1 << 20
-"""Unfolded input per matrix product: about one core's second-level cache."""
+_BLOCK_BYTES = 4 << 20
+"""Unfolded input per matrix product, of the order of a core's caches.
+
+With larger weights it is as large as they are: every block reads all of them again.
+"""
 
 
 @kernel("Conv")
@@ -71,7 +74,7 @@ def _unfolded(x: Array, matrix: Array, place: Windows, y: Array) -> None:
     # (channels, outputs…, kernel…) → (channels, kernel…, outputs…)
     seen = seen.transpose(0, *range(1 + rank, 1 + 2 * rank), *range(1, 1 + rank))
     per_row = matrix.shape[1] * math.prod(place.output[1:]) * y.itemsize
-    rows = max(1, _BLOCK_BYTES // max(per_row, 1))
+    rows = max(1, max(_BLOCK_BYTES, matrix.nbytes) // max(per_row, 1))
     buffer = np.empty(
         (*seen.shape[: 1 + rank], min(rows, place.output[0]), *place.output[1:]), y.dtype
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from isomorph.kernels.noise import Array, NoiseSource
@@ -83,5 +85,5 @@ def _matmul(a: Array, b: Array) -> Array:
     if a.dtype.kind in "iu" or a.ndim < 3 or b.ndim != 2:
         return np.asarray(np.matmul(a, b))
     # One large product is several times quicker than a stack of small ones.
-    flat = a.reshape(-1, a.shape[-1]) @ b
+    flat = a.reshape(math.prod(a.shape[:-1]), a.shape[-1]) @ b
     return np.asarray(flat).reshape(*a.shape[:-1], b.shape[-1])

@@ -115,7 +115,7 @@ def rms_normalization(call: Call, x: Array, scale: Array) -> Array:
 def group_normalization(call: Call, x: Array, scale: Array, bias: Array) -> Array:
     """Groups of channels by their statistics; until opset 20 one scale for each group."""
     groups = int(call.attributes["num_groups"])
-    grouped = x.reshape(x.shape[0], groups, -1)
+    grouped = x.reshape(x.shape[0], groups, math.prod(x.shape[1:]) // groups)
     y, _, _ = standardised(grouped, (2,), call.attributes.get("epsilon", 1e-5), call.noise)
     y = y.reshape(x.shape)
     if scale.size == groups and scale.size != x.shape[1]:

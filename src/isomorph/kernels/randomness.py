@@ -64,5 +64,6 @@ def dropout(
 
 
 def _seeded(call: Call) -> np.random.Generator:
-    """The node's own seed where it states one; nothing of the noise, which must not redraw it."""
-    return generator(0, (call.op, float(call.attributes.get("seed", 0.0) or 0.0)))
+    """By the seed the node states, else by its place; the noise must not redraw it."""
+    stated = call.attributes.get("seed")
+    return generator(0, call.site if stated is None else float(stated))

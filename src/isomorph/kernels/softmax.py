@@ -43,19 +43,22 @@ def flattened(call: Call, x: Array) -> Array:
     """Until opset 12: over everything from ``axis`` on."""
     function = softmax if call.op == "Softmax" else log_softmax
     axis = call.attributes.get("axis", 1) % max(x.ndim, 1)
-    flat = x.reshape(math.prod(x.shape[:axis]), -1)
-    return function(flat, 1, call.noise).reshape(x.shape)
+    return function(_rows(x, axis), 1, call.noise).reshape(x.shape)
 
 
 @kernel("Hardmax")
 def hardmax(call: Call, x: Array) -> Array:
     """One at the first largest, zero elsewhere."""
     axis = call.attributes.get("axis", -1 if call.version >= 13 else 1) % x.ndim
-    flat = x if call.version >= 13 else x.reshape(math.prod(x.shape[:axis]), -1)
+    flat = x if call.version >= 13 else _rows(x, axis)
     place = axis if call.version >= 13 else 1
     y = np.zeros_like(flat)
     np.put_along_axis(y, np.argmax(flat, axis=place, keepdims=True), 1, axis=place)
     return y.reshape(x.shape)
+
+
+def _rows(x: Array, axis: int) -> Array:
+    return x.reshape(math.prod(x.shape[:axis]), math.prod(x.shape[axis:]))
 
 
 def _shifted(x: Array, axis: int, noise: NoiseSource) -> tuple[Array, Array]:

@@ -21,6 +21,7 @@ from isomorph.native.onnx_eval_attributes import (
 )
 from isomorph.native.onnx_eval_functions import InputType, expanded
 from isomorph.native.onnx_eval_reference import ReferenceNode, reference_node
+from isomorph.native.onnx_eval_values import Held
 
 CONTROL = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 DEEPEST = 50
@@ -61,7 +62,7 @@ class Program:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     steps: tuple[Step, ...]
-    initialisers: Mapping[str, Any] = field(default_factory=dict)
+    initialisers: Mapping[str, Held] = field(default_factory=dict)
     declared: Mapping[str, onnx.TypeProto] = field(default_factory=dict)
 
     @property
@@ -97,10 +98,11 @@ class Compiler:
         values: bool = True,
     ) -> Program:
         """One graph or body; ``values`` False leaves the initialisers to the caller."""
-        held: dict[str, Any] = {}
+        held: dict[str, Held] = {}
         if values:
-            held = {t.name: self.read(t) for t in graph.initializer}
-            held |= {s.values.name: dense(s, self.read) for s in graph.sparse_initializer}
+            stored = {t.name: self.read(t) for t in graph.initializer}
+            stored |= {s.values.name: dense(s, self.read) for s in graph.sparse_initializer}
+            held = {name: Held(array, constant=True) for name, array in stored.items()}
         return Program(
             inputs=tuple(value.name for value in graph.input),
             outputs=tuple(value.name for value in graph.output),

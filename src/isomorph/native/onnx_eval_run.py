@@ -45,8 +45,7 @@ class Run:
         self, program: Program, given: Mapping[str, Held], outer: Read | None, site: Site
     ) -> list[Held]:
         """A body or function from beginning to end; names it lacks are read from ``outer``."""
-        values = {name: Held(array, constant=True) for name, array in program.initialisers.items()}
-        values.update(given)
+        values = {**program.initialisers, **given}
 
         def read(name: str) -> Held:
             if name in values:
@@ -77,7 +76,7 @@ class Run:
 
     def _on_data(self, step: Step, inputs: Sequence[Held], site: Site) -> list[Held]:
         declared = declared_outputs(step, [held.dtype for held in inputs])
-        call = _call(step, inputs, declared, constant=False)
+        call = _call(step, inputs, declared, site, constant=False)
         arrays = [_consumed(step, index, held) for index, held in enumerate(inputs)]
         results = self._disturbed(step, call, arrays, site)
         return [
@@ -87,7 +86,7 @@ class Run:
 
     def _among_constants(self, step: Step, inputs: Sequence[Held], site: Site) -> list[Held]:
         declared = declared_outputs(step, [held.dtype for held in inputs])
-        call = _call(step, inputs, declared, constant=True)
+        call = _call(step, inputs, declared, site, constant=True)
         results = _compute(step, call, [held.working() for held in inputs])
         tags = [_tag(result, dtype) for result, dtype in zip(results, declared, strict=False)]
         shifts = self._shifts(step, call, inputs, tags, site)
@@ -148,7 +147,12 @@ def _shape(held: Held) -> tuple[int, ...] | None:
 
 
 def _call(
-    step: Step, inputs: Sequence[Held], declared: Sequence[str | None], *, constant: bool
+    step: Step,
+    inputs: Sequence[Held],
+    declared: Sequence[str | None],
+    site: Site,
+    *,
+    constant: bool,
 ) -> Call:
     dtypes = tuple(held.dtype for held in inputs)
     floats = [dtype for dtype in (*dtypes, *declared) if is_float(dtype)]
@@ -161,6 +165,7 @@ def _call(
         dtype=floats[0] if floats else None,
         constant=constant,
         input_dtypes=dtypes,
+        site=site,
     )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import onnx
 from numpy.typing import NDArray
 
+from isomorph.core.ops import RANDOM
 from isomorph.kernels.dtypes import ONNX_DTYPES
 from isomorph.native.onnx_eval_attributes import Read, dense
+from isomorph.native.onnx_eval_program import Program, Step
 from isomorph.native.onnx_eval_values import Held
 
 KEPT_BYTES = 4 << 30
@@ -59,3 +61,30 @@ class Weights:
         if name in self._sparse:
             return dense(self._sparse[name], self._read)
         return np.asarray(self._read(self._protos[name]))
+
+
+class Fixed:
+    """What follows from stored tensors alone (unpacked weights, tables): computed once."""
+
+    def __init__(self, program: Program, stored: Iterable[str]) -> None:
+        names = set(stored)
+        for step in program.steps:
+            if step.op not in RANDOM and all(name in names for name in step.needs):
+                names.update(step.outputs)
+        self.names = frozenset(names)
+        self._kept: dict[int, list[Held]] = {}
+        self._room = KEPT_BYTES // 4
+
+    def outputs(self, step: Step) -> list[Held] | None:
+        """The outputs of this node, if they are fixed and were kept."""
+        return self._kept.get(step.index)
+
+    def keep(self, step: Step, outputs: list[Held]) -> None:
+        """Keep them, if they are fixed and there is room."""
+        if not step.outputs or any(name not in self.names for name in step.outputs if name):
+            return
+        # Declared and lifted, as for the weights themselves.
+        cost = sum(2 * 8 * np.size(held.data) for held in outputs)
+        if cost <= self._room and not any(isinstance(held.data, list) for held in outputs):
+            self._room -= cost
+            self._kept[step.index] = outputs

@@ -20,7 +20,10 @@ from isomorph.native.onnx_eval_program import Compiler, Program
 from isomorph.native.onnx_eval_run import Run
 from isomorph.native.onnx_eval_types import declared_types, of_proto
 from isomorph.native.onnx_eval_values import Held, lifted
-from isomorph.native.onnx_eval_weights import Weights
+from isomorph.native.onnx_eval_weights import Fixed, Weights
+
+_PLANS = 64
+"""Plans kept; a search that cuts everywhere would otherwise keep one for every cut."""
 
 
 class Evaluator:
@@ -43,6 +46,7 @@ class Evaluator:
         self._weights = Weights(model.graph, read)
         self._types = declared_types(self._program, _given_types(model.graph, self._weights))
         self._constants = _constant_names(self._program, self._weights)
+        self._fixed = Fixed(self._program, self._weights)
         self._plans: dict[tuple[frozenset[str], tuple[str, ...]], Plan] = {}
         self._magnitudes: dict[Any, Array] = {}
         self._magnitudes_of = b""
@@ -74,8 +78,13 @@ class Evaluator:
         for name in fetch:
             if name in self._weights and name not in values:
                 results[name] = read(name).wide()
+        fixed = self._fixed if noise is None and not (self._fixed.names & feeds.keys()) else None
         for step, finished in plan.steps:
-            outputs = evaluation.step(step, read, ())
+            outputs = fixed.outputs(step) if fixed is not None else None
+            if outputs is None:
+                outputs = evaluation.step(step, read, ())
+                if fixed is not None:
+                    fixed.keep(step, outputs)
             for name, held in zip(step.outputs, outputs, strict=False):
                 values[name] = self._constant(name, held, noise)
                 if name in plan.fetched:
@@ -87,6 +96,8 @@ class Evaluator:
     def _plan(self, feeds: frozenset[str], fetch: tuple[str, ...]) -> Plan:
         key = (feeds, fetch)
         if key not in self._plans:
+            if len(self._plans) >= _PLANS:
+                self._plans.clear()
             self._plans[key] = make_plan(self._program, self._weights, feeds, fetch)
         return self._plans[key]
 

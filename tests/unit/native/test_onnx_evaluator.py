@@ -273,3 +273,51 @@ def test_the_newest_form_of_a_standard_function_is_expanded_with_its_types():
     x = np.log(np.array([[0.2, 0.3, 0.5], [0.1, 0.8, 0.1]], np.float32))
     y = Evaluator(model).run({"x": x, "t": np.array([2, 1])}, ["y"])["y"]
     assert y == pytest.approx(-(np.float64(x[0, 2]) + np.float64(x[1, 1])), abs=1e-15)
+
+
+def test_what_follows_from_constants_is_kept_but_not_past_a_feed():
+    model = model_of(
+        [node("Transpose", ["w"], ["t"]), node("MatMul", ["x", "t"], ["y"])],
+        [("x", FLOAT, [1, 3])],
+        [("y", FLOAT, [1, 2])],
+        {"w": np.arange(6, dtype=np.float32).reshape(2, 3)},
+    )
+    evaluator = Evaluator(model)
+    x = np.ones((1, 3), np.float32)
+    first, again = (evaluator.run({"x": x}, ["y"])["y"] for _ in range(2))
+    assert np.array_equal(first, again)
+    fed = evaluator.run({"x": x, "w": np.zeros((2, 3))}, ["y"])["y"]
+    assert not fed.any()
+    assert np.array_equal(evaluator.run({"x": x}, ["y"])["y"], first)
+
+
+def test_two_random_nodes_draw_different_numbers_and_repeat_them():
+    model = model_of(
+        [node("RandomNormalLike", ["x"], ["a"]), node("RandomNormalLike", ["x"], ["b"])],
+        [("x", FLOAT, [50])],
+        [("a", FLOAT, [50]), ("b", FLOAT, [50])],
+    )
+    evaluator = Evaluator(model)
+    x = np.zeros(50, np.float32)
+    first, again = (evaluator.run({"x": x}, ["a", "b"]) for _ in range(2))
+    assert not np.array_equal(first["a"], first["b"])
+    assert np.array_equal(first["a"], again["a"])
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+def test_a_batch_of_nothing_goes_through(rows):
+    nodes = [
+        node("MatMul", ["x", "w"], ["a"]),
+        node("Softmax", ["a"], ["b"]),
+        node("LayerNormalization", ["b", "g"], ["c"]),
+        node("ReduceMean", ["c"], ["y"], axes=[1]),
+    ]
+    model = model_of(
+        nodes,
+        [("x", FLOAT, [rows, 3, 4])],
+        [("y", FLOAT, None)],
+        {"w": np.ones((4, 5), np.float32), "g": np.ones(5, np.float32)},
+        opset=17,
+    )
+    y = Evaluator(model).run({"x": np.zeros((rows, 3, 4), np.float32)}, ["y"])["y"]
+    assert y.shape == (rows, 1, 5)
