@@ -42,6 +42,17 @@ def onnx_model(
     return path
 
 
+def elementwise(
+    path: Path,
+    steps: Sequence[tuple[str, list[str], str]],
+    constants: Mapping[str, np.ndarray] | None = None,
+) -> Path:
+    """A float32 vector ``x`` to a vector ``y`` in steps of ``(operator, inputs, output)``."""
+    nodes = [helper.make_node(op, ins, [out], name=f"{op}_{out}") for op, ins, out in steps]
+    vector = (np.float32, ["n"])
+    return onnx_model(path, nodes, {"x": vector}, {"y": vector}, constants)
+
+
 def export(module: Any, example: tuple[Any, ...], path: Path, **options: Any) -> Path:
     """``torch.onnx.export`` without its warnings; what it raises still comes through."""
     import torch
@@ -73,4 +84,4 @@ def quiet() -> Iterator[None]:
         logging.disable(disabled)
 
 
-__all__ = ["TensorProto", "export", "helper", "onnx_model", "quiet"]
+__all__ = ["TensorProto", "elementwise", "export", "helper", "onnx_model", "quiet"]

@@ -8,7 +8,7 @@ copy of a small network isomorph says degraded: it differs from float32 by far m
 in float32 explains (2e-3 here), and by no more than float16 costs anyway. A wrong weight in the
 same copy is not covered by that: divergent. And where a result leaves the range of float16
 (65504), the copy is divergent too: infinities stand where the reference has numbers. An infinity
-inside may stay unseen on a CPU (6 of the 8 outputs behind one are finite here): ONNX Runtime
+inside may stay unseen on a CPU (all 8 outputs behind one are finite here): ONNX Runtime
 computes float16 nodes in float32 and hands the unrounded value on. Fetch the tensor to see it.
 """
 

@@ -41,7 +41,7 @@ def main() -> Facts:
         untouched = model.read_bytes() == before
     facts: Facts = {
         tensor: {
-            "role": "input"
+            "of the node": "input"
             if tensor in node.inputs
             else "output"
             if tensor in node.outputs

@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
-from building import helper, onnx_model
+from building import elementwise
 from showing import Facts, show
 
 import isomorph
@@ -39,7 +39,8 @@ def main() -> Facts:
     right = (even.astype(np.int32) - ZERO_POINT) * SCALE
     wrapped = (even - np.uint8(ZERO_POINT)) * SCALE
     with TemporaryDirectory() as name:
-        model, other = _half_even(Path(name)), _half_away(Path(name))
+        folder = Path(name)
+        model, other = _half_even(folder / "even.onnx"), _half_away(folder / "away.onnx")
         trace = isomorph.run(model, inputs={"x": X}, fetch=["q", "y"])
         q, y = trace.tensors["q"], trace.tensors["y"]
         with_ties = isomorph.check(model, other, inputs={"x": X}, strict=True)
@@ -71,18 +72,17 @@ def _told(report) -> list:
     return [report.verdict.value, report.exit_code, *hidden]
 
 
-def _half_even(folder: Path) -> Path:
+def _half_even(path: Path) -> Path:
     """The standard's quantiser, followed by its inverse."""
-    nodes = [
-        helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"], name="quantise"),
-        helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["y"], name="dequantise"),
+    steps = [
+        ("QuantizeLinear", ["x", "scale", "zero"], "q"),
+        ("DequantizeLinear", ["q", "scale", "zero"], "y"),
     ]
-    constants = {"scale": np.float32(SCALE), "zero": np.uint8(ZERO_POINT)}
-    return _model(folder / "half_even.onnx", nodes, constants)
+    return elementwise(path, steps, {"scale": np.float32(SCALE), "zero": np.uint8(ZERO_POINT)})
 
 
-def _half_away(folder: Path) -> Path:
-    """The same range and step, but ties go away from zero: sign(v) · floor(|v| + 1/2)."""
+def _half_away(path: Path) -> Path:
+    """The same step, but ties go away from zero; these inputs are far from the ends of uint8."""
     steps = [
         ("Div", ["x", "scale"], "v"),
         ("Abs", ["v"], "size"),
@@ -90,18 +90,9 @@ def _half_away(folder: Path) -> Path:
         ("Floor", ["moved"], "whole"),
         ("Sign", ["v"], "sign"),
         ("Mul", ["whole", "sign"], "rounded"),
-        ("Clip", ["rounded", "low", "high"], "clipped"),
-        ("Mul", ["clipped", "scale"], "y"),
+        ("Mul", ["rounded", "scale"], "y"),
     ]
-    nodes = [helper.make_node(op, ins, [out], name=f"{op}_{out}") for op, ins, out in steps]
-    limits = {"low": np.float32(-ZERO_POINT), "high": np.float32(255 - ZERO_POINT)}
-    constants = {"scale": np.float32(SCALE), "half": np.float32(0.5), **limits}
-    return _model(folder / "half_away.onnx", nodes, constants)
-
-
-def _model(path: Path, nodes, constants) -> Path:
-    signature = (np.float32, ["n"])
-    return onnx_model(path, nodes, {"x": signature}, {"y": signature}, constants)
+    return elementwise(path, steps, {"scale": np.float32(SCALE), "half": np.float32(0.5)})
 
 
 if __name__ == "__main__":

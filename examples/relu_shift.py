@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
-from building import helper, onnx_model
+from building import elementwise
 from showing import Facts, show
 
 import isomorph
@@ -38,7 +38,7 @@ def main() -> Facts:
     with TemporaryDirectory() as name:
         folder = Path(name)
         exact, wrong = _shifted(folder / "exact.onnx", 1.0), _shifted(folder / "wrong.onnx", 1.001)
-        short = _short(folder / "short.onnx")
+        short = elementwise(folder / "short.onnx", [("Relu", ["x"], "y")])
         trace = isomorph.run(exact, inputs={"x": x}, settings={"optimisation": "none"})
         plain = trace.tensors["y"]
         reports = {
@@ -68,17 +68,7 @@ def _shifted(path: Path, back: float) -> Path:
         ("Sub", ["kept", "back"], "down"),
         ("Relu", ["down"], "y"),
     ]
-    return _model(path, steps, {"one": np.float32(1), "back": np.float32(back)})
-
-
-def _short(path: Path) -> Path:
-    return _model(path, [("Relu", ["x"], "y")], {})
-
-
-def _model(path: Path, steps, constants) -> Path:
-    nodes = [helper.make_node(op, ins, [out], name=f"{op}_{out}") for op, ins, out in steps]
-    signature = (np.float32, ["n"])
-    return onnx_model(path, nodes, {"x": signature}, {"y": signature}, constants)
+    return elementwise(path, steps, {"one": np.float32(1), "back": np.float32(back)})
 
 
 if __name__ == "__main__":
