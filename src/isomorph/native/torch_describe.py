@@ -93,7 +93,7 @@ def _arguments(step: Step) -> tuple[dict[str, Any], tuple[str, ...]]:
         inputs += found
         if is_tensor and value is None:
             inputs.append("")
-        elif not is_tensor and not _is_wholly_computed(value):
+        elif not _is_wholly_computed(value) and not (is_tensor and found):
             attributes[name] = _plain(value)
     while inputs and inputs[-1] == "":
         inputs.pop()

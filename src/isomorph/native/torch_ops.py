@@ -79,7 +79,7 @@ _SAME = {
         "alias detach clone contiguous lift_fresh lift_fresh_copy view_as_real view_as_complex "
         "positive _conj resolve_conj resolve_neg"
     ),
-    "If": "higher_order.cond",
+    "If": "higher_order.cond script.if",
     "InstanceNormalization": "instance_norm",
     "IsInf": "isinf",
     "IsNaN": "isnan",
@@ -91,7 +91,7 @@ _SAME = {
     "Log": "log",
     "Log1p": "log1p",
     "LogSoftmax": "log_softmax _log_softmax special_log_softmax",
-    "Loop": "higher_order.while_loop",
+    "Loop": "higher_order.while_loop script.loop",
     "LpNormalization": "normalize",
     "MatMul": (
         "matmul mm bmm mv dot vdot inner baddbmm __matmul__ tensordot chain_matmul linalg_multi_dot"

@@ -36,7 +36,8 @@ def read_script(script: Any, typed: Any = None) -> tuple[Program, tuple[str, ...
     torch._C._jit_pass_constant_propagation(graph)
     torch._C._jit_pass_dce(graph)
     given = list(graph.inputs())
-    scope = Scope("", {given[0].debugName(): script}, {})
+    parameters = frozenset(path for path, _ in script.named_parameters())
+    scope = Scope("", {given[0].debugName(): script}, {}, parameters)
     arguments = script.forward.schema.arguments[1:]
     inputs = []
     declared = list((script if typed is None else typed).inlined_graph.inputs())[1:]
@@ -103,7 +104,7 @@ def _attribute(scope: Scope, node: Any, value: Any) -> None:  # noqa: ANN401
     held = getattr(owner, node.s("name"))
     if isinstance(held, torch.Tensor):
         path = path_of(scope, next(node.inputs()), node.s("name"))
-        mark = "p" if isinstance(held, torch.nn.Parameter) else "b"
+        mark = "p" if path in scope.parameters else "b"
         name = f"{mark}_" + re.sub(r"\W", "_", path)
         if name not in scope.constants:
             scope.constants[name], scope.specs[name] = held.detach(), spec_of(held)
@@ -164,7 +165,7 @@ def _call(scope: Scope, node: Any, outputs: list[Any]) -> None:  # noqa: ANN401
             kwargs=kwargs,
             outputs=names,
             listed=len(names) > 1,
-            source=source_of(node),
+            source=source_of(scope, node, refs(args)),
         )
     )
     for value, name in zip(outputs, names, strict=True):
@@ -198,7 +199,7 @@ def _control(scope: Scope, node: Any, outputs: list[Any]) -> None:  # noqa: ANN4
             outputs=names,
             listed=True,
             bodies=bodies,
-            source=source_of(node),
+            source=source_of(scope, node),
         )
     )
     for value, name in zip(outputs, names, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +22,7 @@ class Scope:
     prefix: str
     known: dict[str, Structure]
     names: dict[str, str]
+    parameters: frozenset[str]
     constants: dict[str, Any] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
     specs: dict[str, Spec] = field(default_factory=dict)
@@ -29,7 +31,7 @@ class Scope:
 
     def inside(self, prefix: str) -> Scope:
         """A scope for a block: it sees what is known outside, and shares the constants."""
-        inner = Scope(prefix, dict(self.known), self.names)
+        inner = Scope(prefix, dict(self.known), self.names, self.parameters)
         inner.constants, inner.origins, inner.specs = self.constants, self.origins, self.specs
         inner.writes = self.writes
         return inner
@@ -103,11 +105,16 @@ def needed(steps: list[Step], outputs: tuple[str, ...]) -> tuple[Step, ...]:
 _PLACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
 
-def source_of(node: Any) -> Source | None:  # noqa: ANN401
-    """The module path and the line, as far as the file kept them."""
+def source_of(scope: Scope, node: Any, weights: Iterable[str] = ()) -> Source | None:  # noqa: ANN401
+    """The module path and the line, as far as the file kept them.
+
+    Where it kept no scopes, a node belongs to the module whose weights it reads.
+    """
     # Scopes read S::/torch.nn.modules.conv.Conv2d::c: what stands last after :: is the path.
     pieces = [piece.rpartition("::")[2] for piece in node.scopeName().split("/")]
     module = ".".join(piece for piece in pieces if piece)
+    owners = [scope.origins[name].rpartition(".")[0] for name in weights if name in scope.origins]
+    module = module or next(iter(owners), "")
     place = _PLACE.search(node.sourceRange())
     if not module and place is None:
         return None

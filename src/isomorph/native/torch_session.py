@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -30,6 +30,7 @@ from isomorph.native.torch_program import (
     refs,
     replace_refs,
 )
+from isomorph.native.torch_quiet import quietly
 from isomorph.native.torch_words import FACTORIES
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class TorchSession:
         self.environment = environment
         self._program, self._device, self._dtype = model.program, device, dtype
         self._threads, self._deterministic = threads, deterministic
+        self._compiled = compiled
         self._planner = Planner(model.program)
         self._bodies: dict[str, Planner] = {}
         self._constants = {
@@ -98,7 +100,9 @@ class TorchSession:
         if self._alters_state:
             state = {name: value.clone() for name, value in self._deployed.deployed.named_buffers()}
         try:
-            return self._deployed.call(values)
+            # Compiling happens on the first call, and warns about torch's own parts.
+            with quietly() if self._compiled else nullcontext():
+                return self._deployed.call(values)
         except (RuntimeError, TypeError, ValueError) as error:
             raise _failed(error) from error
         finally:
@@ -200,7 +204,8 @@ def _deployed(
 
         deployed = move_to_device_pass(model.exported, str(device)).module()
     if compiled:
-        deployed = torch.compile(deployed)
+        with quietly():
+            deployed = torch.compile(deployed)
     return TorchModel(
         kind=model.kind, program=model.program, deployed=deployed, exported=model.exported,
         cuttable=model.cuttable,

@@ -195,6 +195,18 @@ def test_compiling_without_a_compiler_is_refused(cnn, monkeypatch):
     assert refused.value.code == "NO_COMPILER"
 
 
+def test_a_compiled_run_gives_outputs_only():
+    model = load(nn.Sequential(nn.Linear(4, 4), nn.GELU()), torch.ones(2, 4))
+    session, (name,) = runtime(model, compile="yes"), outputs(model)
+    feeds = {"input": np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)}
+    assert session.capabilities.fetch == "outputs"
+    compiled = session.run(feeds, [name])[name]
+    assert np.allclose(compiled, runtime(model).run(feeds, [name])[name], rtol=1e-5, atol=1e-7)
+    with pytest.raises(UsageError) as refused:
+        session.run(feeds, ["linear"])
+    assert refused.value.code == "OUTPUTS_ONLY"
+
+
 def test_a_runtime_has_no_noise(cnn):
     model, _, example = cnn
     with pytest.raises(UsageError) as refused:
