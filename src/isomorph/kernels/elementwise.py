@@ -16,11 +16,11 @@ from isomorph.kernels.noise import Array
 from isomorph.kernels.table import Call, kernel
 
 Size = Callable[[Array, Array], Any]
-"""From input and result to the largest intermediate."""
+"""From input and result to the largest intermediate; None for the result itself."""
 
 
-def _itself(x: Array, y: Array) -> Array:
-    return np.abs(y)
+def _result(x: Array, y: Array) -> None:
+    """Rounded once, at the result."""
 
 
 def _twice(x: Array, y: Array) -> Array:
@@ -46,8 +46,8 @@ _UNARY: dict[str, tuple[Callable[[Array], Array], Size | None]] = {
     "Floor": (np.floor, None),
     "Ceil": (np.ceil, None),
     "Round": (np.rint, None),
-    "Sqrt": (np.sqrt, _itself),
-    "Reciprocal": (np.reciprocal, _itself),
+    "Sqrt": (np.sqrt, _result),
+    "Reciprocal": (np.reciprocal, _result),
     "Exp": (np.exp, _twice),
     "Log": (np.log, _twice),
     "Sin": (np.sin, _one),
@@ -129,9 +129,10 @@ def power(call: Call, base: Array, exponent: Array) -> Array:
         return y
     # Squares, cubes and roots are a few products; the rest goes by exp(b·log a), where the
     # rounding of b·log a is carried into the exponent.
-    simple = (np.abs(exponent) <= 4) & (2 * exponent == np.rint(2 * exponent))
+    if np.all((np.abs(exponent) <= 4) & (2 * exponent == np.rint(2 * exponent))):
+        return call.noise.rounded(call.noise.rounded(y))
     carried = np.maximum(1.0, np.abs(exponent * np.log(np.abs(base))))
-    return call.noise.rounded(y, 2.0 * np.abs(y) * np.where(simple, 1.0, carried))
+    return call.noise.rounded(y, 2.0 * np.abs(y) * carried)
 
 
 def _integer_power(base: Array, exponent: Array) -> Array:

@@ -42,7 +42,11 @@ class NoiseSource(Protocol):
     random: np.random.Generator
 
     def rounded(self, y: Array, magnitude: Array | float | None = None) -> Array:
-        """``y`` after an elementwise step whose largest intermediate is ``magnitude`` (or |y|)."""
+        """``y`` after an elementwise step whose largest intermediate is ``magnitude``.
+
+        Without one the step is a single operation of the hardware (+ − × ÷ √), which is rounded
+        at its result, and not at all where that fits the type.
+        """
         ...
 
     def reduced(self, y: Array, magnitude: Callable[[], Array], length: int) -> Array:
@@ -104,8 +108,9 @@ class Rounding:
         """One unit of the largest intermediate, as one standard deviation."""
         if self.unit == 0.0 or y.dtype.kind != "f":
             return y
-        size = np.abs(y) if magnitude is None else np.abs(magnitude)
-        return self._disturb(y, size)
+        if magnitude is not None:
+            return self._disturb(y, np.abs(magnitude))
+        return self._disturb(y, np.where(self._fits(y), 0.0, np.abs(y)))
 
     def reduced(self, y: Array, magnitude: Callable[[], Array], length: int) -> Array:
         """Standard deviation u·hypot(Σ|ab|, √k·|Σab|).
@@ -127,7 +132,24 @@ class Rounding:
             spread = np.multiply(y, y)
             spread *= float(max(length, 1))
             spread += total * total
-        return self._disturb(y, np.sqrt(spread))
+            spread = np.sqrt(spread)
+        exact = self._counts(y, total)
+        return self._disturb(y, spread if exact is None else np.where(exact, 0.0, spread))
+
+    def _fits(self, y: Array) -> Array | bool:
+        """Where ``y`` is a number of the type itself; of float64 nobody can tell."""
+        if self.unit != UNIT_ROUNDOFF["float32"]:
+            return False
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(y.astype(np.float32) == y)
+
+    def _counts(self, y: Array, total: Array) -> Array | None:
+        """Where a sum is one of integers, none of them too large to be added exactly."""
+        few = y.reshape(-1)[:: max(1, y.size // 64)]
+        if not np.any(few == np.rint(few)):
+            return None
+        whole = (y == np.rint(y)) & (total == np.rint(total))
+        return np.asarray(whole & (total * self.unit <= 1.0))
 
     def _disturb(self, y: Array, size: Array | np.floating[Any]) -> Array:
         step = self.random.standard_normal(y.shape, dtype=np.float32) * self.unit

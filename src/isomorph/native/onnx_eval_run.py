@@ -217,18 +217,23 @@ def _tag(result: Any, declared: str | None) -> str | None:  # noqa: ANN401
 
 
 def _rounded(value: Any, source: NoiseSource) -> Any:  # noqa: ANN401
-    return source.rounded(value) if isinstance(value, np.ndarray) else value
+    return source.rounded(value, np.abs(value)) if _is_inexact(value) else value
+
+
+def _is_inexact(value: Any) -> bool:  # noqa: ANN401
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
 
 
 def _stored_noise(value: Any, call: Call, source: Rounding) -> Any:  # noqa: ANN401
-    """Uniform within one rounding of the storage type, subnormals included."""
-    if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+    """Uniform within one rounding of the storage type; none where the value fits it."""
+    if not _is_inexact(value):
         return value
-    unit = unit_roundoff(call.dtype)
+    step = unit_roundoff(call.dtype) * np.abs(value)
     if call.dtype == "float16":
-        step = np.maximum(unit * np.abs(value), 2.0**-25) * (value != 0)
-    else:
-        step = unit * np.abs(value)
+        # Half the spacing of its subnormal numbers.
+        step = np.maximum(step, 2.0**-25)
+    with np.errstate(over="ignore", invalid="ignore"):
+        step = np.where(value.astype(numpy_dtype(str(call.dtype))) == value, 0.0, step)
     draw = source.random.uniform(-1.0, 1.0, value.shape)
     with np.errstate(invalid="ignore"):
         moved = value + np.where(np.isfinite(step), step, 0.0) * draw

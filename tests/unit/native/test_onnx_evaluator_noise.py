@@ -55,7 +55,7 @@ def test_a_sigmoid_is_rounded_at_one_however_small_it_is():
 
 def test_what_is_stored_in_half_spreads_by_its_storage():
     evaluator = opened([helper.make_node("Mul", ["x", "x"], ["y"])], kind=HALF)
-    x = np.full(400, 1.5, np.float16)
+    x = np.full(400, 1.3, np.float16)
     deviation, y = spread(evaluator, x, rounding=True)
     assert np.median(deviation / y) == pytest.approx(U16 / np.sqrt(3), rel=0.1)
 
@@ -201,3 +201,26 @@ def test_quantisers_lose_what_their_width_intends():
     ideal = evaluator.run({"x": x}, ["y"], Noise(seed=0, quantisers=True))["y"]
     # Eight bits over [−1, 1] are far finer than the scale that the model states.
     assert 0 < np.abs(ideal - x).max() < 2.0 / 255
+
+
+@pytest.mark.parametrize("kind", [FLOAT, HALF])
+def test_what_comes_out_exactly_is_not_disturbed(kind):
+    """Ties stay ties: 4x and a sum of small integers are exact in every float type."""
+    dtype = np.float32 if kind == FLOAT else np.float16
+    nodes = [
+        helper.make_node("Mul", ["x", "four"], ["fine"]),
+        helper.make_node("Round", ["fine"], ["near"]),
+        helper.make_node("MatMul", ["near", "ones"], ["y"]),
+    ]
+    constants = {"four": np.array(4, dtype), "ones": np.ones((3, 1), dtype)}
+    evaluator = opened(nodes, constants, kind=kind)
+    x = np.array([[0.625, -1.25, 2.0]], dtype)
+    for fetch in ("fine", "near", "y"):
+        deviation, _ = spread(evaluator, x, fetch=fetch, rounding=True)
+        assert not deviation.any()
+
+
+def test_large_sums_of_integers_are_rounded_after_all():
+    evaluator = opened([helper.make_node("ReduceSum", ["x"], ["y"])])
+    deviation, _ = spread(evaluator, np.full((3, 1), 2.0**23, np.float32), rounding=True)
+    assert deviation.any()
