@@ -144,7 +144,8 @@ class TfliteProgram:
         """Further names of tensors: an output that is also an input, or another output."""
         own = {tensor.name: tensor.index for tensor in self.main.tensors}
         named = self.signature.outputs if self.signature is not None else {}
-        return {name: index for name, index in named.items() if own.get(name) != index}
+        # Where an input has the same name, the name stays the input's.
+        return {name: index for name, index in named.items() if name not in own}
 
     def array(self, tensor: TfliteTensor) -> Array | None:
         """The stored value, dense and unpacked (int4 too); None for what is computed."""

@@ -16,6 +16,7 @@ from isomorph.native.tflite_program import (
 
 MAX_DEPTH = 50
 """Bodies inside bodies beyond which no converter goes."""
+MAX_BODIES = 10_000
 
 
 def checked(program: TfliteProgram, *, file: str) -> TfliteProgram:
@@ -149,9 +150,14 @@ def _unmade(
 
 def _check_bodies(program: TfliteProgram, file: str) -> None:
     calls = {graph.index: list(_called(program, graph, file)) for graph in program.graphs}
-    depths: dict[int, int] = {}
+    sizes: dict[int, int] = {}
     for start in calls:
-        _descend(start, calls, (), depths, file)
+        _descend(start, calls, (), sizes, file)
+    # Few sub-graphs that call each other twice are many once they are written out.
+    if max(sizes.values()) > MAX_BODIES:
+        raise UnreadableModelError(
+            "NESTING_TOO_DEEP", f"written out, there are {max(sizes.values())} bodies", file=file
+        )
 
 
 def _called(program: TfliteProgram, graph: TfliteGraph, file: str) -> Iterator[int]:
@@ -169,7 +175,7 @@ def _descend(
     index: int,
     calls: dict[int, list[int]],
     above: tuple[int, ...],
-    depths: dict[int, int],
+    sizes: dict[int, int],
     file: str,
 ) -> int:
     if index in above:
@@ -181,10 +187,10 @@ def _descend(
         raise UnreadableModelError(
             "NESTING_TOO_DEEP", f"sub-graphs call each other more than {MAX_DEPTH} deep", file=file
         )
-    if index not in depths:
-        inner = (_descend(each, calls, (*above, index), depths, file) for each in calls[index])
-        depths[index] = 1 + max(inner, default=0)
-    return depths[index]
+    if index not in sizes:
+        inner = (_descend(each, calls, (*above, index), sizes, file) for each in calls[index])
+        sizes[index] = 1 + sum(inner)
+    return sizes[index]
 
 
 def _bad(file: str, where: str, why: str) -> UnreadableModelError:

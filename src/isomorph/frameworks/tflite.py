@@ -1,0 +1,97 @@
+"""TFLite models: a flatbuffer, read with suspicion, described completely, written as a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isomorph.core.errors import UsageError
+from isomorph.core.lazy import require
+from isomorph.core.model import Model
+from isomorph.native.tflite_wire import looks_like_model
+
+if TYPE_CHECKING:
+    from isomorph.native.tflite_program import TfliteProgram
+    from isomorph.native.tflite_read import Opened
+
+_HEAD = 64 << 10
+
+
+class TfliteFramework:
+    """Files and bytes of TensorFlow Lite, which is also LiteRT's format."""
+
+    name = "tflite"
+    extra: str | None = "tflite"
+    runtime = "tflite"
+    oracle = "tflite_oracle"
+
+    def sniff(self, path: Path, head: bytes) -> bool:
+        """Whether the bytes are a TFLite flatbuffer, with its identifier or without."""
+        return looks_like_model(head)
+
+    def claims(self, source: Any) -> bool:  # noqa: ANN401
+        """The bytes of a flatbuffer, as a converter returns them."""
+        return isinstance(source, (bytes, bytearray)) and looks_like_model(bytes(source[:_HEAD]))
+
+    def hand_over(self, source: Any, example: Mapping[str, Any], folder: Path) -> Path:  # noqa: ANN401
+        """Write the bytes to a file for a worker; nothing is traced, so no example is used."""
+        from isomorph.store.atomic import new_file
+
+        path = folder / "model.tflite"
+        with new_file(path) as stream:
+            stream.write(bytes(source))
+        return path
+
+    def load(self, source: Any, options: Mapping[str, str]) -> Model:  # noqa: ANN401
+        """Read, check and describe; weights stay in the file until somebody wants them."""
+        require("ai_edge_litert", extra="tflite", needed_for="framework 'tflite'")
+        from isomorph.native.tflite_describe import describe, notes_on
+
+        opened, location = _open(source)
+        program = opened.program
+        return Model(
+            framework=self.name,
+            location=location,
+            digest=opened.digest,
+            graph=describe(program),
+            producer=program.description,
+            opset={"schema": program.version},
+            metadata=_metadata(program),
+            notes=notes_on(program),
+            native=program,
+        )
+
+    def save(self, model: Model, path: Path) -> None:
+        """Write a copy of the flatbuffer."""
+        from isomorph.native.tflite_read import save
+
+        save(model.native, Path(path))
+
+
+def _open(source: Any) -> tuple[Opened, str]:  # noqa: ANN401
+    from isomorph.native.tflite_read import open_bytes, open_path
+
+    if isinstance(source, (str, Path)):
+        return open_path(Path(source)), str(source)
+    if isinstance(source, (bytes, bytearray)):
+        return open_bytes(bytes(source)), "bytes in memory"
+    raise UsageError(
+        "UNSUPPORTED_SOURCE",
+        f"framework 'tflite' cannot read a {type(source).__name__}",
+        fix="pass the path of a .tflite file or its bytes",
+    )
+
+
+def _metadata(program: TfliteProgram) -> dict[str, str]:
+    """The converter's own entries that are text, and the file's names behind the signature."""
+    told = {}
+    if version := program.metadata.get("min_runtime_version"):
+        told["min_runtime_version"] = version.rstrip(b"\0").decode("utf-8", "replace")
+    if program.signature is not None:
+        told["signature"] = program.signature.key
+        sides = (("input", program.signature.inputs), ("output", program.signature.outputs))
+        for word, names in sides:
+            for name, index in names.items():
+                told[f"{word} {name}"] = program.main.tensors[index].own_name
+    return told

@@ -1,0 +1,100 @@
+"""From a file or bytes to a checked program, and back into a file."""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isomorph.core.errors import RefusedError, UnreadableModelError
+from isomorph.native.tflite_parse import parse
+from isomorph.native.tflite_wire import looks_like_model
+from isomorph.store.atomic import new_file
+
+if TYPE_CHECKING:
+    from isomorph.native.tflite_program import TfliteProgram
+
+_HEAD = 64 << 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A checked program with the digest of its bytes."""
+
+    program: TfliteProgram
+    digest: str
+
+
+def open_path(path: Path) -> Opened:
+    """Map a file; its weights are read from there when somebody wants them."""
+    file = str(path)
+    _regular(path, file)
+    with path.open("rb") as stream:
+        view = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    return _opened(view, file=file, path=path)
+
+
+def open_bytes(data: bytes) -> Opened:
+    """Read a flatbuffer that is already in memory."""
+    file = "bytes in memory"
+    if not data:
+        raise _empty(file)
+    return _opened(data, file=file)
+
+
+def save(program: TfliteProgram, path: Path) -> None:
+    """Write the flatbuffer to ``path``, complete or not at all, never over its own file."""
+    if program.path is not None and path.exists() and path.samefile(program.path):
+        raise RefusedError(
+            "OUTPUT_IS_INPUT",
+            "the output path is the model itself",
+            file=str(path),
+            why="the files that are compared are never written to",
+            fix="give another name",
+        )
+    with new_file(path) as stream:
+        stream.write(program.data)
+
+
+def _opened(data: Any, *, file: str, path: Path | None = None) -> Opened:  # noqa: ANN401
+    if not looks_like_model(bytes(memoryview(data)[:_HEAD])):
+        raise UnreadableModelError(
+            "NOT_A_MODEL",
+            "this is not a TFLite model",
+            file=file,
+            where="byte 4",
+            why="the identifier TFL3 is missing, and the first table is no model's",
+            fix="check what the file really is: a download may have saved an error page",
+        )
+    digest = hashlib.sha256(data).hexdigest()
+    return Opened(program=parse(data, file=file, path=path), digest=digest)
+
+
+def _regular(path: Path, file: str) -> None:
+    try:
+        status = os.stat(path)  # noqa: PTH116 - Path.stat cannot say that a link loops
+    except FileNotFoundError as error:
+        raise UnreadableModelError("FILE_NOT_FOUND", "there is no such file", file=file) from error
+    except OSError as error:
+        raise UnreadableModelError(
+            "FILE_UNREADABLE", "the file cannot be opened", file=file, why=str(error.strerror)
+        ) from error
+    if not stat.S_ISREG(status.st_mode):
+        raise UnreadableModelError(
+            "NOT_REGULAR_FILE",
+            "this is not a regular file",
+            file=file,
+            fix="pass the path of a .tflite file",
+        )
+    if status.st_size == 0:
+        raise _empty(file)
+
+
+def _empty(file: str) -> UnreadableModelError:
+    return UnreadableModelError(
+        "MODEL_EMPTY", "the file is empty", file=file, fix="fetch or convert the file again"
+    )
