@@ -111,7 +111,8 @@ def _judge_pair(
     moved = None
     shapes = _shape(mine), _shape(yours)
     if shapes[0] is None or shapes[1] is None:
-        return _absent(left, right, mine, yours), None
+        failed = any(isinstance(each.as_run(), IsomorphError) for each in (reference, candidate))
+        return _absent(left, right, mine, yours, failed=failed), None
     if shapes[0] != shapes[1]:
         moved = rearrangement(mine, yours, terms.false_alarm)
         if moved is None:
@@ -174,17 +175,17 @@ def _dtype(reference: Evidence, candidate: Evidence) -> str:
     return "float32"
 
 
-def _absent(left: str, right: str, mine: Evidence, yours: Evidence) -> Divergence:
-    one_sided = (_shape(mine) is None) != (_shape(yours) is None)
-    has_run = mine.run is not None or yours.run is not None
-    divergent = one_sided and has_run
+def _absent(left: str, right: str, mine: Evidence, yours: Evidence, *, failed: bool) -> Divergence:
+    # Missing because it could not be computed is not the same as missing from the model.
+    computed = not failed and (mine.run is not None or yours.run is not None)
+    divergent = computed and (_shape(mine) is None) != (_shape(yours) is None)
     return Divergence(
         reference_output=left,
         candidate_output=right,
         dtype="unknown",
         shape=(),
         verdict=Verdict.DIVERGENT if divergent else Verdict.UNKNOWN,
-        reason="only one side has this output" if divergent else "neither side could be computed",
+        reason="only one side has this output" if divergent else "it could not be computed",
     )
 
 

@@ -205,6 +205,7 @@ def of_failure(role: str, what: str, error: IsomorphError) -> Finding:
         error.code,
         f"{role}: {error.sentence}" + (f" ({error.why.splitlines()[0]})" if error.why else ""),
         effect="reaches_output",
+        node=error.node,
         evidence={"phase": what, "why": error.why or ""},
         fix=error.fix,
     )

@@ -31,6 +31,7 @@ def judge(
     infinity is what a correct run returns; below its smallest normal number, runtimes may flush.
     """
     expected = as_stored(expected, actual, dtype, spread)
+    actual = as_stored(actual, expected, dtype, spread)
     measured = distance(actual, expected, dtype=dtype)
     if spread is None:
         return Part(distance=measured, budget=Budget(derivation=derivation, ratio=None))

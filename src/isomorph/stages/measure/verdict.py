@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isomorph.core.divergence import Divergence, Judgement, Part, Verdict
-from isomorph.stages.measure.judge import judge, judge_by_word
+from isomorph.stages.measure.distance import float_info
+from isomorph.stages.measure.judge import as_stored, judge, judge_by_word
 from isomorph.stages.measure.spread import Spread, merged
 
 if TYPE_CHECKING:
@@ -36,6 +37,13 @@ class Evidence:
     execution: Spread | None
     recorded: bool = False
     as_written: Callable[[], Array | None] = lambda: None
+
+    @property
+    def shown(self) -> Array | None:
+        """The meaning as a tensor of the output's own type can show it: overflow is infinite."""
+        if self.meaning is None or self.run is None:
+            return self.meaning
+        return as_stored(self.meaning, self.run, str(self.run.dtype), self.rounding)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +89,16 @@ class _Errors:
         either = self._of_both(reference.execution, candidate.execution)
         self.budget = both
         self.translation: Part | None = None
-        self.observed = self.part(candidate.run, reference.run, either, ROUNDING)
-        self.rounding = self.part(candidate.meaning, reference.meaning, both, ROUNDING)
+        # Between the sides the wider type rules: an overflow of the narrower one is a difference.
+        wider = _wider(_stored_type(reference.run, question.dtype), question.dtype)
+        self.observed = self.part(candidate.run, reference.run, either, ROUNDING, dtype=wider)
+        self.rounding = self.part(candidate.shown, reference.shown, both, ROUNDING, dtype=wider)
         self.execution_reference = self.part(
-            reference.run, reference.meaning, reference.execution, ROUNDING
+            reference.run,
+            reference.meaning,
+            reference.execution,
+            ROUNDING,
+            dtype=_stored_type(reference.run, question.dtype),
         )
         self.execution_candidate = self.part(
             candidate.run, candidate.meaning, candidate.execution, ROUNDING
@@ -92,7 +106,7 @@ class _Errors:
         self.intended: Part | None = None
         if question.lossy:
             loss = merged(candidate.rounding, question.intended())
-            self.intended = self.part(candidate.meaning, reference.meaning, loss, INTENDED)
+            self.intended = self.part(candidate.shown, reference.shown, loss, INTENDED, dtype=wider)
 
     def _of_both(self, mine: Spread | None, yours: Spread | None) -> Spread | None:
         # A candidate of lower precision may be as noisy as it likes: whether it is still the
@@ -118,7 +132,9 @@ class _Errors:
         expected: Array | None,
         spread: Spread | None,
         derivation: str,
+        *,
         floor: Array | float = 0.0,
+        dtype: str | None = None,
     ) -> Part | None:
         """One error against one spread; None where either side is missing."""
         if actual is None or expected is None:
@@ -127,7 +143,7 @@ class _Errors:
             actual,
             expected,
             spread,
-            dtype=self.question.dtype,
+            dtype=dtype or self.question.dtype,
             derivation=derivation,
             floor=floor,
             false_alarm=self.question.false_alarm,
@@ -207,6 +223,14 @@ def _decide_hidden(errors: _Errors) -> tuple[Verdict, str]:
         if _within(literal):
             return Verdict.DIVERGENT, "the graph is wrong; only the runtime's optimiser hides it"
     return Verdict.UNKNOWN, "the runs agree, but an oracle disagrees with its own runtime"
+
+
+def _stored_type(run: Array | None, otherwise: str) -> str:
+    return otherwise if run is None or run.dtype.kind in "OUS" else str(run.dtype)
+
+
+def _wider(left: str, right: str) -> str:
+    return left if float(float_info(left).max) > float(float_info(right).max) else right
 
 
 def _consistent(errors: _Errors) -> bool:

@@ -30,6 +30,10 @@ def bind_inputs(
         if len(fits) == 1 and len(rivals) == 1:
             how = f"only pair of this type and shape ({spec.dtype}, {_shape(spec)})"
             bound.append(Binding(reference=fits[0].name, candidate=spec.name, how=how))
+        elif len(open_reference) == len(open_candidate) == 1:
+            # Only one is left on each side; whether its shape fits is told when it is fed.
+            how = "the only one left"
+            bound.append(Binding(reference=open_reference[0].name, candidate=spec.name, how=how))
         else:
             raise _ambiguous(spec, fits or open_reference, "input")
     return tuple(bound)

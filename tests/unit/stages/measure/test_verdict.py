@@ -118,3 +118,21 @@ def test_integers_may_differ_only_where_noise_moves_them():
 
     assert decide(index(1, 2), index(1, 3), question).verdict is Verdict.EQUIVALENT
     assert decide(index(1, 2), index(0, 2), question).verdict is Verdict.DIVERGENT
+
+
+def test_an_overflow_of_the_narrower_side_is_a_difference():
+    big, small = np.array([[85000.0, 1.0]]), spread_of(1e-3, (1, 2))
+    wide = Evidence(
+        name="y", run=big.astype(np.float32), meaning=big, rounding=small, execution=small
+    )
+    half = np.array([[np.inf, 1.0]], np.float16)
+    narrow = Evidence(name="y", run=half, meaning=big, rounding=small, execution=small)
+    question = Question(
+        dtype="float16", false_alarm=1e-6, lossy=True, intended=lambda: spread_of(10.0, (1, 2))
+    )
+    result = decide(wide, narrow, question)
+    assert result.verdict is Verdict.DIVERGENT
+    assert result.execution_reference.budget.within is Judgement.YES
+    assert result.observed.distance.nonfinite_mismatch == 1
+    alone = Question(dtype="float16", false_alarm=1e-6, allowance=lambda: small)
+    assert decide(narrow, narrow, alone).verdict is Verdict.EQUIVALENT
