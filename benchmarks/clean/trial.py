@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from clean import numbers, sequences, vision
+from clean import numbers, sequences, traps, vision
 from clean.case import Case, Feeds
 from clean.conversions import ROUTES, NotMadeError, Route, Source, source
 
-CASES = {case.name: case for case in (*vision.CASES, *sequences.CASES, *numbers.CASES)}
+CASES = {
+    case.name: case for case in (*vision.CASES, *sequences.CASES, *numbers.CASES, *traps.CASES)
+}
 SIDES = ("execution_reference", "execution_candidate", "rounding", "observed")
 
 
