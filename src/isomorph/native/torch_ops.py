@@ -6,7 +6,7 @@ _SAME = {
     "Abs": "abs absolute",
     "Acos": "acos arccos",
     "Acosh": "acosh arccosh",
-    "Add": "add __add__ __iadd__ operator.add",
+    "Add": "add operator.add",
     "And": "logical_and __and__ bitwise_and",
     "ArgMax": "argmax",
     "ArgMin": "argmin",
@@ -30,10 +30,10 @@ _SAME = {
     ),
     "Bernoulli": "bernoulli",
     "BitShift": "bitwise_left_shift bitwise_right_shift __lshift__ __rshift__",
-    "Cast": "to _to_copy type_as float double half int long bool bfloat16",
+    "Cast": "to _to_copy type_as",
     "Ceil": "ceil",
     "Celu": "celu",
-    "Clip": "clamp clip clamp_min clamp_max hardtanh relu6 clamp_tensor",
+    "Clip": "clamp clip clamp_min clamp_max hardtanh relu6",
     "Concat": "cat concat concatenate stack hstack vstack dstack column_stack",
     "Constant": "scalar_tensor tensor",
     "ConstantOfShape": (
@@ -51,10 +51,8 @@ _SAME = {
     "CumSum": "cumsum",
     "DepthToSpace": "pixel_shuffle",
     "Det": "det linalg_det",
-    "Div": "div divide true_divide __div__ floor_divide operator.truediv operator.floordiv",
-    "Dropout": (
-        "dropout native_dropout alpha_dropout feature_dropout feature_alpha_dropout dropout1d"
-    ),
+    "Div": "div divide true_divide floor_divide operator.truediv operator.floordiv",
+    "Dropout": ("dropout native_dropout alpha_dropout feature_dropout feature_alpha_dropout "),
     "Einsum": "einsum",
     "Elu": "elu",
     "Equal": "eq operator.eq",
@@ -92,10 +90,7 @@ _SAME = {
     "Log1p": "log1p",
     "LogSoftmax": "log_softmax _log_softmax special_log_softmax",
     "Loop": "higher_order.while_loop script.loop",
-    "LpNormalization": "normalize",
-    "MatMul": (
-        "matmul mm bmm mv dot vdot inner baddbmm __matmul__ tensordot chain_matmul linalg_multi_dot"
-    ),
+    "MatMul": ("matmul mm bmm mv dot vdot inner baddbmm tensordot chain_matmul linalg_multi_dot"),
     "Max": "maximum fmax",
     "MaxPool": (
         "max_pool1d max_pool2d max_pool3d max_pool1d_with_indices max_pool2d_with_indices "
@@ -104,7 +99,7 @@ _SAME = {
     "Min": "minimum fmin",
     "Mish": "mish",
     "Mod": "remainder fmod operator.mod",
-    "Mul": "mul multiply __mul__ operator.mul",
+    "Mul": "mul multiply operator.mul",
     "Multinomial": "multinomial",
     "Neg": "neg negative operator.neg",
     "NonZero": "nonzero nonzero_numpy",
@@ -159,7 +154,6 @@ _SAME = {
     "Slice": "slice narrow unfold",
     "Softmax": "softmax _softmax special_softmax _safe_softmax",
     "Softplus": "softplus",
-    "Softsign": "softsign",
     "SpaceToDepth": "pixel_unshuffle",
     "Split": (
         "split split_with_sizes chunk unbind tensor_split unsafe_split unsafe_chunk "
@@ -167,7 +161,7 @@ _SAME = {
     ),
     "Sqrt": "sqrt",
     "Squeeze": "squeeze squeeze_copy",
-    "Sub": "sub subtract rsub __sub__ operator.sub",
+    "Sub": "sub subtract rsub operator.sub",
     "Tan": "tan",
     "Tanh": "tanh",
     "ThresholdedRelu": "threshold",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -116,6 +117,9 @@ class TorchSession:
             with _autocast(step, arguments):
                 return run_control(step, arguments, self._run_body)
         self._adapt(step, arguments, named)
+        if self._device.type != "cpu" and step.target is torch.ops.aten.view.default:
+            # Another device's kernels may lay their results out so that no view of them exists.
+            return torch.reshape(arguments[0], arguments[1])
         return call_target(step, arguments, named)
 
     def _run_body(self, body: Program, given: Sequence[Any]) -> list[Any]:
@@ -135,7 +139,7 @@ class TorchSession:
                 value = held[place]  # type: ignore[index]
                 if isinstance(value, torch.device):
                     held[place] = self._device  # type: ignore[index]
-                elif fresh and value in {torch.float32, torch.float64}:
+                elif fresh and isinstance(value, torch.dtype) and value.is_floating_point:
                     held[place] = self._dtype  # type: ignore[index]
 
     def _placed(self, value: Any) -> Any:  # noqa: ANN401
@@ -194,12 +198,13 @@ def _deployed(
     compiled: bool,
 ) -> TorchModel | None:
     """The object that runs when nothing is cut; None where only the steps can be adapted."""
-    if dtype is not None:
+    as_written = dtype is None and device.type == "cpu"
+    if model.cuttable and not as_written and not compiled:
         return None
     deployed = model.deployed
-    if device.type != "cpu":
-        if model.exported is None:
-            return None
+    if model.exported is None and not as_written:
+        deployed = copy.deepcopy(deployed).to(device=device, dtype=dtype)
+    elif not as_written:
         from torch.export.passes import move_to_device_pass
 
         deployed = move_to_device_pass(model.exported, str(device)).module()

@@ -51,6 +51,7 @@ class PytorchRuntime:
         threads = _threads(settings["threads"])
         if compiled:
             _need_compiler()
+            _refuse_narrow_compilation(dtype)
         return TorchSession(
             model.native,
             replace(
@@ -101,6 +102,15 @@ def _device(torch: Any, word: str) -> Any:  # noqa: ANN401
     return device
 
 
+def _refuse_narrow_compilation(dtype: str) -> None:
+    # The steps are run in a narrower type one by one; what is compiled is the model as it is.
+    if dtype != "as declared":
+        raise UsageError(
+            "CONFLICTING_SETTINGS", f"compile=yes and dtype={dtype} exclude each other",
+            fix="export the model in that type, or leave one of them out",
+        )  # fmt: skip
+
+
 def _need_compiler() -> None:
     wanted = os.environ.get("CXX")
     if not any(shutil.which(word) for word in ((wanted,) if wanted else ("g++", "clang++"))):
@@ -120,5 +130,6 @@ def _facts(torch: Any, device: Any, *, deterministic: bool) -> dict[str, str]:  
     if device.type == "cuda":
         facts["device name"] = torch.cuda.get_device_name(device)
         facts["cuda"] = str(torch.version.cuda)
-        facts["tf32"] = "on" if torch.backends.cuda.matmul.allow_tf32 else "off"
+        facts["tf32 in products"] = "on" if torch.backends.cuda.matmul.allow_tf32 else "off"
+        facts["tf32 in cudnn"] = "on" if torch.backends.cudnn.allow_tf32 else "off"
     return facts

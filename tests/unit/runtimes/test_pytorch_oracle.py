@@ -7,7 +7,6 @@ from pytorch_networks import feeds_of, fetchable, load, networks, oracle, output
 from torch import nn
 
 from isomorph.core.trace import Noise
-from isomorph.native.torch_words import EXACT, SUMS
 
 DRAWS = 8
 
@@ -214,7 +213,3 @@ def test_what_moves_data_is_not_disturbed():
     session = oracle(model)
     noisy = session.run(feeds, [name], noise=Noise(seed=2, rounding=True))
     assert np.array_equal(noisy[name], session.run(feeds, [name])[name])
-
-
-def test_no_operator_both_rounds_and_does_not():
-    assert not EXACT & SUMS

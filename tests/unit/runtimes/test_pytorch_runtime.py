@@ -140,6 +140,16 @@ def test_dynamic_axes_follow_the_feeds():
         assert runtime(model).run(feeds, [name])[name].shape == (batch, 5)
 
 
+def test_fresh_tensors_follow_the_type_of_the_run():
+    module, example = networks()["lstm"]
+    model = load(module, *example)
+    feeds, (name,) = feeds_of(model, example), outputs(model)
+    narrow = runtime(model, dtype="bfloat16").run(feeds, [name])[name]
+    full = runtime(model).run(feeds, [name])[name]
+    assert narrow.dtype.name == "bfloat16"
+    assert rms(narrow.astype(np.float64) - full) / rms(full) < 5e-2
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_a_narrow_run_is_near_and_says_so(cnn, dtype):
     model, _, example = cnn
@@ -173,12 +183,26 @@ def test_the_environment_is_complete_and_the_process_is_left_as_it_was(cnn):
         ({"threads": "many"}, "UNKNOWN_VALUE"),
         ({"compile": "perhaps"}, "UNKNOWN_VALUE"),
         ({"device": "warp"}, "NO_SUCH_DEVICE"),
+        ({"compile": "yes", "dtype": "float16"}, "CONFLICTING_SETTINGS"),
     ],
 )
 def test_impossible_settings_are_refused(cnn, settings, code):
     with pytest.raises(IsomorphError) as refused:
         runtime(cnn[0], **settings)
     assert refused.value.code == code
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+@pytest.mark.parametrize("name", list(networks()))
+def test_a_cuda_run_is_near_and_the_same_cut_or_whole(name):
+    module, example = networks()[name]
+    model = load(module, *example)
+    feeds, (output,) = feeds_of(model, example), outputs(model)
+    session = runtime(model, device="cuda")
+    ran = session.run(feeds, [output])[output]
+    assert np.allclose(ran, runtime(model).run(feeds, [output])[output], rtol=1e-3, atol=1e-3)
+    assert np.array_equal(ran, session.run(feeds, fetchable(model))[output])
+    assert "device name" in session.environment.facts
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
