@@ -82,7 +82,8 @@ def as_stored(expected: Array, actual: Array, dtype: str, spread: Spread | None)
         np.isfinite(expected) & (size > largest), np.copysign(np.inf, expected), expected
     )
     if spread is not None and spread.deviation is not None:
-        margin = np.abs(size - largest) <= threshold(expected.size) * spread.deviation
+        with np.errstate(invalid="ignore"):
+            margin = np.abs(size - largest) <= threshold(expected.size) * spread.deviation
         wide = widen(actual)
         shown = np.where(
             margin & np.isinf(wide) & (np.sign(wide) == np.sign(expected)), wide, shown
