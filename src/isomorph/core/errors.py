@@ -9,7 +9,10 @@ from isomorph.core.text import printable
 
 
 class IsomorphError(Exception):
-    """An error that is about the user's files, machine or words, not about our code."""
+    """An error that is about the user's files, machine or words, not about our code.
+
+    ``node`` is the node it is about, or that was begun last, where that is known.
+    """
 
     exit_code = 2
 
@@ -22,9 +25,10 @@ class IsomorphError(Exception):
         where: str | None = None,
         why: str | None = None,
         fix: str | None = None,
+        node: str | None = None,
     ) -> None:
         self.code, self.what, self.file, self.where = code, what, file, where
-        self.why, self.fix = why, fix
+        self.why, self.fix, self.node = why, fix, node
         super().__init__(self.sentence)
 
     @property

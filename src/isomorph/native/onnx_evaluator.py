@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from isomorph.core.breadcrumb import leave
 from isomorph.core.trace import Noise
 from isomorph.kernels.dtypes import is_float, numpy_dtype
 from isomorph.kernels.noise import Array, generator, unit_roundoff
@@ -82,6 +83,7 @@ class Evaluator:
         for step, finished in plan.steps:
             outputs = fixed.outputs(step) if fixed is not None else None
             if outputs is None:
+                leave(step.name)
                 outputs = evaluation.step(step, read, ())
                 if fixed is not None:
                     fixed.keep(step, outputs)

@@ -77,6 +77,7 @@ def running_failed(error: Exception, *, file: str) -> IsomorphError:
     said = _said(error)
     node, size = _RUNNING.search(said), _BYTES.search(said)
     where = f"node {node['name'] or node['op']!r} ({node['op']})" if node is not None else None
+    name = node["name"] or None if node is not None else None
     if any(words in said for words in _MEMORY):
         asked = f", asking for {size[1]} bytes" if size is not None else ""
         return RuntimeFailedError(
@@ -86,9 +87,15 @@ def running_failed(error: Exception, *, file: str) -> IsomorphError:
             where=where,
             why=said,
             fix="use smaller inputs, or raise --memory",
+            node=name,
         )
     return RuntimeFailedError(
-        "RUNTIME_FAILED", "ONNX Runtime failed while running", file=file, where=where, why=said
+        "RUNTIME_FAILED",
+        "ONNX Runtime failed while running",
+        file=file,
+        where=where,
+        why=said,
+        node=name,
     )
 
 

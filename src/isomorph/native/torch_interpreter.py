@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from isomorph.core.breadcrumb import leave
 from isomorph.core.errors import IsomorphError, RuntimeFailedError, UsageError
 from isomorph.native.torch_mutation import written_places
 from isomorph.native.torch_program import Program, Step, operator_name, replace_refs
@@ -96,6 +97,7 @@ def execute(plan: Plan, values: Values, fetch: Sequence[str], evaluate: Evaluate
     """Run the plan in order; ``values`` is used up."""
     fetched = {name: values[name] for name in fetch if name in values}
     for place, (index, step) in enumerate(plan.steps):
+        leave(step.name)
         # What is fed stays: another output of a step that runs anyway may have been cut.
         given = bind(step, evaluate(index, step, values))
         for name, value in given.items():

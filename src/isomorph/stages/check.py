@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from isomorph.core.model import Model
     from isomorph.core.trace import Array
 
+_FATAL = frozenset({"TIMEOUT", "OUT_OF_MEMORY", "RUNTIME_CRASHED"})
 _SEVERITY = (Verdict.EQUIVALENT, Verdict.DEGRADED, Verdict.UNKNOWN, Verdict.DIVERGENT)
 
 
@@ -65,15 +66,14 @@ def check_pair(
         if spec.name not in {pair.reference for pair in outputs}:
             work.worsen(Verdict.DIVERGENT, f"the candidate lacks output {spec.name!r}")
     samples = [given] if given is not None else _made_up(reference.model, right, inputs, wishes)
-    for sample in samples:
+    for sample in work.worthwhile(samples):
         mine = work.subject(reference, sample.feeds)
         yours = work.subject(candidate, _arranged(work, mine, candidate, inputs))
-        if not work.deterministic(mine, yours):
-            continue
-        comparison = compare(mine, yours, outputs, work.terms)
-        work.add(comparison, outputs)
+        if work.deterministic(mine, yours):
+            comparison = compare(mine, yours, outputs, work.terms)
+            work.add(comparison, outputs)
         work.failures(mine, yours)
-    return work.report((reference, candidate), samples, inputs, outputs)
+    return work.report((reference, candidate), inputs, outputs)
 
 
 def _arranged(
@@ -101,12 +101,13 @@ def check_recorded(
     outputs = bind_outputs(recording.specs, graph.outputs, wishes.bind_outputs)
     work.findings += say.of_signature("output", recording.specs, graph.outputs, outputs)
     samples = [given] if given is not None else _made_up(candidate.model, graph, (), wishes)
-    for sample in samples[:1]:
+    for sample in work.worthwhile(samples[:1]):
         yours = work.subject(candidate, sample.feeds)
-        comparison = compare(recording.subject(yours), yours, outputs, work.terms)
-        work.add(comparison, outputs)
+        if work.deterministic(yours):
+            comparison = compare(recording.subject(yours), yours, outputs, work.terms)
+            work.add(comparison, outputs)
         work.failures(yours)
-    return work.report((candidate,), samples[:1], (), outputs, recording=recording)
+    return work.report((candidate,), (), outputs, recording=recording)
 
 
 def check_alone(candidate: Opened, given: Sample | None, wishes: Wishes) -> Report:
@@ -115,15 +116,14 @@ def check_alone(candidate: Opened, given: Sample | None, wishes: Wishes) -> Repo
     graph = candidate.model.graph
     samples = [given] if given is not None else _made_up(candidate.model, graph, (), wishes)
     outputs = bind_outputs(graph.outputs, graph.outputs, {})
-    for sample in samples:
+    for sample in work.worthwhile(samples):
         subject = work.subject(candidate, sample.feeds)
-        if not work.deterministic(subject):
-            continue
-        comparison = compare(Recording.of_meaning(subject), subject, outputs, work.terms)
-        work.add(comparison, outputs)
+        if work.deterministic(subject):
+            comparison = compare(Recording.of_meaning(subject), subject, outputs, work.terms)
+            work.add(comparison, outputs)
+            work.findings += first_trouble(subject, work.terms.false_alarm)
         work.failures(subject)
-        work.findings += first_trouble(subject, work.terms.false_alarm)
-    return work.report((candidate,), samples, (), outputs)
+    return work.report((candidate,), (), outputs)
 
 
 def _made_up(
@@ -157,7 +157,18 @@ class _Work:
         self.skipped: list[Skipped] = []
         self.divergences: dict[tuple[str | None, str | None], Divergence] = {}
         self.verdict, self.reason = Verdict.EQUIVALENT, ""
+        self.tried: list[Sample] = []
+        self.spent = ""
         self.started = time.monotonic()
+
+    def worthwhile(self, samples: Sequence[Sample]) -> Iterator[Sample]:
+        """The samples in turn, until one costs a runtime its life: the next would do the same."""
+        for sample in samples:
+            if self.spent:
+                self.skipped.append(Skipped(what=f"inputs {sample.origin}", why=self.spent))
+                continue
+            self.tried.append(sample)
+            yield sample
 
     def subject(self, opened: Opened, feeds: Mapping[str, Array]) -> Subject:
         """A model on one sample."""
@@ -219,13 +230,14 @@ class _Work:
                 self.findings.append(say.of_failure(subject.role, what, error))
                 self.skipped.append(Skipped(what=f"{subject.role}: {what}", why=error.sentence))
                 self.worsen(Verdict.UNKNOWN, error.sentence)
+                if error.code in _FATAL:
+                    self.spent = f"after {error.code} on the inputs before, nothing more was run"
                 if error.exit_code != RuntimeFailedError.exit_code:
                     raise error
 
     def report(
         self,
         opened: Sequence[Opened],
-        samples: Sequence[Sample],
         inputs: Sequence[Binding],
         outputs: Sequence[Binding],
         recording: Recording | None = None,
@@ -250,7 +262,7 @@ class _Work:
             strict=self.wishes.strict,
             models=((recording.summary,) if recording else ()) + summaries,
             environments=environments,
-            inputs=tuple(s for sample in samples for s in _inputs(sample)),
+            inputs=tuple(s for sample in self.tried for s in _inputs(sample)),
             input_bindings=tuple(inputs),
             output_bindings=tuple(outputs),
             outputs=divergences,
@@ -269,11 +281,12 @@ def _unsteady(subject: Subject) -> tuple[str, ...]:
         # An optimiser may remove the random node; the file still carries it.
         pairs.append((subject.as_written, subject.as_written_again))
     for once, twice in pairs:
-        one, other = once(), twice()
-        if not isinstance(one, IsomorphError) and not isinstance(other, IsomorphError):
-            outputs = differs(one, other)
-            if outputs:
-                return outputs
+        one = once()
+        if isinstance(one, IsomorphError):
+            return ()  # what failed once is not asked to fail again
+        other = twice()
+        if not isinstance(other, IsomorphError) and (outputs := differs(one, other)):
+            return outputs
     return ()
 
 

@@ -33,7 +33,7 @@ class Death:
     @property
     def where(self) -> str | None:
         """The node that was begun last, where the runtime left word of it."""
-        return f"node {self.node!r} was begun last" if self.node else None
+        return begun_last(self.node) if self.node else None
 
     @property
     def last_words(self) -> str:
@@ -45,10 +45,15 @@ class Death:
         return f"; it last printed: {told}" if told else ""
 
 
+def begun_last(node: str) -> str:
+    """Where it happened, as far as the node begun last tells."""
+    return f"node {node!r} was begun last"
+
+
 def crashed(death: Death) -> RuntimeFailedError:
     """It ended without an answer; even a clean exit is a crash."""
     if death.status == -signal.SIGABRT and tells_of_memory(death.log):
-        return _noted(out_of_memory(death.doing, why=_how(death), file=death.file), death)
+        return _noted(_no_memory(death, _how(death)), death)
     error = RuntimeFailedError(
         "RUNTIME_CRASHED",
         f"the worker process died while {death.doing}",
@@ -57,6 +62,7 @@ def crashed(death: Death) -> RuntimeFailedError:
         why=_how(death) + death.last_words,
         fix="try other settings of the runtime (--set) or another --runtime; "
         "with --in-process a debugger can be attached",
+        node=death.node,
     )
     return _noted(error, death)
 
@@ -72,6 +78,7 @@ def out_of_time(death: Death, seconds: float, command: str) -> RuntimeFailedErro
         why=("the file may be made to hang its reader" if validating else "the model may loop")
         + death.last_words,
         fix="raise the limit with --timeout if the model is merely large",
+        node=death.node,
     )
     return _noted(error, death)
 
@@ -79,7 +86,11 @@ def out_of_time(death: Death, seconds: float, command: str) -> RuntimeFailedErro
 def too_large(death: Death, resident: int, limit: int) -> RuntimeFailedError:
     """It grew beyond its limit and was ended."""
     why = f"the process held {resident} bytes; the limit is {limit}"
-    return _noted(out_of_memory(death.doing, why=why, file=death.file, where=death.where), death)
+    return _noted(_no_memory(death, why), death)
+
+
+def _no_memory(death: Death, why: str) -> RuntimeFailedError:
+    return out_of_memory(death.doing, why=why, file=death.file, where=death.where, node=death.node)
 
 
 def _how(death: Death) -> str:

@@ -20,7 +20,7 @@ from isomorph.core.errors import (
     UnreadableModelError,
 )
 
-_FIELDS = ("code", "what", "file", "where", "why", "fix")
+_FIELDS = ("code", "what", "file", "where", "why", "fix", "node")
 
 # How NumPy, C++, ONNX Runtime, PyTorch, TensorFlow and CUDA say it.
 _OUT_OF_MEMORY = re.compile(
@@ -63,7 +63,12 @@ def tells_of_memory(text: str) -> bool:
 
 
 def out_of_memory(
-    doing: str, *, why: str, file: str | None = None, where: str | None = None
+    doing: str,
+    *,
+    why: str,
+    file: str | None = None,
+    where: str | None = None,
+    node: str | None = None,
 ) -> RuntimeFailedError:
     """The error for every way in which memory can run out."""
     return RuntimeFailedError(
@@ -73,6 +78,7 @@ def out_of_memory(
         where=where,
         why=why,
         fix="raise the limit with --memory, or bind the dynamic axes to smaller sizes with --dim",
+        node=node,
     )
 
 
@@ -86,7 +92,13 @@ def _as_memory_error(error: IsomorphError, doing: str) -> IsomorphError:
     caused = isinstance(error.__cause__, MemoryError)
     if not caused and not tells_of_memory(error.why or ""):
         return error
-    return out_of_memory(doing, why=error.why or error.what, file=error.file, where=error.where)
+    return out_of_memory(
+        doing,
+        why=error.why or error.what,
+        file=error.file,
+        where=error.where,
+        node=error.node,
+    )
 
 
 def to_data(error: IsomorphError) -> dict[str, Any]:

@@ -19,9 +19,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.model import Model
 from isomorph.core.trace import Environment, Noise
 from isomorph.stages.run import crumbs
+from isomorph.stages.run.autopsy import begun_last
 from isomorph.stages.run.codec import decode, encode
 from isomorph.stages.run.failures import to_data, translate
 from isomorph.stages.run.in_process import InProcessHost
@@ -68,7 +70,15 @@ class Worker:
         try:
             return {"result": self._commands[message["command"]](message)}
         except (Exception, SystemExit) as error:  # noqa: BLE001 - told to the parent as data
-            return {"error": to_data(translate(error, f"the command {message['command']!r}"))}
+            doing = f"the command {message['command']!r}"
+            return {"error": to_data(self._placed(translate(error, doing, file=_file(message))))}
+
+    def _placed(self, error: IsomorphError) -> IsomorphError:
+        """The failure with the node that was begun last, unless it names its own."""
+        node = crumbs.read(self._folder)
+        if isinstance(error, RuntimeFailedError) and error.where is None and node is not None:
+            error.where, error.node = begun_last(node), node
+        return error
 
     def _ping(self, message: Message) -> Message:
         return {"pid": os.getpid()}
@@ -98,6 +108,10 @@ class Worker:
     def _close_session(self, message: Message) -> Message:
         self._sessions.pop(message["session"]).close()
         return {}
+
+
+def _file(message: Message) -> str | None:
+    return message.get("about")
 
 
 def _limit(memory_bytes: int) -> None:
