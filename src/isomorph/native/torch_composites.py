@@ -29,7 +29,7 @@ def _mean(x: Array, axes: tuple[int, ...], source: NoiseSource) -> Array:
 
 
 def _difference(a: Array, b: Array, source: NoiseSource) -> Array:
-    return source.rounded(a - b, np.maximum(np.abs(a), np.abs(b)))
+    return source.rounded(np.asarray(a - b))
 
 
 def softmax(x: Array, axis: int, source: NoiseSource) -> Array:
@@ -43,8 +43,7 @@ def softmax(x: Array, axis: int, source: NoiseSource) -> Array:
 def _finite_difference(x: Array, top: Array, source: NoiseSource) -> Array:
     shifted = x - top
     # A mask of -inf, or of -1e9, has no rounding that matters: its exponential is zero.
-    size = np.where(shifted > -104.0, np.maximum(np.abs(x), np.abs(top)), 0.0)
-    return source.rounded(shifted, size)
+    return np.where(shifted > -104.0, source.rounded(shifted), shifted)
 
 
 def _softmax(given: Given, source: NoiseSource) -> Any:  # noqa: ANN401
@@ -76,7 +75,7 @@ def _affine(x: Array, weight: Array | None, bias: Array | None, source: NoiseSou
     if weight is not None:
         x = source.rounded(x * weight)
     if bias is not None:
-        x = source.rounded(x + bias, np.maximum(np.abs(x), np.abs(bias)))
+        x = source.rounded(x + bias)
     return x
 
 
@@ -143,9 +142,8 @@ def _with_statistics(given: Given, source: NoiseSource) -> Array:
     # what cancels is the same.
     offset = source.rounded(-mean * scale)
     if bias is not None:
-        offset = source.rounded(offset + bias, np.maximum(np.abs(offset), np.abs(bias)))
-    product = source.rounded(x * scale)
-    return source.rounded(product + offset, np.maximum(np.abs(product), np.abs(offset)))
+        offset = source.rounded(offset + bias)
+    return source.rounded(source.rounded(x * scale) + offset)
 
 
 def _batch_norm(given: Given, source: NoiseSource) -> Any:  # noqa: ANN401
@@ -219,7 +217,7 @@ def _attention(given: Given, source: NoiseSource) -> Any:  # noqa: ANN401
     if mask is not None and mask.dtype == bool:
         scores = np.where(mask, scores, -np.inf)
     elif mask is not None:
-        scores = source.rounded(scores + mask, np.where(np.isfinite(mask), np.abs(scores), 0.0))
+        scores = source.rounded(scores + mask)
     weights = softmax(scores, -1, source)
     if not np.isfinite(np.sum(weights)):
         # Rows that attend to nothing: torch gives zeros for them.

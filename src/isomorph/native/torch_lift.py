@@ -68,6 +68,8 @@ def lifted(value: Any) -> Any:  # noqa: ANN401
         return torch.float64 if value in FLOATS else _WIDER.get(value, value)
     if isinstance(value, torch.Tensor) and value.is_complex():
         return value.to(torch.complex128)
+    if isinstance(value, dict):
+        return {key: lifted(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
         return type(value)(lifted(item) for item in value)
     return on_floats(value, lambda each: each.to(torch.float64))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 
 from isomorph.core.ops import MOVES_DATA
 from isomorph.kernels.noise import NoiseSource
@@ -19,7 +20,7 @@ from isomorph.native.torch_composites import COMPOSITES
 from isomorph.native.torch_interpreter import call_target
 from isomorph.native.torch_ops import neutral_name
 from isomorph.native.torch_program import Step, operator_name, plain_word
-from isomorph.native.torch_sizes import size_rule
+from isomorph.native.torch_sizes import EXACTLY, size_rule
 from isomorph.native.torch_sums import disturbed_sum
 from isomorph.native.torch_words import EXACT, SUMS
 
@@ -41,7 +42,7 @@ def disturbed(step: Step, arguments: list[Any], named: dict[str, Any], source: N
         return _unknown(step, arguments, named, source)
     result = call_target(step, arguments, named)
     magnitude = size(bound(step, arguments, named), result)
-    if magnitude is None:
+    if magnitude is EXACTLY:
         return result
     return each_float(result, lambda value: source.rounded(array(value), magnitude))
 
@@ -56,22 +57,26 @@ def rounds_nothing(step: Step) -> bool:
 
 def _unknown(step: Step, arguments: list[Any], named: dict[str, Any], source: NoiseSource) -> Any:  # noqa: ANN401
     def shaken(value: Any) -> Any:  # noqa: ANN401
-        return on_floats(value, lambda each: tensor(source.rounded(array(each))))
+        return on_floats(value, lambda each: tensor(source.rounded(array(each), abs(array(each)))))
 
     result = call_target(
         step,
         [shaken(value) for value in arguments],
         {key: shaken(each) for key, each in named.items()},
     )
-    return each_float(result, lambda value: source.rounded(array(value)))
+    return each_float(result, lambda value: source.rounded(array(value), abs(array(value))))
 
 
-def stored(result: Any, unit: float, random: np.random.Generator) -> Any:  # noqa: ANN401
-    """Values after being kept in a narrow type: uniform within one unit of their own size."""
+def stored(result: Any, dtype: torch.dtype, random: np.random.Generator) -> Any:  # noqa: ANN401
+    """Values after being kept in a narrow type: uniform within one rounding, if there is one."""
+    unit, spacing = torch.finfo(dtype).eps / 2, torch.finfo(dtype).smallest_normal
 
     def change(value: Any) -> Any:  # noqa: ANN401
         plain = array(value)
-        step = random.uniform(-unit, unit, plain.shape) * np.abs(plain)
-        return np.where(np.isfinite(plain), plain + step, plain)
+        # Below the normal numbers the steps no longer shrink with the value.
+        size = unit * np.maximum(np.abs(plain), spacing)
+        fits = array(value.to(dtype).to(value.dtype) == value)
+        step = random.uniform(-1.0, 1.0, plain.shape) * size
+        return np.where(fits | ~np.isfinite(plain), plain, plain + step)
 
     return each_float(result, change)

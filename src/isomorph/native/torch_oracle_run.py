@@ -157,7 +157,8 @@ class OracleRun:
                 return result
             # What the type rounds to may be the neighbour, once the value has been disturbed.
             self.source.enter(site, 0.0)
-            return stored(result, unit_roundoff(dtype_name(out)), self.source.random)
+            shaken = stored(lifted(arguments[0]), out, self.source.random)
+            return torch.where(torch.isfinite(result), shaken, result)
         if self.source is None:
             return _called_wide(step, arguments, named)
         narrow = out in FLOATS and out not in {torch.float32, torch.float64}
@@ -167,7 +168,7 @@ class OracleRun:
             result = lifted(disturbed(step, lifted(arguments), lifted(named), self.source))
         # Narrow types accumulate in float32 and are rounded when they are stored.
         if narrow and not rounds_nothing(step):
-            result = stored(result, unit_roundoff(dtype_name(out)), self.source.random)
+            result = stored(result, out, self.source.random)
         return result
 
     def _body_runner(self, *, data: bool) -> Any:  # noqa: ANN401
@@ -191,9 +192,7 @@ def _filled(step: Step, lookup: Any) -> tuple[list[Any], dict[str, Any]]:  # noq
 
 def _called_wide(step: Step, arguments: list[Any], named: Mapping[str, Any]) -> Any:  # noqa: ANN401
     with _wide_default():
-        return lifted(
-            call_target(step, lifted(arguments), {k: lifted(v) for k, v in named.items()})
-        )
+        return lifted(call_target(step, lifted(arguments), lifted(dict(named))))
 
 
 def _as_list(step: Step, result: Any) -> list[Any]:  # noqa: ANN401

@@ -33,7 +33,7 @@ def _relu(x: Array, source: NoiseSource) -> Array:
 
 
 def _added(a: Array, b: Array, source: NoiseSource) -> Array:
-    return source.rounded(a + b, np.maximum(np.abs(a), np.abs(b)))
+    return source.rounded(a + b)
 
 
 def _projected(x: Array, weight: Array, bias: Array | None, source: NoiseSource) -> Array:

@@ -13,6 +13,7 @@ from isomorph.native.torch_bound import array
 from isomorph.native.torch_words import (
     AT_LEAST_ONE,
     DIFFERENCES,
+    HARDWARE,
     INPUT,
     NEGATIVE_SIDE,
     ONE,
@@ -20,17 +21,28 @@ from isomorph.native.torch_words import (
     PRODUCTS,
 )
 
+EXACTLY = object()
+"""The size of a rounding that does not happen."""
+
 _Size = Callable[[Mapping[str, Any], Any], Any]
 
 
 def size_rule(word: str) -> _Size | None:
-    """From the arguments by name and the result to that size; None for an unknown operator."""
+    """From the arguments by name and the result to that size; None for an unknown operator.
+
+    The size is None itself for a single operation of the hardware, rounded at its result.
+    """
     for words, rule in (
-        (OWN, _own), (ONE, _one), (AT_LEAST_ONE, _at_least_one), (INPUT, _input),
-        (PRODUCTS, _product), (DIFFERENCES, _largest), (NEGATIVE_SIDE, _negative_side),
+        (HARDWARE, _once), (OWN, _own), (ONE, _one), (AT_LEAST_ONE, _at_least_one),
+        (INPUT, _input), (PRODUCTS, _product), (DIFFERENCES, _largest),
+        (NEGATIVE_SIDE, _negative_side),
     ):  # fmt: skip
         if word in words:
             return rule
+    return None
+
+
+def _once(given: Mapping[str, Any], result: Any) -> Any:  # noqa: ANN401
     return None
 
 
@@ -57,24 +69,21 @@ def _product(given: Mapping[str, Any], result: Any) -> Any:  # noqa: ANN401
         factor = factor.item()
     # A power of two changes the exponent alone.
     if isinstance(factor, (int, float)) and factor and math.frexp(abs(factor))[0] == 0.5:
-        return None
-    return np.abs(array(result)) if isinstance(result, torch.Tensor) else None
+        return EXACTLY
+    return None if isinstance(result, torch.Tensor) else EXACTLY
 
 
 def _largest(given: Mapping[str, Any], result: Any) -> Any:  # noqa: ANN401
     if not isinstance(result, torch.Tensor):
+        return EXACTLY
+    factor = given.get("alpha", 1)
+    operands = [value for name, value in given.items() if name not in {"alpha", "value"}]
+    if factor == 1 and len(operands) <= 2:
         return None
-    largest = np.abs(array(result))
-    alpha = given.get("alpha", 1)
-    for name, value in given.items():
-        if name in {"alpha", "value"}:
-            continue
-        factor = abs(float(alpha)) if name == "other" else 1.0
-        if isinstance(value, torch.Tensor):
-            largest = np.maximum(largest, factor * np.abs(array(value)))
-        elif isinstance(value, (int, float)):
-            largest = np.maximum(largest, factor * abs(value))
-    return largest
+    # With a factor, or three operands, something was rounded before it was added.
+    sizes = [np.abs(array(value)) for value in operands if isinstance(value, torch.Tensor)]
+    sizes += [np.float64(abs(value)) for value in operands if isinstance(value, (int, float))]
+    return np.maximum.reduce(np.broadcast_arrays(np.abs(array(result)), *sizes))
 
 
 def _negative_side(given: Mapping[str, Any], result: Any) -> Any:  # noqa: ANN401

@@ -44,11 +44,14 @@ INPUT = _words(
 
 OWN = _words(
     """
-    exp exp2 expm1 sqrt rsqrt reciprocal pow square log log2 log10 log1p sinh cosh tan float_power
+    exp exp2 expm1 rsqrt pow log log2 log10 log1p sinh cosh tan float_power
     hypot xlogy special_entr glu
     """
 )
 """A good implementation is off by a few units of its own result."""
+
+HARDWARE = _words("sqrt reciprocal square")
+"""One operation of the hardware: rounded at its result, and not at all where that fits."""
 
 PRODUCTS = _words(
     """

@@ -213,3 +213,27 @@ def test_what_moves_data_is_not_disturbed():
     session = oracle(model)
     noisy = session.run(feeds, [name], noise=Noise(seed=2, rounding=True))
     assert np.array_equal(noisy[name], session.run(feeds, [name])[name])
+
+
+def test_what_comes_out_exactly_is_not_disturbed():
+    model, feeds = one_step(
+        lambda x: (x * 3 - 5).sqrt() + x.sum() + x.sum(0, dtype=torch.float32),
+        torch.tensor([3.0, 2.0, 7.0]),
+    )
+    (name,) = outputs(model)
+    session = oracle(model)
+    noisy = session.run(feeds, [name], noise=Noise(seed=2, rounding=True))
+    assert session.run(feeds, [name])[name].tolist() == [26.0, 25.0, 28.0]
+    assert np.array_equal(noisy[name], session.run(feeds, [name])[name])
+
+
+def test_a_cast_to_half_may_land_on_the_neighbour_but_not_where_the_value_fits():
+    model, feeds = one_step(lambda x: x.half(), torch.tensor([0.5, 1 / 3, 1e5]))
+    (name,) = outputs(model)
+    draws = [
+        oracle(model).run(feeds, [name], noise=Noise(seed=s, rounding=True))[name] for s in range(6)
+    ]
+    spread = np.std(np.stack(draws)[:, :2], axis=0)
+    assert spread[0] == 0
+    assert 2.0**-13 / 3 < spread[1] < 2.0**-11
+    assert np.isinf(draws[0][2])
