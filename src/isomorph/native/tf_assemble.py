@@ -22,7 +22,7 @@ from isomorph.native.tf_program import (
     read_nodes,
     tensor_name,
 )
-from isomorph.native.tf_specs import read_specs
+from isomorph.native.tf_specs import native_dtypes, read_specs
 
 # What freezing, inlining and reading a variable leave behind: names for the same value.
 _LEFTOVER = re.compile(r"Func/.*|(.*/)?(Identity|ReadVariableOp)(_\d+)?")
@@ -48,7 +48,10 @@ def assemble(
     functions = MappingProxyType(programs)
     for function in named.library.function:
         programs[function.signature.name] = _body(function, named, functions)
-    return _program("", named, inputs, outputs, constants or {}, functions, unordered=unordered)
+    return _program(
+        "", named, inputs, outputs,
+        constants=constants or {}, functions=functions, unordered=unordered,
+    )  # fmt: skip
 
 
 def _body(function: Any, whole: Any, functions: Mapping[str, TfProgram]) -> TfProgram:  # noqa: ANN401
@@ -56,7 +59,8 @@ def _body(function: Any, whole: Any, functions: Mapping[str, TfProgram]) -> TfPr
     body.library.CopyFrom(whole.library)
     given = [(f"input_{place}", name) for place, name in enumerate(inputs)]
     returned = [(f"output_{place}", tensor) for place, tensor in enumerate(results)]
-    return _program(function.signature.name, body, given, returned, {}, functions)
+    name = function.signature.name
+    return _program(name, body, given, returned, constants={}, functions=functions)
 
 
 def _program(
@@ -64,9 +68,9 @@ def _program(
     graph_def: Any,  # noqa: ANN401
     inputs: Sequence[tuple[str, str]],
     outputs: Sequence[tuple[str, str]],
+    *,
     constants: Mapping[str, str],
     functions: Mapping[str, TfProgram],
-    *,
     unordered: bool = False,
 ) -> TfProgram:
     flat, results = inline_calls(graph_def, [tensor_name(tensor) for _, tensor in outputs])
@@ -152,11 +156,17 @@ def _rename(names: Mapping[str, str], reference: str) -> str:
 
 
 def _give_outputs(graph_def: Any, keys: Sequence[str], results: Sequence[str]) -> list[str]:  # noqa: ANN401
-    """An identity by the signature's name behind each output: one tensor may be several outputs."""
+    """An identity by the signature's name behind each output: one tensor may be several outputs.
+
+    An output of a bare graph is known by the operation that gives it, and stays what it is.
+    """
     taken = {node.name for node in graph_def.node}
     types = _dtypes(graph_def, results)
     returned = []
     for key, result, dtype in zip(keys, results, types, strict=True):
+        if key == result:
+            returned.append(result)
+            continue
         identity = graph_def.node.add()
         identity.name, identity.op = _free(key, taken), "Identity"
         identity.input.append(result)
@@ -167,8 +177,6 @@ def _give_outputs(graph_def: Any, keys: Sequence[str], results: Sequence[str]) -
 
 
 def _dtypes(graph_def: Any, tensors: Sequence[str]) -> list[int]:  # noqa: ANN401
-    from isomorph.native.tf_specs import native_dtypes
-
     known = native_dtypes(graph_def)
     return [known.get(tensor, tf.float32.as_datatype_enum) for tensor in tensors]
 

@@ -21,8 +21,11 @@ def freeze(
     outputs: Sequence[str],
     *,
     unordered: bool = False,
+    numbered: bool = False,
 ) -> TfProgram:
     """The program of a concrete function; its outputs in TensorFlow's own order get these names.
+
+    Outputs that TensorFlow ``numbered`` itself come in the order of their numbers.
 
     Loops and branches stay what they are: lowered to the switches of old, recurrent networks
     cannot be frozen.
@@ -37,6 +40,8 @@ def freeze(
             fix="export an inference function that assigns no variable and looks up no table",
         ) from error  # fmt: skip
     results = [(key, tensor_name(each.name)) for key, each in zip(outputs, frozen.outputs)]  # noqa: B905
+    if numbered:
+        results.sort(key=lambda pair: int(pair[0].removeprefix("output_")))
     return assemble(
         frozen.graph.as_graph_def(),
         inputs,

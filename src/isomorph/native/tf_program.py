@@ -21,8 +21,11 @@ from isomorph.native.tf_attributes import array_of, attributes_of, functions_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """What is known of a tensor. ``kind`` is ``sequence`` for a TensorList, whose dtype and shape
-    are those of its elements, and ``other`` for resources."""  # noqa: D209
+    """What is known of a tensor.
+
+    ``kind`` is ``sequence`` for a TensorList, whose dtype and shape are those of its elements,
+    and ``other`` for resources.
+    """
 
     dtype: str | None = None
     shape: tuple[int | None, ...] | None = None

@@ -75,6 +75,7 @@ def _lists(graph_def: Any, specs: Mapping[str, Spec]) -> dict[str, Spec]:  # noq
             same.append((around[0], node.name))
     for _ in range(2):  # a list may go through several loops; two sweeps see both directions
         for one, other in (*same, *reversed(same)):
-            if one in variants and (dtype := known.get(one) or known.get(other)):
-                known[one] = known[other] = dtype
+            found = known.get(one) or known.get(other)
+            if one in variants and found is not None:
+                known[one] = known[other] = found
     return {name: Spec(dtype=dtype, shape=None, kind="sequence") for name, dtype in known.items()}

@@ -1,0 +1,114 @@
+"""From a file or folder to a model: what may be opened, by whom it is read."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+from isomorph.core.errors import IsomorphError, UnreadableModelError
+from isomorph.core.lazy import require
+from isomorph.native.tf_assemble import assemble
+from isomorph.native.tf_functions import from_keras, from_saved_model
+from isomorph.native.tf_model import TfModel
+from isomorph.native.tf_quiet import quietly
+
+_NO_OUTPUT = frozenset({"Const", "Placeholder", "NoOp", "Assert", "Print", "PrintV2"})
+
+
+def load_saved_model(folder: Path) -> TfModel:
+    """A SavedModel folder."""
+    try:
+        with quietly():
+            loaded = tf.saved_model.load(str(folder))
+        return from_saved_model(loaded, str(folder))
+    except IsomorphError:
+        raise
+    except Exception as error:  # TensorFlow raises whatever its readers raise
+        raise unreadable(folder, error) from error
+
+
+def load_keras(path: Path, *, legacy: bool, trusted: bool) -> tuple[TfModel, tuple[str, ...]]:
+    """A .keras or .h5 file; by Keras 3, and by tf_keras where Keras 3 refuses."""
+    keras = require("keras", extra="tensorflow", needed_for="a Keras model")
+    notes: tuple[str, ...] = ()
+    try:
+        with quietly():
+            model = keras.saving.load_model(path, compile=False, safe_mode=not trusted)
+    except Exception as error:  # Keras raises whatever its readers raise
+        if not legacy and _keras_major(path) != 2:
+            raise unreadable(path, error) from error
+        model = _load_with_tf_keras(path, error)
+        notes = ("Keras 3 refused the file; tf_keras (Keras 2) read it",)
+    return from_keras(model), notes
+
+
+def _load_with_tf_keras(path: Path, refused: Exception) -> Any:  # noqa: ANN401
+    try:
+        with quietly():
+            old = require("tf_keras", extra="tensorflow", needed_for="a file of Keras 2")
+            return old.models.load_model(str(path), compile=False)
+    except IsomorphError:
+        raise unreadable(path, refused) from refused
+    except Exception as error:  # its older sibling, likewise
+        raise unreadable(path, refused, also=f"tf_keras: {_first_line(error)}") from error
+
+
+def _keras_major(path: Path) -> int:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            version = str(json.loads(archive.read("metadata.json")).get("keras_version", ""))
+    except (zipfile.BadZipFile, KeyError, ValueError, OSError):
+        return 3
+    return int(version.partition(".")[0]) if version[:1].isdigit() else 3
+
+
+def load_graph(path: Path) -> TfModel:
+    """A frozen GraphDef: its placeholders are the inputs, what nobody reads are the outputs."""
+    graph_def = tf.compat.v1.GraphDef()
+    try:
+        graph_def.ParseFromString(path.read_bytes())
+    except DecodeError as error:
+        raise unreadable(path, error) from error
+    return from_graph_def(graph_def)
+
+
+def from_graph_def(graph_def: Any) -> TfModel:  # noqa: ANN401
+    """A GraphDef in memory."""
+    read = {
+        reference.removeprefix("^").partition(":")[0]
+        for node in graph_def.node
+        for reference in node.input
+    }
+    inputs = [(node.name, node.name) for node in graph_def.node if node.op == "Placeholder"]
+    outputs = [
+        (node.name, node.name)
+        for node in graph_def.node
+        if node.name not in read and node.op not in _NO_OUTPUT
+    ]
+    if not outputs:
+        raise UnreadableModelError("NO_OUTPUTS", "the graph computes nothing that could be read")
+    return TfModel(kind="graph", program=assemble(graph_def, inputs, outputs))
+
+
+def unreadable(path: Path, error: Exception, *, also: str = "") -> UnreadableModelError:
+    """What to say when TensorFlow or Keras refuses a file."""
+    why = "; ".join(part for part in (_first_line(error), also) if part)
+    if "Op type not registered" in str(error):
+        return UnreadableModelError(
+            "UNSUPPORTED_OP", "the model uses an operator that this TensorFlow does not have",
+            file=str(path), why=why, fix="install the package that registers the operator",
+        )  # fmt: skip
+    return UnreadableModelError(
+        "MODEL_TRUNCATED", "TensorFlow cannot read the model", file=str(path), why=why,
+        fix="save or download it again; a model with custom layers is best exported: model.export",
+    )  # fmt: skip
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__

@@ -1,0 +1,126 @@
+"""TensorFlow itself: the graph as deployed unless told otherwise."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from isomorph.core.errors import RuntimeFailedError, UsageError
+from isomorph.native.tf_quiet import import_tensorflow
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Model
+    from isomorph.core.protocols import Session
+    from isomorph.core.trace import Environment
+
+_ONEDNN = "TF_ENABLE_ONEDNN_OPTS"
+_THREADS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
+
+
+class TensorflowRuntime:
+    """The deployed function with its own variables; cuts are made from the frozen graph."""
+
+    name = "tensorflow"
+    extra = "tensorflow"
+    worker = "tensorflow"
+    settings: Mapping[str, str] = {
+        "mode": "graph",
+        "xla": "no",
+        "onednn": "default",
+        "grappler": "on",
+        "threads": "",
+    }
+    plain: Mapping[str, str] = {"grappler": "off", "xla": "no"}
+
+    def accepts(self, model: Model) -> bool:
+        """Only TensorFlow models."""
+        return model.framework == "tensorflow"
+
+    def variables(self, settings: Mapping[str, str]) -> Mapping[str, str]:
+        """What must stand in a process's environment before TensorFlow is imported there."""
+        chosen = {**self.settings, **settings}
+        wanted = {}
+        if _choice(chosen, "onednn", ("default", "on", "off")) != "default":
+            wanted[_ONEDNN] = "1" if chosen["onednn"] == "on" else "0"
+        if (threads := _threads(chosen["threads"])) is not None:
+            wanted |= dict.fromkeys(_THREADS, str(threads))
+        return wanted
+
+    def open(self, model: Model, environment: Environment) -> Session:
+        """Cuts are traced when a run first needs them."""
+        settings = {**self.settings, **environment.settings}
+        _prepare(self.variables(settings))
+        tf = import_tensorflow("runtime 'tensorflow'")
+        from isomorph.native.tf_session import TfSession
+
+        threads = _threads(settings["threads"])
+        eager = _choice(settings, "mode", ("graph", "eager")) == "eager"
+        compiled = _choice(settings, "xla", ("no", "yes")) == "yes"
+        if eager and compiled:
+            raise UsageError(
+                "UNKNOWN_VALUE", "mode=eager and xla=yes exclude each other",
+                why="XLA compiles graphs", fix="--set mode=graph --set xla=yes",
+            )  # fmt: skip
+        grappler = _choice(settings, "grappler", ("on", "off")) == "on"
+        return TfSession(
+            model.native,
+            replace(
+                environment,
+                version=str(tf.__version__),
+                threads=threads or os.cpu_count(),
+                settings=settings,
+                facts=_facts(eager=eager, compiled=compiled, grappler=grappler),
+            ),
+            eager=eager,
+            grappler=grappler,
+            compiled=compiled,
+        )
+
+
+def _choice(settings: Mapping[str, str], key: str, known: tuple[str, ...]) -> str:
+    if settings[key] not in known:
+        raise UsageError(
+            "UNKNOWN_VALUE", f"{key}={settings[key]} is not possible in runtime 'tensorflow'",
+            why=f"known values: {', '.join(known)}",
+        )  # fmt: skip
+    return settings[key]
+
+
+def _threads(word: str) -> int | None:
+    if not word:
+        return None
+    if not word.isdigit() or int(word) < 1:
+        raise UsageError("UNKNOWN_VALUE", f"threads={word} is not a count", fix="threads=1")
+    return int(word)
+
+
+def _prepare(wanted: Mapping[str, str]) -> None:
+    """TensorFlow reads these once, when it is imported; afterwards they only pretend."""
+    if "tensorflow" not in sys.modules:
+        os.environ.update(wanted)
+        return
+    for name, value in wanted.items():
+        if os.environ.get(name) != value:
+            raise RuntimeFailedError(
+                "FRESH_PROCESS_NEEDED", f"{name}={value} comes too late for this process",
+                why="TensorFlow reads it when it is imported, and it is imported already",
+                fix=f"start a new process with {name}={value}, or leave --in-process out",
+            )  # fmt: skip
+
+
+def _facts(*, eager: bool, compiled: bool, grappler: bool) -> dict[str, str]:
+    return {
+        "execution": "eager" if eager else "graph",
+        "onednn": "on" if _onednn_is_on() else "off",
+        "xla": "on" if compiled else "off",
+        "grappler": "off" if eager else "on" if grappler else "off",
+    }
+
+
+def _onednn_is_on() -> bool:
+    from tensorflow.python.util import _pywrap_util_port
+
+    return bool(_pywrap_util_port.IsMklEnabled())
