@@ -1,0 +1,62 @@
+"""LiteRT, the runtime of TFLite models: as deployed unless told otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from isomorph.core.errors import UsageError
+from isomorph.core.lazy import require
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Model
+    from isomorph.core.protocols import Session
+    from isomorph.core.trace import Environment
+
+_VALUES = {"xnnpack": ("on", "off"), "kernels": ("default", "reference")}
+
+
+class TfliteRuntime:
+    """LiteRT with XNNPACK, with its own kernels, or with the reference kernels."""
+
+    name = "tflite"
+    extra: str | None = "tflite"
+    worker = "tflite"
+    settings: Mapping[str, str] = {"xnnpack": "on", "kernels": "default", "threads": ""}
+    # The reference kernels are another arithmetic, not another graph: an experiment of its own.
+    plain: Mapping[str, str] = {"xnnpack": "off"}
+
+    def accepts(self, model: Model) -> bool:
+        """Only TFLite models."""
+        return model.framework == "tflite"
+
+    def open(self, model: Model, environment: Environment) -> Session:
+        """Open the file as it would be deployed; cuts are made when a run first needs them."""
+        require("ai_edge_litert", extra="tflite", needed_for="runtime 'tflite'")
+        from isomorph.native.tflite_interpreter import Settings
+        from isomorph.native.tflite_session import TfliteSession
+
+        words = {**self.settings, **environment.settings}
+        for key, known in _VALUES.items():
+            if words[key] not in known:
+                raise UsageError(
+                    "BAD_SETTING",
+                    f"runtime 'tflite' has no value {words[key]!r} for {key}",
+                    why=f"known: {', '.join(known)}",
+                )
+        settings = Settings(
+            xnnpack=words["xnnpack"],
+            kernels=words["kernels"],
+            threads=_threads(words["threads"], environment.threads),
+        )
+        return TfliteSession(model, replace(environment, settings=words), settings)
+
+
+def _threads(word: str, asked: int | None) -> int:
+    """As stated, or one: LiteRT's own default."""
+    if not word:
+        return asked or 1
+    if not word.isascii() or not word.isdigit() or int(word) < 1:
+        raise UsageError("BAD_SETTING", f"threads must be a positive number, got {word!r}")
+    return int(word)
