@@ -82,7 +82,17 @@ def pytorch_sample(folder: Path) -> Sample:
     return Sample(path, {"x": x.numpy()})
 
 
-SAMPLES = {"onnx": onnx_sample, "pytorch": pytorch_sample}
+def tflite_sample(folder: Path) -> Sample:
+    """The same kind of network, written operator by operator."""
+    from tflite_building import small
+
+    path = folder / "sample.tflite"
+    path.write_bytes(small().data())
+    x = np.random.default_rng(1).normal(size=(2, 6, 6, 3)).astype(np.float32)
+    return Sample(path, {"x": x})
+
+
+SAMPLES = {"onnx": onnx_sample, "pytorch": pytorch_sample, "tflite": tflite_sample}
 
 
 def unknown_onnx(folder: Path) -> tuple[Path, str]:
@@ -99,4 +109,13 @@ def unknown_onnx(folder: Path) -> tuple[Path, str]:
     return path, "Frobnicate"
 
 
-UNKNOWN = {"onnx": unknown_onnx}
+def unknown_tflite(folder: Path) -> tuple[Path, str]:
+    """A model with a custom operator that no runtime has."""
+    from tflite_building import unknown
+
+    path = folder / "unknown.tflite"
+    path.write_bytes(unknown("Frobnicate").data())
+    return path, "Frobnicate"
+
+
+UNKNOWN = {"onnx": unknown_onnx, "tflite": unknown_tflite}

@@ -65,7 +65,6 @@ def test_an_onnx_file_is_known_whatever_its_name(tmp_path):
         ("Zugriff verweigert – ü\n".encode(), "NOT_A_MODEL", "plain text"),
         (b"\x93NUMPY\x01\x00v\x00{}", "NOT_A_MODEL", "NumPy array"),
         (b"\x02\0\0\0\0\0\0\0{}", "NOT_A_MODEL", "safetensors"),
-        (b"\x1c\0\0\0TFL3\0\0\0\0", "UNSUPPORTED_FORMAT", "TensorFlow Lite"),
         (b"\x89HDF\r\n\x1a\n\0\0", "UNSUPPORTED_FORMAT", "HDF5"),
         (b"PK\x03\x04 cut off here", "MODEL_TRUNCATED", "cut off or damaged"),
         (bytes(range(255, 128, -1)), "NOT_A_MODEL", "no framework recognises"),
