@@ -91,6 +91,22 @@ def refuse_unsafe_export(path: Path) -> None:
                 _refuse_unsafe_json(path, name, archive.read(name))
 
 
+def operators_of(path: Path) -> Iterator[tuple[str, str]]:
+    """The operators an exported program calls (``aten.conv2d.default``), with their node's name."""
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.namelist():
+            if not _PROGRAM.fullmatch(_inside(member)):
+                continue
+            document = json.loads(archive.read(member))
+            for node in document.get("graph_module", {}).get("graph", {}).get("nodes", ()):
+                target = str(node.get("target", ""))
+                if target.startswith("torch.ops."):
+                    yield target.removeprefix("torch.ops."), str(node.get("name") or "")
+
+
+_PROGRAM = re.compile(r"models/.*\.json|serialized_exported_program\.json")
+
+
 def _unsafe(path: Path, code: str, where: str, why: str) -> RefusedError:
     return RefusedError(
         code,

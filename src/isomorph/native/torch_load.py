@@ -18,6 +18,7 @@ from isomorph.core.errors import IsomorphError, RefusedError, UnreadableModelErr
 from isomorph.native.torch_archive import (
     holds_traced_inputs,
     kind_of,
+    operators_of,
     refuse_pickle,
     refuse_unsafe_export,
 )
@@ -55,6 +56,7 @@ def load_exported(path: Path, options: Mapping[str, str]) -> TorchModel:
     try:
         if not trusted:
             refuse_unsafe_export(path)
+        _refuse_unknown_operators(path)
         with quietly(), _only_tensors(active=not trusted):
             exported = torch.export.load(path)
     except pickle.UnpicklingError as error:
@@ -67,6 +69,20 @@ def load_exported(path: Path, options: Mapping[str, str]) -> TorchModel:
     except Exception as error:  # torch raises whatever its readers raise
         raise _unreadable(path, error) from error
     return from_exported(exported)
+
+
+def _refuse_unknown_operators(path: Path) -> None:
+    for operator, node in operators_of(path):
+        found: Any = torch.ops
+        try:
+            for word in operator.split("."):
+                found = getattr(found, word)
+        except (AttributeError, RuntimeError) as error:
+            raise UnreadableModelError(
+                "UNSUPPORTED_OP", f"operator {operator} is not supported", file=str(path),
+                where=f"node {node}", why="no installed package registers it",
+                fix="give a factory that imports the package which defines the operator",
+            ) from error  # fmt: skip
 
 
 @contextmanager

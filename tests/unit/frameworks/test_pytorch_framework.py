@@ -300,6 +300,16 @@ def test_an_export_that_would_run_code_is_refused(pt2, tmp_path, old, new, code)
     assert refused.value.code == code
 
 
+def test_an_operator_that_nobody_registers_is_refused_by_its_name(pt2, tmp_path):
+    def change(name, data):
+        return data.replace(b"torch.ops.aten.relu.default", b"torch.ops.example.frobnicate.default")
+
+    with pytest.raises(UnreadableModelError, match="frobnicate") as refused:
+        FRAMEWORK.load(rewritten(pt2, tmp_path / "odd.pt2", change), {})
+    assert refused.value.code == "UNSUPPORTED_OP"
+    assert "relu" in refused.value.where
+
+
 def test_sizes_written_as_expressions_are_fine(tmp_path):
     path = tmp_path / "dynamic.pt2"
     dims = ({0: torch.export.Dim("batch", max=64)},)
