@@ -35,6 +35,7 @@ def check(
     bind_inputs: Mapping[str, str] | None = None,
     bind_outputs: Mapping[str, str] | None = None,
     layouts: Mapping[str, Sequence[int]] | None = None,
+    locate: bool = True,
     state: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Report:
@@ -56,6 +57,7 @@ def check(
         bind_inputs=bind_inputs or {},
         bind_outputs=bind_outputs or {},
         layouts={name: tuple(axes) for name, axes in (layouts or {}).items()},
+        locate=locate,
         trusted=tuple(str(each) for each in (reference, candidate) if trust and each is not None),
         told=progress,
     )

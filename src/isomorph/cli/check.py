@@ -45,6 +45,9 @@ def check(
         list[str] | None,
         Option("--layout", metavar="INPUT=AXES", help="How the candidate orders an input's axes."),
     ] = None,
+    locate: Annotated[
+        bool, Option("--locate/--no-locate", help="Name the guilty nodes of a divergence.")
+    ] = True,
     seed: words.Seed = 0,
     strict: Annotated[
         bool, Option("--strict", help="Exit 1 for a fault that rounding hides, too.")
@@ -86,6 +89,7 @@ def check(
             bind_inputs=words.bindings("--bind-input", bind_input),
             bind_outputs=words.bindings("--bind-output", bind_output),
             layouts=words.layouts(layout),
+            locate=locate,
             state=state,
             progress=progress,
         )

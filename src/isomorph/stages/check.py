@@ -12,6 +12,7 @@ import numpy as np
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.report import Binding, Finding, InputSummary, ModelSummary, Report, Skipped
+from isomorph.stages.localise.locate import guilty_nodes
 from isomorph.stages.measure import findings as say
 from isomorph.stages.measure import layouts
 from isomorph.stages.measure.compare import Comparison, Terms, compare, compared_elements, differs
@@ -45,6 +46,7 @@ class Wishes:
     bind_inputs: Mapping[str, str] = field(default_factory=dict)
     bind_outputs: Mapping[str, str] = field(default_factory=dict)
     layouts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    locate: bool = True
     trusted: tuple[str, ...] = ()
     told: Callable[[str, str], None] | None = None
 
@@ -159,6 +161,7 @@ class _Work:
         self.verdict, self.reason = Verdict.EQUIVALENT, ""
         self.tried: list[Sample] = []
         self.spent = ""
+        self.located = False
         self.started = time.monotonic()
 
     def worthwhile(self, samples: Sequence[Sample]) -> Iterator[Sample]:
@@ -222,6 +225,26 @@ class _Work:
             if before is None or _weight(divergence) > _weight(before):
                 self.divergences[key] = divergence
             self.worsen(divergence.verdict, divergence.reason)
+
+    def locate(
+        self,
+        reference: Subject,
+        candidate: Subject,
+        comparison: Comparison,
+        outputs: Sequence[Binding],
+    ) -> None:
+        """Name the guilty nodes of the first sample on which the two graphs differ."""
+        wrong = [d for d in comparison.divergences if d.verdict is Verdict.DIVERGENT]
+        if not self.wishes.locate or self.located or comparison.order is not None:
+            return
+        if not any(d.rounding is not None and (d.rounding.budget.ratio or 0) > 1 for d in wrong):
+            return
+        self.located = True
+        pairs = [(pair.reference, pair.candidate) for pair in outputs]
+        found, why_not = guilty_nodes(reference, candidate, pairs)
+        self.findings = [*found, *self.findings]
+        if why_not:
+            self.skipped.append(Skipped(what="localisation", why=why_not))
 
     def failures(self, *subjects: Subject) -> None:
         """Crashes, hangs and refusals: findings about a runtime, and nothing is called fine."""

@@ -1,0 +1,42 @@
+"""What the search for guilty nodes finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+    from isomorph.stages.run.layout import Rearrangement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guilt:
+    """One place where the candidate goes wrong although everything before it is right.
+
+    ``node`` makes ``tensor``, whose right value is ``counterpart`` of the reference, brought into
+    place by ``moved``. ``nodes`` are all that lie between the last right tensors and this one.
+    ``scattered``: the right values are there, in the wrong order. ``share`` is how much of the
+    output error vanishes when this alone is put right.
+    """
+
+    node: str
+    nodes: tuple[str, ...]
+    tensor: str
+    counterpart: str
+    reference_nodes: tuple[str, ...]
+    moved: Rearrangement
+    value: Array = field(repr=False, compare=False)
+    local_error: float
+    scattered: bool = False
+    proven: bool = False
+    share: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trail:
+    """The guilty places, in the order of the graph, and whether they explain everything."""
+
+    guilts: tuple[Guilt, ...]
+    explained: bool
+    left_over: tuple[str, ...] = ()

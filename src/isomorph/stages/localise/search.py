@@ -1,0 +1,296 @@
+"""Walk to the first wrong tensor, put the right value in its place, and go on.
+
+A substitution counts only if it heals: a tensor behind it becomes right, or the output does.
+So a wrong guess about what corresponds to what costs a trial, not a verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.stages.align.sight import Sight, apart
+from isomorph.stages.align.twins import Twins, ways
+from isomorph.stages.localise.guilt import Guilt
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.core.trace import Array
+    from isomorph.stages.run.layout import Rearrangement
+
+_DEPTH = 8
+_MOST_TRIALS = 60
+_BEHIND = 3
+_MOST_BEHIND = 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """Put this tensor of the reference in the place of that one of the candidate."""
+
+    tensor: str
+    counterpart: str
+    moved: Rearrangement
+    scattered: bool
+
+
+class Search:
+    """One pass over the candidate with some tensors already put right."""
+
+    def __init__(
+        self,
+        twins: Twins,
+        outputs: Sequence[tuple[str, str]],
+        given: Mapping[str, Array],
+    ) -> None:
+        self.twins, self.outputs, self.given = twins, outputs, given
+        self.reference, self.candidate = twins.reference, twins.candidate
+        self.values = self._values()
+        self.pairs = {name: twins.pair(name, value) for name, value in self.values.items()}
+        inputs = {spec.name for spec in self.candidate.graph.inputs}
+        self.right = {name for name, pair in self.pairs.items() if pair is not None}
+        self.right |= set(given) | inputs
+        self.seen = {pair[0] for pair in self.pairs.values() if pair is not None}
+
+    def _values(self) -> dict[str, Array]:
+        if not self.given:
+            return self.candidate.values
+        changed = self.candidate.topology.below(self.given)
+        fresh = self.candidate.run([n for n in self.candidate.names if n in changed], self.given)
+        return {**self.candidate.values, **fresh, **self.given}
+
+    def wrong_outputs(self) -> list[tuple[str, str]]:
+        """The bound outputs that do not agree, place by place."""
+        return [
+            (mine, yours)
+            for mine, yours in self.outputs
+            if yours in self.values and not self.agrees(mine, yours, self.values[yours])
+        ]
+
+    def agrees(self, mine: str, yours: str, value: Array) -> bool:
+        """Whether an output is the reference's, in its plainest arrangement."""
+        source = self.reference.values.get(mine)
+        if source is None:
+            return True
+        first = next(iter(ways(source, value.shape)), None)
+        return first is not None and self.twins.equal(mine, yours, first.array(source), value)
+
+    def next_guilt(self) -> Guilt | None:
+        """The first place whose substitution heals what lies behind it."""
+        wrong = [yours for _, yours in self.wrong_outputs()]
+        tried = 0
+        for layer in self._proposals(wrong):
+            best: tuple[int, Proposal] | None = None
+            for proposal in layer:
+                tried += 1
+                healed = self._heals(proposal) if tried <= _MOST_TRIALS else 0
+                if healed and (best is None or healed > best[0]):
+                    best = healed, proposal
+                    if healed >= self._healable(proposal):
+                        break
+            # Farther down more would heal, and the guilty node would be hidden in a crowd.
+            if best is not None:
+                return self._guilt(best[1])
+        return None
+
+    def _region(self, wrong: Sequence[str]) -> set[str]:
+        """The tensors that are not right and lead to a wrong output through none that is."""
+        region, open_ends = set(wrong), list(wrong)
+        while open_ends:
+            maker = self.candidate.topology.maker.get(open_ends.pop())
+            for source in self.candidate.topology.sources(maker) if maker is not None else ():
+                if source not in self.right and source not in region:
+                    region.add(source)
+                    open_ends.append(source)
+        return region
+
+    def _entries(self, region: set[str]) -> list[Node]:
+        """Nodes whose inputs are right and whose outputs are not."""
+        topology = self.candidate.topology
+        return [
+            node
+            for node in self.candidate.graph.nodes
+            if any(name in region for name in node.outputs)
+            and all(source in self.right for source in topology.sources(node))
+        ]
+
+    def _proposals(self, wrong: Sequence[str]) -> Iterator[Iterator[Proposal]]:
+        """Layer by layer, what may be put in place of what."""
+        region = self._region(wrong)
+        entries = self._entries(region)
+        yield self._rearranged_sources(entries, wrong)
+        for layer in self._layers(entries, region):
+            yield (proposal for tensor in layer for proposal in self._counterparts(tensor))
+
+    def _rearranged_sources(
+        self, entries: Sequence[Node], wrong: Sequence[str]
+    ) -> Iterator[Proposal]:
+        """Right values whose axes stand in another order than their twin's, before a wrong node."""
+        sources = [s for node in entries for s in self.candidate.topology.sources(node)]
+        for tensor in dict.fromkeys([*sources, *wrong]):
+            pair = self.pairs.get(tensor)
+            if pair is None or not pair[1].moves or tensor not in self.candidate.topology.maker:
+                continue
+            if tensor in self.given:
+                continue
+            mine, shape = pair[0], self.values[tensor].shape
+            for moved in ways(self.reference.values[mine], shape):
+                if moved != pair[1]:
+                    yield Proposal(tensor=tensor, counterpart=mine, moved=moved, scattered=True)
+
+    def _layers(self, entries: Sequence[Node], region: set[str]) -> Iterator[list[str]]:
+        """Wrong tensors by their distance from what is right."""
+        layer = [name for node in entries for name in node.outputs if name in region]
+        reached: set[str] = set()
+        for _ in range(_DEPTH):
+            if not layer:
+                return
+            yield layer
+            reached |= set(layer)
+            readers = (n for name in layer for n in self.candidate.topology.readers.get(name, ()))
+            layer = list(
+                dict.fromkeys(
+                    name
+                    for node in readers
+                    for name in node.outputs
+                    if name in region and name not in reached
+                )
+            )
+
+    def _counterparts(self, tensor: str) -> Iterator[Proposal]:
+        """Tensors of the reference that nothing of the candidate equals yet, likeliest first."""
+        value = self.values[tensor]
+        bound = [mine for mine, yours in self.outputs if yours == tensor]
+        maker = self.candidate.topology.maker[tensor]
+        lonely = bound or self._fitting(self._near_the_front(), value)
+        lonely.sort(key=lambda name: self._unlike(name, maker, value))
+        scattered = set(self.twins.of(tensor, value))
+        for name in dict.fromkeys([*lonely, *self._fitting(self._untouched(tensor), value)]):
+            for moved in ways(self.reference.values[name], value.shape):
+                yield Proposal(
+                    tensor=tensor, counterpart=name, moved=moved, scattered=name in scattered
+                )
+
+    def _fitting(self, names: Sequence[str], value: Array) -> list[str]:
+        """Those with as many elements; an integer may stand for a float, not the reverse."""
+        return [
+            name
+            for name in names
+            if self.reference.values[name].size == value.size
+            and (self.reference.values[name].dtype.kind in "iub" or value.dtype.kind == "f")
+        ]
+
+    def _untouched(self, tensor: str) -> list[str]:
+        """Twins of the last right tensors before this one: what it is if nothing should happen."""
+        topology = self.candidate.topology
+        edge = topology.above(tensor, until=()) & self.right
+        between = topology.above(tensor, until=self.right) | {tensor}
+        makers = [topology.maker[name] for name in between if name in topology.maker]
+        sources = {source for maker in makers for source in topology.sources(maker)} & edge
+        return [pair[0] for name in sources if (pair := self.pairs.get(name)) is not None]
+
+    def _near_the_front(self) -> list[str]:
+        """Tensors of the reference without a twin, no farther than a few nodes behind one."""
+        topology = self.reference.topology
+        known = self.seen | {spec.name for spec in self.reference.graph.inputs}
+        distance: dict[str, int] = {}
+        for node in self.reference.graph.nodes:
+            sources = topology.sources(node)
+            if not sources:
+                continue
+            far = max(0 if name in known else distance.get(name, _DEPTH) for name in sources)
+            for name in node.outputs:
+                if name in self.reference.values and name not in known and far < _DEPTH:
+                    distance[name] = far + 1
+        return sorted(distance, key=lambda name: distance[name])
+
+    def _unlike(self, name: str, maker: Node, value: Array) -> tuple[bool, bool]:
+        other = self.reference.topology.maker.get(name)
+        return other is None or other.op != maker.op, self.reference.values[
+            name
+        ].shape != value.shape
+
+    def _heals(self, proposal: Proposal) -> int:
+        """How many tensors right behind it become right; an output put right counts as one."""
+        given = {**self.given, proposal.tensor: self._placed(proposal)}
+        behind = self._behind(proposal.tensor)
+        bound = [(mine, yours) for mine, yours in self.outputs if yours == proposal.tensor]
+        healed = sum(mine == proposal.counterpart for mine, _ in bound)
+        if proposal.scattered and not behind:
+            # What was right in another order may have healed farther down only.
+            behind = [yours for _, yours in self.wrong_outputs()]
+        # A twin counts only where the reference, too, computes it from what was put in:
+        # small integers are equal by accident.
+        after = self.reference.topology.below([proposal.counterpart])
+        for name, value in self.candidate.run(behind, given).items():
+            healed += any(mine in after for mine, _ in self.twins.pairs(name, value))
+        return healed
+
+    def _healable(self, proposal: Proposal) -> int:
+        return max(1, len(self._behind(proposal.tensor)))
+
+    def _behind(self, tensor: str) -> list[str]:
+        """The wrong tensors that are computed from this one within a few nodes.
+
+        One node is not enough: a bias that is added apart hides the twin of the sum.
+        """
+        found: list[str] = []
+        layer = [tensor]
+        for _ in range(_BEHIND):
+            readers = (n for name in layer for n in self.candidate.topology.readers.get(name, ()))
+            layer = [
+                name
+                for node in readers
+                for name in node.outputs
+                if name in self.values and name not in self.right and name not in found
+            ]
+            found += dict.fromkeys(layer)
+        return found[:_MOST_BEHIND]
+
+    def _placed(self, proposal: Proposal) -> Array:
+        value = proposal.moved.array(self.reference.values[proposal.counterpart])
+        wanted = self.values[proposal.tensor].dtype
+        return np.ascontiguousarray(value if value.dtype.kind == "f" else value.astype(wanted))
+
+    def _guilt(self, proposal: Proposal) -> Guilt:
+        topology = self.candidate.topology
+        between = topology.above(proposal.tensor, until=self.right) | {proposal.tensor}
+        group = [n for n in self.candidate.graph.nodes if set(n.outputs) & between]
+        mine = self.reference.topology
+        theirs = mine.above(proposal.counterpart, until=self.seen) | {proposal.counterpart}
+        right = self._placed(proposal)
+        size = float(np.sqrt(np.mean(np.square(right.astype(np.float64))))) if right.size else 0.0
+        error, _ = apart(self.values[proposal.tensor], right)
+        return Guilt(
+            node=self._likeliest(group, proposal).name,
+            nodes=tuple(n.name for n in group),
+            tensor=proposal.tensor,
+            counterpart=proposal.counterpart,
+            reference_nodes=tuple(
+                n.name for n in self.reference.graph.nodes if set(n.outputs) & theirs
+            ),
+            moved=proposal.moved,
+            value=right,
+            local_error=error / size if size > 0 else error,
+            scattered=proposal.scattered,
+        )
+
+    def _likeliest(self, group: Sequence[Node], proposal: Proposal) -> Node:
+        """One that is guilty already by another output; else the one like the reference's; last."""
+        makers = [self.candidate.topology.maker[name].name for name in self.given]
+        known = [node for node in group if node.name in makers]
+        if known:
+            return known[0]
+        other = self.reference.topology.maker.get(proposal.counterpart)
+        same = [node for node in group if other is not None and node.op == other.op]
+        return same[-1] if same else group[-1]
+
+
+def look_at(reference: Sight, candidate: Sight) -> Twins:
+    """Compute both sides once."""
+    reference.look()
+    candidate.look()
+    return Twins(reference, candidate)

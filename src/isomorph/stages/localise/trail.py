@@ -1,0 +1,96 @@
+"""Find every guilty place, then prove each by leaving it out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.stages.align.sight import apart
+from isomorph.stages.align.twins import Twins, ways
+from isomorph.stages.localise.guilt import Guilt, Trail
+from isomorph.stages.localise.search import Search
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+_MOST_GUILTS = 12
+
+
+def follow(twins: Twins, outputs: Sequence[tuple[str, str]]) -> Trail:
+    """Substitute what is wrong, one place after the other, until the outputs agree."""
+    guilts: list[Guilt] = []
+    search = Search(twins, outputs, {})
+    before = _errors(twins, outputs, search.values)
+    while search.wrong_outputs() and len(guilts) < _MOST_GUILTS:
+        guilt = search.next_guilt()
+        if guilt is None or any(guilt.tensor == each.tensor for each in guilts):
+            break
+        guilts.append(guilt)
+        search = Search(twins, outputs, {each.tensor: each.value for each in guilts})
+    left = tuple(yours for _, yours in search.wrong_outputs())
+    guilts = guilts if left else _needed(twins, outputs, guilts)
+    proven = [_proven(twins, outputs, guilts, each, before, explained=not left) for each in guilts]
+    return Trail(guilts=tuple(proven), explained=not left, left_over=left)
+
+
+def _needed(twins: Twins, outputs: Sequence[tuple[str, str]], guilts: list[Guilt]) -> list[Guilt]:
+    """Without those whose substitution changes nothing once the others are in place."""
+    needed = list(guilts)
+    for guilt in guilts:
+        rest = [each for each in needed if each is not guilt]
+        if rest and not _wrong(twins, outputs, {each.tensor: each.value for each in rest}):
+            needed = rest
+    return needed
+
+
+def _wrong(twins: Twins, outputs: Sequence[tuple[str, str]], given: dict[str, Array]) -> list[str]:
+    names = [yours for _, yours in outputs]
+    values = twins.candidate.run(names, given) if given else twins.candidate.values
+    return [
+        yours
+        for mine, yours in outputs
+        if yours in values and not _agree(twins, mine, yours, values[yours])
+    ]
+
+
+def _proven(
+    twins: Twins,
+    outputs: Sequence[tuple[str, str]],
+    guilts: Sequence[Guilt],
+    guilt: Guilt,
+    before: float,
+    *,
+    explained: bool,
+) -> Guilt:
+    """With all the others put right and not this one, the outputs are wrong: it is guilty."""
+    names = [yours for _, yours in outputs]
+    others = {each.tensor: each.value for each in guilts if each is not guilt}
+    matters = bool(_wrong(twins, outputs, others))
+    alone = twins.candidate.run(names, {guilt.tensor: guilt.value})
+    after = _errors(twins, outputs, alone)
+    share = None if before == 0 or not np.isfinite(before) else max(0.0, 1.0 - after / before)
+    return replace(guilt, proven=matters and explained, share=share)
+
+
+def _agree(twins: Twins, mine: str, yours: str, value: Array) -> bool:
+    source = twins.reference.values.get(mine)
+    if source is None:
+        return True
+    first = next(iter(ways(source, value.shape)), None)
+    return first is not None and twins.equal(mine, yours, first.array(source), value)
+
+
+def _errors(twins: Twins, outputs: Sequence[tuple[str, str]], values: dict[str, Array]) -> float:
+    """The outputs' errors in units of their own noise, together."""
+    total = 0.0
+    for mine, yours in outputs:
+        source, value = twins.reference.values.get(mine), values.get(yours)
+        if source is None or value is None:
+            continue
+        first = next(iter(ways(source, value.shape)), None)
+        rms = apart(first.array(source), value)[0] if first is not None else np.inf
+        total += (rms / max(twins.tolerance(mine, yours), 1e-300)) ** 2
+    return float(np.sqrt(total))
