@@ -74,6 +74,7 @@ def check_pair(
         if work.deterministic(mine, yours):
             comparison = compare(mine, yours, outputs, work.terms)
             work.add(comparison, outputs)
+            work.locate(mine, yours, comparison, outputs)
         work.failures(mine, yours)
     return work.report((reference, candidate), inputs, outputs)
 

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from isomorph.core.model import Graph, TensorSpec
     from isomorph.stages.run.layout import Rearrangement
 
+_SYMPTOMS = frozenset({"TRANSLATION", "EXECUTION"})
 _ORDER = {"reaches_output": 0, "below_rounding": 1, "latent": 2, "none": 3}
 
 
 def ranked(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Numbered from 1, what reaches an output first; equal ones only once."""
     unique = list({(f.code, f.node, f.tensors, f.summary): f for f in findings}.values())
-    unique.sort(key=lambda finding: _ORDER[finding.effect])
+    # A node explains an output: what names one comes before what only says that it is wrong.
+    unique.sort(key=lambda finding: (_ORDER[finding.effect], finding.code in _SYMPTOMS))
     return tuple(replace(finding, rank=place) for place, finding in enumerate(unique, 1))
 
 
