@@ -51,26 +51,23 @@ class Opening:
 
     ``stateful`` models get a fresh interpreter for each run, because resource variables
     outlive everything else; others keep theirs, and only their state tensors are reset.
+    Memory is allocated for the shapes that are fed: those in the file may fit nothing.
     """
 
-    def __init__(
-        self,
-        source: Mapping[str, Any],
-        settings: Settings,
-        *,
-        inputs: Sequence[int],
-        stateful: bool,
-    ) -> None:
+    def __init__(self, source: Mapping[str, Any], settings: Settings, *, stateful: bool) -> None:
         self._source, self._settings, self._stateful = source, settings, stateful
-        self._inputs = tuple(inputs)
+        self._shapes: dict[int, tuple[int, ...]] | None = None
         self._interpreter = self._made()
-        self._interpreter.allocate_tensors()
-        self._fresh = True
 
-    @property
-    def delegated(self) -> bool:
-        """Whether a delegate has taken over any operator of the main sub-graph."""
-        details = self._interpreter._get_ops_details()
+    def prepare(self) -> bool:
+        """Allocate for the shapes in the file; whether a delegate took over any operator."""
+        try:
+            self._interpreter.allocate_tensors()
+            details = self._interpreter._get_ops_details()
+        except (RuntimeError, ValueError):
+            # What failed to be prepared once stays broken.
+            self._interpreter = self._made()
+            raise
         return any(operator["op_name"] == "DELEGATE" for operator in details)
 
     def run(
@@ -96,18 +93,27 @@ class Opening:
                 experimental_op_resolver_type=self._settings.resolver,
             )
 
-    def _ready(self, shapes: Mapping[int, tuple[int, ...]]) -> Any:  # noqa: ANN401
-        if self._stateful and not self._fresh:
-            self._interpreter = self._made()
-        interpreter, self._fresh = self._interpreter, False
-        current = {each["index"]: tuple(each["shape"]) for each in interpreter.get_input_details()}
-        other = {index: shape for index, shape in shapes.items() if current.get(index) != shape}
-        for index, shape in other.items():
-            interpreter.resize_tensor_input(index, shape)
-        if other or self._stateful:
-            interpreter.allocate_tensors()
+    def _ready(self, shapes: dict[int, tuple[int, ...]]) -> Any:  # noqa: ANN401
+        """The interpreter in its initial state, with memory for these shapes."""
+        if self._shapes is not None and self._stateful:
+            self._interpreter, self._shapes = self._made(), None
+        interpreter = self._interpreter
+        if self._shapes != shapes:
+            try:
+                self._resize(interpreter, shapes)
+                interpreter.allocate_tensors()
+            except (RuntimeError, ValueError):
+                self._interpreter, self._shapes = self._made(), None
+                raise
+            self._shapes = shapes
         interpreter.reset_all_variables()
         return interpreter
+
+    def _resize(self, interpreter: Any, shapes: Mapping[int, tuple[int, ...]]) -> None:  # noqa: ANN401
+        for each in interpreter.get_input_details():
+            shape = shapes.get(each["index"])
+            if shape is not None and shape != tuple(each["shape"]):
+                interpreter.resize_tensor_input(each["index"], shape)
 
 
 def _fed(array: Array) -> Array:

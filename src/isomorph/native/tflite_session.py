@@ -47,10 +47,8 @@ class TfliteSession:
         self._file, self._settings = model.location, settings
         self._cutter = Cutter(self._program)
         self._pieces: OrderedDict[Any, tuple[Opening, Mapping[int, int]]] = OrderedDict()
-        self._deployed = self._opened(
-            _source(self._program), settings, self._cutter.whole, self._program.main.inputs
-        )
-        self.environment = self._completed(environment)
+        self._deployed = self._opened(_source(self._program), settings, self._cutter.whole)
+        self.environment = self._completed(environment, self._delegate())
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
         """Compute ``fetch`` from ``feeds``; both may name any top-level tensor."""
@@ -178,21 +176,32 @@ class TfliteSession:
             self._pieces.move_to_end(key)
             return self._pieces[key]
         cut = build(self._program, piece, feeds, fetch, replaced)
-        inputs = [cut.places[index] for index in feeds]
-        opening = self._opened({"model_content": cut.data}, settings, piece, inputs)
+        opening = self._opened({"model_content": cut.data}, settings, piece)
         if not replaced:
             self._pieces[key] = (opening, cut.places)
             while len(self._pieces) > KEPT_PIECES:
                 self._pieces.popitem(last=False)
         return opening, cut.places
 
-    def _opened(
-        self, source: Mapping[str, Any], settings: Settings, piece: Slice, inputs: Sequence[int]
-    ) -> Opening:
+    def _opened(self, source: Mapping[str, Any], settings: Settings, piece: Slice) -> Opening:
         try:
-            return Opening(source, settings, inputs=inputs, stateful=piece.stateful)
+            return Opening(source, settings, stateful=piece.stateful)
         except (ValueError, RuntimeError) as error:
             raise opening_failed(error, self._program, file=self._file) from error
+
+    def _delegate(self) -> str:
+        """Who computes, found by preparing the whole model: an unknown operator shows here."""
+        try:
+            return "XNNPACK" if self._deployed.prepare() else "none"
+        except (ValueError, RuntimeError) as error:
+            failure = opening_failed(error, self._program, file=self._file)
+            tensors = [self._program.main.tensors[index] for index in self._program.main.inputs]
+            dynamic = any(each.signature is None or -1 in each.signature for each in tensors)
+            # The placeholders of dynamic axes may be too small to compute anything with.
+            if failure.code != "RUNTIME_FAILED" or not dynamic:
+                raise failure from error
+            open_question = "XNNPACK, where it can take the sizes that are fed"
+            return open_question if self._settings.delegates else "none"
 
     def _run(
         self,
@@ -219,12 +228,12 @@ class TfliteSession:
             fix="feed it, or feed the tensors between it and what is fetched",
         )
 
-    def _completed(self, asked: Environment) -> Environment:
+    def _completed(self, asked: Environment, delegate: str) -> Environment:
         """What was asked for, and what LiteRT really does about it."""
         settings = self._settings
         facts = {
             "litert": str(ai_edge_litert.__version__),
-            "delegate": "XNNPACK" if self._deployed.delegated else "none",
+            "delegate": delegate,
             "kernels": settings.kernels,
         }
         if any(self._program.main.tensors[i].quantization for i in self._program.main.inputs):
