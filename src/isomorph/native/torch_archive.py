@@ -30,7 +30,9 @@ def kind_of(path: Path, head: bytes) -> str | None:
     try:
         with zipfile.ZipFile(path) as archive:
             return _kind_of_members([_inside(name) for name in archive.namelist()])
-    except (zipfile.BadZipFile, OSError, ValueError):
+    except zipfile.BadZipFile:
+        return _kind_of_beginning(path)
+    except (OSError, ValueError):
         return None
 
 
@@ -48,6 +50,14 @@ def _kind_of_members(members: list[str]) -> str | None:
     return "pickle" if "data.pkl" in names else None
 
 
+def _kind_of_beginning(path: Path) -> str | None:
+    """A cut archive has lost its directory, but its first members still name themselves."""
+    with path.open("rb") as file:
+        begin = file.read(1 << 16)
+    marks = {b"/data/weights/": "exported", b"/archive_format": "exported", b"/data.pkl": "pickle"}
+    return next((kind for mark, kind in marks.items() if mark in begin), None)
+
+
 def holds_traced_inputs(path: Path) -> bool:
     """Whether a TorchScript archive remembers the example it was traced with."""
     with zipfile.ZipFile(path) as archive:
@@ -56,10 +66,15 @@ def holds_traced_inputs(path: Path) -> bool:
 
 def refuse_pickle(path: Path, kind: str) -> None:
     """Refuse a pickled model, naming what it would import."""
-    if kind == "pickle":
-        names = tuple(name for _, data in pickles_in_zip(path) for name in imported_names(data))
-    else:
-        names = imported_names(path.read_bytes())
+    try:
+        pickles = [data for _, data in pickles_in_zip(path)] if kind == "pickle" else None
+    except zipfile.BadZipFile as error:
+        raise UnreadableModelError(
+            "MODEL_TRUNCATED", "the archive is cut short", file=str(path),
+            where=f"{path.stat().st_size} bytes", why=str(error),
+        ) from error  # fmt: skip
+    pickles = [path.read_bytes()] if pickles is None else pickles
+    names = tuple(name for data in pickles for name in imported_names(data))
     foreign = suspicious(names)
     raise RefusedError(
         "UNSAFE_PICKLE",

@@ -249,12 +249,17 @@ def test_a_factory_that_is_missing_or_raises(factory):
     assert "no weights here" in broken.value.why
 
 
-def test_a_truncated_file_is_unreadable(pt2, tmp_path):
-    path = tmp_path / "cut.pt2"
-    data = pt2.read_bytes()
-    path.write_bytes(data[: len(data) * 2 // 3])
-    with pytest.raises(UnreadableModelError):
-        FRAMEWORK.load(path, {})
+def test_a_truncated_file_is_known_and_unreadable(module, pt2, tmp_path):
+    torch.save(module, tmp_path / "whole.pt")
+    for source in (pt2, tmp_path / "whole.pt"):
+        data = source.read_bytes()
+        path = tmp_path / f"cut{source.suffix}"
+        path.write_bytes(data[: len(data) * 2 // 3])
+        assert sniffs(path)
+        with pytest.raises(UnreadableModelError) as refused:
+            FRAMEWORK.load(path, {})
+        assert refused.value.code == "MODEL_TRUNCATED"
+        assert str(len(data) * 2 // 3) in refused.value.where
 
 
 def rewritten(source, target, change):
