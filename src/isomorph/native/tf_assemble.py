@@ -10,6 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from isomorph.native.tf_inline import body_of, follow, inline_calls
+from isomorph.native.tf_library import rename_functions
 from isomorph.native.tf_program import (
     Port,
     Spec,
@@ -191,21 +192,9 @@ def _with_stable_functions(graph_def: Any) -> Any:  # noqa: ANN401
         while _NUMBERED.search(stem):
             stem = _NUMBERED.sub("", stem)
         names[function.signature.name] = _free(stem or "function", set(names.values()))
-    for function in copy.library.function:
-        function.signature.name = names[function.signature.name]
-        for node in function.node_def:
-            _rename_functions(node, names)
-    for node in copy.node:
-        _rename_functions(node, names)
+    rename_functions(copy, names)
     ordered = sorted(copy.library.function, key=lambda function: function.signature.name)
     del copy.library.function[:]
     copy.library.function.extend(ordered)
     del copy.library.gradient[:]
     return copy
-
-
-def _rename_functions(node: Any, names: Mapping[str, str]) -> None:  # noqa: ANN401
-    node.op = names.get(node.op, node.op)
-    for value in node.attr.values():
-        for function in (*value.list.func, *((value.func,) if value.HasField("func") else ())):
-            function.name = names.get(function.name, function.name)

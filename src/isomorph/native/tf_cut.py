@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from isomorph.core.errors import UsageError
+from isomorph.native.tf_library import Library
 from isomorph.native.tf_program import TfProgram, native_name, needed, part_of, tensor_name
 
 
@@ -21,11 +22,18 @@ class Cut:
     call: Callable[..., Sequence[Any]]
 
 
-def cut(program: TfProgram, feeds: frozenset[str], fetch: Sequence[str], *, compiled: bool) -> Cut:
+def cut(
+    program: TfProgram,
+    library: Library,
+    feeds: frozenset[str],
+    fetch: Sequence[str],
+    *,
+    compiled: bool,
+) -> Cut:
     """Only what lies between; nothing above a fed tensor is kept."""
     _refuse_unknown(program, (*feeds, *fetch))
     gives = tuple(dict.fromkeys(name for name in fetch if name not in feeds))
-    part = part_of(program.graph_def, needed(program.graph_def, gives, feeds))
+    part = library.adopt(part_of(program.graph_def, needed(program.graph_def, gives, feeds)))
     _refuse_unfed(part)
     read = {tensor_name(each) for node in part.node for each in node.input}
     takes = tuple(sorted(feeds & read))
@@ -35,7 +43,14 @@ def cut(program: TfProgram, feeds: frozenset[str], fetch: Sequence[str], *, comp
         fed = {native_name(name): tensor for name, tensor in zip(takes, tensors, strict=True)}
         return tf.graph_util.import_graph_def(part, input_map=fed, return_elements=wanted, name="")
 
-    call = tf.function(body, autograph=False, jit_compile=True if compiled else None)
+    function = tf.function(body, autograph=False, jit_compile=True if compiled else None)
+
+    def call(*tensors: Any) -> Sequence[Any]:  # noqa: ANN401
+        # Traced once for each shape. Asked for directly, a new shape is not warned about.
+        specs = [tf.TensorSpec.from_tensor(tensor) for tensor in tensors]
+        results: Sequence[Any] = function.get_concrete_function(*specs)(*tensors)
+        return results
+
     return Cut(takes=takes, gives=gives, call=call)
 
 

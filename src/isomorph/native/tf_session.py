@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import tensorflow as tf
 from isomorph.core.errors import RuntimeFailedError, UnreadableModelError, UsageError
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.native.tf_cut import Cut, cut
+from isomorph.native.tf_library import Library
 from isomorph.native.tf_lists import make_list, read_list
 from isomorph.native.tf_model import Call, TfModel
 from isomorph.native.tf_program import Spec, TfProgram
@@ -43,9 +44,11 @@ class TfSession:
         # A compiled function has to be traced anew; the frozen graph has the same constants.
         self._deployed: Call | None = model.eager if eager else None if compiled else model.graph
         self._outputs = [port.tensor for port in model.program.outputs]
+        self._library = Library(model.program)
         self._cuts: dict[tuple[frozenset[str], tuple[str, ...]], Cut] = {}
+        whole = eager or (compiled and _has_lists(model.program))
         self.capabilities = Capabilities(
-            fetch="outputs" if eager else "all", feed="inputs" if eager else "all"
+            fetch="outputs" if whole else "all", feed="inputs" if whole else "all"
         )
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
@@ -59,7 +62,7 @@ class TfSession:
             if uncut and self._deployed is not None:
                 given = [self._fed(name, feeds[name]) for name in inputs]
                 found = dict(zip(self._outputs, self._deployed(given), strict=True))
-            elif self.capabilities.fetch == "outputs":
+            elif not uncut and self.capabilities.fetch == "outputs":
                 raise _outputs_only(fetch, self._outputs)
             else:
                 found = self._run_cut(feeds, fetch)
@@ -72,11 +75,12 @@ class TfSession:
         """Let go of the functions and the variables they hold."""
         self._cuts.clear()
         self._deployed = None
+        self._library.close()
 
-    def _run_cut(self, feeds: Arrays, fetch: Sequence[str]) -> Mapping[str, Any]:
+    def _run_cut(self, feeds: Arrays, fetch: Sequence[str]) -> dict[str, Any]:
         key = frozenset(feeds), tuple(fetch)
         if key not in self._cuts:
-            self._cuts[key] = cut(self._program, *key, compiled=self._compiled)
+            self._cuts[key] = cut(self._program, self._library, *key, compiled=self._compiled)
         made = self._cuts[key]
         if not made.gives:
             return {}
@@ -118,6 +122,11 @@ class TfSession:
             yield
         finally:
             tf.config.optimizer.set_experimental_options({_META: before})
+
+
+def _has_lists(program: TfProgram) -> bool:
+    """XLA cannot hand a TensorList out or take one in."""
+    return any(spec.kind == "sequence" for spec in program.specs.values())
 
 
 def _is_float(array: Any) -> bool:  # noqa: ANN401
@@ -167,6 +176,7 @@ def _outputs_only(fetch: Sequence[str], outputs: Sequence[str]) -> UsageError:
     inner = [name for name in fetch if name not in outputs]
     return UsageError(
         "OUTPUTS_ONLY", "this session gives outputs from inputs only",
-        where=", ".join(inner[:3]) or None, why="an eager Keras model cannot be cut",
-        fix="--set mode=graph",
+        where=", ".join(inner[:3]) or None,
+        why="neither an eager Keras model nor a loop compiled by XLA can be cut",
+        fix="--set mode=graph --set xla=no",
     )  # fmt: skip
