@@ -152,6 +152,8 @@ def _renamed(graph_def: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401
 
 
 def _rename(names: Mapping[str, str], reference: str) -> str:
+    if reference.startswith("^"):
+        return f"^{names.get(reference[1:], reference[1:])}"
     operation, index = place_of(reference)
     return tensor_name(f"{names.get(operation, operation)}:{index}")
 

@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from isomorph.core.errors import UsageError
+from isomorph.native.tf_inline import switched
 from isomorph.native.tf_library import Library
 from isomorph.native.tf_program import TfProgram, native_name, needed, part_of, tensor_name
 
@@ -43,15 +44,34 @@ def cut(
         fed = {native_name(name): tensor for name, tensor in zip(takes, tensors, strict=True)}
         return tf.graph_util.import_graph_def(part, input_map=fed, return_elements=wanted, name="")
 
+    return Cut(takes=takes, gives=gives, call=_traced(body, part, compiled=compiled))
+
+
+def _traced(
+    body: Callable[..., Any],
+    part: Any,  # noqa: ANN401
+    *,
+    compiled: bool,
+) -> Callable[..., Sequence[Any]]:
+    """The body as a graph, traced once for each shape."""
     function = tf.function(body, autograph=False, jit_compile=True if compiled else None)
+    old = switched(part)
+    traces: dict[tuple[Any, ...], Any] = {}
 
     def call(*tensors: Any) -> Sequence[Any]:  # noqa: ANN401
-        # Traced once for each shape. Asked for directly, a new shape is not warned about.
-        specs = [tf.TensorSpec.from_tensor(tensor) for tensor in tensors]
-        results: Sequence[Any] = function.get_concrete_function(*specs)(*tensors)
+        specs = tuple(tf.TensorSpec.from_tensor(tensor) for tensor in tensors)
+        if specs not in traces:
+            # tf.function orders what has effects by control edges, which must not leave a loop of
+            # TensorFlow 1. Asked for directly, a new shape is no retracing to be warned about.
+            traces[specs] = (
+                tf.compat.v1.wrap_function(body, list(specs))
+                if old
+                else function.get_concrete_function(*specs)
+            )
+        results: Sequence[Any] = traces[specs](*tensors)
         return results
 
-    return Cut(takes=takes, gives=gives, call=call)
+    return call
 
 
 def _refuse_unknown(program: TfProgram, names: Sequence[str]) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+from tensorflow.python.framework import convert_to_constants
 
 from isomorph.core.errors import UnreadableModelError
 from isomorph.native.tf_assemble import assemble
@@ -31,7 +32,10 @@ def freeze(
     cannot be frozen.
     """
     try:
-        frozen = convert_variables_to_constants_v2(function, lower_control_flow=False)
+        with _every_branch_kept():
+            frozen = convert_to_constants.convert_variables_to_constants_v2(
+                function, lower_control_flow=False
+            )
     except Exception as error:  # TensorFlow raises whatever its passes raise
         message = " ".join(str(error).split())
         raise UnreadableModelError(
@@ -49,6 +53,17 @@ def freeze(
         constants=_variable_names(function),
         unordered=unordered,
     )
+
+
+@contextmanager
+def _every_branch_kept() -> Iterator[None]:
+    # TensorFlow's own list of what is not to be lowered forgets the branch by number.
+    listed = convert_to_constants._CONTROL_FLOW_OPS
+    convert_to_constants._CONTROL_FLOW_OPS = {*listed, "Case", "StatelessCase"}
+    try:
+        yield
+    finally:
+        convert_to_constants._CONTROL_FLOW_OPS = listed
 
 
 def _variable_names(function: Any) -> dict[str, str]:  # noqa: ANN401

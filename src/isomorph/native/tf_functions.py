@@ -47,10 +47,12 @@ def from_keras(model: Any) -> TfModel:  # noqa: ANN401
 
 
 def _input_struct(model: Any) -> Any:  # noqa: ANN401
+    """The inputs, nested as the model wants them."""
     try:
         struct = model.input
-    except (AttributeError, ValueError, RuntimeError) as error:
-        raise _no_inputs() from error
+    except (AttributeError, ValueError, RuntimeError):
+        # A Sequential model that was never called knows its inputs all the same.
+        struct = model.inputs[0] if getattr(model, "inputs", None) else None
     if struct is None:
         raise _no_inputs()
     return struct
@@ -79,7 +81,7 @@ def _keras_outputs(model: Any, structured: Any) -> tuple[list[str], bool]:  # no
     flat = nest.flatten_with_joined_string_paths(structured, separator=".")
     if isinstance(structured, Mapping):
         return _unique([path for path, _ in flat]), len(flat) > 1
-    layers = [_layer_of(tensor) for tensor in tf.nest.flatten(model.output)]
+    layers = [_layer_of(tensor) for tensor in model.outputs]
     return _unique(layers), False
 
 

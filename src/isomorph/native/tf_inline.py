@@ -12,6 +12,7 @@ from isomorph.core.errors import UnreadableModelError
 from isomorph.native.tf_program import native_name, place_of, tensor_name
 
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+_SWITCHES = frozenset({"Enter", "RefEnter", "Switch", "RefSwitch"})
 _DEEPEST = 64
 """Functions nested deeper than this call themselves, or were made by nobody honest."""
 
@@ -19,10 +20,11 @@ _DEEPEST = 64
 def inline_calls(graph_def: Any, outputs: list[str]) -> tuple[Any, list[str]]:  # noqa: ANN401
     """The graph without calls and control edges, and where its outputs have gone.
 
-    What is inlined is named after its call: ``call/conv``.
+    What is inlined is named after its call: ``call/conv``. The loops of TensorFlow 1 keep their
+    control edges: those alone say which loop a constant belongs to.
     """
     library = {each.signature.name: each for each in graph_def.library.function}
-    flat = _without_control(graph_def)
+    flat = graph_def if switched(graph_def) else _without_control(graph_def)
     for _ in range(_DEEPEST):
         if not any(_called(node, library) for node in flat.node):
             return flat, outputs
@@ -31,6 +33,11 @@ def inline_calls(graph_def: Any, outputs: list[str]) -> tuple[Any, list[str]]:  
         "RECURSIVE_FUNCTION", "a function calls itself",
         where=next(n.name for n in flat.node if _called(n, library))[:200],
     )  # fmt: skip
+
+
+def switched(graph_def: Any) -> bool:  # noqa: ANN401
+    """Whether loops and branches are drawn with the switches of TensorFlow 1."""
+    return any(node.op in _SWITCHES for node in graph_def.node)
 
 
 def _without_control(graph_def: Any) -> Any:  # noqa: ANN401
@@ -114,6 +121,8 @@ def body_of(function: Any) -> tuple[Any, list[str], list[str]]:  # noqa: ANN401
 
 def follow(moved: Mapping[str, str], reference: str) -> str:
     """Where a reference leads after everything that was moved."""
+    if reference.startswith("^"):
+        return f"^{place_of(follow(moved, reference[1:]))[0]}"
     operation, index = place_of(reference)
     name = f"{operation}:{index}"
     while name in moved:

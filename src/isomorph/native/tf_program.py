@@ -207,7 +207,7 @@ def needed(graph_def: Any, wanted: Iterable[str], fed: Iterable[str] = ()) -> se
         if operation in found or operation not in by_name:
             continue
         found.add(operation)
-        read = (tensor_name(each) for each in by_name[operation].input if each[0] != "^")
+        read = (tensor_name(each.removeprefix("^")) for each in by_name[operation].input)
         waiting += [tensor for tensor in read if tensor not in given]
     return found
 

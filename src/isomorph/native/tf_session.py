@@ -12,6 +12,7 @@ import tensorflow as tf
 from isomorph.core.errors import RuntimeFailedError, UnreadableModelError, UsageError
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.native.tf_cut import Cut, cut
+from isomorph.native.tf_inline import switched
 from isomorph.native.tf_library import Library
 from isomorph.native.tf_lists import make_list, read_list
 from isomorph.native.tf_model import Call, TfModel
@@ -46,7 +47,8 @@ class TfSession:
         self._outputs = [port.tensor for port in model.program.outputs]
         self._library = Library(model.program)
         self._cuts: dict[tuple[frozenset[str], tuple[str, ...]], Cut] = {}
-        whole = eager or (compiled and _has_lists(model.program))
+        lists = compiled and _has_lists(model.program)
+        whole = eager or lists or switched(model.program.graph_def)
         self.capabilities = Capabilities(
             fetch="outputs" if whole else "all", feed="inputs" if whole else "all"
         )
@@ -177,6 +179,6 @@ def _outputs_only(fetch: Sequence[str], outputs: Sequence[str]) -> UsageError:
     return UsageError(
         "OUTPUTS_ONLY", "this session gives outputs from inputs only",
         where=", ".join(inner[:3]) or None,
-        why="neither an eager Keras model nor a loop compiled by XLA can be cut",
+        why="an eager Keras model, a loop compiled by XLA and TensorFlow 1's loops are not cut",
         fix="--set mode=graph --set xla=no",
     )  # fmt: skip
