@@ -12,9 +12,9 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
 from isomorph.core.errors import UsageError
-from isomorph.core.protocols import Framework, Reporter, Runtime
+from isomorph.core.protocols import Cause, Framework, Reporter, Runtime
 
-KINDS = ("frameworks", "runtimes", "reporters")
+KINDS = ("frameworks", "runtimes", "reporters", "causes")
 
 
 @cache
@@ -54,6 +54,11 @@ def runtime(name: str) -> Runtime:
 def reporter(name: str) -> Reporter:
     """The named reporter."""
     return cast("Reporter", load("reporters", name))
+
+
+def cause(name: str) -> Cause:
+    """The named cause."""
+    return cast("Cause", load("causes", name))
 
 
 def _closest(word: str, known: tuple[str, ...]) -> str | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from isomorph.core.case import Case, Diagnosis
     from isomorph.core.model import Model
     from isomorph.core.report import Report
     from isomorph.core.trace import Arrays, Capabilities, Environment, Noise
@@ -96,4 +97,14 @@ class Reporter(Protocol):
 
     def render(self, report: Report) -> str:
         """The whole text."""
+        ...
+
+
+class Cause(Protocol):
+    """Knows one reason for a divergence; its docstring is the page that explains it."""
+
+    name: str
+
+    def examine(self, case: Case) -> Iterator[Diagnosis]:
+        """What it has to say of a case; nothing where it does not apply."""
         ...

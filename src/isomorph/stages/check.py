@@ -12,7 +12,10 @@ import numpy as np
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.report import Binding, Finding, InputSummary, ModelSummary, Report, Skipped
-from isomorph.stages.localise.locate import guilty_nodes
+from isomorph.stages.diagnose.cases import cases
+from isomorph.stages.diagnose.diagnose import explained
+from isomorph.stages.localise.findings import findings as guilty_findings
+from isomorph.stages.localise.locate import locate
 from isomorph.stages.measure import findings as say
 from isomorph.stages.measure import layouts
 from isomorph.stages.measure.compare import Comparison, Terms, compare, compared_elements, differs
@@ -176,6 +179,7 @@ class _Work:
 
     def subject(self, opened: Opened, feeds: Mapping[str, Array]) -> Subject:
         """A model on one sample."""
+        self.findings += say.of_forecast(opened, feeds)
         return Subject(
             role=opened.role,
             model=opened.model,
@@ -242,10 +246,13 @@ class _Work:
             return
         self.located = True
         pairs = [(pair.reference, pair.candidate) for pair in outputs]
-        found, why_not = guilty_nodes(reference, candidate, pairs)
+        try:
+            found, unexplained = _guilty(reference, candidate, pairs)
+        except IsomorphError as error:
+            found, unexplained = [], error.sentence
         self.findings = [*found, *self.findings]
-        if why_not:
-            self.skipped.append(Skipped(what="localisation", why=why_not))
+        if unexplained:
+            self.skipped.append(Skipped(what="localisation", why=unexplained))
 
     def failures(self, *subjects: Subject) -> None:
         """Crashes, hangs and refusals: findings about a runtime, and nothing is called fine."""
@@ -296,6 +303,20 @@ class _Work:
             elapsed={"total": time.monotonic() - self.started},
             version=VERSION,
         )
+
+
+def _guilty(
+    reference: Subject, candidate: Subject, outputs: Sequence[tuple[str, str]]
+) -> tuple[list[Finding], str | None]:
+    """The guilty nodes with their causes, and what they leave unexplained."""
+    located = locate(reference, candidate, outputs)
+    trail, twins = located.trail, located.twins
+    by_node = dict(cases(trail.guilts, twins))
+    found = [
+        explained(finding, by_node[finding.node]) if finding.node in by_node else finding
+        for finding in guilty_findings(trail, reference.model.graph, candidate.model.graph)
+    ]
+    return found, located.unexplained
 
 
 def _unsteady(subject: Subject) -> tuple[str, ...]:

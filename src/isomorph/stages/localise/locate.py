@@ -1,27 +1,40 @@
-"""From two subjects that differ to the findings that name the guilty nodes."""
+"""From two subjects that differ to the trail of guilty nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isomorph.core.errors import IsomorphError
 from isomorph.core.trace import Noise
 from isomorph.stages.align.sight import Sight
-from isomorph.stages.localise.findings import findings
 from isomorph.stages.localise.search import look_at
 from isomorph.stages.localise.trail import follow
 from isomorph.stages.measure.subject import narrow_constants, quantised, widths
 
 if TYPE_CHECKING:
-    from isomorph.core.report import Finding
+    from isomorph.stages.align.twins import Twins
+    from isomorph.stages.localise.guilt import Trail
     from isomorph.stages.measure.subject import Subject
 
 
-def guilty_nodes(
-    reference: Subject, candidate: Subject, outputs: Sequence[tuple[str, str]]
-) -> tuple[list[Finding], str | None]:
-    """The guilty nodes, and what could not be found out."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Located:
+    """The trail of guilt, and both sides as they were looked at."""
+
+    trail: Trail
+    twins: Twins
+
+    @property
+    def unexplained(self) -> str | None:
+        """What the nodes found do not explain, in words."""
+        if self.trail.explained:
+            return None
+        return f"the outputs {', '.join(self.trail.left_over)} are not explained by the nodes found"
+
+
+def locate(reference: Subject, candidate: Subject, outputs: Sequence[tuple[str, str]]) -> Located:
+    """Look at every tensor of both sides and follow the guilt."""
     left, right = reference.model.graph, candidate.model.graph
     rounding = Noise(seed=reference.seed, rounding=True)
     noise = rounding
@@ -32,13 +45,7 @@ def guilty_nodes(
             constants=narrow_constants(right),
             quantisers=quantised(right),
         )
-    try:
-        mine = Sight(left, reference.oracle(), reference.feeds, rounding)
-        yours = Sight(right, candidate.oracle(), candidate.feeds, noise)
-        trail = follow(look_at(mine, yours), outputs)
-    except IsomorphError as error:
-        return [], error.sentence
-    found = list(findings(trail, left, right))
-    if trail.explained:
-        return found, None
-    return found, f"the outputs {', '.join(trail.left_over)} are not explained by the nodes found"
+    mine = Sight(left, reference.oracle(), reference.feeds, rounding)
+    yours = Sight(right, candidate.oracle(), candidate.feeds, noise)
+    twins = look_at(mine, yours)
+    return Located(trail=follow(twins, outputs), twins=twins)

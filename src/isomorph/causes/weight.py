@@ -1,0 +1,176 @@
+"""A stored value is not the one the reference has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.case import Case, Diagnosis
+from isomorph.core.report import Experiment
+from isomorph.stages.align.twins import ways
+from isomorph.stages.diagnose import constants
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+_GATES = {"LSTM": 4, "GRU": 3}
+_FEW = 0.05
+
+
+class Weight:
+    """Weights that are wrong, permuted, stale, corrupted, rounded or dropped.
+
+    Recognised by putting the reference's constant in the place of the candidate's: if the node
+    is right then, nothing but the constant was wrong. What kind of difference it is follows
+    from comparing the two.
+    """
+
+    name = "weight"
+
+    def examine(self, case: Case) -> Iterator[Diagnosis]:
+        """Put the reference's constants in, one after the other, then add a bias that is gone."""
+        yield from self._replaced(case)
+        yield from self._gates(case)
+        yield from self._dropped(case)
+
+    def _replaced(self, case: Case) -> Iterator[Diagnosis]:
+        for mine in constants.floats(case.candidate, case.nodes):
+            wrong = case.constant(case.candidate, mine)
+            if wrong is None:
+                continue
+            for theirs, right in constants.alike_in_size(case, mine):
+                for moved in ways(right, wrong.shape):
+                    value = moved.array(right)
+                    if np.array_equal(value, wrong) or not case.heals({mine: value}):
+                        continue
+                    yield _replaced(mine, theirs, wrong, value)
+                    return
+
+    def _gates(self, case: Case) -> Iterator[Diagnosis]:
+        """The blocks of a recurrent node's weights in another order."""
+        blocks = _GATES.get(case.node.op)
+        if blocks is None:
+            return
+        stored = {
+            name: value
+            for name in constants.floats(case.candidate, case.nodes)
+            if (value := case.constant(case.candidate, name)) is not None and value.ndim >= 2
+        }
+        for order in permutations(range(blocks)):
+            if order == tuple(range(blocks)):
+                continue
+            given = {name: _reordered(value, blocks, order) for name, value in stored.items()}
+            if not case.heals(given):
+                continue
+            names = ", ".join(stored)
+            yield Diagnosis(
+                cause="weight",
+                certainty=3,
+                summary=f"the gate blocks of {names} are in the wrong order",
+                evidence={"gate_order": order},
+                experiments=(
+                    Experiment(
+                        question=f"Are the gates of {case.node.name!r} in another order?",
+                        change=f"the gate blocks of its weights are reordered by {order}",
+                        predicts="the node is right",
+                        seen="it is",
+                        agrees=True,
+                    ),
+                ),
+                fix=f"reorder the gate blocks of {names} by {order}",
+            )
+            return
+
+    def _dropped(self, case: Case) -> Iterator[Diagnosis]:
+        """A bias of the reference that the candidate does not add."""
+        held = {each.value_digest for each in case.candidate.constants.values()}
+        for name in constants.floats(case.reference, case.counterparts):
+            bias = case.constant(case.reference, name)
+            if bias is None or bias.ndim != 1 or not np.any(bias):
+                continue
+            for axis in range(case.wrong.ndim):
+                if case.wrong.shape[axis] != bias.size:
+                    continue
+                shape = [bias.size if a == axis else 1 for a in range(case.wrong.ndim)]
+                if case.equals(case.wrong + bias.reshape(shape)):
+                    lost = case.reference.constants[name].value_digest not in held
+                    yield _dropped(case.node.name, name, lost=lost)
+                    return
+
+
+def _replaced(mine: str, theirs: str, wrong: Array, right: Array) -> Diagnosis:
+    kind, cause = _difference(wrong, right)
+    return Diagnosis(
+        cause=cause,
+        certainty=3,
+        summary=f"constant {mine!r} is not the reference's {theirs!r}: {kind}",
+        evidence={"constant": mine, "reference_constant": theirs, "difference": kind},
+        experiments=(
+            Experiment(
+                question=f"Is constant {mine!r} wrong?",
+                change=f"it gets the values of the reference's {theirs!r}",
+                predicts="the node is right",
+                seen="it is",
+                agrees=True,
+            ),
+        ),
+        fix=f"give {mine!r} the values of {theirs!r}",
+    )
+
+
+def _difference(wrong: Array, right: Array) -> tuple[str, str]:
+    """What happened to the constant, in words, and the cause that this is."""
+    square = wrong.ndim == 2 and wrong.shape[0] == wrong.shape[1]
+    if square and np.array_equal(wrong, right.T):
+        return "it is transposed", "layout"
+    if np.array_equal(np.sort(wrong, axis=None), np.sort(right, axis=None)):
+        return "the same values in another order", "weight"
+    for narrow in ("float16", "bfloat16"):
+        if np.array_equal(wrong, _through(right, narrow)):
+            return f"its values were rounded to {narrow}", "weight"
+    differing = int(np.count_nonzero(wrong != right))
+    if differing <= _FEW * wrong.size:
+        return f"{differing} of {wrong.size} values differ", "weight"
+    return "other values altogether", "weight"
+
+
+def _through(array: Array, narrow: str) -> Array:
+    import ml_dtypes
+
+    kind = ml_dtypes.bfloat16 if narrow == "bfloat16" else np.float16
+    with np.errstate(over="ignore"):
+        return array.astype(kind).astype(array.dtype)
+
+
+def _reordered(value: Array, blocks: int, order: tuple[int, ...]) -> Array:
+    """Blocks of the gate axis in another order; a bias holds two sets of them."""
+    sets = 2 if value.ndim == 2 else 1
+    axis = 1
+    if value.shape[axis] % (blocks * sets):
+        return value
+    parts = np.split(value, blocks * sets, axis=axis)
+    picked = [parts[s * blocks + each] for s in range(sets) for each in order]
+    return np.concatenate(picked, axis=axis)
+
+
+def _dropped(node: str, bias: str, *, lost: bool) -> Diagnosis:
+    return Diagnosis(
+        cause="weight",
+        certainty=3,
+        summary=f"the reference's bias {bias!r} is not added"
+        + ("" if lost else ", although the candidate stores it"),
+        evidence={"reference_constant": bias, "difference": "dropped"},
+        experiments=(
+            Experiment(
+                question=f"Does node {node!r} lack a bias?",
+                change=f"the reference's {bias!r} is added to its output",
+                predicts="the node is right",
+                seen="it is",
+                agrees=True,
+            ),
+        ),
+        fix=f"add {bias!r} to the node",
+    )

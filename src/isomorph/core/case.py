@@ -1,0 +1,51 @@
+"""One guilty place, laid out for the causes to examine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Node
+    from isomorph.core.report import Experiment
+    from isomorph.core.trace import Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """The nodes of both sides, the wrong value and the right one, and two ways to experiment.
+
+    ``nodes`` of the candidate lie between right tensors and the wrong one; ``counterparts`` do
+    the same in the reference. ``constant`` reads a constant of a graph. ``heals`` says whether
+    the wrong tensor becomes right when these tensors of the candidate are replaced.
+    """
+
+    reference: Graph
+    candidate: Graph
+    node: Node
+    nodes: tuple[Node, ...]
+    counterparts: tuple[Node, ...]
+    tensor: str
+    wrong: Array = field(repr=False)
+    right: Array = field(repr=False)
+    scattered: bool
+    constant: Callable[[Graph, str], Array | None]
+    heals: Callable[[Mapping[str, Array]], bool]
+    equals: Callable[[Array], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """What one cause has to say of a case.
+
+    ``certainty`` orders the answers: 3 an experiment confirmed it, 2 the graphs differ in just
+    this, 1 nothing speaks against it.
+    """
+
+    cause: str
+    summary: str
+    certainty: int
+    experiments: tuple[Experiment, ...] = ()
+    evidence: Mapping[str, object] = field(default_factory=dict)
+    fix: str | None = None

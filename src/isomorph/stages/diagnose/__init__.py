@@ -1,0 +1,1 @@
+"""Why a guilty node is wrong: causes, each with its experiment."""
