@@ -118,7 +118,15 @@ def run(
     ) as intake:
         opened = intake.open("candidate", model)
         given = intake.sample(opened.model.graph.inputs)
-        return trace(opened, given, dims or {}, seed=seed, fetch=fetch, everything=everything)
+        return trace(
+            opened,
+            given,
+            dims or {},
+            seed=seed,
+            fetch=fetch,
+            everything=everything,
+            told=progress,
+        )
 
 
 def inspect(

@@ -28,6 +28,8 @@ from isomorph.native.onnx_eval_program import Program, Step
 from isomorph.native.onnx_eval_types import declared_outputs
 from isomorph.native.onnx_eval_values import ABSENT, Held, element_type, lifted, stored
 
+_LOOK_UPS = frozenset({"Gather", "GatherElements", "GatherND"})
+
 Site = tuple[int, ...]
 Read = Callable[[str], Held]
 
@@ -172,6 +174,10 @@ def _call(
 def _consumed(step: Step, index: int, held: Held) -> Any:  # noqa: ANN401
     if index in KEPT_AS_DECLARED.get(step.op, ()) and is_float(held.dtype):
         return np.asarray(held.data).astype(numpy_dtype(str(held.dtype)))
+    if index == 0 and step.op in _LOOK_UPS and held.constant and held.shift is None:
+        # A table is looked up as it is stored, and what was found is lifted: lifting the whole
+        # of it would take three times its memory.
+        return held.data
     return held.wide()
 
 

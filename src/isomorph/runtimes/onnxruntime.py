@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 BYTE_BUDGET = 1 << 30
 """Fetching more than this at once is done in batches that are moved to disk."""
+_SHARE = 8
 KEPT_PIECES = 8
 """Sub-models that stay open: a bisection comes back to the same few cuts."""
 
@@ -115,7 +117,7 @@ class OnnxSession:
         specs = self._model.graph.tensors
         sizes, largest = bound_sizes(specs, feeds)
         estimates = {name: estimated_bytes(specs.get(name), sizes, largest) for name in fetch}
-        parts = batches(cutter, fetch, estimates, BYTE_BUDGET)
+        parts = batches(cutter, fetch, estimates, _byte_budget())
         found: dict[str, Value] = {}
         for part in parts:
             # What is already known is fed, so every node runs once however many batches there are.
@@ -196,6 +198,14 @@ class OnnxSession:
             settings=settings.words,
             facts={**asked.facts, **facts},
         )
+
+
+def _byte_budget() -> int:
+    """What may be fetched at once: a small share of what this process may hold."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    if limit == resource.RLIM_INFINITY:
+        return BYTE_BUDGET
+    return max(1, min(BYTE_BUDGET, limit // _SHARE))
 
 
 def _kind(value: Value) -> str:

@@ -30,13 +30,17 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 
 @dataclass(frozen=True)
 class Ran:
-    """What one command did."""
+    """What one command did.
+
+    ``peak`` is the most memory of the main process, ``own`` that without the files it maps.
+    """
 
     exit: int
     out: str
     err: str
     seconds: float
     peak: int
+    own: int
     made: frozenset = field(default_factory=frozenset)
 
     @property
@@ -115,9 +119,10 @@ class Command:
                 line, cwd=self.home, env=self._environment(env), stdin=subprocess.DEVNULL,
                 stdout=out, stderr=err,
             )  # fmt: skip
-            peak = 0
+            peak = own = 0
             while process.poll() is None:
-                peak = max(peak, _peak(process.pid))
+                now = _memory(process.pid)
+                peak, own = max(peak, now["VmHWM"]), max(own, now["RssAnon"])
                 if time.monotonic() - started > within:
                     process.kill()
                     process.wait()
@@ -129,7 +134,7 @@ class Command:
             stream.unlink()
             assert not _CONTROL.search(data), f"control characters were printed: {data!r}"
         out, err = (data.decode("utf-8") for data in raw)
-        return Ran(exit=process.returncode, out=out, err=err, seconds=seconds, peak=peak)
+        return Ran(exit=process.returncode, out=out, err=err, seconds=seconds, peak=peak, own=own)
 
     def _environment(self, more):
         quiet = {"TMPDIR": str(self.scratch), "HOME": str(self.user), "PYTHONUTF8": "1"}
@@ -174,14 +179,17 @@ def _content(path):
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _peak(pid):
-    """The most memory that the process itself, without its workers, has held so far."""
+def _memory(pid):
+    """What the process itself, without its workers, has held at most, and holds of its own."""
+    found = {"VmHWM": 0, "RssAnon": 0}
     try:
-        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
-        told = re.search(r"VmHWM:\s+(\d+) kB", status)
-        return int(told[1]) << 10 if told else 0
+        for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
+            key, _, told = line.partition(":")
+            if key in found:
+                found[key] = int(told.split()[0]) << 10
     except OSError:
-        return 0
+        pass
+    return found
 
 
 @pytest.fixture

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 from isomorph.core.divergence import Divergence, Judgement, Part, Verdict
 from isomorph.core.ops import RANDOM
 from isomorph.core.report import Binding, Finding
+from isomorph.stages.run.forecast import largest, readable
 
 if TYPE_CHECKING:
     from isomorph.core.errors import IsomorphError
     from isomorph.core.model import Graph, TensorSpec
+    from isomorph.core.trace import Arrays
     from isomorph.stages.run.layout import Rearrangement
+    from isomorph.stages.run.opened import Opened
 
 _SYMPTOMS = frozenset({"TRANSLATION", "EXECUTION"})
 _ORDER = {"reaches_output": 0, "below_rounding": 1, "latent": 2, "none": 3}
@@ -210,6 +213,23 @@ def of_failure(role: str, what: str, error: IsomorphError) -> Finding:
         node=error.node,
         evidence={"phase": what, "why": error.why or ""},
         fix=error.fix,
+    )
+
+
+def of_forecast(opened: Opened, feeds: Arrays) -> Iterator[Finding]:
+    """A tensor that cannot fit, told from its declared shape, whatever the run then says."""
+    limit, load = opened.host.memory_bytes, largest(opened.model.graph, feeds)
+    if limit is None or load is None or load.bytes <= limit:
+        return
+    yield _finding(
+        "MEMORY_FORECAST",
+        f"{opened.role}: tensor {load.tensor!r} alone takes {readable(load.bytes)}, and a worker "
+        f"may hold {readable(limit)}",
+        effect="none",
+        status="confirmed",
+        node=load.node,
+        tensors=(load.tensor,),
+        fix="raise the limit with --memory, or bind the dynamic axes to smaller sizes with --dim",
     )
 
 

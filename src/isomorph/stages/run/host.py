@@ -29,6 +29,8 @@ class Host(Protocol):
     """Opens models and sessions."""
 
     isolation: str
+    memory_bytes: int | None
+    """What one worker may hold; None where nobody watches."""
 
     def warm(self, names: Sequence[str]) -> None:
         """Start what these runtimes will need; returns without waiting for it."""

@@ -25,6 +25,8 @@ Progress = Callable[[str, str], None]
 class InProcessHost:
     """No isolation: a crash of a runtime is a crash of ours, and nothing stops a hang."""
 
+    memory_bytes: int | None = None
+
     def __init__(self, *, progress: Progress | None = None, isolation: str = "none") -> None:
         self.isolation = isolation
         self._progress = progress

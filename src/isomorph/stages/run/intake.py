@@ -15,6 +15,7 @@ from isomorph.core.errors import UsageError
 from isomorph.core.trace import Trace, flatten
 from isomorph.stages.run import feeds as feeding
 from isomorph.stages.run.feeds import Sample
+from isomorph.stages.run.forecast import readable, refuse_without_room
 from isomorph.stages.run.generate import SAMPLES, generate
 from isomorph.stages.run.input_files import read_arrays
 from isomorph.stages.run.opened import Opened, chosen_runtime, with_notes
@@ -171,6 +172,7 @@ def trace(
     seed: int,
     fetch: Sequence[str] = (),
     everything: bool = False,
+    told: Callable[[str, str], None] | None = None,
 ) -> Trace:
     """Run once and keep the outputs, the named tensors, or all of them."""
     graph = opened.model.graph
@@ -180,7 +182,11 @@ def trace(
     names = list(fetch) or [spec.name for spec in graph.outputs]
     if everything:
         names = [name for node in graph.nodes for name in node.outputs if name]
+    names = list(dict.fromkeys(names))
+    needed = refuse_without_room(opened.model, feeds, names)
     session = opened.run()
-    result = session.run(feeds, list(dict.fromkeys(names)))
+    if told is not None:
+        told(f"run: {len(names)} tensors, at least {readable(needed)} on disk", "")
+    result = session.run(feeds, names)
     flat = {key: value for name in result for key, value in flatten(name, result[name]).items()}
     return Trace(environment=session.environment, tensors=flat)

@@ -24,3 +24,8 @@ def available_in_all() -> int:
         if told.isdigit():  # "max" where there is none
             limits.append(int(told))
     return min(limits)
+
+
+def usual_share() -> int:
+    """What one worker may hold unless the user says otherwise."""
+    return available_in_all() * 3 // 4

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UnreadableModelError
 from isomorph.stages.run.codec import encode
-from isomorph.stages.run.memory import available_in_all
+from isomorph.stages.run.memory import usual_share
 from isomorph.stages.run.segments import Outbox, unpack
 from isomorph.stages.run.supervisor import WorkerProcess
 
@@ -38,7 +38,7 @@ class Slot:
                 if self.process is not None:
                     self.process.stop(grace=0.0)
                 folder = self._scratch.folder(self._name)
-                memory = self._limits.memory_bytes or available_in_all() * 3 // 4
+                memory = self._limits.memory_bytes or usual_share()
                 self.process = WorkerProcess(folder=folder, memory_bytes=memory)
                 self._outbox = Outbox(folder / "to_worker")
                 self.generation += 1

@@ -11,6 +11,7 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from isomorph.core.trace import Capabilities, Environment
 from isomorph.stages.run.codec import decode, encode
 from isomorph.stages.run.host import Limits
 from isomorph.stages.run.in_process import Progress
+from isomorph.stages.run.memory import usual_share
 from isomorph.stages.run.recipes import Recipe, Recipes
 from isomorph.stages.run.scratch import Scratch
 from isomorph.stages.run.slots import Slot
@@ -39,7 +41,9 @@ class WorkerHost:
     isolation = "process"
 
     def __init__(self, limits: Limits | None = None, *, progress: Progress | None = None) -> None:
-        self.limits = limits or Limits()
+        limits = limits or Limits()
+        self.memory_bytes: int | None = limits.memory_bytes or usual_share()
+        self.limits = replace(limits, memory_bytes=self.memory_bytes)
         self._progress = progress
         self._recipes = Recipes()
         self._scratch = Scratch()
