@@ -57,11 +57,11 @@ def einsum(call: Call, *operands: Array) -> Array:
         sizes = [np.abs(operand) for operand in operands]
         return np.asarray(np.einsum(equation, *sizes, optimize=True))
 
-    return call.noise.reduced(y, magnitude, _summed(equation, operands, y))
+    return call.noise.reduced(y, magnitude, summed_length(equation, operands))
 
 
-def _summed(equation: str, operands: tuple[Array, ...], y: Array) -> int:
-    """How many products each element of the result is a sum of."""
+def summed_length(equation: str, operands: tuple[Array, ...]) -> int:
+    """How many products each element of an einsum's result is a sum of."""
     sizes: dict[str, int] = {}
     inputs, _, output = equation.partition("->")
     for term, operand in zip(inputs.split(","), operands, strict=True):

@@ -92,6 +92,12 @@ def has_wide_kernel(op: str, attributes: Mapping[str, Any]) -> bool:
 
     An operator with an input or output that is float32 whatever its attributes say does not.
     """
+    types = {name: attributes.get(name) for name, kind in _attribute_kinds(op) if "type" in kind}
+    return _has_wide_kernel(op, tuple(types.items()))
+
+
+@cache
+def _has_wide_kernel(op: str, types: tuple[tuple[str, Any], ...]) -> bool:
     declared = op_def_registry.get(op)
     if declared is None:
         return False
@@ -100,19 +106,19 @@ def has_wide_kernel(op: str, attributes: Mapping[str, Any]) -> bool:
     if any(argument.type in narrow for argument in arguments):
         return False
     return any(
-        kernel.device_type == "CPU"
-        and all(_allows(constraint, attributes) for constraint in kernel.constraint)
+        kernel.device_type in {"CPU", "DEFAULT"}
+        and all(_allows(constraint, dict(types)) for constraint in kernel.constraint)
         for kernel in kernels.get_registered_kernels_for_op(op).kernel
     )
 
 
-def _allows(constraint: Any, attributes: Mapping[str, Any]) -> bool:  # noqa: ANN401
+def _allows(constraint: Any, types: Mapping[str, Any]) -> bool:  # noqa: ANN401
     allowed = set(constraint.allowed_values.list.type)
-    value = attributes.get(constraint.name)
+    value = types.get(constraint.name)
     if not allowed or value is None:
         return True
-    types = value if isinstance(value, tuple) else (value,)
-    return {_number(each, wide=True) for each in types if isinstance(each, str)} <= allowed
+    given = value if isinstance(value, tuple) else (value,)
+    return {_number(each, wide=True) for each in given} <= allowed
 
 
 def absolute(array: Any) -> Any:  # noqa: ANN401

@@ -1,0 +1,81 @@
+"""What every oracle's noise has in common, whatever framework its nodes come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from isomorph.kernels.dtypes import HALVES, is_float, numpy_dtype
+from isomorph.kernels.noise import Array, NoiseSource, unit_roundoff
+
+ATTRIBUTE_UNIT = 2.0**-24
+"""Model files store every number of an attribute as float32."""
+
+
+def arithmetic_unit(dtype: str | None) -> float:
+    """The unit roundoff of sums and products; halves are accumulated in float32."""
+    return unit_roundoff("float32" if dtype in HALVES else dtype)
+
+
+def is_real(value: Any) -> bool:  # noqa: ANN401
+    """Whether this is an array of real numbers that a type had to round."""
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
+def stored_noise(value: Any, dtype: str | None, noise: NoiseSource) -> Any:  # noqa: ANN401
+    """Uniform within one rounding of a narrow storage type; none where the value fits it."""
+    if not is_real(value):
+        return value
+    step = unit_roundoff(dtype) * np.abs(value)
+    if dtype == "float16":
+        # Half the spacing of its subnormal numbers.
+        step = np.maximum(step, 2.0**-25)
+    with np.errstate(over="ignore", invalid="ignore"):
+        step = np.where(value.astype(numpy_dtype(str(dtype))) == value, 0.0, step)
+    draw = noise.random.uniform(-1.0, 1.0, value.shape)
+    with np.errstate(invalid="ignore"):
+        moved = value + np.where(np.isfinite(step), step, 0.0) * draw
+    return np.asarray(moved, dtype=value.dtype)
+
+
+def own_noise(value: Any, noise: NoiseSource) -> Any:  # noqa: ANN401
+    """One rounding of the value itself: all that can be said of arithmetic nobody described."""
+    if isinstance(value, np.ndarray) and value.dtype.kind == "c":
+        return complex_noise(value, np.abs(value), noise)
+    return noise.rounded(value, np.abs(value)) if is_real(value) else value
+
+
+def complex_noise(value: Array, size: Array, noise: NoiseSource) -> Array:
+    """One rounding of ``size`` in each part of a complex number."""
+    return np.asarray(noise.rounded(value.real, size) + 1j * noise.rounded(value.imag, size))
+
+
+def disturbed_attributes(
+    attributes: Mapping[str, Any], random: np.random.Generator
+) -> dict[str, Any]:
+    """Every inexact number multiplied by one rounding of float32.
+
+    Numbers that are integers (1.0, 0.0, -2.0) are taken to be meant exactly.
+    """
+    return {name: _disturb(value, random) for name, value in attributes.items()}
+
+
+def difference(moved: Any, still: Any) -> Array | None:  # noqa: ANN401
+    """How far the noise moved a value; None where that has no meaning."""
+    if not (isinstance(moved, np.ndarray) and isinstance(still, np.ndarray)):
+        return None
+    if moved.shape != still.shape or not is_float(moved.dtype.name):
+        return None
+    with np.errstate(invalid="ignore", over="ignore"):
+        gap = np.asarray(moved, np.float64) - np.asarray(still, np.float64)
+    return np.where(np.isfinite(gap), gap, 0.0)
+
+
+def _disturb(value: Any, random: np.random.Generator) -> Any:  # noqa: ANN401
+    if isinstance(value, tuple):
+        return tuple(_disturb(item, random) for item in value)
+    if not isinstance(value, float) or not np.isfinite(value) or value.is_integer():
+        return value
+    return value * (1.0 + ATTRIBUTE_UNIT * float(random.standard_normal()))

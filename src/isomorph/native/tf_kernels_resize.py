@@ -1,0 +1,130 @@
+"""Images resized and cropped. TensorFlow does it in float32, whatever it is given."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from isomorph.kernels.noise import Array, NoiseSource
+from isomorph.kernels.table import Call, standard
+from isomorph.native.tf_kernels import OPSET, tf_kernel
+
+_TABLE_SIZE = 1024
+"""TensorFlow reads the weights of cubic interpolation from a table with this many places."""
+
+
+@tf_kernel("ResizeBilinear")
+def resize_bilinear(call: Call, x: Array, size: Array) -> Array:
+    """Between the four nearest pixels."""
+    mode = "asymmetric"
+    if call.attributes["align_corners"]:
+        mode = "align_corners"
+    elif call.attributes["half_pixel_centers"]:
+        mode = "half_pixel"
+    sizes = np.array([x.shape[0], *np.asarray(size).tolist(), x.shape[3]])
+    wide = np.asarray(x, np.float64)
+    y = standard(
+        call, "Resize", wide, None, None, sizes, version=OPSET,
+        mode="linear", coordinate_transformation_mode=mode,
+    )  # fmt: skip
+    return np.asarray(y)
+
+
+@tf_kernel("ResizeBicubic")
+def resize_bicubic(call: Call, x: Array, size: Array) -> Array:
+    """Between the sixteen nearest pixels, one axis after the other."""
+    y = np.asarray(x, np.float64)
+    for axis, output in ((1, int(size[0])), (2, int(size[1]))):
+        places, weights = _cubic(call, y.shape[axis], output)
+
+        def taps(values: Array, factors: Array, axis: int = axis, places: Array = places) -> Array:
+            shape = [-1 if place == axis else 1 for place in range(4)]
+            parts = (
+                np.take(values, places[:, tap], axis=axis) * factors[:, tap].reshape(shape)
+                for tap in range(4)
+            )
+            return np.asarray(sum(parts))
+
+        before = y
+        y = call.noise.reduced(
+            taps(before, weights),
+            lambda values=before, factors=weights, add=taps: add(np.abs(values), np.abs(factors)),  # type: ignore[misc]
+            4,
+        )
+    return y
+
+
+def _cubic(call: Call, size: int, output: int) -> tuple[Array, Array]:
+    """Four places and weights for each output; decided by shapes alone, so in float32."""
+    keys = bool(call.attributes["half_pixel_centers"])
+    at = _coordinates(size, output, centres=keys, corners=bool(call.attributes["align_corners"]))
+    first = np.floor(at).astype(np.int64)
+    offset = np.rint((at - first.astype(np.float32)) * np.float32(_TABLE_SIZE)).astype(np.int64)
+    a = -0.5 if keys else -0.75
+    near = offset / _TABLE_SIZE
+    distance = np.stack([1.0 + near, near, 1.0 - near, 2.0 - near], axis=1)
+    inner = ((a + 2.0) * distance - (a + 3.0)) * distance**2 + 1.0
+    outer = ((a * distance - 5.0 * a) * distance + 8.0 * a) * distance - 4.0 * a
+    weights = np.where(np.array([False, True, True, False]), inner, outer)
+    wanted = first[:, None] + np.arange(-1, 3)
+    places = np.clip(wanted, 0, size - 1)
+    if keys:
+        # What lies outside the image has no weight, and the rest is scaled up to one.
+        weights = np.where(places == wanted, weights, 0.0)
+        weights = weights / weights.sum(axis=1, keepdims=True)
+    return places, weights
+
+
+def _coordinates(size: int, output: int, *, centres: bool, corners: bool) -> Array:
+    ends = corners and output > 1
+    scale = np.float32(size - 1) / np.float32(output - 1) if ends else np.float32(size / output)
+    x = np.arange(output, dtype=np.float32)
+    if centres:
+        return np.asarray((x + np.float32(0.5)) * scale - np.float32(0.5))
+    return np.asarray(x * scale)
+
+
+@tf_kernel("CropAndResize")
+def crop_and_resize(call: Call, image: Array, boxes: Array, owner: Array, size: Array) -> Array:
+    """Boxes cut out of images and brought to one size; outside there is a fixed value."""
+    height, width = (int(extent) for extent in size)
+    y = np.empty((boxes.shape[0], height, width, image.shape[3]), np.float64)
+    for place, (box, source) in enumerate(zip(boxes, owner, strict=True)):
+        rows = _spread(float(box[0]), float(box[2]), image.shape[1], height)
+        columns = _spread(float(box[1]), float(box[3]), image.shape[2], width)
+        if call.noise.active:
+            rows = call.noise.rounded(rows, float(image.shape[1]))
+            columns = call.noise.rounded(columns, float(image.shape[2]))
+        pixels = np.asarray(image[int(source)], np.float64)
+        y[place] = _sampled(call, pixels, rows, columns)
+    return y
+
+
+def _spread(start: float, end: float, size: int, output: int) -> Array:
+    last = size - 1
+    if output == 1:
+        return np.array([0.5 * (start + end) * last])
+    return np.asarray(start * last + np.arange(output) * ((end - start) * last / (output - 1)))
+
+
+def _sampled(call: Call, pixels: Array, rows: Array, columns: Array) -> Array:
+    inside = _within(rows, pixels.shape[0])[:, None] & _within(columns, pixels.shape[1])
+    rows = np.clip(rows, 0, pixels.shape[0] - 1)
+    columns = np.clip(columns, 0, pixels.shape[1] - 1)
+    if call.attributes["method"] == "nearest":
+        nearest = (np.floor(at + 0.5).astype(np.int64) for at in (rows, columns))
+        y = pixels[np.ix_(*nearest)]
+    else:
+        y = _between(_between(pixels, rows, call.noise, 0), columns, call.noise, 1)
+    return np.where(inside[..., None], y, call.attributes["extrapolation_value"])
+
+
+def _within(at: Array, size: int) -> Array:
+    return np.asarray((at >= 0) & (at <= size - 1))
+
+
+def _between(values: Array, at: Array, noise: NoiseSource, axis: int) -> Array:
+    below, above = np.floor(at).astype(np.int64), np.ceil(at).astype(np.int64)
+    share = (at - below).reshape([-1 if place == axis else 1 for place in range(values.ndim)])
+    one, other = np.take(values, below, axis), np.take(values, above, axis)
+    y = one + (other - one) * share
+    return noise.rounded(y, np.abs(one) + np.abs(other - one)) if noise.active else y
