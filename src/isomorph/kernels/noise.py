@@ -39,7 +39,11 @@ class NoiseSource(Protocol):
     active: bool
     quantisers: bool
     """Quantisers are to act as the identity plus the rounding of an ideal one."""
-    random: np.random.Generator
+
+    @property
+    def random(self) -> np.random.Generator:
+        """Numbers that belong to the node at hand."""
+        ...
 
     def rounded(self, y: Array, magnitude: Array | float | None = None) -> Array:
         """``y`` after an elementwise step whose largest intermediate is ``magnitude``.
@@ -91,18 +95,25 @@ class Rounding:
         cache_bytes: int = 512 << 20,
     ) -> None:
         self.seed = seed
-        self.random = np.random.default_rng(seed)
         self.quantisers = quantisers
         self.unit = UNIT_ROUNDOFF["float32"]
         self._cache = {} if cache is None else cache
         self._room = cache_bytes - sum(array.nbytes for array in self._cache.values())
         self._site: Any = None
         self._step = 0
+        self._random: np.random.Generator | None = None
 
     def enter(self, site: Any, unit: float) -> None:  # noqa: ANN401
         """Begin a node: everything until the next call belongs to it."""
         self._site, self._step, self.unit = site, 0, unit
-        self.random = generator(self.seed, site)
+        self._random = None
+
+    @property
+    def random(self) -> np.random.Generator:
+        """Made when a node first asks: many never do, and making one costs more than they do."""
+        if self._random is None:
+            self._random = generator(self.seed, self._site)
+        return self._random
 
     def rounded(self, y: Array, magnitude: Array | float | None = None) -> Array:
         """One unit of the largest intermediate, as one standard deviation."""

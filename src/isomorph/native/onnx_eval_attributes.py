@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -79,6 +80,13 @@ def disturbed(attributes: Mapping[str, Any], random: np.random.Generator) -> dic
     return {name: _disturb(value, random) for name, value in attributes.items()}
 
 
+def is_inexact(value: Any) -> bool:  # noqa: ANN401
+    """Whether the value is, or holds, a number that ``disturbed`` moves."""
+    if isinstance(value, tuple):
+        return any(map(is_inexact, value))
+    return isinstance(value, float) and math.isfinite(value) and not value.is_integer()
+
+
 def dense(sparse: onnx.SparseTensorProto, read: Read) -> Array:
     """A sparse tensor with its zeros written out."""
     values, indices = read(sparse.values), read(sparse.indices)
@@ -122,6 +130,6 @@ _PLAIN: dict[int, Any] = {
 def _disturb(value: Any, random: np.random.Generator) -> Any:  # noqa: ANN401
     if isinstance(value, tuple):
         return tuple(_disturb(item, random) for item in value)
-    if not isinstance(value, float) or not np.isfinite(value) or value.is_integer():
+    if not is_inexact(value):
         return value
     return value * (1.0 + ATTRIBUTE_UNIT * float(random.standard_normal()))

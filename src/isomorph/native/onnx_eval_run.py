@@ -22,7 +22,7 @@ from isomorph.kernels.noise import (
 )
 from isomorph.kernels.table import Call
 from isomorph.native import onnx_eval_control as control
-from isomorph.native.onnx_eval_attributes import disturbed
+from isomorph.native.onnx_eval_attributes import disturbed, is_inexact
 from isomorph.native.onnx_eval_exact import DISCRETE, EXACT, KEPT_AS_DECLARED, SHAPE_ONLY
 from isomorph.native.onnx_eval_program import Program, Step
 from isomorph.native.onnx_eval_types import declared_outputs
@@ -124,7 +124,7 @@ class Run:
     def _disturbed(self, step: Step, call: Call, arrays: list[Any], site: Site) -> tuple[Any, ...]:
         """The node's outputs under the noise of this evaluation, if there is any."""
         noise = self.noise
-        if noise is not None and noise.attributes and step.op != "Constant":
+        if noise is not None and noise.attributes and _has_inexact(step):
             random = generator(noise.seed, (*site, "attributes"))
             call = replace(call, attributes=disturbed(step.attributes, random))
         if self.source is None or noise is None:
@@ -142,6 +142,10 @@ class Run:
         if noise.rounding and call.dtype in HALVES and step.op not in EXACT:
             results = tuple(_stored_noise(result, call, self.source) for result in results)
         return results
+
+
+def _has_inexact(step: Step) -> bool:
+    return step.op != "Constant" and any(map(is_inexact, step.attributes.values()))
 
 
 def _shape(held: Held) -> tuple[int, ...] | None:
