@@ -9,7 +9,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from isomorph.native.tf_inline import body_of, follow, inline_calls
+from isomorph.native.tf_bodies import body_of
+from isomorph.native.tf_inline import follow, inline_calls
 from isomorph.native.tf_library import rename_functions
 from isomorph.native.tf_program import (
     Port,
@@ -26,7 +27,7 @@ from isomorph.native.tf_program import (
 from isomorph.native.tf_specs import native_dtypes, read_specs
 
 # What freezing, inlining and reading a variable leave behind: names for the same value.
-_LEFTOVER = re.compile(r"Func/.*|(.*/)?(Identity|ReadVariableOp)(_\d+)?")
+_LEFTOVER = re.compile(r"(.*/)?Func/.*|(.*/)?(Identity|ReadVariableOp)(_\d+)?")
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_.\\/>-]")
 _NUMBERED = re.compile(r"_(frozen_)?\d+$")
 
@@ -56,7 +57,8 @@ def assemble(
 
 
 def _body(function: Any, whole: Any, functions: Mapping[str, TfProgram]) -> TfProgram:  # noqa: ANN401
-    body, inputs, results = body_of(function)
+    signatures = {each.signature.name: each.signature for each in whole.library.function}
+    body, inputs, results = body_of(function, signatures)
     body.library.CopyFrom(whole.library)
     given = [(f"input_{place}", name) for place, name in enumerate(inputs)]
     returned = [(f"output_{place}", tensor) for place, tensor in enumerate(results)]

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.framework.function_def_to_graph import function_def_to_graph_def
 
 from isomorph.core.errors import UnreadableModelError
+from isomorph.native.tf_bodies import Signatures, body_of
 from isomorph.native.tf_program import native_name, place_of, tensor_name
 
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
@@ -71,6 +71,7 @@ def _inline_once(
     flat.versions.CopyFrom(graph_def.versions)
     flat.library.CopyFrom(graph_def.library)
     moved: dict[str, str] = {}
+    signatures = {name: function.signature for name, function in library.items()}
     for node in graph_def.node:
         called = _called(node, library)
         if called is None:
@@ -81,16 +82,16 @@ def _inline_once(
                 "MISSING_FUNCTION", "a node calls a function that the file does not hold",
                 where=f"node {node.name!r} calls {called!r}",
             )  # fmt: skip
-        moved.update(_paste(flat, node, library[called]))
+        moved.update(_paste(flat, node, library[called], signatures))
     for node in flat.node:
         for place, reference in enumerate(node.input):
             node.input[place] = follow(moved, reference)
     return flat, [tensor_name(follow(moved, tensor)) for tensor in outputs]
 
 
-def _paste(flat: Any, call: Any, function: Any) -> dict[str, str]:  # noqa: ANN401
+def _paste(flat: Any, call: Any, function: Any, signatures: Signatures) -> dict[str, str]:  # noqa: ANN401
     """Add the function's nodes; what was said to the call is said to them."""
-    body, inputs, results = body_of(function)
+    body, inputs, results = body_of(function, signatures)
     moved = {
         native_name(f"{call.name}/{name}"): native_name(tensor_name(given))
         for name, given in zip(inputs, call.input, strict=True)
@@ -106,17 +107,6 @@ def _paste(flat: Any, call: Any, function: Any) -> dict[str, str]:  # noqa: ANN4
     for place, result in enumerate(results):
         moved[f"{call.name}:{place}"] = native_name(f"{call.name}/{result}")
     return moved
-
-
-def body_of(function: Any) -> tuple[Any, list[str], list[str]]:  # noqa: ANN401
-    """A FunctionDef as a graph, the names of its inputs, and the tensors it returns."""
-    with tf.Graph().as_default():
-        # The converter looks for nested functions in the current graph; it needs none of them.
-        body, flat_names = function_def_to_graph_def(function)
-    inputs = [argument.name for argument in function.signature.input_arg]
-    returned = [function.ret[argument.name] for argument in function.signature.output_arg]
-    results = [tensor_name(flat_names.get(name, name)) for name in returned]
-    return body, inputs, results
 
 
 def follow(moved: Mapping[str, str], reference: str) -> str:

@@ -7,7 +7,7 @@ Tensors are named ``op`` for an operation's first output and ``op:1``, ``op:2`` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -121,15 +121,18 @@ def output_count(definition: Any) -> int | None:  # noqa: ANN401
     declared = op_def_registry.get(definition.op)
     if declared is None:
         return None
-    count = 0
+    return sum(size for _, size in output_sizes(definition, declared))
+
+
+def output_sizes(definition: Any, declared: Any) -> Iterator[tuple[str, int]]:  # noqa: ANN401
+    """The declared outputs of an operator, and how many tensors each of them is here."""
     for argument in declared.output_arg:
         if argument.number_attr:
-            count += int(definition.attr[argument.number_attr].i)
+            yield argument.name, int(definition.attr[argument.number_attr].i)
         elif argument.type_list_attr:
-            count += len(definition.attr[argument.type_list_attr].list.type)
+            yield argument.name, len(definition.attr[argument.type_list_attr].list.type)
         else:
-            count += 1
-    return count
+            yield argument.name, 1
 
 
 def _highest_outputs(graph_def: Any) -> dict[str, int]:  # noqa: ANN401
