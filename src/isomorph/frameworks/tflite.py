@@ -56,7 +56,7 @@ class TfliteFramework:
             digest=opened.digest,
             graph=describe(program),
             producer=program.description,
-            opset={"schema": program.version},
+            opset={"tflite": program.version},
             metadata=_metadata(program),
             notes=notes_on(program),
             native=program,

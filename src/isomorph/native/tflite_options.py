@@ -57,8 +57,8 @@ def words_of(enum: type) -> Mapping[int, str]:
 
 
 def dtype_of(number: int) -> str:
-    """The neutral name of a TensorType; KeyError for one that the schema does not know."""
-    return DTYPES[words_of(schema.TensorType)[number]]
+    """The neutral name of a TensorType; one that the schema does not know is ``type 99``."""
+    return DTYPES.get(words_of(schema.TensorType).get(number, ""), f"type {number}")
 
 
 def _spelled(owner: str, name: str, value: Any) -> Any:  # noqa: ANN401

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from isomorph.core.errors import UnreadableModelError
-from isomorph.native.tflite_buffers import HANDLES, stored_bytes
+from isomorph.native.tflite_buffers import DTYPES, HANDLES, stored_bytes
 from isomorph.native.tflite_program import (
     ABSENT,
     TfliteGraph,
@@ -17,6 +18,7 @@ from isomorph.native.tflite_program import (
 MAX_DEPTH = 50
 """Bodies inside bodies beyond which no converter goes."""
 MAX_BODIES = 10_000
+MAX_ELEMENTS = 1 << 60
 
 
 def checked(program: TfliteProgram, *, file: str) -> TfliteProgram:
@@ -64,10 +66,19 @@ def _check_tensor(
     program: TfliteProgram, graph: TfliteGraph, tensor: TfliteTensor, file: str
 ) -> None:
     where = f"tensor {tensor.name!r}"
-    if any(size < 0 for size in tensor.shape):
+    if tensor.dtype not in DTYPES.values():
+        raise UnreadableModelError(
+            "BAD_DTYPE",
+            f"the element type {tensor.dtype!r} is unknown",
+            file=file,
+            where=where,
+            why="the schema has no such number: the file is damaged, or newer than LiteRT",
+        )
+    # Python's integers do not overflow, as those of the readers behind us may.
+    if any(size < 0 for size in tensor.shape) or math.prod(tensor.shape) >= MAX_ELEMENTS:
         raise UnreadableModelError(
             "BAD_DIMS",
-            f"the shape {list(tensor.shape)} has a negative size",
+            f"no memory can hold the shape {list(tensor.shape)}",
             file=file,
             where=where,
         )

@@ -250,10 +250,10 @@ FAULTS = {
     "no tensor": ("DANGLING_INPUT", lambda g, _: setattr(g.operators[0], "inputs", vector(0, 99))),
     "no code": ("MODEL_TRUNCATED", lambda g, _: setattr(g.operators[0], "opcodeIndex", 50)),
     "no buffer": ("MODEL_TRUNCATED", lambda g, _: setattr(g.tensors[1], "buffer", 77)),
-    "no type": ("MODEL_TRUNCATED", lambda g, _: setattr(g.tensors[1], "type", 99)),
+    "no type": ("BAD_DTYPE", lambda g, _: setattr(g.tensors[1], "type", 99)),
     "negative": ("BAD_DIMS", lambda g, _: setattr(g.tensors[0], "shape", vector(2, -6, 6, 3))),
     "huge": (
-        "TENSOR_SIZE_MISMATCH",
+        "BAD_DIMS",
         lambda g, _: setattr(g.tensors[1], "shape", vector(*[2**31 - 1] * 4)),
     ),
     "short": (
