@@ -8,6 +8,7 @@ import numpy as np
 
 from isomorph.kernels.movement import integers
 from isomorph.kernels.noise import Array
+from isomorph.kernels.rounding_rules import complex_noise
 from isomorph.kernels.table import Call, kernel, standard
 from isomorph.kernels.tflite_activations import TFLITE
 
@@ -53,9 +54,7 @@ def rfft2d(call: Call, x: Array, lengths: Array) -> Array:
     # spectrum, however small one bin is.
     stages = math.log2(max(math.prod(sizes), 2))
     size = math.sqrt(stages * float(np.mean(np.abs(wide) ** 2))) if wide.size else 0.0
-    parts = (np.ascontiguousarray(wide.real), np.ascontiguousarray(wide.imag))
-    real, imaginary = (call.noise.rounded(part, size) for part in parts)
-    return np.asarray(real + 1j * imaginary)
+    return complex_noise(wide, np.full(wide.shape, size), call.noise)
 
 
 @kernel("REAL", "IMAG", domain=TFLITE)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.errors import RuntimeFailedError
-from isomorph.native.onnx_eval_values import Held
+from isomorph.kernels.held import Held
 
 if TYPE_CHECKING:
     from isomorph.native.tflite_eval_run import Run, Site

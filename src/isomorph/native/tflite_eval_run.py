@@ -12,14 +12,19 @@ from isomorph.core.breadcrumb import leave
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.trace import Noise
 from isomorph.kernels.dtypes import HALVES, is_float, numpy_dtype
-from isomorph.kernels.noise import SILENT, Array, Rounding, unit_roundoff
+from isomorph.kernels.held import ABSENT as NOTHING
+from isomorph.kernels.held import Held, lifted, stored
+from isomorph.kernels.noise import SILENT, Array, Rounding, generator
+from isomorph.kernels.rounding_rules import (
+    arithmetic_unit,
+    difference,
+    disturbed_attributes,
+    stored_noise,
+)
 from isomorph.kernels.table import Call
 from isomorph.kernels.tflite_quantised import Grid, onto, reals, stored_reals
 from isomorph.native import tflite_eval_control as control
-from isomorph.native.onnx_eval_values import ABSENT as NOTHING
-from isomorph.native.onnx_eval_values import Held, lifted, stored
 from isomorph.native.tflite_eval_facts import CONTROL, DISCRETE, EXACT, SHAPE_ONLY, STATE
-from isomorph.native.tflite_eval_noise import difference, shaken, stored_noise
 from isomorph.native.tflite_eval_steps import Part, Step
 from isomorph.native.tflite_eval_weights import Weights
 from isomorph.native.tflite_program import ABSENT
@@ -120,9 +125,10 @@ class Run:
         """The operator in float64 under the noise of this evaluation, if there is any."""
         noise, source = self.noise, self._source
         if noise is not None and noise.attributes:
-            call = replace(call, attributes=shaken(step.attributes, noise.seed, site))
+            random = generator(noise.seed, (*site, "attributes"))
+            call = replace(call, attributes=disturbed_attributes(step.attributes, random))
         if noise is not None and source is not None:
-            source.enter(site, _unit(call) if noise.rounding else 0.0)
+            source.enter(site, arithmetic_unit(call.dtype) if noise.rounding else 0.0)
             # Sums of integers are exact, and tables have a reach of their own: what a quantised
             # operator rounds, it rounds on its way onto the grid.
             inner = SILENT if any(grid is not None for grid in step.onto) else source
@@ -178,11 +184,6 @@ def _call(step: Step, site: Site, *, constant: bool) -> Call:
         input_dtypes=step.input_dtypes,
         site=site,
     )
-
-
-def _unit(call: Call) -> float:
-    # What is stored in half the width is accumulated in float32.
-    return unit_roundoff("float32" if call.dtype in HALVES else call.dtype)
 
 
 def _compute(step: Step, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:

@@ -6,9 +6,9 @@ import numpy as np
 
 from isomorph.core.trace import Noise
 from isomorph.kernels.dtypes import is_float, numpy_dtype
+from isomorph.kernels.held import Held, lifted
 from isomorph.kernels.noise import Array, generator, unit_roundoff
 from isomorph.kernels.tflite_quantised import Grid, reals
-from isomorph.native.onnx_eval_values import Held, lifted
 from isomorph.native.tflite_eval_steps import grid_of
 from isomorph.native.tflite_program import TfliteProgram
 

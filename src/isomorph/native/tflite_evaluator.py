@@ -10,10 +10,10 @@ import numpy as np
 
 from isomorph.core.trace import Noise
 from isomorph.kernels.dtypes import is_float, numpy_dtype
+from isomorph.kernels.held import Held, lifted
 from isomorph.kernels.noise import SILENT, Array, NoiseSource, Rounding
 from isomorph.kernels.table import Call
 from isomorph.kernels.tflite_quantised import onto
-from isomorph.native.onnx_eval_values import Held, lifted
 from isomorph.native.tflite_eval_facts import QUANTISED
 from isomorph.native.tflite_eval_plan import Plan, Planner
 from isomorph.native.tflite_eval_run import Run
