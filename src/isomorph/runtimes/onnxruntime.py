@@ -122,7 +122,7 @@ class OnnxSession:
         for part in parts:
             # What is already known is fed, so every node runs once however many batches there are.
             known = {**{name: value for name, value in found.items() if feedable(value)}, **feeds}
-            values = self._cut(known, part)
+            values = self._cut(known, part, keep=len(parts) == 1)
             found.update(
                 values
                 if len(parts) == 1
@@ -130,7 +130,7 @@ class OnnxSession:
             )
         return found
 
-    def _cut(self, known: Arrays, fetch: list[str]) -> dict[str, Value]:
+    def _cut(self, known: Arrays, fetch: list[str], *, keep: bool) -> dict[str, Value]:
         piece = self._cutter.slice(known, fetch)
         if piece.inputs:
             raise UsageError(
@@ -149,7 +149,11 @@ class OnnxSession:
             while len(self._pieces) > KEPT_PIECES:
                 self._pieces.popitem(last=False)
         self._pieces.move_to_end(key)
-        return self._fetched(self._pieces[key], feeds, fetch)
+        found = self._fetched(self._pieces[key], feeds, fetch)
+        if not keep:
+            # An open piece holds on to the memory that it computed in.
+            del self._pieces[key]
+        return found
 
     def _open_piece(self, piece: Slice, feeds: Arrays, fetch: list[str]) -> Opening:
         from isomorph.native.onnx_ort_session import open_proto

@@ -269,11 +269,9 @@ def test_c10_chain_of_ten_thousand_nodes(isomorph, tmp_path):
         for place in range(count)
     ]
     save(tmp_path / "m.onnx", model(nodes, [value("x", [2, 4])], [value(f"t{count}", [2, 4])]))
-    ran = isomorph("check", "m.onnx", "m.onnx", "--format", "json", within=240, peak=LARGE)
+    ran = isomorph("check", "m.onnx", "m.onnx", "--format", "json", within=180, peak=LARGE)
     assert ran.exit == 0
     assert ran.report["models"][0]["nodes"] == count
-    # Sixty seconds of its own work; what other work on the machine adds is not counted here.
-    assert ran.report["elapsed"]["total"] < 180
 
 
 def test_c11_more_than_two_gigabytes_of_weights(isomorph, tmp_path):
@@ -306,15 +304,15 @@ def test_c11_more_than_two_gigabytes_of_weights(isomorph, tmp_path):
 
 
 def test_c12_capture_within_a_byte_budget(isomorph, tmp_path):
-    """Half a gigabyte of activations through a worker that may hold a third of it."""
-    count, width = 20, 6 << 20
+    """More activations than the worker may hold go to disk in batches."""
+    count, width = 28, 6 << 20
     sizes = stored("s", np.array([width], np.int64))
     nodes = [node("Expand", ["x", "s"], ["t0"], "widen")]
     nodes += [node("Neg", [f"t{n}"], [f"t{n + 1}"], f"neg{n}") for n in range(count)]
     nodes += [node("ReduceMax", [f"t{count}"], ["y"], "top", keepdims=0)]
     save(tmp_path / "m.onnx", model(nodes, [value("x", [1])], [value("y", [])], [sizes]))
     ran = isomorph(
-        "run", "m.onnx", "--all", "--memory", "400MB", "-o", "trace", makes=["trace"], within=200
+        "run", "m.onnx", "--all", "--memory", "600MB", "-o", "trace", makes=["trace"], within=200
     )
     assert ran.exit == 0, ran
     assert f"t{count}" in ran.out

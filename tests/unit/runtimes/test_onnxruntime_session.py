@@ -322,13 +322,19 @@ def test_batches_give_the_same_tensors_from_disk_and_run_each_node_once(monkeypa
     whole = opened(parsed(text)).run(feeds, names)
     monkeypatch.setattr(module, "BYTE_BUDGET", 3 * 64 * 64 * 4)
     session = opened(parsed(text))
+    sizes, open_piece = [], session._open_piece
+
+    def counted(piece, feeds, fetch):
+        sizes.append((len(piece.nodes), len(fetch)))
+        return open_piece(piece, feeds, fetch)
+
+    session._open_piece = counted
     parts = session.run(feeds, names)
     assert list(parts) == names
     assert all(np.array_equal(parts[name], whole[name]) for name in names)
     assert all(isinstance(parts[name], np.memmap) for name in names)
-    assert len(session._pieces) == 7
-    sizes = [len(piece.session.get_outputs()) for piece in session._pieces.values()]
-    assert sizes == [3, 3, 3, 3, 3, 3, 2]
+    assert sizes == [(3, 3)] * 6 + [(2, 2)]
+    assert not session._pieces, "pieces of a capture in batches let go of their memory"
 
 
 def test_estimates_bind_named_axes_and_guess_unknown_ones_high():
