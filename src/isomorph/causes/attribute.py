@@ -32,9 +32,7 @@ class Attribute:
 
     def examine(self, case: Case) -> Iterator[Diagnosis]:
         """Speak only where the weights cannot be it."""
-        weights = [
-            name for name in constants.unmatched(case) if case.candidate.constants[name].shape
-        ]
+        weights = constants.weights(case, constants.unmatched(case))
         if case.scattered or weights or not case.counterparts:
             return
         other = _same_operator(case)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.case import Case, Diagnosis
+from isomorph.stages.align.topology import Topology
+from isomorph.stages.diagnose import constants
 
 
 class MissingOp:
@@ -28,6 +30,8 @@ class MissingOp:
                 fix="connect the missing input",
             )
             return
+        if constants.weights(case, constants.unmatched(case)):
+            return  # weights that the reference does not hold are folded or wrong, not missing
         here = {node.op for node in case.nodes}
         absent = [node.op for node in case.counterparts if node.op not in here]
         if absent and len(case.counterparts) > len(case.nodes):
@@ -41,8 +45,6 @@ class MissingOp:
 
 def _live_inputs(case: Case, *, mine: bool) -> int:
     """How many tensors that depend on the model's inputs go into the nodes in question."""
-    from isomorph.stages.align.topology import Topology
-
     graph, nodes = (case.candidate, case.nodes) if mine else (case.reference, case.counterparts)
     topology = Topology(graph)
     own = {name for node in nodes for name in node.outputs}

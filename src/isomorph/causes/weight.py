@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import permutations
+from itertools import permutations, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,15 +33,27 @@ class Weight:
     def examine(self, case: Case) -> Iterator[Diagnosis]:
         """Put the reference's constants in, one after the other, then add a bias that is gone."""
         yield from self._replaced(case)
+        yield from self._folded(case)
         yield from self._gates(case)
         yield from self._dropped(case)
+        strange = constants.weights(case, constants.unmatched(case))
+        if strange:
+            yield Diagnosis(
+                cause="weight",
+                certainty=1,
+                summary=f"constant {strange[0]!r} has values that the reference does not hold",
+                evidence={"constant": strange[0]},
+            )
 
     def _replaced(self, case: Case) -> Iterator[Diagnosis]:
         for mine in constants.floats(case.candidate, case.nodes):
             wrong = case.constant(case.candidate, mine)
             if wrong is None:
                 continue
-            for theirs, right in constants.alike_in_size(case, mine):
+            choices = list(constants.alike_in_size(case, mine))
+            if any(np.array_equal(right, wrong) for _, right in choices):
+                continue  # stored as the reference stores it: how it is read is another matter
+            for theirs, right in choices:
                 for moved in ways(right, wrong.shape):
                     value = moved.array(right)
                     if np.array_equal(value, wrong) or not case.heals({mine: value}):
@@ -49,19 +61,30 @@ class Weight:
                     yield _replaced(mine, theirs, wrong, value)
                     return
 
+    def _folded(self, case: Case) -> Iterator[Diagnosis]:
+        """Weights into which a batch norm was folded: fold the reference's, and compare."""
+        right = constants.folded(case)
+        if not right or not case.heals(right):
+            return
+        for mine, value in right.items():
+            wrong = case.constant(case.candidate, mine)
+            if wrong is not None and not np.allclose(wrong, value, rtol=1e-5, atol=0.0):
+                yield _replaced(mine, "weights with the batch norm folded in", wrong, value)
+                return
+
     def _gates(self, case: Case) -> Iterator[Diagnosis]:
         """The blocks of a recurrent node's weights in another order."""
         blocks = _GATES.get(case.node.op)
         if blocks is None:
             return
-        stored = {
+        everything = {
             name: value
             for name in constants.floats(case.candidate, case.nodes)
             if (value := case.constant(case.candidate, name)) is not None and value.ndim >= 2
         }
-        for order in permutations(range(blocks)):
-            if order == tuple(range(blocks)):
-                continue
+        kernels = {name: value for name, value in everything.items() if value.ndim == 3}
+        orders = [order for order in permutations(range(blocks)) if list(order) != sorted(order)]
+        for stored, order in product((everything, kernels), orders):
             given = {name: _reordered(value, blocks, order) for name, value in stored.items()}
             if not case.heals(given):
                 continue
@@ -126,7 +149,8 @@ def _difference(wrong: Array, right: Array) -> tuple[str, str]:
     square = wrong.ndim == 2 and wrong.shape[0] == wrong.shape[1]
     if square and np.array_equal(wrong, right.T):
         return "it is transposed", "layout"
-    if np.array_equal(np.sort(wrong, axis=None), np.sort(right, axis=None)):
+    left, other = np.sort(wrong, axis=None), np.sort(right, axis=None)
+    if np.allclose(left, other, rtol=2.0**-20, atol=0.0):
         return "the same values in another order", "weight"
     for narrow in ("float16", "bfloat16"):
         if np.array_equal(wrong, _through(right, narrow)):

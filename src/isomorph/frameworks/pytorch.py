@@ -100,7 +100,7 @@ def _described(
         digest=digest or _digest_of(graph),
         graph=graph,
         producer=f"torch {version}",
-        metadata={"kind": native.kind},
+        metadata={"kind": native.kind, "outputs": "by place"},
         notes=notes,
         native=native,
     )

@@ -143,12 +143,14 @@ def of_signature(
     reference: Sequence[TensorSpec],
     candidate: Sequence[TensorSpec],
     bound: Sequence[Binding],
+    *,
+    named: bool = True,
 ) -> Iterator[Finding]:
     """Names, types and counts of inputs or outputs that the conversion changed."""
     left, right = ({spec.name: spec for spec in side} for side in (reference, candidate))
     for pair in bound:
         mine, yours = left[pair.reference], right[pair.candidate]
-        if mine.name != yours.name:
+        if named and mine.name != yours.name:
             yield _interface(
                 f"{kind} {mine.name!r} is now called {yours.name!r} (bound by {pair.how})", yours
             )
