@@ -136,13 +136,13 @@ def _node(
     known: dict[int, Constant],
 ) -> Node:
     name = f"{prefix}{operator.name}"
-    names = [tensor.name for tensor in graph.tensors]
+    tensors = graph.tensors
     return Node(
         name=name,
         op=neutral(operator.op),
         native_op=f"custom::{operator.op}" if operator.custom else operator.op,
-        inputs=tuple("" if index == ABSENT else names[index] for index in operator.inputs),
-        outputs=tuple(names[index] for index in operator.outputs),
+        inputs=tuple("" if index == ABSENT else tensors[index].name for index in operator.inputs),
+        outputs=tuple(tensors[index].name for index in operator.outputs),
         attributes=_attributes(operator),
         bodies={
             key: _graph(program, program.graphs[index], f"{name}/{key}#0/", known)

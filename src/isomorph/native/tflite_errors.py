@@ -78,4 +78,6 @@ def _failed(
 
 
 def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+    # An allocation that fails while operators are prepared leaves no word behind.
+    silent = "LiteRT gave no reason; a tensor too large for the memory limit is a common one"
+    return " ".join(str(error).split()) or silent
