@@ -47,7 +47,7 @@ def _on_grid(
         zero = np.floor(-lowest / scale + 0.5)
         steps = np.floor(call.noise.rounded(inside - lowest) / scale - zero + 0.5)
     empty = (np.asarray(low) == 0) & (np.asarray(high) == 0)
-    return np.asarray(np.where(empty, 0.0, steps * scale), dtype=x.dtype)
+    return call.noise.rounded(np.asarray(np.where(empty, 0.0, steps * scale), dtype=x.dtype))
 
 
 def _nudged(low: Array, high: Array, least: int, most: int) -> tuple[Array, Array, Array]:

@@ -89,37 +89,54 @@ def crop_and_resize(call: Call, image: Array, boxes: Array, owner: Array, size: 
     height, width = (int(extent) for extent in size)
     y = np.empty((boxes.shape[0], height, width, image.shape[3]), np.float64)
     for place, (box, source) in enumerate(zip(boxes, owner, strict=True)):
-        rows = _spread(float(box[0]), float(box[2]), image.shape[1], height)
-        columns = _spread(float(box[1]), float(box[3]), image.shape[2], width)
-        if call.noise.active:
-            rows = call.noise.rounded(rows, float(image.shape[1]))
-            columns = call.noise.rounded(columns, float(image.shape[2]))
         pixels = np.asarray(image[int(source)], np.float64)
-        y[place] = _sampled(call, pixels, rows, columns)
+        down = (box[0], box[2], pixels.shape[0], height)
+        across = (box[1], box[3], pixels.shape[1], width)
+        y[place] = _sampled(call, pixels, down, across)
     return y
 
 
-def _spread(start: float, end: float, size: int, output: int) -> Array:
-    last = size - 1
+Side = tuple[Array, Array, int, int]
+"""Start and end of a box along one axis, the size of the image, the size of the result."""
+
+
+def _spread(side: Side, kind: type[np.float32 | np.float64]) -> Array:
+    """Where the samples of one axis lie, computed in the given float type."""
+    start, end, size, output = kind(side[0]), kind(side[1]), side[2], side[3]
+    last = kind(size - 1)
     if output == 1:
-        return np.array([0.5 * (start + end) * last])
-    return np.asarray(start * last + np.arange(output) * ((end - start) * last / (output - 1)))
+        return np.array([kind(0.5) * (start + end) * last])
+    step = (end - start) * last / kind(output - 1)
+    places: Array = np.arange(output).astype(kind)
+    return np.asarray(start * last + places * step)
 
 
-def _sampled(call: Call, pixels: Array, rows: Array, columns: Array) -> Array:
-    inside = _within(rows, pixels.shape[0])[:, None] & _within(columns, pixels.shape[1])
-    rows = np.clip(rows, 0, pixels.shape[0] - 1)
-    columns = np.clip(columns, 0, pixels.shape[1] - 1)
+def _sampled(call: Call, pixels: Array, down: Side, across: Side) -> Array:
+    # Whether a sample lies outside, and which pixel is nearest, is decided as TensorFlow decides.
+    decided = [_spread(side, np.float32) for side in (down, across)]
+    inside = [
+        (at >= 0) & (at <= side[2] - 1) for at, side in zip(decided, (down, across), strict=True)
+    ]
     if call.attributes["method"] == "nearest":
-        nearest = (np.floor(at + 0.5).astype(np.int64) for at in (rows, columns))
+        nearest = [
+            _bounded(np.floor(at + np.float32(0.5)), side[2])
+            for at, side in zip(decided, (down, across), strict=True)
+        ]
         y = pixels[np.ix_(*nearest)]
     else:
-        y = _between(_between(pixels, rows, call.noise, 0), columns, call.noise, 1)
-    return np.where(inside[..., None], y, call.attributes["extrapolation_value"])
+        y = pixels
+        for axis, side in enumerate((down, across)):
+            at = _spread(side, np.float64)
+            if call.noise.active:
+                sizes = abs(float(side[0])) * side[2] + np.abs(at)
+                at = call.noise.rounded(at, np.where(at == 0, 0.0, sizes))
+            y = _between(y, np.clip(at, 0, side[2] - 1), call.noise, axis)
+    seen = inside[0][:, None] & inside[1]
+    return np.where(seen[..., None], y, call.attributes["extrapolation_value"])
 
 
-def _within(at: Array, size: int) -> Array:
-    return np.asarray((at >= 0) & (at <= size - 1))
+def _bounded(at: Array, size: int) -> Array:
+    return np.clip(at, 0, size - 1).astype(np.int64)
 
 
 def _between(values: Array, at: Array, noise: NoiseSource, axis: int) -> Array:

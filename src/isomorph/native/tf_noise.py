@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from isomorph.core.ops import MOVES_DATA
+from isomorph.kernels.dtypes import HALVES
 from isomorph.kernels.matmul import summed_length
-from isomorph.kernels.noise import Array
-from isomorph.kernels.rounding_rules import complex_noise, is_real, own_noise
+from isomorph.kernels.noise import Array, unit_roundoff
+from isomorph.kernels.rounding_rules import arithmetic_unit, complex_noise, is_real, own_noise
 from isomorph.kernels.table import Call, Kernel
 from isomorph.native.tf_kernels import find
 from isomorph.native.tf_ops import neutral_name
@@ -106,6 +107,27 @@ def transformed(call: Call, *arrays: Any) -> tuple[Any, ...]:  # noqa: ANN401
     if y.dtype.kind == "c":
         return (complex_noise(y, size, call.noise),)
     return (call.noise.rounded(y, size),)
+
+
+_OWN_STEPS = frozenset(
+    {"Sigmoid", "Softplus", "Elu", "Selu", "LeakyRelu", "SquaredDifference", "Cumsum", "Cumprod"}
+)
+_OWN_SUMS = frozenset(
+    {"Sum", "Mean", "Prod", "EuclideanNorm", "AvgPool", "Softmax", "LogSoftmax", "Einsum",
+     "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "SegmentSum", "SegmentMean",
+     "UnsortedSegmentSum"}
+)  # fmt: skip
+
+
+def arithmetic_unit_of(op: str, dtype: str | None) -> float:
+    """The unit roundoff of a node's inner steps.
+
+    Convolutions and products of two matrices accumulate halves in float32. Measured on the CPU,
+    other operators round to the half itself after every step, and float16 is also added up so.
+    """
+    if dtype in HALVES and (op in _OWN_STEPS or (dtype == "float16" and op in _OWN_SUMS)):
+        return unit_roundoff(dtype)
+    return arithmetic_unit(dtype)
 
 
 Length = Callable[[Call, Any, Array], int]

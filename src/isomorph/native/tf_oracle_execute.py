@@ -36,7 +36,7 @@ def execute(
         ctx = context.context()
         ctx.ensure_initialized()
         results = eager.execute(op.encode(), outputs, tensors, attrs, ctx) if outputs else []
-    return tuple(result.numpy() for result in results)
+    return tuple(_array(result) for result in results)
 
 
 def failed(node: str, op: str, error: Exception) -> RuntimeFailedError:
@@ -58,6 +58,12 @@ def _tensor(array: Any) -> Any:  # noqa: ANN401
     if array.dtype.kind in "OSU":
         return tf.constant(array, dtype=tf.string)
     return tf.constant(array)
+
+
+def _array(tensor: Any) -> Array:  # noqa: ANN401
+    # A tensor without axes comes out as a bare number or word.
+    value = tensor.numpy()
+    return np.asarray(value, object) if tensor.dtype == tf.string else np.asarray(value)
 
 
 def _native_attributes(op: str, attributes: Mapping[str, Any], *, wide: bool) -> tuple[Any, ...]:
@@ -126,8 +132,3 @@ def absolute(array: Any) -> Any:  # noqa: ANN401
     if isinstance(array, np.ndarray) and array.dtype.kind in "fc":
         return np.abs(array).astype(array.dtype)
     return array
-
-
-def first(results: tuple[Any, ...]) -> Array:
-    """The only output that matters."""
-    return np.asarray(results[0])

@@ -14,14 +14,13 @@ from isomorph.kernels.dtypes import HALVES, is_float, numpy_dtype
 from isomorph.kernels.held import Held, lifted
 from isomorph.kernels.noise import Array, Rounding, generator, unit_roundoff
 from isomorph.kernels.rounding_rules import (
-    arithmetic_unit,
     difference,
     disturbed_attributes,
     stored_noise,
 )
 from isomorph.kernels.table import Call
 from isomorph.native.tf_kernels_random import RANDOM
-from isomorph.native.tf_noise import computed_by, rounds_nothing
+from isomorph.native.tf_noise import arithmetic_unit_of, computed_by, rounds_nothing
 from isomorph.native.tf_oracle_control import BODIES, DEAD, SWITCHES, run_bodies, run_switch
 from isomorph.native.tf_oracle_execute import execute, failed
 from isomorph.native.tf_oracle_lists import LISTS
@@ -187,7 +186,8 @@ class Run:
             call = replace(call, attributes=disturbed_attributes(call.attributes, random))
         if self.source is None or noise is None:
             return _computed(program, node, call, arrays)
-        self.source.enter(call.site, arithmetic_unit(call.dtype) if noise.rounding else 0.0)
+        unit = arithmetic_unit_of(node.op, call.dtype) if noise.rounding else 0.0
+        self.source.enter(call.site, unit)
         call = replace(call, noise=self.source)
         results = _computed(program, node, call, arrays)
         if noise.rounding and call.dtype in HALVES and not rounds_nothing(node.op):
