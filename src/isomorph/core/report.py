@@ -8,6 +8,8 @@ from typing import Any
 
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.model import Source
+from isomorph.core.over_samples import OverSamples
+from isomorph.core.quantized_tensor import QuantizedTensor
 from isomorph.core.trace import Environment
 
 SCHEMA = "isomorph.report/1"
@@ -112,6 +114,8 @@ class Report:
     output_bindings: tuple[Binding, ...] = ()
     outputs: tuple[Divergence, ...] = ()
     findings: tuple[Finding, ...] = ()
+    quantization: tuple[QuantizedTensor, ...] = ()
+    test_set: OverSamples | None = None
     skipped: tuple[Skipped, ...] = ()
     trusted: tuple[str, ...] = ()
     elapsed: Mapping[str, float] = field(default_factory=dict)

@@ -1,0 +1,53 @@
+"""One quantised tensor of the candidate: its parameters, and what they do to its values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantizedTensor:
+    """A row of the quantisation table; None where something could not be measured.
+
+    ``kind``: ``weight`` (stored), ``activation`` (a constant scale) or ``dynamic`` (the scale of
+    this very run). ``scale`` and ``zero_point`` are the smallest and largest of ``channels``
+    ones. ``seen`` are the values before the quantiser: for a weight, those of the reference's
+    counterpart where there is one. ``clipped`` is the share of them beyond the representable
+    range; values cut at an end that is the real number zero, as a ReLU does, are ``rectified``
+    instead. ``used`` is the share of the range that the values fill. ``sqnr_db`` is that of
+    quantising and dequantising them, ``ideal_sqnr_db`` that of a min/max quantiser of the same
+    width and granularity. ``local_quanta``: by how many steps the runtime, with its optimisers
+    off, misses the float64 result of the same quantised operands.
+
+    ``counterpart`` is the reference's quantised tensor that this one is converted from, and
+    ``changed`` the parameters in which the two differ.
+    """
+
+    tensor: str
+    dtype: str
+    kind: str
+    channels: int
+    scale: Interval
+    zero_point: tuple[int, int]
+    axis: int | None = None
+    node: str | None = None
+    representable: Interval | None = None
+    seen: Interval | None = None
+    clipped: float | None = None
+    rectified: float | None = None
+    used: float | None = None
+    sqnr_db: float | None = None
+    ideal_sqnr_db: float | None = None
+    local_quanta: float | None = None
+    counterpart: str | None = None
+    changed: tuple[str, ...] = ()
+
+    @property
+    def lost_db(self) -> float:
+        """How far the quantiser stays behind the ideal one; 0 where it was not measured."""
+        if self.sqnr_db is None or self.ideal_sqnr_db is None:
+            return 0.0
+        # Both infinite: nothing was lost by either.
+        return 0.0 if self.sqnr_db == self.ideal_sqnr_db else self.ideal_sqnr_db - self.sqnr_db
