@@ -225,8 +225,15 @@ class Search:
         # A twin counts only where the reference, too, computes it from what was put in:
         # small integers are equal by accident.
         after = self.reference.topology.below([proposal.counterpart])
+        same = self.reference.prints[proposal.counterpart]
+        mates = {yours: mine for mine, yours in self.outputs}
         for name, value in self.candidate.run(behind, given).items():
-            healed += any(mine in after for mine, _ in self.twins.pairs(name, value))
+            healed += any(
+                mine == mates.get(name)
+                # What was put in and merely passed on proves nothing.
+                or (mine in after and self.reference.prints[mine] != same)
+                for mine, _ in self.twins.pairs(name, value)
+            )
         return healed
 
     def _healable(self, proposal: Proposal) -> int:

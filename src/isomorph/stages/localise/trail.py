@@ -1,4 +1,4 @@
-"""Find every guilty place, then prove each by leaving it out."""
+"""Find every guilty place, one after the other, until the outputs agree."""
 
 from __future__ import annotations
 
@@ -31,48 +31,23 @@ def follow(twins: Twins, outputs: Sequence[tuple[str, str]]) -> Trail:
         guilts.append(guilt)
         search = Search(twins, outputs, {each.tensor: each.value for each in guilts})
     left = tuple(yours for _, yours in search.wrong_outputs())
-    guilts = guilts if left else _needed(twins, outputs, guilts)
-    proven = [_proven(twins, outputs, guilts, each, before, explained=not left) for each in guilts]
+    proven = [_proven(twins, outputs, each, before, explained=not left) for each in guilts]
     return Trail(guilts=tuple(proven), explained=not left, left_over=left)
-
-
-def _needed(twins: Twins, outputs: Sequence[tuple[str, str]], guilts: list[Guilt]) -> list[Guilt]:
-    """Without those whose substitution changes nothing once the others are in place."""
-    needed = list(guilts)
-    for guilt in guilts:
-        rest = [each for each in needed if each is not guilt]
-        if rest and not _wrong(twins, outputs, {each.tensor: each.value for each in rest}):
-            needed = rest
-    return needed
-
-
-def _wrong(twins: Twins, outputs: Sequence[tuple[str, str]], given: dict[str, Array]) -> list[str]:
-    names = [yours for _, yours in outputs]
-    values = twins.candidate.run(names, given) if given else twins.candidate.values
-    return [
-        yours
-        for mine, yours in outputs
-        if yours in values and not _agree(twins, mine, yours, values[yours])
-    ]
 
 
 def _proven(
     twins: Twins,
     outputs: Sequence[tuple[str, str]],
-    guilts: Sequence[Guilt],
     guilt: Guilt,
     before: float,
     *,
     explained: bool,
 ) -> Guilt:
-    """With all the others put right and not this one, the outputs are wrong: it is guilty."""
+    """Its inputs are right, it is not, and with it and its like put right the outputs agree."""
     names = [yours for _, yours in outputs]
-    others = {each.tensor: each.value for each in guilts if each is not guilt}
-    matters = bool(_wrong(twins, outputs, others))
-    alone = twins.candidate.run(names, {guilt.tensor: guilt.value})
-    after = _errors(twins, outputs, alone)
+    after = _errors(twins, outputs, twins.candidate.run(names, {guilt.tensor: guilt.value}))
     share = None if before == 0 or not np.isfinite(before) else max(0.0, 1.0 - after / before)
-    return replace(guilt, proven=matters and explained, share=share)
+    return replace(guilt, proven=explained, share=share)
 
 
 def _agree(twins: Twins, mine: str, yours: str, value: Array) -> bool:
