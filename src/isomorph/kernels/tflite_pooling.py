@@ -59,7 +59,23 @@ def resize_bilinear(call: Call, x: Array, size: Array) -> Array:
         mode="linear",
         coordinate_transformation_mode=mode,
     )
-    return np.asarray(y)
+    return _with_coarse_coordinates(call, x, np.asarray(y))
+
+
+def _with_coarse_coordinates(call: Call, x: Array, y: Array) -> Array:
+    """Integer kernels count pixels in steps of 1/1024, and the step is rounded: it adds up."""
+    whole = call.input_dtypes[0] in ("int8", "uint8", "int16") if call.input_dtypes else False
+    if not call.noise.active or call.noise.quantisers or not whole:
+        return y
+    moved = y
+    for axis in (1, 2):
+        if y.shape[axis] < 2:
+            continue
+        slope = np.gradient(y, axis=axis) * (y.shape[axis] / x.shape[axis])
+        along = np.arange(y.shape[axis]).reshape([-1 if a == axis else 1 for a in range(4)])
+        draw = call.noise.random.uniform(-1.0, 1.0)
+        moved = moved + slope * (1 + along) * draw / 2048.0
+    return np.asarray(moved)
 
 
 @kernel("RESIZE_NEAREST_NEIGHBOR", domain=TFLITE)

@@ -16,15 +16,8 @@ from isomorph.kernels.quantised import dequantise, ideal_rounding, requantise, s
 from isomorph.kernels.table import Call, kernel
 from isomorph.kernels.tflite_activations import TFLITE
 
-TIE = 2.0**-16
-"""Quanta about a tie within which a fixed-point multiplier may decide either way."""
-
-TABLES: dict[str, float] = {
-    "SOFTMAX": 1.0, "LOG_SOFTMAX": 1.0, "LOGISTIC": 1.0, "TANH": 1.0, "HARD_SWISH": 1.0,
-    "ELU": 0.5, "GELU": 0.5, "EXP": 0.5, "LOG": 0.5, "RSQRT": 0.5, "L2_NORMALIZATION": 1.0,
-    "ADD": 0.5, "SUB": 0.5,
-}  # fmt: skip
-"""Quanta by which a look-up table or a fixed-point function may miss before it is rounded."""
+TIE = 2.0**-14
+"""Quanta about a tie within which any kernel may decide either way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +52,22 @@ def stored_reals(integers: Array, grid: Grid, call: Call) -> Array:
     return np.asarray(real + ideal_rounding(real, grid.dtype, grid.axis, call))
 
 
-def onto(real: Array, grid: Grid, call: Call, *, keeps: bool, reach: Array | float) -> Array:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """How far the integer arithmetic of a kernel may be off before it rounds.
+
+    ``quanta`` of the output, one number or one per channel; and a share of the result, where a
+    multiplier is cut short.
+    """
+
+    quanta: Array | float = TIE
+    share: float = 0.0
+
+
+def onto(real: Array, grid: Grid, call: Call, *, keeps: bool, reach: Reach) -> Array:
     """Real numbers on the grid.
 
-    ``keeps`` says that the operator only selected numbers which lie on it already. ``reach`` is
-    how many quanta the arithmetic of the kernels may be off before it rounds.
+    ``keeps`` says that the operator only selected numbers which lie on it already.
     """
     if keeps and call.noise.quantisers:
         width = spread(grid.scale, real.shape, grid.axis)
@@ -71,19 +75,8 @@ def onto(real: Array, grid: Grid, call: Call, *, keeps: bool, reach: Array | flo
     if call.noise.active and not call.noise.quantisers and not keeps:
         width = spread(grid.scale, real.shape, grid.axis)
         draw = call.noise.random.uniform(-1.0, 1.0, real.shape)
-        real = real + draw * np.maximum(reach, TIE) * width
+        real = real + draw * (reach.quanta * width + reach.share * np.abs(real))
     return requantise(real, grid.scale, grid.zero_point, grid.dtype, grid.axis, call)
-
-
-def double_rounding(x: Grid, w: Grid, y: Grid) -> Array:
-    """Quanta by which the first of two roundings may move a sum of products.
-
-    The kernels multiply the sum by m in [½, 1) and round, then shift by the exponent and round
-    again: the first rounding is half a unit of what the shift divides.
-    """
-    factor = x.scale * w.scale.reshape(-1) / y.scale
-    _, exponent = np.frexp(factor)
-    return np.asarray(np.where(exponent < 0, 0.5 * np.ldexp(1.0, exponent), 0.0))
 
 
 @kernel("QUANTIZE", "DENSIFY", domain=TFLITE)

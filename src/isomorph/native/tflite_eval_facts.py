@@ -25,6 +25,9 @@ BIASES: Mapping[str, int] = {
 }
 """Sums of products, and where their bias stands."""
 
+NOISY_INSIDE = frozenset({"RESIZE_BILINEAR"})
+"""Operators whose quantised kernels err before the last rounding, as only the kernel can tell."""
+
 MOVES = frozenset(
     {
         "RESHAPE", "SQUEEZE", "EXPAND_DIMS", "TRANSPOSE", "CONCATENATION", "PACK", "UNPACK",

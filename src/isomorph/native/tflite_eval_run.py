@@ -24,7 +24,14 @@ from isomorph.kernels.rounding_rules import (
 from isomorph.kernels.table import Call
 from isomorph.kernels.tflite_quantised import Grid, onto, reals, stored_reals
 from isomorph.native import tflite_eval_control as control
-from isomorph.native.tflite_eval_facts import CONTROL, DISCRETE, EXACT, SHAPE_ONLY, STATE
+from isomorph.native.tflite_eval_facts import (
+    CONTROL,
+    DISCRETE,
+    EXACT,
+    NOISY_INSIDE,
+    SHAPE_ONLY,
+    STATE,
+)
 from isomorph.native.tflite_eval_steps import Part, Step
 from isomorph.native.tflite_eval_weights import Weights
 from isomorph.native.tflite_program import ABSENT
@@ -131,7 +138,8 @@ class Run:
             source.enter(site, arithmetic_unit(call.dtype) if noise.rounding else 0.0)
             # Sums of integers are exact, and tables have a reach of their own: what a quantised
             # operator rounds, it rounds on its way onto the grid.
-            inner = SILENT if any(grid is not None for grid in step.onto) else source
+            grounded = any(grid is not None for grid in step.onto)
+            inner = SILENT if grounded and step.op not in NOISY_INSIDE else source
             arrays = self._operands(part, step, inputs, Held.wide, source)
             source.enter(site, source.unit)
             results = _compute(step, replace(call, noise=inner), arrays)

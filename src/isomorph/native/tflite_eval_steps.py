@@ -11,7 +11,8 @@ import numpy as np
 from isomorph.core.errors import UnreadableModelError
 from isomorph.kernels import table
 from isomorph.kernels.tflite_activations import TFLITE
-from isomorph.kernels.tflite_quantised import TABLES, Grid, double_rounding
+from isomorph.kernels.tflite_quantised import Grid, Reach
+from isomorph.kernels.tflite_reach import reach_of
 from isomorph.native.tflite_eval_facts import AS_STORED, BIASES, CONTROL, QUANTISED, SELECTS, STATE
 from isomorph.native.tflite_program import (
     ABSENT,
@@ -29,7 +30,7 @@ class Step:
     ``grids`` are those of its inputs and ``onto`` those of its outputs, None where a tensor is
     not quantised or the operator takes the integers as they are stored. ``states`` are the
     variable tensors it writes beside its outputs. ``keeps`` says that its results lie on their
-    grid already; ``reach`` by how many quanta its kernels may miss.
+    grid already; ``reach`` how far the integer arithmetic of its kernels may miss.
     """
 
     index: int
@@ -46,7 +47,7 @@ class Step:
     states: tuple[int, ...] = ()
     bodies: Mapping[str, int] = field(default_factory=dict)
     keeps: bool = False
-    reach: Any = 0.0
+    reach: Reach = Reach()  # noqa: RUF009 (frozen)
 
     @property
     def needs(self) -> tuple[int, ...]:
@@ -122,7 +123,7 @@ def _step(graph: TfliteGraph, operator: TfliteOperator) -> Step:
         states=tuple(tensor.index for tensor in given if tensor is not None and tensor.variable),
         bodies=operator.bodies if operator.op in CONTROL else {},
         keeps=operator.op in SELECTS and _one_grid(grids, onto),
-        reach=_reach(operator.op, grids, onto),
+        reach=reach_of(operator.op, grids, onto, operator.options),
     )
 
 
@@ -164,13 +165,6 @@ def _one_grid(grids: Sequence[Grid | None], onto: Sequence[Grid | None]) -> bool
     """Whether every quantised tensor of the operator, input and output, has the same grid."""
     given, made = ([grid for grid in each if grid is not None] for each in (grids, onto))
     return bool(given and made) and all(given[0].equals(grid) for grid in (*given, *made))
-
-
-def _reach(op: str, grids: Sequence[Grid | None], onto: Sequence[Grid | None]) -> Any:  # noqa: ANN401
-    x, w = _factors(op, grids)
-    if op in BIASES and x is not None and w is not None and onto and onto[0] is not None:
-        return double_rounding(x, w, onto[0])
-    return TABLES.get(op, 0.0)
 
 
 def _refuse_unsupported(parts: Sequence[Part], file: str | None) -> None:

@@ -13,7 +13,7 @@ from isomorph.kernels.dtypes import is_float, numpy_dtype
 from isomorph.kernels.held import Held, lifted
 from isomorph.kernels.noise import SILENT, Array, NoiseSource, Rounding
 from isomorph.kernels.table import Call
-from isomorph.kernels.tflite_quantised import onto
+from isomorph.kernels.tflite_quantised import Reach, onto
 from isomorph.native.tflite_eval_facts import QUANTISED
 from isomorph.native.tflite_eval_plan import Plan, Planner
 from isomorph.native.tflite_eval_run import Run
@@ -133,7 +133,7 @@ class Evaluator:
             source = disturbing = Rounding(noise.seed, quantisers=True)
             disturbing.enter(("fed", tensor.index), 0.0)
         call = Call(op="QUANTIZE", noise=source)
-        integers = onto(array.astype(np.float64), grid, call, keeps=False, reach=0.0)
+        integers = onto(array.astype(np.float64), grid, call, keeps=False, reach=Reach())
         return Held(integers, dtype=tensor.dtype)
 
     def _keep(self, step: Step, outputs: list[Held]) -> None:
