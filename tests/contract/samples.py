@@ -92,7 +92,19 @@ def tflite_sample(folder: Path) -> Sample:
     return Sample(path, {"x": x})
 
 
-SAMPLES = {"onnx": onnx_sample, "pytorch": pytorch_sample, "tflite": tflite_sample}
+def tensorflow_sample(folder: Path) -> Sample:
+    """The same kind of network as a .keras file, with a loop over time."""
+    from tf_building import image, network, saved
+
+    return Sample(saved(network(), folder / "sample.keras"), {"image": image()})
+
+
+SAMPLES = {
+    "onnx": onnx_sample,
+    "pytorch": pytorch_sample,
+    "tensorflow": tensorflow_sample,
+    "tflite": tflite_sample,
+}
 
 
 def unknown_onnx(folder: Path) -> tuple[Path, str]:
@@ -118,4 +130,14 @@ def unknown_tflite(folder: Path) -> tuple[Path, str]:
     return path, "Frobnicate"
 
 
-UNKNOWN = {"onnx": unknown_onnx, "tflite": unknown_tflite}
+def unknown_tensorflow(folder: Path) -> tuple[Path, str]:
+    """A frozen graph with an operator that TensorFlow does not have."""
+    from tf_building import graph, placeholder
+
+    path = folder / "unknown.pb"
+    unknown = graph(placeholder("x"), ("y", "Frobnicate", ["x"], {}))
+    path.write_bytes(unknown.SerializeToString())
+    return path, "Frobnicate"
+
+
+UNKNOWN = {"onnx": unknown_onnx, "tensorflow": unknown_tensorflow, "tflite": unknown_tflite}
