@@ -70,7 +70,7 @@ def check(
     from isomorph.cli.progress import Progress
 
     reporter = registry.reporter(format)
-    check_target(output)
+    check_target(output, reference, candidate, inputs, state)
     with Progress() as progress:
         report = api.check(
             reference,

@@ -35,7 +35,7 @@ def inspect(
     if format not in ("terminal", "json"):
         raise UsageError("UNKNOWN_NAME", f"a model cannot be shown as {format!r}",
                          why="known: json, terminal")  # fmt: skip
-    check_target(output)
+    check_target(output, model, state)
     described = api.inspect(model, trust=trust, in_process=in_process, state=state)
     write(as_document(described) if format == "json" else as_text(described, nodes), output)
     return 0

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from isomorph.core.errors import UsageError
+from isomorph.core.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,13 +64,14 @@ def encodable(text: str, encoding: str) -> str:
     return text
 
 
-def check_target(output: Path | None) -> None:
-    """Refuse a target that could not be written, before the work and not after it."""
+def check_target(output: Path | None, *sources: str | Path | None) -> None:
+    """Refuse a target that could not or must not be written, before the work and not after it."""
     from isomorph.store.atomic import refuse_link
 
     if output is None:
         return
     refuse_link(output)
+    refuse_overwriting(output, *sources)
     if output.exists() and not output.is_file():
         raise UsageError("OUTPUT_NOT_A_FILE", "the output path is no file", file=str(output))
     if not output.parent.is_dir():
@@ -80,6 +81,27 @@ def check_target(output: Path | None) -> None:
             file=str(output),
             fix=f"mkdir -p {output.parent}",
         )
+
+
+def refuse_overwriting(output: Path | None, *sources: str | Path | None) -> None:
+    """The user's files are never written to, not even when the user names one."""
+    if output is None or not output.exists():
+        return
+    for source in sources:
+        if source is not None and _is_file(source) and output.samefile(source):
+            raise RefusedError(
+                "OUTPUT_IS_INPUT",
+                "refused to overwrite a file that is being read",
+                file=str(output),
+                fix="name another file",
+            )
+
+
+def _is_file(source: str | Path) -> bool:
+    try:
+        return os.path.exists(source)  # noqa: PTH110 - the word may be no path at all
+    except ValueError:
+        return False
 
 
 def _write_file(path: Path, data: bytes) -> None:

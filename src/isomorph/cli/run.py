@@ -47,9 +47,10 @@ def run(
 ) -> int:
     """Run a model and show what came out; keep it with --output."""
     from isomorph import api
-    from isomorph.cli.output import write
+    from isomorph.cli.output import refuse_overwriting, write
     from isomorph.cli.progress import Progress
 
+    refuse_overwriting(output, model, inputs, state)
     notes: tuple[str, ...] = ()
     with Progress() as progress:
         trace = api.run(
