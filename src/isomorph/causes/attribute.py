@@ -43,7 +43,7 @@ class Attribute:
         told = "; ".join(f"{name} is {mine}, not {theirs}" for name, mine, theirs in different[:3])
         yield Diagnosis(
             cause="attribute",
-            certainty=2,
+            certainty=2 if different else 1,
             summary=f"{case.node.op} has the reference's inputs and weights, and another result"
             + (f": {told}" if told else ""),
             evidence={"attributes": [list(map(str, each)) for each in different]},
