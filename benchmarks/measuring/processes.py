@@ -16,7 +16,8 @@ from typing import IO, Any
 
 import psutil
 
-_EVERY_SECONDS = 0.02
+# Looking for children costs a walk over every process of the machine.
+_EVERY_SECONDS = 0.05
 
 
 class StepFailedError(RuntimeError):
