@@ -52,16 +52,20 @@ def fused_batch_norm(call: Call, x: Array, *parameters: Array) -> tuple[Array, .
     if not own:
         return _shown(call, y, seen, spread, seen, spread)
     count = max(x.size // max(seen.size, 1), 1)
-    unbiased = spread * (count / max(count - 1, 1))
+    unbiased = call.noise.rounded(spread * (count / max(count - 1, 1)))
+    return _shown(
+        call, y, _averaged(call, running_mean, seen), _averaged(call, running_variance, unbiased),
+        seen, spread,
+    )  # fmt: skip
+
+
+def _averaged(call: Call, before: Array, now: Array) -> Array:
+    """A running average after this batch."""
     factor = call.attributes.get("exponential_avg_factor", 1.0)
-    if factor != 1.0:
-        return _shown(
-            call, y,
-            (1.0 - factor) * running_mean + factor * seen,
-            (1.0 - factor) * running_variance + factor * unbiased,
-            seen, spread,
-        )  # fmt: skip
-    return _shown(call, y, seen, unbiased, seen, spread)
+    if factor == 1.0:
+        return now
+    old, new = (1.0 - factor) * before, factor * now
+    return call.noise.rounded(old + new, np.abs(old) + np.abs(new))
 
 
 def _shown(call: Call, *results: Array) -> tuple[Array, ...]:
