@@ -63,7 +63,7 @@ def dtype_of(number: int) -> str:
 
 def _spelled(owner: str, name: str, value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, bytes):
-        return value.decode("utf-8", "surrogateescape")
+        return value.decode("utf-8", "backslashreplace")
     if value is None:
         return "" if name in _TEXTS else ()
     if isinstance(value, (list, np.ndarray)):

@@ -24,7 +24,7 @@ from isomorph.native.tflite_program import (
     main_signature,
     raw_buffer,
 )
-from isomorph.native.tflite_validate import checked
+from isomorph.native.tflite_validate import checked, refuse_unreadable
 
 # Whatever the schema's classes raise on bytes that are no such table.
 _DAMAGE = (
@@ -40,6 +40,7 @@ def parse(data: Any, *, file: str, path: Path | None = None) -> TfliteProgram:  
     """
     try:
         model = schema.ModelT.InitFromPackedBuf(data, 0)
+        refuse_unreadable(model, file=file)
         program = _program(model, data, path)
     except _DAMAGE as error:
         raise damaged(len(data), error, file=file) from error
@@ -84,7 +85,7 @@ def _program(model: Any, data: Any, path: Path | None) -> TfliteProgram:  # noqa
 
 def text(raw: bytes | str | None) -> str:
     """A string of the schema, which may be missing and need not be UTF-8."""
-    return raw.decode("utf-8", "surrogateescape") if isinstance(raw, bytes) else raw or ""
+    return raw.decode("utf-8", "backslashreplace") if isinstance(raw, bytes) else raw or ""
 
 
 def _code(code: Any) -> tuple[str, int, bool]:  # noqa: ANN401

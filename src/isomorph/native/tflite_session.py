@@ -19,6 +19,7 @@ import numpy as np
 from isomorph.core.errors import UsageError
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.native.onnx_batches import spilled
+from isomorph.native.tflite_batches import batches
 from isomorph.native.tflite_buffers import HANDLES, numpy_dtype
 from isomorph.native.tflite_build import build
 from isomorph.native.tflite_cut import Cutter, Slice
@@ -110,29 +111,15 @@ class TfliteSession:
         fixed = self._cutter.fixed
         apart = [index for index in fetch if index in fixed and self._settings.delegates]
         found = self._cut(given, apart, self._settings.undelegated) if apart else {}
-        batches = self._batches([index for index in fetch if index not in found], given)
-        for batch in batches:
+        rest = [index for index in fetch if index not in found]
+        parts = batches(self._cutter, rest, given, BYTE_BUDGET)
+        for batch in parts:
             # What is already known is fed, so every operator runs once; weights stay constants.
             known = {index: value for index, value in found.items() if index not in fixed}
             values = self._cut({**known, **given}, batch, self._settings)
-            if len(batches) > 1:
+            if len(parts) > 1:
                 values = {index: spilled(value) for index, value in values.items()}
             found.update(values)
-        return found
-
-    def _batches(self, fetch: list[int], given: Mapping[int, Array]) -> list[list[int]]:
-        """``fetch`` in the order of computation, split where the budget is used up."""
-        # Declared sizes are those of one sample; what is fed tells how many there are.
-        scale = max((array.shape[0] for array in given.values() if array.ndim), default=1)
-        found: list[list[int]] = [[]] if fetch else []
-        used = 0
-        for index in sorted(fetch, key=lambda each: (self._cutter.position(each), each)):
-            size = _estimate(self._program.main.tensors[index], scale)
-            if found[-1] and used + size > BYTE_BUDGET:
-                found.append([])
-                used = 0
-            found[-1].append(index)
-            used += size
         return found
 
     def _cut(
@@ -258,11 +245,3 @@ def _source(program: TfliteProgram) -> Mapping[str, Any]:
         if not any("\ud800" <= letter <= "\udfff" for letter in path):
             return {"model_path": path}
     return {"model_content": bytes(program.data)}
-
-
-def _estimate(tensor: Any, scale: int) -> int:  # noqa: ANN401
-    if tensor.dtype in HANDLES or tensor.dtype == "string":
-        return 0
-    dynamic = tensor.signature is None or -1 in tensor.signature
-    size = int(np.prod([max(each, 1) for each in tensor.shape], dtype=object))
-    return size * numpy_dtype(tensor.dtype).itemsize * (scale if dynamic else 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 from isomorph.core.errors import UnreadableModelError
 from isomorph.native.tflite_buffers import DTYPES, HANDLES, stored_bytes
@@ -37,6 +38,29 @@ def checked(program: TfliteProgram, *, file: str) -> TfliteProgram:
                 raise _bad(file, f"signature {signature.key!r}", f"{name!r} is no tensor")
     _check_bodies(program, file)
     return program
+
+
+def refuse_unreadable(model: Any, *, file: str) -> None:  # noqa: ANN401
+    """Turn away what the format allows and nobody here can give a value to."""
+    if model.externalBuffers:
+        raise UnreadableModelError(
+            "UNSUPPORTED_FORMAT",
+            "the model keeps weights in files of their own",
+            file=file,
+            why="external buffer groups are not read: a path in a model is not followed",
+            fix="convert again with the weights inside",
+        )
+    for graph in model.subgraphs or ():
+        for index, tensor in enumerate(graph.tensors or ()):
+            if tensor.quantization is not None and tensor.quantization.detailsType:
+                raise UnreadableModelError(
+                    "UNSUPPORTED_QUANTIZATION",
+                    "a tensor is quantised by blocks or by a method of its own",
+                    file=file,
+                    where=f"tensor {index} {(tensor.name or b'').decode('utf-8', 'replace')!r}",
+                    why="only scales per tensor and per channel are understood",
+                    fix="quantise again per tensor or per channel",
+                )
 
 
 def where_of(graph: TfliteGraph, operator: TfliteOperator) -> str:

@@ -288,6 +288,30 @@ def test_a_signature_that_names_no_tensor_is_refused():
     assert refusal(model).code == "MODEL_TRUNCATED"
 
 
+def test_weights_in_other_files_are_not_followed():
+    model = small()
+    group, buffer = schema.ExternalBufferGroupT(), schema.ExternalBufferT()
+    group.name, buffer.length = b"../../etc/passwd", 4
+    model.made.externalBufferGroups, model.made.externalBuffers = [group], [buffer]
+    assert refusal(model).code == "UNSUPPORTED_FORMAT"
+
+
+def test_scales_by_block_are_refused_by_the_tensors_name():
+    model = through("int8", (2,), value=[1, 2], scale=0.5)
+    given = model.made.subgraphs[0].tensors[2].quantization
+    given.detailsType = schema.QuantizationDetails.BlockwiseQuantization
+    given.details = schema.BlockwiseQuantizationT()
+    error = refusal(model)
+    assert error.code == "UNSUPPORTED_QUANTIZATION"
+    assert "stored" in error.where
+
+
+def test_names_that_are_no_unicode_are_spelled_out():
+    model = small()
+    model.made.subgraphs[0].tensors[3].name = b"net/\xff\xfe"
+    assert program_of(model).main.tensors[3].name == "net/\\xff\\xfe"
+
+
 def nested(calls):
     """Sub-graph k calls the ones listed; each passes its input through."""
     model = Building()
