@@ -24,7 +24,14 @@ _INPUTS: dict[str, tuple[tuple[int, int, int], ...]] = {
     "QLinearAdd": ((0, 1, 2), (3, 4, 5)),
     "QLinearMul": ((0, 1, 2), (3, 4, 5)),
     "QGemm": ((0, 1, 2), (3, 4, 5)),
-}
+    **dict.fromkeys(
+        ("QLinearSigmoid", "QLinearLeakyRelu", "QLinearSoftmax", "QLinearAveragePool",
+         "QLinearGlobalAveragePool", "QLinearReduceMean"),
+        ((0, 1, 2),),
+    ),
+    "DynamicQuantizeMatMul": ((1, 2, 3),),
+    "MatMulIntegerToFloat": ((1, 3, 5),),
+}  # fmt: skip
 _OUTPUT: dict[str, tuple[int, int]] = {
     "QuantizeLinear": (1, 2),
     "QLinearConv": (6, 7),
@@ -32,7 +39,15 @@ _OUTPUT: dict[str, tuple[int, int]] = {
     "QLinearAdd": (6, 7),
     "QLinearMul": (6, 7),
     "QGemm": (7, 8),
-}
+    **dict.fromkeys(
+        ("QLinearSigmoid", "QLinearLeakyRelu", "QLinearSoftmax", "QLinearAveragePool",
+         "QLinearGlobalAveragePool", "QLinearReduceMean"),
+        (3, 4),
+    ),
+    "QLinearConcat": (0, 1),
+}  # fmt: skip
+# Weights whose scale is multiplied in later: (weight, zero point, axis of the channels).
+_INTEGER = {"MatMulInteger": (1, 3, -1), "ConvInteger": (1, 3, 0)}
 
 
 def quantization_of(
@@ -40,7 +55,11 @@ def quantization_of(
 ) -> tuple[Quantization, ...]:
     """One entry per quantised tensor whose scale is a constant."""
     found: dict[str, Quantization] = {}
+    consumers = {name: node for node in nodes for name in node.inputs}
+    makers = {name: node for node in nodes for name in node.outputs}
     for node in nodes:
+        if node.op in _INTEGER and (late := _late_scale(node, consumers, makers, read)) is not None:
+            found.setdefault(late.tensor, late)
         for tensor, scale, zero in _INPUTS.get(node.op, ()):
             if tensor < len(node.inputs):
                 entry = _entry(node, node.inputs[tensor], (scale, zero), specs, read)
@@ -51,6 +70,35 @@ def quantization_of(
             if entry is not None:
                 found.setdefault(entry.tensor, entry)
     return tuple(found.values())
+
+
+def _late_scale(
+    node: Node, consumers: Mapping[str, Node], makers: Mapping[str, Node], read: Reader
+) -> Quantization | None:
+    """The weight of an integer product: Cast and Mul by (input scale · weight scale) follow it."""
+    place, zero_place, axis = _INTEGER[node.op]
+    weight = read(node.inputs[place])
+    cast = consumers.get(node.outputs[0])
+    scaled = consumers.get(cast.outputs[0]) if cast is not None and cast.op == "Cast" else None
+    if weight is None or cast is None or scaled is None or scaled.op != "Mul":
+        return None
+    factor = next((name for name in scaled.inputs if name != cast.outputs[0]), "")
+    product = makers.get(factor)
+    if product is None or product.op != "Mul":
+        return None
+    scales = [value for value in map(read, product.inputs) if value is not None]
+    if len(scales) != 1:
+        return None
+    zero = _constant(node, zero_place, read)
+    count = scales[0].size
+    points = [0] if zero is None else [int(value) for value in zero.reshape(-1)]
+    return Quantization(
+        tensor=node.inputs[place],
+        dtype=str(weight.dtype.name),
+        scale=tuple(float(value) for value in scales[0].reshape(-1)),
+        zero_point=tuple(points * count if len(points) == 1 else points),
+        axis=axis % weight.ndim if count > 1 else None,
+    )
 
 
 def _entry(

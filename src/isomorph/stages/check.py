@@ -17,7 +17,7 @@ from isomorph.stages.diagnose.diagnose import explained
 from isomorph.stages.localise.findings import findings as guilty_findings
 from isomorph.stages.localise.locate import locate
 from isomorph.stages.measure import findings as say
-from isomorph.stages.measure import layouts
+from isomorph.stages.measure import layouts, quantised
 from isomorph.stages.measure.compare import Comparison, Terms, compare, compared_elements, differs
 from isomorph.stages.measure.recorded import Recording
 from isomorph.stages.measure.spread import DRAWS, FALSE_ALARM
@@ -32,6 +32,7 @@ from isomorph.version import VERSION
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
+    from isomorph.core.quantized_tensor import QuantizedTensor
     from isomorph.core.trace import Array
 
 _FATAL = frozenset({"TIMEOUT", "OUT_OF_MEMORY", "RUNTIME_CRASHED"})
@@ -50,6 +51,8 @@ class Wishes:
     bind_outputs: Mapping[str, str] = field(default_factory=dict)
     layouts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     locate: bool = True
+    quantization: bool | None = None
+    """Measure every quantised tensor, none, or as many as are measured quickly."""
     trusted: tuple[str, ...] = ()
     told: Callable[[str, str], None] | None = None
 
@@ -82,6 +85,7 @@ def check_pair(
             comparison = compare(mine, yours, outputs, work.terms)
             work.add(comparison, outputs)
             work.locate(mine, yours, comparison, outputs)
+            work.audit(yours, mine)
         work.failures(mine, yours)
     return work.report((reference, candidate), inputs, outputs)
 
@@ -132,6 +136,7 @@ def check_alone(candidate: Opened, given: Sample | None, wishes: Wishes) -> Repo
             comparison = compare(Recording.of_meaning(subject), subject, outputs, work.terms)
             work.add(comparison, outputs)
             work.findings += first_trouble(subject, work.terms.false_alarm)
+            work.audit(subject, None)
         work.failures(subject)
     return work.report((candidate,), (), outputs)
 
@@ -170,6 +175,7 @@ class _Work:
         self.tried: list[Sample] = []
         self.spent = ""
         self.located = False
+        self.quantization: tuple[QuantizedTensor, ...] = ()
         self.started = time.monotonic()
 
     def worthwhile(self, samples: Sequence[Sample]) -> Iterator[Sample]:
@@ -258,6 +264,14 @@ class _Work:
         if unexplained:
             self.skipped.append(Skipped(what="localisation", why=unexplained))
 
+    def audit(self, candidate: Subject, reference: Subject | None) -> None:
+        """Measure the quantised tensors of the candidate, on the first sample."""
+        if self.quantization or self.wishes.quantization is False:
+            return
+        everything = bool(self.wishes.quantization)
+        self.quantization, skipped = quantised.table(candidate, reference, everything=everything)
+        self.skipped += skipped
+
     def failures(self, *subjects: Subject) -> None:
         """Crashes, hangs and refusals: findings about a runtime, and nothing is called fine."""
         for subject in subjects:
@@ -302,6 +316,7 @@ class _Work:
             output_bindings=tuple(outputs),
             outputs=divergences,
             findings=say.ranked(self.findings),
+            quantization=self.quantization,
             skipped=tuple(self.skipped),
             trusted=self.wishes.trusted,
             elapsed={"total": time.monotonic() - self.started},

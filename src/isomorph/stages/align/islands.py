@@ -1,0 +1,77 @@
+"""The piece of a graph between a quantised tensor and the quantised tensors before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Island:
+    """The nodes that compute one tensor, and all that is fed into them."""
+
+    nodes: tuple[str, ...]
+    feeds: tuple[str, ...]
+    constants: tuple[str, ...]
+
+
+class Islands:
+    """A graph, cut at its quantised tensors; ``shores`` are the names of these.
+
+    Every output of a node that makes a shore is one: a run-time quantiser gives its scale and
+    zero point along with its integers, and none of the three means anything without the others.
+    """
+
+    def __init__(self, graph: Graph, shores: frozenset[str]) -> None:
+        self._graph = graph
+        self._makers: dict[str, Node] = {
+            name: node for node in graph.nodes for name in node.outputs if name
+        }
+        self.shores = shores | {
+            name
+            for node in graph.nodes
+            if shores.intersection(node.outputs)
+            for name in node.outputs
+            if name
+        }
+
+    def maker(self, tensor: str) -> Node | None:
+        """The node that computes it; None for an input or a constant."""
+        return self._makers.get(tensor)
+
+    def of(self, tensor: str) -> Island:
+        """What lies between ``tensor`` and the shores before it."""
+        nodes: dict[str, None] = {}
+        feeds: dict[str, None] = {}
+        constants: dict[str, None] = {}
+        maker = self.maker(tensor)
+        open_ends = [maker] if maker is not None else []
+        while open_ends:
+            node = open_ends.pop()
+            if node.name in nodes:
+                continue
+            nodes[node.name] = None
+            for name in _reads(node):
+                before = self.maker(name)
+                if name in self._graph.constants:
+                    constants[name] = None
+                elif name in self.shores or before is None:
+                    feeds[name] = None
+                else:
+                    open_ends.append(before)
+        return Island(nodes=tuple(nodes), feeds=tuple(feeds), constants=tuple(constants))
+
+
+def _reads(node: Node) -> list[str]:
+    """Its inputs, and what its bodies take from outside."""
+    names = [name for name in node.inputs if name]
+    for body in node.bodies.values():
+        inside = {name for each in body.nodes for name in each.outputs}
+        inside |= {spec.name for spec in body.inputs} | set(body.constants)
+        names += [
+            name for each in body.nodes for name in _reads(each) if name and name not in inside
+        ]
+    return names
