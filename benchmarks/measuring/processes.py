@@ -86,7 +86,11 @@ class Stepper:
             text=True,
         )
         self._watch = MemoryWatch(self._process.pid)
-        self.ready = self._reply()
+        try:
+            self._reply()
+        except StepFailedError:
+            self.close()
+            raise
 
     def step(self) -> float:
         """Seconds."""
@@ -109,6 +113,10 @@ class Stepper:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the child end, and wait for it."""
         self._watch.stop()
         with contextlib.suppress(BrokenPipeError):
             _pipe(self._process.stdin).close()
