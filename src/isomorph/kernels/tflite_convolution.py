@@ -81,6 +81,7 @@ def _convolved(  # noqa: PLR0917
 @kernel("TRANSPOSE_CONV", domain=TFLITE)
 def transpose_conv(call: Call, shape: Array, w: Array, x: Array, b: Array | None = None) -> Array:
     """The adjoint of the convolution that would make ``x`` from an image of ``shape``."""
+    x = seen_by_hybrid(call, x, activation=2, asymmetric=True)
     return _spread(call, integers(shape)[1:-1], w.transpose(3, 0, 1, 2), x, b, _FLAT)
 
 

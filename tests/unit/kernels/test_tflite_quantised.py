@@ -155,7 +155,7 @@ CASES = {
 }  # fmt: skip
 
 WRONG = {("sum", "reference")}
-"""LiteRT's reference kernel adds up int8 in int8, and wraps around."""
+"""LiteRT's reference kernel reads a negative int8 as if it were uint8."""
 
 
 @pytest.mark.parametrize("kernels", ["reference", "builtin", "xnnpack"])
