@@ -14,6 +14,8 @@ from rich.text import Text
 from isomorph.core.text import printable
 from isomorph.reporters._figures import VERDICT_STYLE, number
 from isomorph.reporters._outputs import outputs
+from isomorph.reporters._over_samples import over_samples
+from isomorph.reporters._quantised import quantised
 
 if TYPE_CHECKING:
     from isomorph.core.report import Binding, Finding, ModelSummary, Report
@@ -66,6 +68,12 @@ def _page(report: Report, width: int) -> Iterator[RenderableType]:
     if report.outputs:
         yield ""
         yield from outputs(report.outputs, width)
+    if report.test_set is not None:
+        yield ""
+        yield from (_hanging(label, text) for label, text in over_samples(report.test_set))
+    if report.quantization:
+        yield ""
+        yield from quantised(report.quantization, width)
     for finding in report.findings[:MOST_FINDINGS]:
         yield ""
         yield from _finding(finding)

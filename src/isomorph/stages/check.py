@@ -85,7 +85,7 @@ def check_pair(
             comparison = compare(mine, yours, outputs, work.terms)
             work.add(comparison, outputs)
             work.locate(mine, yours, comparison, outputs)
-            work.audit(yours, mine)
+            work.remember(comparison, yours, mine)
         work.failures(mine, yours)
     return work.report((reference, candidate), inputs, outputs)
 
@@ -136,7 +136,7 @@ def check_alone(candidate: Opened, given: Sample | None, wishes: Wishes) -> Repo
             comparison = compare(Recording.of_meaning(subject), subject, outputs, work.terms)
             work.add(comparison, outputs)
             work.findings += first_trouble(subject, work.terms.false_alarm)
-            work.audit(subject, None)
+            work.remember(comparison, subject, None)
         work.failures(subject)
     return work.report((candidate,), (), outputs)
 
@@ -175,7 +175,7 @@ class _Work:
         self.tried: list[Sample] = []
         self.spent = ""
         self.located = False
-        self.quantization: tuple[QuantizedTensor, ...] = ()
+        self.worst: tuple[tuple[int, float], Subject, Subject | None] | None = None
         self.started = time.monotonic()
 
     def worthwhile(self, samples: Sequence[Sample]) -> Iterator[Sample]:
@@ -264,13 +264,22 @@ class _Work:
         if unexplained:
             self.skipped.append(Skipped(what="localisation", why=unexplained))
 
-    def audit(self, candidate: Subject, reference: Subject | None) -> None:
-        """Measure the quantised tensors of the candidate, on the first sample."""
-        if self.quantization or self.wishes.quantization is False:
-            return
+    def remember(
+        self, comparison: Comparison, candidate: Subject, reference: Subject | None
+    ) -> None:
+        """Keep the sample that went worst, for what is measured on one sample only."""
+        weight = max(map(_weight, comparison.divergences), default=(0, 0.0))
+        if self.worst is None or weight > self.worst[0]:
+            self.worst = weight, candidate, reference
+
+    def audited(self) -> tuple[QuantizedTensor, ...]:
+        """The quantised tensors of the candidate, on the sample that went worst."""
+        if self.worst is None or self.wishes.quantization is False:
+            return ()
         everything = bool(self.wishes.quantization)
-        self.quantization, skipped = quantised.table(candidate, reference, everything=everything)
+        rows, skipped = quantised.table(*self.worst[1:], everything=everything)
         self.skipped += skipped
+        return rows
 
     def failures(self, *subjects: Subject) -> None:
         """Crashes, hangs and refusals: findings about a runtime, and nothing is called fine."""
@@ -299,6 +308,7 @@ class _Work:
                 self.findings += say.of_fallback(each.role, environment.facts)
         if self.verdict is Verdict.EQUIVALENT and not compared_elements(divergences):
             self.verdict, self.reason = Verdict.UNKNOWN, "no value was compared"
+        rows = self.audited()
         environments = {k: v for each in opened for k, v in each.environments.items()}
         summaries = tuple(_summary(each) for each in opened)
         return Report(
@@ -316,7 +326,7 @@ class _Work:
             output_bindings=tuple(outputs),
             outputs=divergences,
             findings=say.ranked(self.findings),
-            quantization=self.quantization,
+            quantization=rows,
             skipped=tuple(self.skipped),
             trusted=self.wishes.trusted,
             elapsed={"total": time.monotonic() - self.started},

@@ -84,9 +84,14 @@ def changed(reference: Quantization, candidate: Quantization) -> tuple[str, ...]
 def real_values(integers: Array, entry: Quantization) -> Array | None:
     """The numbers that stored integers stand for; None where the scales do not fit the shape."""
     scale, zero = np.asarray(entry.scale, float), np.asarray(entry.zero_point)
-    if scale.size > 1 and (entry.axis is None or integers.shape[entry.axis] != scale.size):
+    if scale.size > 1 and not along_axis(integers.shape, entry.axis, scale.size):
         return None
     return dequantise(integers, scale, zero if zero.size else None, entry.axis)
+
+
+def along_axis(shape: tuple[int, ...], axis: int | None, count: int) -> bool:
+    """Whether there is one value for each slice of an axis that the tensor has."""
+    return axis is not None and -len(shape) <= axis < len(shape) and shape[axis] == count
 
 
 def _exact(constant: Constant) -> str:

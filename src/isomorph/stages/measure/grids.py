@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import ml_dtypes
 import numpy as np
 
+from isomorph.kernels.dtypes import numpy_dtype
 from isomorph.kernels.quantised import dequantise, limits, requantise, spread
 from isomorph.kernels.table import Call
+from isomorph.stages.align.quantisers import along_axis
 
 if TYPE_CHECKING:
     from isomorph.core.model import Quantization
@@ -45,7 +47,7 @@ class Grid:
         self.zero = zero if zero.size else np.zeros(1, np.int64)
         bounds = limits(entry.dtype)
         self.whole = bounds is not None
-        largest = 0.0 if bounds else float(ml_dtypes.finfo(entry.dtype).max)
+        largest = 0.0 if bounds else float(ml_dtypes.finfo(numpy_dtype(entry.dtype)).max)
         self.bounds = (float(bounds[0]), float(bounds[1])) if bounds else (-largest, largest)
 
     @property
@@ -56,9 +58,7 @@ class Grid:
 
     def fits(self, shape: tuple[int, ...]) -> bool:
         """Whether there is one scale, or one for each slice of the axis; else it is blocked."""
-        if self.scale.size == 1:
-            return True
-        return self.axis is not None and shape[self.axis] == self.scale.size
+        return self.scale.size == 1 or along_axis(shape, self.axis, self.scale.size)
 
     def figures(self, real: Array, stored: Array | None = None) -> Figures:
         """Measure the values before the quantiser; ``stored`` are those kept in their place."""

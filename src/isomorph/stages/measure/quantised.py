@@ -41,12 +41,13 @@ def table(
     """The rows, worst first, and what could not be measured."""
     graph = candidate.model.graph
     dynamic = [node for node in graph.nodes if node.op == _RUN_TIME]
-    count = len(graph.quantization) + len(dynamic)
+    known = [entry for entry in graph.quantization if entry.scale]
+    count = len(known) + len(dynamic)
     if not count:
         return (), ()
     pairs = _pairs(candidate, reference) if reference is not None else {}
     if count > MOST_TENSORS and not everything:
-        rows = tuple(_row(entry, graph, None, pairs) for entry in graph.quantization)
+        rows = tuple(_row(entry, graph, None, pairs) for entry in known)
         why = f"the candidate has {count} quantised tensors; --quantization measures them all"
         return _ordered(rows), (Skipped(what="quantisation table", why=why),)
     audit = _Audit(candidate, reference)
@@ -140,7 +141,8 @@ class _Audit:
         before = [name for name in map(self._before, self.flowing) if name]
         self.meaning = self._run("oracle", [*self.flowing, *before])
         self.as_run = self._run("run as written", self.flowing)
-        self.entries = (*self.graph.quantization, *self._of_run_time(dynamic))
+        known = (entry for entry in self.graph.quantization if entry.scale)
+        self.entries = (*known, *self._of_run_time(dynamic))
 
     def figures(self) -> Iterator[tuple[Quantization, Figures | None]]:
         """Each entry with what its grid does to its values."""

@@ -1,0 +1,78 @@
+"""The quantised tensors of the candidate: the worst rows of the table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from isomorph.core.quantized_tensor import Interval, QuantizedTensor
+from isomorph.core.text import printable
+from isomorph.reporters._outputs import ROOM_FOR_TABLE
+
+MOST_ROWS = 10
+_LOSS_DB = 6.0
+"""A bit of precision: what a quantiser loses beyond it against the ideal is worth a colour."""
+
+
+def quantised(rows: Sequence[QuantizedTensor], width: int) -> Iterator[RenderableType]:
+    """Ten rows at most; the report has them worst first."""
+    shown = rows[:MOST_ROWS]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("quantised tensor", overflow="fold")
+    wide = width >= ROOM_FOR_TABLE
+    for heading in ("type", "holds", "seen") if wide else ():
+        table.add_column(heading, no_wrap=True)
+    for heading in ("clipped", "used", "SQNR (ideal)", "quanta"):
+        table.add_column(heading, no_wrap=True, justify="right")
+    compared = any(row.counterpart is not None for row in rows)
+    if compared:
+        table.add_column("changed", overflow="fold")
+    for row in shown:
+        cells = [printable(row.tensor, limit=60)]
+        if wide:
+            cells += [_type(row), _interval(row.representable), _interval(row.seen)]
+        cells += [_share(row.clipped), _share(row.used)]
+        changed = [", ".join(row.changed).replace("_", " ")] if compared else []
+        table.add_row(*cells, _sqnr(row), _quanta(row), *changed)
+    yield table
+    if len(rows) > len(shown):
+        yield Text(f"… and {len(rows) - len(shown)} more quantised tensors: --format json")
+
+
+def _type(row: QuantizedTensor) -> str:
+    return printable(row.dtype) + (f" ×{row.channels}" if row.channels > 1 else "")
+
+
+def _interval(ends: Interval | None) -> str:
+    return "" if ends is None else f"{ends[0]:.3g} … {ends[1]:.3g}"
+
+
+def _share(share: float | None) -> str:
+    if share is None:
+        return ""
+    return "<0.1%" if 0 < share < 0.001 else f"{share:.1%}" if share < 0.1 else f"{share:.0%}"
+
+
+def _sqnr(row: QuantizedTensor) -> Text:
+    told = " ".join(
+        shown
+        for shown in (_decibels(row.sqnr_db), f"({_decibels(row.ideal_sqnr_db)})")
+        if shown not in {"", "()"}
+    )
+    return Text(told, style="red" if row.lost_db > _LOSS_DB else "")
+
+
+def _decibels(value: float | None) -> str:
+    if value is None:
+        return ""
+    return "exact" if value == math.inf else f"{value:.1f} dB"
+
+
+def _quanta(row: QuantizedTensor) -> Text:
+    if row.local_quanta is None:
+        return Text("")
+    return Text(f"{row.local_quanta:.0f}", style="red" if row.local_quanta > 1 else "")
