@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from isomorph.core.contrast import Contrast
     from isomorph.core.model import Model
     from isomorph.core.report import Report
     from isomorph.core.trace import Trace
@@ -139,6 +140,21 @@ def inspect(
     """What a model is: its graph, constants, quantisation and where its nodes came from."""
     with _intake(in_process=in_process, options=_options(trust=trust, state=state)) as intake:
         return intake.load(model)
+
+
+def contrast(
+    reference: Any,  # noqa: ANN401
+    candidate: Any,  # noqa: ANN401
+    *,
+    trust: bool = False,
+    in_process: bool = False,
+    state: str | Path | None = None,
+) -> Contrast:
+    """What two models declare, next to each other: signatures, opsets, quantisation."""
+    from isomorph.stages.align.contrast import contrast as stage
+
+    with _intake(in_process=in_process, options=_options(trust=trust, state=state)) as intake:
+        return stage(intake.open("reference", reference), intake.open("candidate", candidate))
 
 
 @contextmanager

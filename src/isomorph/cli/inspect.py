@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
+from typer import Argument, Option
 
 from isomorph.cli import words
 from isomorph.cli.columns import bytes_text, columns, shape_text
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 def inspect(
     model: words.ModelWord,
+    other: Annotated[
+        str | None,
+        Argument(metavar="OTHER", help="A second model, to be shown next to the first."),
+    ] = None,
     *,
     nodes: Annotated[bool, Option("--nodes", help="List every node, with its source.")] = False,
     trust: words.Trust = False,
@@ -28,14 +32,22 @@ def inspect(
     output: words.Output = None,
     debug: words.Debug = False,
 ) -> int:
-    """What a model holds: inputs, outputs, operators, constants."""
+    """What a model holds; of two models, what differs, and which quantisation was changed."""
     from isomorph import api
+    from isomorph.cli import contrast
     from isomorph.cli.output import check_target, write
 
     if format not in ("terminal", "json"):
         raise UsageError("UNKNOWN_NAME", f"a model cannot be shown as {format!r}",
                          why="known: json, terminal")  # fmt: skip
-    check_target(output, model, state)
+    check_target(output, model, other, state)
+    if other is not None:
+        if nodes:
+            raise UsageError("BAD_OPTION", "--nodes lists the nodes of one model, not of two")
+        found = api.contrast(model, other, trust=trust, in_process=in_process, state=state)
+        text = contrast.as_document(found) if format == "json" else contrast.as_text(found)
+        write(text, output)
+        return 0
     described = api.inspect(model, trust=trust, in_process=in_process, state=state)
     write(as_document(described) if format == "json" else as_text(described, nodes), output)
     return 0
@@ -119,13 +131,9 @@ def _spec(spec: TensorSpec) -> str:
 
 
 def _quantization(quantized: Quantization) -> str:
-    channels = len(quantized.scale)
-    if channels == 1:
-        scale = f"scale {quantized.scale[0]:.6g}, zero point {quantized.zero_point[0]}"
-    else:
-        low, high = min(quantized.scale), max(quantized.scale)
-        scale = f"{channels} scales {low:.6g} to {high:.6g} along axis {quantized.axis}"
-    return f"{quantized.tensor}  {quantized.dtype}, {scale}"
+    from isomorph.cli.contrast import parameters
+
+    return f"{quantized.tensor}  {parameters(quantized)}"
 
 
 def _wires(node: Node) -> str:

@@ -11,12 +11,12 @@ class AxisProfile:
     """The relative error at each index of one axis of an output, over all samples.
 
     ``input`` names an input with an axis of this length: a time step, most likely. A long axis
-    is told in groups of ``step`` neighbours. None where the expected values are all zero.
+    is told in groups of ``step`` neighbours. Infinite where all that is expected is zero.
     """
 
     axis: int
     length: int
-    relative: tuple[float | None, ...]
+    relative: tuple[float, ...]
     step: int = 1
     input: str | None = None
 

@@ -56,13 +56,10 @@ def _output(output: OutputOverSamples) -> str:
 
 
 def _profile(profile: AxisProfile) -> str:
-    known = [(error, place) for place, error in enumerate(profile.relative) if error is not None]
-    if not known:
-        return f"along axis {profile.axis} nothing but zeros is expected"
-    (first, _), (last, _) = known[0], known[-1]
-    largest, place = max(known)
+    errors = profile.relative
+    largest = max(range(len(errors)), key=lambda place: errors[place])
     return (
-        f"along axis {profile.axis} ({profile.length} steps, as input {printable(profile.input or '')}): "
-        f"{number(first)} at the first, {number(last)} at the last, "
-        f"{number(largest)} at step {place * profile.step}"
+        f"axis {profile.axis}, {profile.length} steps as in {printable(profile.input or '')}: "
+        f"{number(errors[0])} at the first, {number(errors[-1])} at the last, "
+        f"{number(errors[largest])} at step {largest * profile.step}"
     )
