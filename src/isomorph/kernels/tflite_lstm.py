@@ -16,6 +16,7 @@ from isomorph.kernels.recurrent import rounded_sigmoid
 from isomorph.kernels.table import Call, kernel
 from isomorph.kernels.tflite_activations import TFLITE, activated
 from isomorph.kernels.tflite_hybrid import is_hybrid
+from isomorph.kernels.tflite_quantised import kept
 from isomorph.kernels.tflite_recurrent import (
     Optional,
     both_sides,
@@ -109,23 +110,26 @@ def _lstm(  # noqa: PLR0917
     hybrid = is_hybrid(call, 0, 2)
     word = str(call.attributes.get("fused_activation_function", "TANH"))
     clip, limit = (float(call.attributes.get(key, 0.0)) for key in ("cell_clip", "proj_clip"))
+    inner, outer, long = call.attributes.get("cell_grids", (None, None, None))
     outputs = []
     for t in range(x.shape[0]):
-        seen, kept = seen_by_cell(call, x[t], hybrid=hybrid), seen_by_cell(call, h, hybrid=hybrid)
+        seen, last = seen_by_cell(call, x[t], hybrid=hybrid), seen_by_cell(call, h, hybrid=hybrid)
         extra = None if beside is None else seen_by_cell(call, beside[t], hybrid=hybrid)
-        pre = [_entering(cell, gate, seen, kept, extra, noise) for gate in range(4)]
+        pre = [_entering(cell, gate, seen, last, extra, noise) for gate in range(4)]
         f = _gate(cell, 1, pre, c, noise)
         g = activated(word, _finished(cell, 2, pre, None, noise), noise)
         i = noise.rounded(1.0 - f) if cell.w[0] is None else _gate(cell, 0, pre, c, noise)
         new = f * c + i * g
         c = noise.rounded(new, np.abs(f * c) + np.abs(i * g)) if noise.active else new
-        c = np.clip(c, -clip, clip) if clip > 0 else c
+        c = kept(np.clip(c, -clip, clip) if clip > 0 else c, long, call)
         o = _gate(cell, 3, pre, c, noise)
         h = noise.rounded(np.asarray(o * activated(word, c, noise)))
         if cell.projection is not None:
+            h = kept(h, inner, call)
             h = product(seen_by_cell(call, h, hybrid=hybrid), cell.projection.T, noise)
             h = h if cell.projection_bias is None else noise.rounded(h + cell.projection_bias)
             h = np.clip(h, -limit, limit) if limit > 0 else h
+        h = kept(h, outer, call)
         outputs.append(h)
     return np.stack(outputs) if outputs else np.zeros((0, *h.shape), h.dtype), h, c
 

@@ -79,6 +79,13 @@ def onto(real: Array, grid: Grid, call: Call, *, keeps: bool, reach: Reach) -> A
     return requantise(real, grid.scale, grid.zero_point, grid.dtype, grid.axis, call)
 
 
+def kept(real: Array, grid: Grid | None, call: Call) -> Array:
+    """Onto a grid and off it again, as a state that is kept in integers between two steps."""
+    if grid is None:
+        return real
+    return reals(onto(real, grid, call, keeps=False, reach=Reach()), grid)
+
+
 @kernel("QUANTIZE", "DENSIFY", domain=TFLITE)
 def same(call: Call, x: Array) -> Array:
     """The same real numbers; the output's grid does the rest."""

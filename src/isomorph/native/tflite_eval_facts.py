@@ -25,7 +25,14 @@ BIASES: Mapping[str, int] = {
 }
 """Sums of products, and where their bias stands."""
 
-NOISY_INSIDE = frozenset({"RESIZE_BILINEAR"})
+LSTM_CELLS = frozenset({"UNIDIRECTIONAL_SEQUENCE_LSTM", "LSTM"})
+"""Cells whose states go onto their grids after every step."""
+
+CELLS = LSTM_CELLS | {"BIDIRECTIONAL_SEQUENCE_LSTM", "UNIDIRECTIONAL_SEQUENCE_RNN",
+                      "BIDIRECTIONAL_SEQUENCE_RNN", "RNN", "SVDF"}  # fmt: skip
+"""Operators with a state; where they are quantised, their biases declare grids of their own."""
+
+NOISY_INSIDE = LSTM_CELLS | {"RESIZE_BILINEAR"}
 """Operators whose quantised kernels err before the last rounding, as only the kernel can tell."""
 
 MOVES = frozenset(

@@ -218,8 +218,7 @@ def _grounded(step: Step, results: tuple[Any, ...], call: Call) -> tuple[Any, ..
     made = []
     for place, result in enumerate(results):
         array = np.asarray(result)
-        # The state of a quantised cell has the grid of its last output.
-        grid = step.onto[min(place, len(step.onto) - 1)] if step.onto else None
+        grid = (*step.onto, *step.state_grids)[place]
         declared = step.attributes["output_dtypes"][place] if place < len(step.outputs) else None
         if grid is not None and array.dtype.kind == "f":
             array = onto(array, grid, call, keeps=step.keeps, reach=step.reach)

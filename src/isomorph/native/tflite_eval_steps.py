@@ -13,7 +13,16 @@ from isomorph.kernels import table
 from isomorph.kernels.tflite_activations import TFLITE
 from isomorph.kernels.tflite_quantised import Grid, Reach
 from isomorph.kernels.tflite_reach import reach_of
-from isomorph.native.tflite_eval_facts import AS_STORED, BIASES, CONTROL, QUANTISED, SELECTS, STATE
+from isomorph.native.tflite_eval_facts import (
+    AS_STORED,
+    BIASES,
+    CELLS,
+    CONTROL,
+    LSTM_CELLS,
+    QUANTISED,
+    SELECTS,
+    STATE,
+)
 from isomorph.native.tflite_program import (
     ABSENT,
     TfliteGraph,
@@ -45,6 +54,7 @@ class Step:
     grids: tuple[Grid | None, ...]
     onto: tuple[Grid | None, ...]
     states: tuple[int, ...] = ()
+    state_grids: tuple[Grid | None, ...] = ()
     bodies: Mapping[str, int] = field(default_factory=dict)
     keeps: bool = False
     reach: Reach = Reach()  # noqa: RUF009 (frozen)
@@ -104,6 +114,8 @@ def _step(graph: TfliteGraph, operator: TfliteOperator) -> Step:
     place = BIASES.get(operator.op)
     if place is not None and place < len(given):
         grids[place] = _bias_grid(operator.op, given[place], grids)
+    states = [tensor for tensor in given if tensor is not None and tensor.variable]
+    cell = _cell_grids(graph, operator, given, onto)
     return Step(
         index=operator.index,
         name=operator.name,
@@ -115,14 +127,16 @@ def _step(graph: TfliteGraph, operator: TfliteOperator) -> Step:
             **operator.options,
             "output_dtypes": tuple(tensor.dtype for tensor in made),
             "output_shapes": tuple(tensor.shape for tensor in made),
+            **cell,
         },
-        kernel=None if operator.custom else table.find(TFLITE, operator.op, operator.version),
+        kernel=_kernel(operator, given, grids),
         input_dtypes=tuple(None if tensor is None else tensor.dtype for tensor in given),
         grids=tuple(grids),
         onto=tuple(onto),
-        states=tuple(tensor.index for tensor in given if tensor is not None and tensor.variable),
+        states=tuple(tensor.index for tensor in states),
+        state_grids=tuple(_grid(tensor, operator.op) for tensor in states),
         bodies=operator.bodies if operator.op in CONTROL else {},
-        keeps=operator.op in SELECTS and _one_grid(grids, onto),
+        keeps=bool(cell) or (operator.op in SELECTS and _one_grid(grids, onto)),
         reach=reach_of(operator.op, grids, onto, operator.options),
     )
 
@@ -130,7 +144,8 @@ def _step(graph: TfliteGraph, operator: TfliteOperator) -> Step:
 def _grid(tensor: TfliteTensor | None, op: str) -> Grid | None:
     if tensor is None or tensor.quantization is None or op in AS_STORED:
         return None
-    return None if tensor.dtype not in QUANTISED else grid_of(tensor)
+    biases = ("int32", "int64") if op in CELLS else ()
+    return grid_of(tensor) if tensor.dtype in QUANTISED or tensor.dtype in biases else None
 
 
 def grid_of(tensor: TfliteTensor) -> Grid | None:
@@ -154,6 +169,33 @@ def _bias_grid(op: str, bias: TfliteTensor | None, grids: Sequence[Grid | None])
     scale = x.scale * w.scale
     zero = np.zeros(scale.shape)
     return Grid(dtype=bias.dtype, scale=scale, zero_point=zero, axis=0 if scale.size > 1 else None)
+
+
+def _cell_grids(
+    graph: TfliteGraph,
+    operator: TfliteOperator,
+    given: Sequence[TfliteTensor | None],
+    onto: Sequence[Grid | None],
+) -> dict[str, Any]:
+    """Where a quantised LSTM keeps its integers between two steps: hidden, output, cell."""
+    if operator.op not in LSTM_CELLS or not onto or onto[0] is None or len(given) < 20:
+        return {}
+    inner = operator.intermediates
+    hidden = _grid(graph.tensors[inner[4]], operator.op) if len(inner) > 4 else None
+    return {"cell_grids": (hidden, onto[0], _grid(given[19], operator.op))}
+
+
+def _kernel(
+    operator: TfliteOperator, given: Sequence[TfliteTensor | None], grids: Sequence[Grid | None]
+) -> table.Kernel | None:
+    """None, too, where a quantised cell does not say what its biases count in."""
+    if operator.custom:
+        return None
+    pairs = zip(given, grids, strict=True)
+    bare = any(t is not None and t.dtype == "int32" and grid is None for t, grid in pairs)
+    if operator.op in CELLS and bare:
+        return None
+    return table.find(TFLITE, operator.op, operator.version)
 
 
 def _factors(op: str, grids: Sequence[Grid | None]) -> tuple[Grid | None, Grid | None]:

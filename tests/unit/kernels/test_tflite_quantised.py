@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tflite_one_operator import OneOperator, T, assert_quanta_agree, data, stored
+from tflite_one_operator import OneOperator, T, assert_quanta_agree, data, state, stored
 
 RNG = np.random.default_rng(17)
 RELU, RELU6 = 1, 3
@@ -99,6 +99,47 @@ def requantised(source, target, scale, zero):
                        "Quantize", version)  # fmt: skip
 
 
+def lstm(projection=0, hidden=6, features=5, steps=4):
+    """int8 with a 16-bit cell; gates without layer normalisation have a grid of their own."""
+    size = projection or hidden
+    out_grid = {"scale": 1 / 128, "zero": 3}
+    x = activation((2, steps, features), scale=0.02)
+
+    def gate_bias(w):
+        return stored(RNG.integers(-500, 500, hidden), "int32", scale=0.02 * float(w.scale[0]))
+
+    # Small enough that the cell forgets: a chaotic one would carry a quantum on and on.
+    w = [weights((hidden, features), scale=0.004) for _ in range(4)]
+    r = [weights((hidden, size), scale=0.004) for _ in range(4)]
+    inputs = [x, *w, *r, None, None, None, *(gate_bias(each) for each in w)]
+    inner_grid = out_grid
+    if projection:
+        inner_grid = {"scale": 1 / 120, "zero": -2}
+        p = weights((size, hidden), scale=0.004)
+        inputs += [p, stored(RNG.integers(-200, 200, size), "int32", scale=p.scale[0] / 120)]
+    else:
+        inputs += [None, None]
+    inputs += [state((2, size), "int8", **out_grid), state((2, hidden), "int16", scale=2.0**-11)]
+    inputs += [None] * 4
+    inner = [T(dtype="int16", scale=2.0**-12)] * 4 + [T(dtype="int8", **inner_grid)]
+    return OneOperator(
+        "UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [T(dtype="int8", **out_grid)],
+        "UnidirectionalSequenceLSTM", 3, inner=inner, fusedActivationFunction=4,
+    )  # fmt: skip
+
+
+def svdf():
+    x, features = activation((9, 3), scale=0.02), weights((8, 3))
+    times = stored(RNG.integers(-3000, 3000, (8, 5)), "int16", scale=0.0003)
+    short = 0.0005
+    bias_ = stored(RNG.integers(-9000, 9000, 4), "int32", scale=short * 0.0003)
+    memory = state((9, 40), "int16", scale=short)
+    # The integer kernel leaves its ReLU to the end of the grid.
+    inputs = [x, features, times, bias_, memory]
+    return OneOperator("SVDF", inputs, out("int8", 0.005, -128), "SVDF", 3, rank=2,
+                       fusedActivationFunction=RELU)  # fmt: skip
+
+
 # The quanta are those of DESIGN: one, and two where a table or a sum of two grids is involved.
 CASES = {
     "conv": (1, conv),
@@ -149,6 +190,9 @@ CASES = {
     "quantise int16 to int8": (1, lambda: requantised("int16", "int8", 0.04, 5)),
     "quantise float": (1, lambda: OneOperator(
         "QUANTIZE", [data(RNG.normal(size=(4, 32)) * 2)], out("int8", 0.03, 4), "Quantize")),
+    "lstm": (2, lstm),
+    "lstm projection": (2, lambda: lstm(4)),
+    "svdf": (1, svdf),
     "prelu": (1, lambda: OneOperator(
         "PRELU", [activation((2, 8)), stored(RNG.integers(-127, 128, (1, 8)), "int8", scale=0.01)],
         out())),

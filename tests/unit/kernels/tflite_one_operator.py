@@ -63,11 +63,12 @@ def state(shape, dtype="float32", **more):
 
 
 class OneOperator:
-    """``inputs`` hold None where absent; ``outputs`` are tensors without a value."""
+    """``inputs`` hold None where absent; ``outputs`` and ``inner`` are tensors without a value."""
 
-    def __init__(self, op, inputs, outputs=None, options=None, version=1, **settings):
+    def __init__(self, op, inputs, outputs=None, options=None, version=1, inner=(), **settings):
         self.op, self.inputs, self.outputs = op, list(inputs), list(outputs or [T()])
         self.options, self.version, self.settings = options, version, settings
+        self.inner = inner
         # The shapes of the results are declared, so the file is written again when they are known.
         self.bytes = self._written([()] * len(self.outputs))
         shapes = [np.shape(result) for result in self.in_oracle()]
@@ -92,7 +93,11 @@ class OneOperator:
             graph.tensor(f"o{index}", shape, each.dtype, **each.more)
             for index, (each, shape) in enumerate(zip(self.outputs, shapes, strict=True))
         ]
-        graph.op(self.op, places, made, self.options, version=self.version, **self.settings)
+        inside = [graph.tensor(f"m{k}", (), t.dtype, **t.more) for k, t in enumerate(self.inner)]
+        operator = graph.op(
+            self.op, places, made, self.options, version=self.version, **self.settings
+        )
+        operator.intermediates = inside or None
         given = [
             place
             for place, each in zip(places, self.inputs, strict=True)
