@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UnreadableModelError
 from isomorph.core.model import Graph, Model
-from isomorph.native.tf_io_ops import refuse_io_in_graph, refuse_io_in_saved_model
+from isomorph.native.tf_io_ops import (
+    refuse_absent_weights,
+    refuse_io_in_graph,
+    refuse_io_in_saved_model,
+)
 from isomorph.native.tf_keras_config import (
     HDF5_MAGIC,
     refuse_unsafe_archive,
@@ -103,6 +107,7 @@ def _refuse_unsafe(path: Path, kind: str | None) -> None:
     elif kind == "graph":
         refuse_io_in_graph(path)
     elif kind == "savedmodel":
+        refuse_absent_weights(path)
         refuse_io_in_saved_model(path / "saved_model.pb")
 
 

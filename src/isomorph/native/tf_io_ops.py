@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from isomorph.core.errors import RefusedError, UnreadableModelError
 from isomorph.native.onnx_wire import BrokenWireError
 from isomorph.native.tf_wire import WireGraph, WireNode, read_graph, read_saved_model
+from isomorph.stages.run.magic import not_a_model
 
 CHECKPOINTS = frozenset(
     {"Save", "SaveSlices", "SaveV2", "Restore", "RestoreSlice", "RestoreV2", "MergeV2Checkpoints"}
@@ -31,6 +32,7 @@ FILES = CHECKPOINTS | {
 }  # fmt: skip
 
 _PRINT = "PrintV2"
+_HEAD_BYTES = 4096
 
 
 def refuse_io_in_saved_model(path: Path) -> None:
@@ -39,15 +41,27 @@ def refuse_io_in_saved_model(path: Path) -> None:
         _refuse(path, _suspects(graph))
 
 
+def refuse_absent_weights(folder: Path) -> None:
+    """Refuse a SavedModel whose weights are still pointers of Git LFS."""
+    for path in sorted((folder / "variables").glob("*")):
+        with path.open("rb") as file:
+            verdict = not_a_model(file.read(_HEAD_BYTES))
+        if verdict is not None:
+            raise verdict.error(path)
+
+
 def refuse_io_in_graph(path: Path) -> None:
     """Refuse a frozen graph that would read, write or call Python."""
-    _refuse(path, _suspects(_read(path, lambda data: [read_graph(data)])[0]))
+    for graph in _read(path, lambda data: [read_graph(data)]):
+        _refuse(path, _suspects(graph))
 
 
-def _read(path: Path, reader: object) -> list[WireGraph]:
+def _read(path: Path, reader: Callable[[bytes], list[WireGraph]]) -> list[WireGraph]:
     data = path.read_bytes()
+    if (verdict := not_a_model(data[:_HEAD_BYTES])) is not None:
+        raise verdict.error(path)
     try:
-        graphs: list[WireGraph] = reader(data)  # type: ignore[operator]
+        graphs = reader(data)
     except BrokenWireError as error:
         raise UnreadableModelError(
             "MODEL_TRUNCATED", "the graph is cut off or damaged", file=str(path),

@@ -15,6 +15,7 @@ from typing import Any
 
 from isomorph.core.errors import RefusedError, UnreadableModelError
 from isomorph.core.lazy import require
+from isomorph.stages.run.archives import BOMB_BYTES, BOMB_RATIO
 
 HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 _CODE = {
@@ -126,26 +127,42 @@ def _entries(config: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401
 
 
 def _refuse_links(path: Path, file: Any) -> None:  # noqa: ANN401
-    """HDF5 can point into other files; weights that do are not the file's own."""
+    """HDF5 can point into other files, and can promise far more than it stores."""
     h5py = require("h5py", extra="tensorflow", needed_for="the weights of a Keras model")
+    promised = stored = 0
     try:
         with h5py.File(file, "r") as opened:
-            waiting = [opened]
-            while waiting:
-                group = waiting.pop()
-                for name in group:
-                    link = group.get(name, getlink=True)
-                    if isinstance(link, h5py.ExternalLink):
-                        raise _escape(path, f"{group.name}/{name} → {link.filename}")
-                    if isinstance(link, h5py.SoftLink):
-                        continue
-                    item = group[name]
-                    if isinstance(item, h5py.Group):
-                        waiting.append(item)
-                    elif item.external or item.is_virtual:
-                        raise _escape(path, f"{group.name}/{name}")
+            for where, item in _datasets(h5py, path, opened):
+                if item.external or item.is_virtual:
+                    raise _escape(path, where)
+                promised += item.nbytes
+                stored += item.id.get_storage_size()
     except (OSError, RuntimeError, KeyError) as error:
         raise _unreadable(path, "its weights", error) from error
+    if promised > BOMB_BYTES and promised > BOMB_RATIO * stored:
+        raise RefusedError(
+            "ARCHIVE_BOMB", "the weights would unpack to far more than the file holds",
+            file=str(path), why=f"{stored} bytes would become {promised}",
+            fix="save the model again without compression if it is yours",
+        )  # fmt: skip
+
+
+def _datasets(h5py: Any, path: Path, opened: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    waiting = [opened]
+    while waiting:
+        group = waiting.pop()
+        for name in group:
+            where = f"{group.name.rstrip('/')}/{name}"
+            link = group.get(name, getlink=True)
+            if isinstance(link, h5py.ExternalLink):
+                raise _escape(path, f"{where} → {link.filename}")
+            if isinstance(link, h5py.SoftLink):
+                continue
+            item = group[name]
+            if isinstance(item, h5py.Group):
+                waiting.append(item)
+            elif isinstance(item, h5py.Dataset):
+                yield where, item
 
 
 def _escape(path: Path, where: str) -> RefusedError:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import tensorflow as tf
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from isomorph.core.errors import IsomorphError, UnreadableModelError
-from isomorph.core.lazy import require
 from isomorph.native.tf_assemble import assemble
 from isomorph.native.tf_functions import from_keras, from_saved_model
 from isomorph.native.tf_model import TfModel
-from isomorph.native.tf_quiet import quietly
+from isomorph.native.tf_quiet import import_quietly, quietly
 
 _NO_OUTPUT = frozenset({"Const", "Placeholder", "NoOp", "Assert", "Print", "PrintV2"})
 
@@ -34,24 +36,36 @@ def load_saved_model(folder: Path) -> TfModel:
 
 def load_keras(path: Path, *, legacy: bool, trusted: bool) -> tuple[TfModel, tuple[str, ...]]:
     """A .keras or .h5 file; by Keras 3, and by tf_keras where Keras 3 refuses."""
-    keras = require("keras", extra="tensorflow", needed_for="a Keras model")
-    notes: tuple[str, ...] = ()
-    try:
-        with quietly():
-            model = keras.saving.load_model(path, compile=False, safe_mode=not trusted)
-    except Exception as error:  # Keras raises whatever its readers raise
-        if not legacy and _keras_major(path) != 2:
-            raise unreadable(path, error) from error
-        model = _load_with_tf_keras(path, error)
-        notes = ("Keras 3 refused the file; tf_keras (Keras 2) read it",)
-    return from_keras(model), notes
+    keras = import_quietly("keras", "a Keras model")
+    with _named_as_it_is(path, ".h5" if legacy else ".keras") as named:
+        try:
+            with quietly():
+                model = keras.saving.load_model(named, compile=False, safe_mode=not trusted)
+        except Exception as error:  # Keras raises whatever its readers raise
+            if not legacy and _keras_major(path) != 2:
+                raise unreadable(path, error) from error
+            model = _load_with_tf_keras(path, named, error)
+            return from_keras(model), ("Keras 3 refused the file; tf_keras (Keras 2) read it",)
+    return from_keras(model), ()
 
 
-def _load_with_tf_keras(path: Path, refused: Exception) -> Any:  # noqa: ANN401
+@contextmanager
+def _named_as_it_is(path: Path, suffix: str) -> Iterator[Path]:
+    """Keras goes by the suffix where we go by the content, so it gets a link that is right."""
+    if path.suffix == suffix:
+        yield path
+        return
+    with TemporaryDirectory(prefix="isomorph-") as folder:
+        link = Path(folder) / f"model{suffix}"
+        link.symlink_to(path.resolve())
+        yield link
+
+
+def _load_with_tf_keras(path: Path, named: Path, refused: Exception) -> Any:  # noqa: ANN401
     try:
         with quietly():
-            old = require("tf_keras", extra="tensorflow", needed_for="a file of Keras 2")
-            return old.models.load_model(str(path), compile=False)
+            old = import_quietly("tf_keras", "a file of Keras 2")
+            return old.models.load_model(str(named), compile=False)
     except IsomorphError:
         raise unreadable(path, refused) from refused
     except Exception as error:  # its older sibling, likewise

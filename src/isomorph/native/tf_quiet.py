@@ -8,6 +8,8 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from isomorph.core.lazy import require
@@ -15,14 +17,34 @@ from isomorph.core.lazy import require
 
 def import_tensorflow(needed_for: str) -> Any:  # noqa: ANN401
     """TensorFlow, imported without its greetings, with Keras on top of it."""
-    if "tensorflow" in sys.modules:
-        return sys.modules["tensorflow"]
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     if "keras" not in sys.modules:
         # Whatever backend the user trains with, here the model runs in TensorFlow.
         os.environ["KERAS_BACKEND"] = "tensorflow"
-    with quietly():
-        return require("tensorflow", extra="tensorflow", needed_for=needed_for)
+    return import_quietly("tensorflow", needed_for)
+
+
+def import_quietly(package: str, needed_for: str) -> Any:  # noqa: ANN401
+    """A package of TensorFlow's family; nothing is printed, and nothing written at home."""
+    if package in sys.modules:
+        return sys.modules[package]
+    with quietly(), _keras_away_from_home():
+        return require(package, extra="tensorflow", needed_for=needed_for)
+
+
+@contextmanager
+def _keras_away_from_home() -> Iterator[None]:
+    """Keras leaves a file with its defaults in the user's home, unless there is one already."""
+    word = "KERAS_HOME"
+    if word in os.environ or (Path.home() / ".keras" / "keras.json").exists():
+        yield
+        return
+    with TemporaryDirectory(prefix="isomorph-") as folder:
+        os.environ[word] = folder
+        try:
+            yield
+        finally:
+            os.environ.pop(word, None)
 
 
 @contextmanager

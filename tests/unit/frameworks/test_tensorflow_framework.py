@@ -74,6 +74,7 @@ def test_every_format_is_known_by_its_content(name, folder, tmp_path):
     disguised = tmp_path / "model.onnx"
     disguised.write_bytes(path.read_bytes())
     assert framework.sniff(disguised, disguised.read_bytes()[: 64 << 10])
+    assert framework.load(str(disguised), {}).graph == framework.load(str(path), {}).graph
 
 
 def test_an_ordinary_folder_is_not_claimed(tmp_path):
