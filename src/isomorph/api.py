@@ -37,6 +37,7 @@ def check(
     bind_outputs: Mapping[str, str] | None = None,
     layouts: Mapping[str, Sequence[int]] | None = None,
     locate: bool = True,
+    quantization: bool | None = None,
     state: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Report:
@@ -44,7 +45,8 @@ def check(
 
     ``reference`` and ``candidate`` are paths, ``module:factory`` words or live models; the
     reference may be a file of recorded outputs. Without a candidate, the model is held against
-    its own float64 oracle. ``inputs`` is a file, or arrays by input name.
+    its own float64 oracle. ``inputs`` is a file, or arrays by input name. ``quantization`` True
+    measures every quantised tensor, however many there are; False none.
     """
     from isomorph.stages import check as stage
     from isomorph.stages.measure.recorded import Recording
@@ -59,6 +61,7 @@ def check(
         bind_outputs=bind_outputs or {},
         layouts={name: tuple(axes) for name, axes in (layouts or {}).items()},
         locate=locate,
+        quantization=quantization,
         trusted=tuple(str(each) for each in (reference, candidate) if trust and each is not None),
         told=progress,
     )

@@ -48,6 +48,13 @@ def check(
     locate: Annotated[
         bool, Option("--locate/--no-locate", help="Name the guilty nodes of a divergence.")
     ] = True,
+    quantization: Annotated[
+        bool | None,
+        Option(
+            "--quantization/--no-quantization",
+            help="Measure every quantised tensor, or none; without it, up to a few hundred.",
+        ),
+    ] = None,
     seed: words.Seed = 0,
     strict: Annotated[
         bool, Option("--strict", help="Exit 1 for a fault that rounding hides, too.")
@@ -90,6 +97,7 @@ def check(
             bind_outputs=words.bindings("--bind-output", bind_output),
             layouts=words.layouts(layout),
             locate=locate,
+            quantization=quantization,
             state=state,
             progress=progress,
         )

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from isomorph.cli.columns import columns, shape_text
-from isomorph.core.text import printable
 
 if TYPE_CHECKING:
     from isomorph.core.contrast import Contrast, SpecPair
@@ -48,7 +47,7 @@ def _models(found: Contrast) -> Iterator[tuple[str, str, str, str]]:
         return name, left, right, "yes" if left != right else _SAME
 
     mine, yours = found.reference, found.candidate
-    yield "file", printable(mine.location), printable(yours.location), _SAME
+    yield "file", mine.location, yours.location, _SAME
     yield row("framework", mine.framework, yours.framework)
     yield row("producer", mine.producer or "not stated", yours.producer or "not stated")
     for pair in found.opsets:

@@ -49,5 +49,6 @@ class QuantizedTensor:
         """How far the quantiser stays behind the ideal one; 0 where it was not measured."""
         if self.sqnr_db is None or self.ideal_sqnr_db is None:
             return 0.0
-        # Both infinite: nothing was lost by either.
-        return 0.0 if self.sqnr_db == self.ideal_sqnr_db else self.ideal_sqnr_db - self.sqnr_db
+        # Better than the ideal is possible by luck, and exact where values lie on the grid.
+        exact = self.sqnr_db == self.ideal_sqnr_db
+        return 0.0 if exact else max(0.0, self.ideal_sqnr_db - self.sqnr_db)

@@ -6,6 +6,13 @@ import pytest
 
 from isomorph.core.divergence import Budget, Distance, Divergence, Part, Verdict
 from isomorph.core.model import Source
+from isomorph.core.over_samples import (
+    AxisProfile,
+    MetricOverSamples,
+    OutputOverSamples,
+    OverSamples,
+)
+from isomorph.core.quantized_tensor import QuantizedTensor
 from isomorph.core.report import (
     Binding,
     Experiment,
@@ -72,7 +79,63 @@ def divergence():
 
 
 @pytest.fixture
-def report(divergence):
+def quantized():
+    """A row of the quantisation table with every field filled."""
+    return QuantizedTensor(
+        tensor="conv_q",
+        dtype="uint8",
+        kind="activation",
+        channels=8,
+        scale=(0.01, 0.02),
+        zero_point=(0, 128),
+        axis=1,
+        node="conv",
+        representable=(-1.28, 1.27),
+        seen=(-2.5, 1.0),
+        clipped=0.25,
+        rectified=0.0,
+        used=0.9,
+        sqnr_db=12.5,
+        ideal_sqnr_db=float("inf"),
+        local_quanta=3.0,
+        counterpart="conv_q",
+        changed=("scale", "zero_point"),
+    )
+
+
+@pytest.fixture
+def over_samples():
+    """A test set of a sequence model, with a metric and one bad sample."""
+    return OverSamples(
+        location="samples",
+        samples=500,
+        outputs=(
+            OutputOverSamples(
+                reference_output="logits",
+                candidate_output="output_0",
+                samples=500,
+                worst="s17.npz",
+                worst_absolute=0.5,
+                worst_relative=float("inf"),
+                worst_ratio=36.4,
+                quantiles={"0.5": 1e-7, "0.99": 2e-3, "1": float("inf")},
+                label_agreement=0.978,
+                not_finite=2,
+                nonfinite_mismatch=1,
+                misshapen=3,
+                by_axis=(
+                    AxisProfile(axis=1, length=8, relative=(1e-7, 2e-7, 9e-4, 3e-5), step=2,
+                                input="tokens"),
+                ),
+            ),
+        ),
+        metric=MetricOverSamples(name="scores:top1", samples=500, reference=0.91, candidate=0.87),
+        examined=("s17.npz",),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def report(divergence, quantized, over_samples):
     """A report in which no field is empty."""
     finding = Finding(
         rank=1,
@@ -139,6 +202,8 @@ def report(divergence):
         output_bindings=(Binding(reference="logits", candidate="output_0", how="position"),),
         outputs=(divergence,),
         findings=(finding,),
+        quantization=(quantized,),
+        test_set=over_samples,
         skipped=(Skipped(what="bodies of If", why="the runtime cannot fetch them"),),
         trusted=("net.py:build",),
         elapsed={"load": 0.5, "run": 1.25},

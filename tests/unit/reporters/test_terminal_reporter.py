@@ -100,7 +100,8 @@ def test_misplaced_nan_is_said_beside_the_number(report, divergence, part, wide)
 def test_many_outputs_still_fit_a_screen_and_the_worst_come_first(report, divergence, wide):
     fine = replace(divergence, verdict=Verdict.EQUIVALENT)
     many = (*(replace(fine, reference_output=f"fine{i}") for i in range(30)), divergence)
-    text = TerminalReporter().render(replace(report, outputs=many))
+    bare = replace(report, outputs=many, quantization=(), test_set=None)
+    text = TerminalReporter().render(bare)
     assert len(text.splitlines()) <= 52
     assert text.index("logits / output_0") < text.index("fine0")
     assert "… and 25 more outputs: 25 equivalent" in text
@@ -127,3 +128,52 @@ def test_numbers(value, told):
 )
 def test_cosines(cosine, told):
     assert closeness(cosine) == told
+
+
+def _drawn(monkeypatch, report, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    return TerminalReporter().render(report)
+
+
+@pytest.mark.parametrize("width", [60, 120])
+def test_the_worst_ten_quantised_tensors_are_shown(report, quantized, monkeypatch, width):
+    rows = tuple(replace(quantized, tensor=f"t{place}") for place in range(12))
+    text = _drawn(monkeypatch, replace(report, quantization=rows), width)
+    assert "t9" in text
+    assert "t10" not in text
+    assert "… and 2 more quantised tensors" in text
+    line = next(line for line in text.splitlines() if line.startswith("t0"))
+    for figure in ("25%", "90%", "12.5 dB (exact)", " 3"):
+        assert figure in line
+    assert ("-2.5 … 1" in line) == (width == 120)
+    assert "zero" in text
+
+
+def test_what_was_not_measured_is_left_blank(report, quantized, monkeypatch):
+    bare = replace(
+        quantized, seen=None, clipped=None, used=None, sqnr_db=None, ideal_sqnr_db=None,
+        local_quanta=None, counterpart=None, changed=(),
+    )  # fmt: skip
+    text = _drawn(monkeypatch, replace(report, quantization=(bare,)), 120)
+    line = next(line for line in text.splitlines() if line.startswith("conv_q"))
+    assert line.split() == ["conv_q", "uint8", "×8", "-1.28", "…", "1.27"]
+    assert "changed" not in text
+
+
+def test_a_test_set_takes_a_few_lines(report, monkeypatch):
+    text = " ".join(_drawn(monkeypatch, report, 200).split())
+    for fact in (
+        "test set samples: 500 samples", "1.00e-07 (median), 2.00e-03 (99%)",
+        "worst s17.npz: inf, 36× its budget", "agrees in 97.80%", "NaN/Inf in 2 samples",
+        "on one side only in 1", "another shape in 3 samples",
+        "axis 1, 8 steps as in tokens: 1.00e-07 at the first, 3.00e-05 at the last",
+        "9.00e-04 at step 4",
+        "metric scores:top1: reference 0.91, candidate 0.87",
+    ):  # fmt: skip
+        assert fact in text, fact
+
+
+def test_no_test_set_and_no_quantisation_take_no_line(report, monkeypatch):
+    text = _drawn(monkeypatch, replace(report, quantization=(), test_set=None), 120)
+    assert "quantised" not in text
+    assert "test set" not in text

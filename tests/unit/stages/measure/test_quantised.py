@@ -1,0 +1,164 @@
+"""The quantisation table on forms that ONNX Runtime's own tools made."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+from isomorph import api
+from isomorph.core.errors import RuntimeFailedError
+from isomorph.stages.measure import quantised
+from isomorph.stages.measure.subject import Subject
+
+
+@pytest.fixture(scope="module")
+def inputs():
+    return {"x": np.random.default_rng(5).standard_normal((2, 3, 8, 8)).astype(np.float32)}
+
+
+def checked(reference, candidate, inputs, **words):
+    return api.check(reference, candidate, inputs=inputs, in_process=True, **words)
+
+
+def rows(report):
+    return {row.tensor: row for row in report.quantization}
+
+
+def edited(path, name, change):
+    model = onnx.load(path)
+    tensor = next(each for each in model.graph.initializer if each.name == name)
+    array = change(numpy_helper.to_array(tensor)).astype(numpy_helper.to_array(tensor).dtype)
+    tensor.CopyFrom(numpy_helper.from_array(array, name))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("form", "kinds"),
+    [
+        ("qdq", {"weight": 4, "activation": 7}),
+        ("qop", {"weight": 3, "activation": 7}),
+        ("dynamic", {"weight": 3, "dynamic": 3}),
+    ],
+)
+def test_every_quantised_tensor_is_measured(quantised_networks, inputs, form, kinds):
+    report = checked(quantised_networks / "net.onnx", quantised_networks / f"{form}.onnx", inputs)
+    found = list(report.quantization)
+    assert {kind: sum(row.kind == kind for row in found) for kind in kinds} == kinds
+    assert len(found) == sum(kinds.values())
+    assert not report.skipped
+    for row in found:
+        assert row.clipped == pytest.approx(0.0, abs=0.01), row
+        assert row.representable[0] <= row.seen[1], row
+        assert row.sqnr_db > 20, row
+        if row.dtype != "int32":
+            assert row.lost_db < 12.0, row
+        assert (row.local_quanta is None) == (row.kind == "weight"), row
+        assert row.local_quanta in {None, 0.0, 1.0}, row
+
+
+def test_integer_kernels_and_float_ones_show_the_same_values(quantised_networks, inputs):
+    """QLinearConv hides what it rounds; the QDQ form of the same network shows it."""
+    net = quantised_networks / "net.onnx"
+    shown = rows(checked(net, quantised_networks / "qdq.onnx", inputs))
+    hidden = rows(checked(net, quantised_networks / "qop.onnx", inputs))
+    for plain, fused in (("c2_QuantizeLinear_Output", "c2_quantized"),
+                         ("y_QuantizeLinear_Output", "y_quantized")):  # fmt: skip
+        one, other = shown[plain], hidden[fused]
+        assert one.scale == pytest.approx(other.scale)
+        assert one.seen == pytest.approx(other.seen, abs=3 * one.scale[0])
+        assert one.sqnr_db == pytest.approx(other.sqnr_db, abs=3.0)
+
+
+def test_a_scale_too_small_clips_and_stands_first(quantised_networks, inputs):
+    faulty = edited(quantised_networks / "qdq.onnx", "c2_scale", lambda s: s / 4)
+    report = checked(quantised_networks / "net.onnx", faulty, inputs)
+    worst = report.quantization[0]
+    assert worst.tensor == "c2_QuantizeLinear_Output"
+    assert worst.clipped > 0.05
+    assert worst.lost_db > 10
+    against = checked(quantised_networks / "qdq.onnx", faulty, inputs).quantization
+    assert [row.tensor for row in against if row.changed] == ["c2_QuantizeLinear_Output"]
+    assert against[0].changed == ("scale",)
+    assert against[0].counterpart == "c2_QuantizeLinear_Output"
+
+
+def test_a_wrong_weight_scale_shows_against_the_float_weight(quantised_networks, inputs):
+    faulty = edited(quantised_networks / "qop.onnx", "w2_scale", lambda s: s * 1.25)
+    report = checked(quantised_networks / "net.onnx", faulty, inputs)
+    worst = report.quantization[0]
+    assert worst.tensor == "w2_quantized"
+    assert worst.sqnr_db == pytest.approx(12.0, abs=1.0)
+    assert worst.ideal_sqnr_db > 40
+
+
+def test_without_a_reference_a_weight_has_a_range_and_no_loss(quantised_networks, inputs):
+    report = api.check(quantised_networks / "qop.onnx", inputs=inputs, in_process=True)
+    weight, activation = rows(report)["w2_quantized"], rows(report)["c2_quantized"]
+    assert weight.used > 0.8
+    assert (weight.sqnr_db, weight.clipped) == (None, None)
+    assert activation.sqnr_db > 20
+
+
+def test_many_tensors_are_listed_and_measured_only_when_asked(
+    quantised_networks, inputs, monkeypatch
+):
+    monkeypatch.setattr(quantised, "MOST_TENSORS", 3)
+    pair = quantised_networks / "net.onnx", quantised_networks / "qop.onnx"
+    listed = checked(*pair, inputs)
+    assert [skipped.what for skipped in listed.skipped] == ["quantisation table"]
+    assert len(listed.quantization) == 10
+    assert all(row.sqnr_db is None and row.scale[0] > 0 for row in listed.quantization)
+    asked = checked(*pair, inputs, quantization=True)
+    assert not asked.skipped
+    assert all(row.sqnr_db is not None for row in asked.quantization)
+    assert checked(*pair, inputs, quantization=False).quantization == ()
+
+
+class Off:
+    """The runtime, with one tensor three steps off, or with no answer at all."""
+
+    def __init__(self, session, tensor):
+        self.session, self.tensor = session, tensor
+
+    def run(self, feeds, fetch, *, noise=None):
+        if self.tensor is None:
+            raise RuntimeFailedError("RUNTIME_CRASHED", "the runtime died")
+        right = self.session.run(feeds, [self.tensor])[self.tensor]
+        off = np.where(right < 128, right + 3, right - 3).astype(right.dtype)
+        return self.session.run({**feeds, self.tensor: off}, fetch, noise=noise)
+
+
+@pytest.fixture
+def subject(quantised_networks, inputs):
+    from isomorph.core.trace import Environment
+    from isomorph.stages.run.in_process import InProcessHost
+
+    host = InProcessHost()
+    model = host.load(str(quantised_networks / "qop.onnx"), "onnx", {})
+
+    def opened(runtime, **settings):
+        return host.open(model, Environment(runtime=runtime, settings=settings))
+
+    yield SimpleNamespace(model=model, oracle=opened("onnx_oracle"), inputs=inputs)
+    host.close()
+
+
+@pytest.mark.parametrize("tensor", ["c2_quantized", None])
+def test_a_kernel_that_misses_its_grid_is_seen_at_its_own_tensor(subject, tensor):
+    # The oracle stands in for a runtime without any error of its own.
+    alone = Subject(
+        role="candidate", model=subject.model, feeds=subject.inputs, seed=0,
+        runtime=lambda: subject.oracle, oracle=lambda: subject.oracle,
+        plain=lambda: Off(subject.oracle, tensor),
+    )  # fmt: skip
+    found, skipped = quantised.table(alone, None)
+    if tensor is None:
+        assert "the runtime died" in skipped[0].why
+        assert all(row.local_quanta is None for row in found)
+        return
+    assert not skipped
+    assert (found[0].tensor, found[0].local_quanta) == ("c2_quantized", 3.0)
+    others = [row.local_quanta for row in found[1:] if row.kind == "activation"]
+    assert others == [0.0] * len(others)
