@@ -39,6 +39,11 @@ def is_inexact(array: Array) -> bool:
     return array.dtype.kind in "fc" or str(array.dtype).startswith(("bfloat", "float"))
 
 
+def is_integer(array: Array) -> bool:
+    """Whether elements are whole numbers, of NumPy's types or narrower ones."""
+    return array.dtype.kind in "iu" or str(array.dtype).startswith(("int", "uint"))
+
+
 def _exact_distance(actual: Array, expected: Array) -> Distance:
     """Integers, booleans and strings: equal or not; integers also tell by how much."""
     unequal = np.asarray(actual != expected)

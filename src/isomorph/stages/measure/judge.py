@@ -13,6 +13,9 @@ from isomorph.stages.measure.spread import Spread, threshold
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
+# A handful of draws does not show the farthest that an integer can go.
+_MARGIN = 2.0
+
 
 def judge(
     actual: Array,
@@ -110,8 +113,13 @@ def _ratio(actual: Array, expected: Array, allowed: Array, unsettled: Array) -> 
 
 
 def _exact_ratio(actual: Array, expected: Array, spread: Spread) -> float:
-    wrong = np.asarray(actual != expected) & ~spread.unsettled
-    return float("inf") if bool(np.any(wrong)) else 0.0
+    differs = np.asarray(actual != expected)
+    if bool(np.any(differs & ~spread.unsettled)):
+        return float("inf")
+    if spread.reach is None or not bool(np.any(differs)):
+        return 0.0
+    apart = np.abs(widen(actual) - widen(expected))[differs]
+    return float(np.max(apart / (_MARGIN * spread.reach[differs])))
 
 
 def _rms(allowed: Array | None) -> float | None:

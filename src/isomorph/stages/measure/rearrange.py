@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 def spread_through(moved: Rearrangement, spread: Spread) -> Spread:
     """A spread rearranged with its tensor."""
     deviation = None if spread.deviation is None else moved.array(spread.deviation)
-    return replace(spread, deviation=deviation, unsettled=moved.array(spread.unsettled))
+    reach = None if spread.reach is None else moved.array(spread.reach)
+    unsettled = moved.array(spread.unsettled)
+    return replace(spread, deviation=deviation, unsettled=unsettled, reach=reach)
 
 
 def seen_through(moved: Rearrangement, evidence: Evidence) -> Evidence:

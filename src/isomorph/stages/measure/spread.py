@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.trace import Noise, flatten
-from isomorph.stages.measure.distance import is_inexact, widen
+from isomorph.stages.measure.distance import is_inexact, is_integer, widen
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session
@@ -29,11 +29,14 @@ class Spread:
     ``deviation`` is the standard deviation per element, pooled with its channel's (floats).
     ``unsettled`` marks the elements whose kind (NaN, infinite, finite) or, for integers and
     strings, whose very value was not the same in every draw: either is accepted there.
+    ``reach`` is how far integers went at most, so that a quantised output which the noise moves
+    by a step is not free to be any number.
     """
 
     draws: int
     deviation: Array | None
     unsettled: Array
+    reach: Array | None = None
 
 
 def spreads(
@@ -76,15 +79,19 @@ class _Moments:
         self.unsettled = np.zeros(centre.shape, bool)
         self.first = np.zeros(centre.shape) if self.inexact else None
         self.second = np.zeros(centre.shape) if self.inexact else None
+        self.reach = np.zeros(centre.shape) if is_integer(centre) else None
 
     def add(self, value: object) -> None:
         array = np.asarray(value)
         if value is None or array.shape != self.centre.shape:
             # Under noise even the shape changed: nothing about this tensor is settled.
             self.unsettled[...] = True
+            self.reach = None
             return
         if self.first is None or self.second is None:
             self.unsettled |= np.asarray(array != self.centre)
+            if self.reach is not None:
+                self.reach = np.maximum(self.reach, np.abs(widen(array) - widen(self.centre)))
             return
         finite = np.isfinite(array) & np.isfinite(self.centre)
         with np.errstate(all="ignore"):
@@ -97,7 +104,7 @@ class _Moments:
 
     def spread(self, draws: int, *, about_mean: bool) -> Spread:
         if self.first is None or self.second is None:
-            return Spread(draws=draws, deviation=None, unsettled=self.unsettled)
+            return Spread(draws=draws, deviation=None, unsettled=self.unsettled, reach=self.reach)
         variance = self.second / draws
         if about_mean and draws > 1:
             variance = np.maximum(variance - (self.first / draws) ** 2, 0.0) * draws / (draws - 1)
@@ -129,8 +136,10 @@ def merged(*spreads: Spread | None) -> Spread | None:
     if len(present) != len(spreads) or not present:
         return None
     deviations = [each.deviation for each in present if each.deviation is not None]
+    reaches = [each.reach for each in present if each.reach is not None]
     return Spread(
         draws=min(each.draws for each in present),
         deviation=np.sqrt(sum(np.square(each) for each in deviations)) if deviations else None,
         unsettled=np.logical_or.reduce([each.unsettled for each in present]),
+        reach=np.asarray(sum(reaches)) if len(reaches) == len(present) else None,
     )

@@ -1,0 +1,46 @@
+"""Integers under noise: a step is accepted where the noise takes steps, any number is not."""
+
+import numpy as np
+import pytest
+
+from isomorph.stages.measure.judge import judge
+from isomorph.stages.measure.spread import FALSE_ALARM, Spread, merged
+
+
+def spread(reach, *, unsettled=True):
+    return Spread(
+        draws=10,
+        deviation=None,
+        unsettled=np.full(3, unsettled),
+        reach=None if reach is None else np.full(3, float(reach)),
+    )
+
+
+def ratio(actual, expected, given, dtype="uint8"):
+    arrays = (np.array(actual, dtype), np.array(expected, dtype))
+    part = judge(*arrays, given, dtype=dtype, derivation="", false_alarm=FALSE_ALARM)
+    return part.budget.ratio
+
+
+@pytest.mark.parametrize(("got", "within"), [(10, True), (11, True), (8, True), (13, False)])
+def test_unsettled_integers_may_go_as_far_as_the_noise_goes(got, within):
+    assert (ratio([got, 10, 10], [10, 10, 10], spread(1)) <= 1.0) == within
+
+
+def test_settled_integers_may_not_move_at_all():
+    assert ratio([11, 10, 10], [10, 10, 10], spread(1, unsettled=False)) == np.inf
+
+
+def test_what_has_no_size_is_accepted_where_it_is_unsettled():
+    assert ratio(["a", "b", "c"], ["a", "b", "d"], spread(None), dtype=object) == 0.0
+
+
+def test_the_reach_of_both_sides_adds_up():
+    both = merged(spread(1), spread(2))
+    assert both.reach.tolist() == [3, 3, 3]
+    assert merged(spread(1), spread(None)).reach is None
+
+
+def test_the_largest_integers_are_told_apart():
+    top = 2**64 - 1
+    assert ratio([top, 0, 0], [0, 0, 0], spread(1), dtype="uint64") > 1.0
