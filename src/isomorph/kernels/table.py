@@ -40,7 +40,7 @@ class Call:
     noise: NoiseSource = SILENT
     constant: bool = False
     input_dtypes: tuple[str | None, ...] = ()
-    site: tuple[int, ...] = ()
+    site: tuple[Any, ...] = ()
 
 
 _TABLE: dict[tuple[str, str], list[tuple[int, Kernel]]] = {}

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from isomorph.kernels.dtypes import holds, is_float
+from isomorph.kernels.matmul import product
 from isomorph.kernels.noise import Array
 from isomorph.kernels.reductions import mean
+from isomorph.kernels.rounding_rules import complex_noise
 from isomorph.kernels.table import Call, standard
 from isomorph.native.tf_kernels import OPSET, find, tf_kernel
 from isomorph.native.tf_oracle_execute import execute
@@ -79,6 +81,20 @@ def bias_add(call: Call, x: Array, bias: Array) -> Array:
     if not channels_last(call):
         bias = bias.reshape(-1, *(1,) * (x.ndim - 2))
     return call.noise.rounded(np.asarray(x + bias))
+
+
+@tf_kernel("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")
+def matmul(call: Call, a: Array, b: Array) -> Array:
+    """A product of matrices, either of which may be turned first."""
+    if any(call.attributes.get(word) for word in ("transpose_a", "adj_x")):
+        a = np.swapaxes(a, -1, -2).conj()
+    if any(call.attributes.get(word) for word in ("transpose_b", "adj_y")):
+        b = np.swapaxes(b, -1, -2).conj()
+    if np.result_type(a, b).kind == "c":
+        y = np.matmul(a, b)
+        sizes = np.matmul(np.abs(a), np.abs(b)) if call.noise.active else y
+        return complex_noise(y, sizes, call.noise) if call.noise.active else np.asarray(y)
+    return product(a, b, call.noise)
 
 
 @tf_kernel("LRN")

@@ -60,6 +60,11 @@ def moved(call: Call, *arrays: Any) -> tuple[Any, ...]:  # noqa: ANN401
     return execute(call.op, call.attributes, arrays, call.outputs, wide=True)
 
 
+def moved_as_declared(call: Call, *arrays: Any) -> tuple[Any, ...]:  # noqa: ANN401
+    """TensorFlow's own result in the declared types."""
+    return execute(call.op, call.attributes, arrays, call.outputs, wide=False)
+
+
 def unknown(call: Call, *arrays: Any) -> tuple[Any, ...]:  # noqa: ANN401
     """One rounding of each input, one of each output."""
     if not call.noise.active:
@@ -149,11 +154,6 @@ def _spread_window(call: Call, arrays: Any, y: Array) -> int:  # noqa: ANN401
     return int(arrays[1].shape[-1] * overlap)
 
 
-def _matrix(call: Call, arrays: Any, y: Array) -> int:  # noqa: ANN401
-    turned = call.attributes.get("transpose_a") or call.attributes.get("adj_x")
-    return int(arrays[0].shape[-2 if turned else -1])
-
-
 def _ratio(call: Call, arrays: Any, y: Array) -> int:  # noqa: ANN401
     first = next(array for array in arrays if is_real(array))
     return max(1, int(first.size) // max(y.size, 1))
@@ -175,7 +175,6 @@ def _equation(call: Call, arrays: Any, y: Array) -> int:  # noqa: ANN401
 LENGTHS: dict[str, Length] = {
     "Conv2D": _window, "Conv3D": _window, "Conv": _window, "DepthwiseConv2dNative": _depthwise,
     "Conv2DBackpropInput": _spread_window, "Conv3DBackpropInputV2": _spread_window,
-    "MatMul": _matrix, "BatchMatMul": _matrix, "BatchMatMulV2": _matrix, "BatchMatMulV3": _matrix,
     "Einsum": _equation, "XlaEinsum": _equation, "Sum": _ratio, "Mean": _ratio,
     "EuclideanNorm": _ratio, "AvgPool": _pool, "Cumsum": _running, "SegmentSum": _ratio,
     "SegmentMean": _ratio, "UnsortedSegmentSum": _ratio, "SparseTensorDenseMatMul": _ratio,

@@ -19,17 +19,15 @@ from isomorph.native.tf_model import TfModel
 from isomorph.native.tf_oracle_control import DEAD
 from isomorph.native.tf_oracle_lists import from_feed, to_fetch
 from isomorph.native.tf_oracle_run import Run
+from isomorph.native.tf_oracle_steps import Book
 from isomorph.native.tf_oracle_support import constant_names, refuse_unsupported
-from isomorph.native.tf_program import Spec, TfNode, TfProgram
+from isomorph.native.tf_program import Spec, TfNode
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array, Arrays
 
 _PLANS = 64
 """Plans kept; a search that cuts everywhere would otherwise keep one for every cut."""
-
-KEPT_BYTES = 4 << 30
-"""Lifted constants kept between runs; beyond it they are lifted again each time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +51,7 @@ class TfOracle:
         self._places = {node.name: place for place, node in enumerate(model.program.nodes)}
         self._inputs = tuple(port.tensor for port in model.program.inputs)
         self._constants = constant_names(model.program)
-        self._kept: dict[str, dict[str, Held]] = {}
+        self._book = Book()
         self._plans: dict[tuple[frozenset[str], tuple[str, ...]], Plan] = {}
         self._magnitudes: dict[Any, Array] = {}
         self._magnitudes_of = b""
@@ -61,9 +59,9 @@ class TfOracle:
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
         """Compute ``fetch`` from ``feeds``; floats come back in float64, the rest as declared."""
         plan = self._plan(frozenset(feeds), tuple(fetch))
-        run = Run(noise, self._stored, self._magnitudes_for(feeds) if noise is not None else None)
+        run = Run(noise, self._book, self._magnitudes_for(feeds) if noise is not None else None)
         values = {name: self._fed(name, value) for name, value in feeds.items()}
-        stored = self._stored(self._program)
+        stored = self._book.stored(self._program)
 
         def read(name: str) -> Held:
             return values[name] if name in values else run.constant(name, stored[name])
@@ -89,22 +87,9 @@ class TfOracle:
 
     def close(self) -> None:
         """Let go of the lifted constants and the magnitudes of sums."""
-        self._kept.clear()
+        self._book.clear()
         self._plans.clear()
         self._magnitudes = {}
-
-    def _stored(self, program: TfProgram) -> dict[str, Held]:
-        """The constants of the graph or of one of its bodies; each lifts itself on first use."""
-        kept = self._kept.get(program.name)
-        if kept is None:
-            kept = {
-                name: Held(array, dtype=program.specs.get(name, Spec()).dtype, constant=True)
-                for name, array in program.constants.items()
-            }
-            size = sum(8 * array.size for array in program.constants.values())
-            if size <= KEPT_BYTES:
-                self._kept[program.name] = kept
-        return kept
 
     def _fed(self, name: str, value: Any) -> Held:  # noqa: ANN401
         spec = self._program.specs.get(name, Spec())

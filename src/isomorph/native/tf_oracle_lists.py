@@ -153,6 +153,12 @@ LISTS: dict[str, Callable[..., Any]] = {
 """Every operator on lists that loops are made of."""
 
 
+def computed_list(call: Call, *values: Any) -> tuple[Any, ...]:  # noqa: ANN401
+    """An operator on lists; it moves values, whatever their width."""
+    results = LISTS[call.op](call, *values)
+    return results if isinstance(results, tuple) else (results,)
+
+
 def from_feed(value: Sequence[Any]) -> Elements:
     """A fed list; an element of shape (0,) stands for one that was never set."""
     arrays = [np.asarray(item) for item in value]

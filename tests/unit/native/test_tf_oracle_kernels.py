@@ -35,12 +35,12 @@ def crop(method, size):
 
 def block_lstm(op):
     def function(x, c, h, w, wci, wcf, wco, b):
-        return list(
-            getattr(raw, op)(
-                seq_len_max=tf.constant(4, tf.int64), x=x, cs_prev=c, h_prev=h, w=w, wci=wci,
-                wcf=wcf, wco=wco, b=b, use_peephole=True,
-            )
+        results = getattr(raw, op)(
+            seq_len_max=tf.constant(4, tf.int64), x=x, cs_prev=c, h_prev=h, w=w, wci=wci,
+            wcf=wcf, wco=wco, b=b, use_peephole=True,
         )  # fmt: skip
+        # Beyond the longest sequence only cells and states are written: the rest is what lay there.
+        return [results.cs, results.h, *(result[:4] for result in results)]
 
     return function
 
