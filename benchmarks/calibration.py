@@ -27,7 +27,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=SEEDS, help="inputs and weights of each pair")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="sets of inputs for a pair")
     parser.add_argument("--only", default="", help="only the cases whose name has this in it")
     parser.add_argument("--route", default="", help="only the candidates of this name")
     stated = parser.parse_args(words)

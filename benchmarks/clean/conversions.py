@@ -59,13 +59,14 @@ class Source:
         return made
 
 
-def source(case: Case, seed: int, folder: Path) -> Source:
+def source(case: Case, folder: Path) -> Source:
     """Build the model of a case, with seeded weights."""
-    torch.manual_seed(seed)
+    torch.manual_seed(0)
     # The fused encoder layer is an operator that the old exporter does not know.
     torch.backends.mha.set_fastpath_enabled(False)
     module = case.build().eval()
-    drawn = case.inputs(np.random.default_rng(seed))
+    # Other numbers than it will be fed: what an exporter bakes in must show.
+    drawn = case.inputs(np.random.default_rng([0, 1]))
     example = tuple(torch.from_numpy(drawn[name]) for name in input_names(module))
     return Source(case=case, module=module, example=example, folder=folder)
 
