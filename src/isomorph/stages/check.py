@@ -66,11 +66,6 @@ def check_pair(
     inputs = bind_inputs(left.inputs, right.inputs, wishes.bind_inputs)
     outputs = bind_outputs(left.outputs, right.outputs, wishes.bind_outputs)
     work.findings += say.of_signature("input", left.inputs, right.inputs, inputs)
-    # PyTorch names no outputs: the names of its nodes are nobody's interface.
-    named = "by place" not in {
-        each.model.metadata.get("outputs") for each in (reference, candidate)
-    }
-    work.findings += say.of_signature("output", left.outputs, right.outputs, outputs, named=named)
     swapped = say.of_named_order(left.outputs, right.outputs, outputs)
     if swapped is not None:
         work.accuse(swapped, Verdict.DIVERGENT, "the outputs are in another order")
@@ -84,9 +79,15 @@ def check_pair(
         if work.deterministic(mine, yours):
             comparison = compare(mine, yours, outputs, work.terms)
             work.add(comparison, outputs)
-            work.locate(mine, yours, comparison, outputs)
+            outputs = comparison.bindings
+            work.locate(mine, yours, comparison)
             work.remember(comparison, yours, mine)
         work.failures(mine, yours)
+    # PyTorch names no outputs: the names of its nodes are nobody's interface.
+    named = "by place" not in {
+        each.model.metadata.get("outputs") for each in (reference, candidate)
+    }
+    work.findings += say.of_signature("output", left.outputs, right.outputs, outputs, named=named)
     return work.report((reference, candidate), inputs, outputs)
 
 
@@ -213,16 +214,13 @@ class _Work:
 
     def deterministic(self, *subjects: Subject) -> bool:
         """Whether each model repeats itself; a random reference leaves nothing to compare with."""
-        steady = True
-        for subject in subjects:
-            outputs = _unsteady(subject)
-            if not outputs:
-                continue
-            steady = False
-            finding = say.of_randomness(subject.role, subject.model.graph, outputs)
-            verdict = Verdict.UNKNOWN if subject.role == "reference" else Verdict.DIVERGENT
-            self.accuse(finding, verdict, f"the {subject.role} is random")
-        return steady
+        random = {each.role: each for each in subjects if _unsteady(each)}
+        for role, subject in random.items():
+            finding = say.of_randomness(role, subject.model.graph, _unsteady(subject))
+            # A random reference can convict nobody, not even a candidate that is random too.
+            verdict = Verdict.UNKNOWN if "reference" in random else Verdict.DIVERGENT
+            self.accuse(finding, verdict, f"the {role} is random")
+        return not random
 
     def add(self, comparison: Comparison, bindings: Sequence[Binding]) -> None:
         """Take over one sample's results; of each output the worst sample is kept."""
@@ -233,7 +231,7 @@ class _Work:
                 Verdict.DIVERGENT,
                 "the outputs are in another order",
             )
-        self.findings += say.of_rearranged(comparison.rearranged)
+        self.findings += say.of_rearranged(comparison.rearranged, comparison.divergences)
         for divergence in comparison.divergences:
             key = divergence.reference_output, divergence.candidate_output
             before = self.divergences.get(key)
@@ -246,7 +244,6 @@ class _Work:
         reference: Subject,
         candidate: Subject,
         comparison: Comparison,
-        outputs: Sequence[Binding],
     ) -> None:
         """Name the guilty nodes of the first sample on which the two graphs differ."""
         wrong = [d for d in comparison.divergences if d.verdict is Verdict.DIVERGENT]
@@ -255,7 +252,7 @@ class _Work:
         if not any(d.rounding is not None and (d.rounding.budget.ratio or 0) > 1 for d in wrong):
             return
         self.located = True
-        pairs = [(pair.reference, pair.candidate) for pair in outputs]
+        pairs = [(pair.reference, pair.candidate) for pair in comparison.bindings]
         try:
             found, unexplained = _guilty(reference, candidate, pairs)
         except IsomorphError as error:

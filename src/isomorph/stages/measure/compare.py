@@ -35,10 +35,15 @@ class Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """The judged pairs of one sample; ``order`` is the binding that would have agreed."""
+    """The judged pairs of one sample; ``order`` is the binding that would have agreed.
+
+    ``bindings`` are those that were judged: where a side's outputs are a dict, which has no
+    order, they are settled by shape and value.
+    """
 
     divergences: tuple[Divergence, ...]
     rearranged: Mapping[str, Rearrangement]
+    bindings: tuple[Binding, ...] = ()
     order: tuple[Binding, ...] | None = None
 
 
@@ -51,16 +56,29 @@ def compare(
     wrong = [d for d in judged.divergences if d.verdict is Verdict.DIVERGENT]
     if not wrong or not 1 < len(places) <= _MOST_OUTPUTS_PERMUTED:
         return judged
-    for order in permutations([pair.candidate for pair in places]):
-        swapped = tuple(
-            replace(pair, candidate=name) for pair, name in zip(places, order, strict=True)
-        )
-        if swapped == tuple(places) or not _shapes_fit(reference, candidate, swapped):
-            continue
+    unordered = "unordered" in {
+        side.model.metadata.get("outputs") for side in (reference, candidate)
+    }
+    fitting = [each for each in _orders(places) if _shapes_fit(reference, candidate, each)]
+    for swapped in fitting:
         other = _compare(reference, candidate, swapped, terms)
         if all(d.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED} for d in other.divergences):
-            return replace(judged, order=swapped)
+            return other if unordered else replace(judged, order=swapped)
+    if unordered and len(fitting) == 1 and not _shapes_fit(reference, candidate, places):
+        return _compare(reference, candidate, fitting[0], terms)
     return judged
+
+
+def _orders(places: Sequence[Binding]) -> list[tuple[Binding, ...]]:
+    """Every other way to pair the outputs that only their place had paired."""
+    return [
+        tuple(
+            replace(pair, candidate=name, how="shape and value")
+            for pair, name in zip(places, order, strict=True)
+        )
+        for order in permutations([pair.candidate for pair in places])
+        if list(order) != [pair.candidate for pair in places]
+    ]
 
 
 def _compare(
@@ -73,23 +91,29 @@ def _compare(
             divergences.append(divergence)
             if moved is not None:
                 rearranged[right] = moved
-    return Comparison(divergences=tuple(divergences), rearranged=rearranged)
+    return Comparison(
+        divergences=tuple(divergences), rearranged=rearranged, bindings=tuple(bindings)
+    )
 
 
 def _elements(reference: Witness, candidate: Witness, pair: Binding) -> list[tuple[str, str]]:
-    """The pair itself, or the pairs of elements of two sequences."""
+    """The pair itself, or the pairs of elements of two sequences, optionals or maps."""
     left, right = _paths(reference, pair.reference), _paths(candidate, pair.candidate)
-    if left == [pair.reference] and right == [pair.candidate]:
-        return [(pair.reference, pair.candidate)]
-    count = max(len(left), len(right))
-    return [(f"{pair.reference}[{n}]", f"{pair.candidate}[{n}]") for n in range(count)]
+    # Where both are absent, None stands against None: there is nothing to hold together.
+    return [
+        (f"{pair.reference}{path}", f"{pair.candidate}{path}")
+        for path in dict.fromkeys((*left, *right))
+    ]
 
 
 def _paths(subject: Witness, name: str) -> list[str]:
+    """What stands behind the name: nothing for a tensor, ``[0]`` or ``.keys`` inside others."""
     for seen in (subject.as_run(), subject.meaning()):
         if not isinstance(seen, IsomorphError):
-            return [key for key in seen if key == name or key.startswith(f"{name}[")]
-    return [name]
+            inside = (f"{name}[", f"{name}.keys", f"{name}.values")
+            whole = [key for key in seen if key == name]
+            return [key.removeprefix(name) for key in whole or seen if key.startswith((name if whole else inside))]
+    return [""]
 
 
 def _shapes_fit(reference: Witness, candidate: Witness, pairs: Sequence[Binding]) -> bool:

@@ -88,7 +88,9 @@ def _of_output(divergence: Divergence) -> Iterator[Finding]:
 
 def of_order(declared: Sequence[Binding], fitting: Sequence[Binding]) -> Finding:
     """Outputs that agree with the reference in another order."""
-    moved = [pair for pair, was in zip(fitting, declared, strict=True) if pair != was]
+    moved = [
+        pair for pair, was in zip(fitting, declared, strict=True) if pair.candidate != was.candidate
+    ]
     told = ", ".join(f"{pair.reference!r} is {pair.candidate!r}" for pair in moved)
     flags = " ".join(f"--bind-output {pair.reference}={pair.candidate}" for pair in moved)
     return _finding(
