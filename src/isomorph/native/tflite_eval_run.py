@@ -177,7 +177,8 @@ class Run:
 
 
 def _call(step: Step, site: Site, *, constant: bool) -> Call:
-    types = (*step.input_dtypes, *step.attributes["output_dtypes"])
+    # Half-width weights are widened before anything is computed with them.
+    types = (*step.attributes["output_dtypes"], *step.input_dtypes)
     floats = [dtype for dtype in types if is_float(dtype)]
     quantised = any(grid is not None for grid in (*step.grids, *step.onto))
     return Call(

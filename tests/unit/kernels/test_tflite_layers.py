@@ -118,6 +118,26 @@ def svdf():
     return OneOperator("SVDF", inputs, [T()], "SVDF", rank=2, fusedActivationFunction=RELU)
 
 
+def deep_transposed():
+    inputs = [stored(np.array([1, 4, 6, 8, 3], np.int32)), stored(normal(2, 3, 2, 3, 2))]
+    inputs += [data(normal(1, 2, 3, 4, 2))]
+    return OneOperator("CONV_3D_TRANSPOSE", inputs, [T()], "Conv3D", strideD=2, strideW=2,
+                       strideH=2)  # fmt: skip
+
+
+def lstm_step():
+    inputs = [data(normal(2, 3)), data(normal(2, 4)), stored(normal(16, 7)), stored(normal(16))]
+    inputs += [data(normal(2, 4))]
+    return OneOperator("LSTM", inputs, [T() for _ in range(4)], "LSTM", 2, kernelType=1,
+                       fusedActivationFunction=TANH)  # fmt: skip
+
+
+def lookup():
+    keys = stored(np.array([1, 3, 20], np.int32))
+    inputs = [data([3, 7, 20], "int32"), keys, stored(normal(3, 2))]
+    return OneOperator("HASHTABLE_LOOKUP", inputs, [T(), T(dtype="uint8")])
+
+
 CASES = {
     "conv same": lambda: conv((2, 6, 7, 3), (4, 3, 2, 3)),
     "conv valid strided": lambda: conv((1, 9, 8, 3), (5, 3, 3, 3), strideW=2, strideH=3,
@@ -138,6 +158,7 @@ CASES = {
     "transpose conv valid": lambda: transposed((1, 9, 11, 3), (3, 3, 3, 2), (1, 4, 5, 2), True,
                                                padding=VALID),
     "transpose conv far": lambda: transposed((1, 8, 8, 2), (2, 1, 1, 2), (1, 4, 4, 2)),
+    "conv 3d transpose": deep_transposed,
     "dense": lambda: dense((3, 7), (5, 7)),
     "dense folds": lambda: dense((2, 3, 7), (5, 7)),
     "dense keeps axes": lambda: dense((2, 3, 7), (5, 7), keepNumDims=True),
@@ -148,6 +169,11 @@ CASES = {
     "embedding": lambda: OneOperator(
         "EMBEDDING_LOOKUP", [data([2, 0, 2], "int32"), stored(normal(4, 3))]
     ),
+    "embedding of int8": lambda: OneOperator(
+        "EMBEDDING_LOOKUP",
+        [data([2, 0, 2], "int32"), stored(RNG.integers(-127, 127, (4, 3)), "int8", scale=0.01)],
+    ),
+    "look-up by key": lookup,
     "average pool": lambda: pool("AVERAGE_POOL_2D"),
     "average pool valid": lambda: pool("AVERAGE_POOL_2D", padding=VALID),
     "max pool": lambda: pool("MAX_POOL_2D"),
@@ -167,6 +193,7 @@ CASES = {
     "lstm normalised": lambda: lstm(norm=True),
     "lstm both ways": lambda: both_ways(False),
     "lstm both ways merged": lambda: both_ways(True),
+    "lstm basic step": lstm_step,
     "rnn": rnn,
     "rnn time major": lambda: rnn(shape=(5, 2, 3), timeMajor=True),
     "rnn step": lambda: rnn("RNN", (2, 3), "RNN"),

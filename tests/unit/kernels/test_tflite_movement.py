@@ -11,9 +11,12 @@ from tflite_one_operator import (
     stored,
 )
 
+from isomorph.core.trace import Noise
+
 RNG = np.random.default_rng(13)
 X = RNG.normal(size=(3, 4, 5)).astype(np.float32)
 IMAGE = RNG.normal(size=(4, 4, 6, 8)).astype(np.float32)
+SPECTRUM = (X[0] + 1j * X[1]).astype(np.complex64)
 INT8 = {"scale": 0.1, "zero": 7}
 
 
@@ -108,6 +111,9 @@ CASES = {
                          data(np.float32(0.1))),
     "range down": lambda: one("RANGE", data(9, "int32"), data(-2, "int32"), data(-3, "int32"),
                               out=[T(dtype="int32")]),
+    "real part": lambda: one("REAL", data(SPECTRUM, "complex64")),
+    "imaginary part": lambda: one("IMAG", data(SPECTRUM, "complex64")),
+    "modulus": lambda: one("COMPLEX_ABS", data(SPECTRUM, "complex64")),
     "float16 weights": lambda: one("DEQUANTIZE", data(X, "float16"), version=3),
 }  # fmt: skip
 
@@ -139,3 +145,17 @@ QUANTISED = {
 def test_moved_integers_stay_what_they_are(name):
     x = data(RNG.integers(-128, 128, (3, 4, 5)), "int8", **INT8)
     assert_quanta_agree(QUANTISED[name](x), quanta=0)
+
+
+def test_the_fourier_transform_lies_within_its_noise():
+    case = one(
+        "RFFT2D",
+        data(RNG.normal(size=(2, 8, 16))),
+        ints(8, 16),
+        out=[T(dtype="complex64")],
+    )
+    (actual,), (wanted,) = case.in_litert(), case.in_oracle()
+    assert wanted.dtype == np.complex128
+    noisy = [case.in_oracle(Noise(seed=k, rounding=True))[0] for k in range(8)]
+    spread = np.sqrt(np.mean(np.abs(np.array(noisy) - wanted) ** 2))
+    assert 0 < np.max(np.abs(actual - wanted)) < 8 * spread < 1e-4
