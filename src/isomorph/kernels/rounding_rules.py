@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -62,6 +63,13 @@ def disturbed_attributes(
     return {name: _disturb(value, random) for name, value in attributes.items()}
 
 
+def is_inexact_number(value: Any) -> bool:  # noqa: ANN401
+    """Whether an attribute is, or holds, a number that ``disturbed_attributes`` moves."""
+    if isinstance(value, tuple):
+        return any(map(is_inexact_number, value))
+    return isinstance(value, float) and math.isfinite(value) and not value.is_integer()
+
+
 def difference(moved: Any, still: Any) -> Array | None:  # noqa: ANN401
     """How far the noise moved a value; None where that has no meaning."""
     if not (isinstance(moved, np.ndarray) and isinstance(still, np.ndarray)):
@@ -76,6 +84,6 @@ def difference(moved: Any, still: Any) -> Array | None:  # noqa: ANN401
 def _disturb(value: Any, random: np.random.Generator) -> Any:  # noqa: ANN401
     if isinstance(value, tuple):
         return tuple(_disturb(item, random) for item in value)
-    if not isinstance(value, float) or not np.isfinite(value) or value.is_integer():
+    if not is_inexact_number(value):
         return value
     return value * (1.0 + ATTRIBUTE_UNIT * float(random.standard_normal()))

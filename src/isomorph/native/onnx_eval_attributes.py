@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,9 +14,6 @@ Array = NDArray[Any]
 
 Read = Callable[[onnx.TensorProto], Array]
 """How a stored tensor is read: from the proto, or from where its data lies."""
-
-ATTRIBUTE_UNIT = 2.0**-24
-"""The file stores every number of an attribute as float32."""
 
 
 def schema_of(op: str, version: int, domain: str) -> Any:  # noqa: ANN401
@@ -72,21 +68,6 @@ def decode(bound: Mapping[str, AttributeProto], read: Read) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not _NOT_PLAIN}
 
 
-def disturbed(attributes: Mapping[str, Any], random: np.random.Generator) -> dict[str, Any]:
-    """Every inexact number multiplied by one rounding of float32.
-
-    Numbers that are integers (1.0, 0.0, -2.0) are taken to be meant exactly.
-    """
-    return {name: _disturb(value, random) for name, value in attributes.items()}
-
-
-def is_inexact(value: Any) -> bool:  # noqa: ANN401
-    """Whether the value is, or holds, a number that ``disturbed`` moves."""
-    if isinstance(value, tuple):
-        return any(map(is_inexact, value))
-    return isinstance(value, float) and math.isfinite(value) and not value.is_integer()
-
-
 def dense(sparse: onnx.SparseTensorProto, read: Read) -> Array:
     """A sparse tensor with its zeros written out."""
     values, indices = read(sparse.values), read(sparse.indices)
@@ -125,11 +106,3 @@ _PLAIN: dict[int, Any] = {
         item.decode("utf-8", "surrogateescape") for item in proto.strings
     ),
 }
-
-
-def _disturb(value: Any, random: np.random.Generator) -> Any:  # noqa: ANN401
-    if isinstance(value, tuple):
-        return tuple(_disturb(item, random) for item in value)
-    if not is_inexact(value):
-        return value
-    return value * (1.0 + ATTRIBUTE_UNIT * float(random.standard_normal()))

@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 
 from isomorph.kernels.dtypes import is_float, numpy_dtype
+from isomorph.kernels.held import ABSENT, Held
 from isomorph.native.onnx_eval_types import of_proto
-from isomorph.native.onnx_eval_values import ABSENT, Held
 
 if TYPE_CHECKING:
     from isomorph.native.onnx_eval_program import Program, Step

@@ -11,6 +11,7 @@ from onnx import AttributeProto
 
 from isomorph.core.errors import UnreadableModelError
 from isomorph.kernels import table
+from isomorph.kernels.held import Held
 from isomorph.native.onnx_eval_attributes import (
     Read,
     bind,
@@ -21,7 +22,6 @@ from isomorph.native.onnx_eval_attributes import (
 )
 from isomorph.native.onnx_eval_functions import InputType, expanded
 from isomorph.native.onnx_eval_reference import ReferenceNode, reference_node
-from isomorph.native.onnx_eval_values import Held
 
 CONTROL = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 DEEPEST = 50

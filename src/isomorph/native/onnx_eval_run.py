@@ -13,20 +13,25 @@ from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.ops import RANDOM
 from isomorph.core.trace import Noise
 from isomorph.kernels.dtypes import HALVES, is_float, numpy_dtype
+from isomorph.kernels.held import ABSENT, Held, element_type, lifted, stored
 from isomorph.kernels.noise import (
     Array,
-    NoiseSource,
     Rounding,
     generator,
-    unit_roundoff,
+)
+from isomorph.kernels.rounding_rules import (
+    arithmetic_unit,
+    difference,
+    disturbed_attributes,
+    is_inexact_number,
+    own_noise,
+    stored_noise,
 )
 from isomorph.kernels.table import Call
 from isomorph.native import onnx_eval_control as control
-from isomorph.native.onnx_eval_attributes import disturbed, is_inexact
 from isomorph.native.onnx_eval_exact import DISCRETE, EXACT, KEPT_AS_DECLARED, SHAPE_ONLY
 from isomorph.native.onnx_eval_program import Program, Step
 from isomorph.native.onnx_eval_types import declared_outputs
-from isomorph.native.onnx_eval_values import ABSENT, Held, element_type, lifted, stored
 
 _LOOK_UPS = frozenset({"Gather", "GatherElements", "GatherND"})
 
@@ -119,33 +124,33 @@ class Run:
             return silent
         still = _compute(step, call, [held.still() for held in inputs])
         moved = self._disturbed(step, call, [held.wide() for held in inputs], site)
-        return [_difference(one, other) for one, other in zip(moved, still, strict=True)]
+        return [difference(one, other) for one, other in zip(moved, still, strict=True)]
 
     def _disturbed(self, step: Step, call: Call, arrays: list[Any], site: Site) -> tuple[Any, ...]:
         """The node's outputs under the noise of this evaluation, if there is any."""
         noise = self.noise
         if noise is not None and noise.attributes and _has_inexact(step):
             random = generator(noise.seed, (*site, "attributes"))
-            call = replace(call, attributes=disturbed(step.attributes, random))
+            call = replace(call, attributes=disturbed_attributes(step.attributes, random))
         if self.source is None or noise is None:
             return _compute(step, call, arrays)
-        self.source.enter(site, _unit(call) if noise.rounding else 0.0)
+        self.source.enter(site, arithmetic_unit(call.dtype) if noise.rounding else 0.0)
         call = replace(call, noise=self.source)
         rough = step.kernel is None and step.op not in EXACT
         if rough:
             # The reference evaluator's inner steps are out of reach: one rounding before, one
             # after.
-            arrays = [_rounded(array, self.source) for array in arrays]
+            arrays = [own_noise(array, self.source) for array in arrays]
         results = _compute(step, call, arrays)
         if rough:
-            results = tuple(_rounded(result, self.source) for result in results)
+            results = tuple(own_noise(result, self.source) for result in results)
         if noise.rounding and call.dtype in HALVES and step.op not in EXACT:
-            results = tuple(_stored_noise(result, call, self.source) for result in results)
+            results = tuple(stored_noise(result, call.dtype, self.source) for result in results)
         return results
 
 
 def _has_inexact(step: Step) -> bool:
-    return step.op != "Constant" and any(map(is_inexact, step.attributes.values()))
+    return step.op != "Constant" and any(map(is_inexact_number, step.attributes.values()))
 
 
 def _shape(held: Held) -> tuple[int, ...] | None:
@@ -214,47 +219,8 @@ def _refer(step: Step, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
         return step.reference(arrays, changed) if step.reference is not None else ()
 
 
-def _unit(call: Call) -> float:
-    # What is stored in half the width is accumulated in float32.
-    return unit_roundoff("float32" if call.dtype in HALVES else call.dtype)
-
-
 def _tag(result: Any, declared: str | None) -> str | None:  # noqa: ANN401
     own = element_type(result)
     if declared is not None and not is_float(declared):
         return declared
     return declared if declared is not None and (own is None or is_float(own)) else own
-
-
-def _rounded(value: Any, source: NoiseSource) -> Any:  # noqa: ANN401
-    return source.rounded(value, np.abs(value)) if _is_inexact(value) else value
-
-
-def _is_inexact(value: Any) -> bool:  # noqa: ANN401
-    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
-
-
-def _stored_noise(value: Any, call: Call, source: Rounding) -> Any:  # noqa: ANN401
-    """Uniform within one rounding of the storage type; none where the value fits it."""
-    if not _is_inexact(value):
-        return value
-    step = unit_roundoff(call.dtype) * np.abs(value)
-    if call.dtype == "float16":
-        # Half the spacing of its subnormal numbers.
-        step = np.maximum(step, 2.0**-25)
-    with np.errstate(over="ignore", invalid="ignore"):
-        step = np.where(value.astype(numpy_dtype(str(call.dtype))) == value, 0.0, step)
-    draw = source.random.uniform(-1.0, 1.0, value.shape)
-    with np.errstate(invalid="ignore"):
-        moved = value + np.where(np.isfinite(step), step, 0.0) * draw
-    return np.asarray(moved, dtype=value.dtype)
-
-
-def _difference(moved: Any, still: Any) -> Array | None:  # noqa: ANN401
-    if not (isinstance(moved, np.ndarray) and isinstance(still, np.ndarray)):
-        return None
-    if moved.shape != still.shape or not is_float(moved.dtype.name):
-        return None
-    with np.errstate(invalid="ignore", over="ignore"):
-        gap = np.asarray(moved, np.float64) - np.asarray(still, np.float64)
-    return np.where(np.isfinite(gap), gap, 0.0)

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from isomorph.core.ops import RANDOM
 from isomorph.kernels.dtypes import ONNX_DTYPES
+from isomorph.kernels.held import Held
 from isomorph.native.onnx_eval_attributes import Read, dense
 from isomorph.native.onnx_eval_program import Program, Step
-from isomorph.native.onnx_eval_values import Held
 
 KEPT_BYTES = 4 << 30
 """Lifted weights kept between runs; beyond it they are read again each time."""

@@ -13,6 +13,7 @@ from onnx import numpy_helper
 from isomorph.core.breadcrumb import leave
 from isomorph.core.trace import Noise
 from isomorph.kernels.dtypes import is_float, numpy_dtype
+from isomorph.kernels.held import Held, lifted
 from isomorph.kernels.noise import Array, generator, unit_roundoff
 from isomorph.native.onnx_eval_attributes import Read
 from isomorph.native.onnx_eval_exact import SHAPE_ONLY
@@ -20,7 +21,6 @@ from isomorph.native.onnx_eval_plan import Plan, make_plan
 from isomorph.native.onnx_eval_program import Compiler, Program
 from isomorph.native.onnx_eval_run import Run
 from isomorph.native.onnx_eval_types import declared_types, of_proto
-from isomorph.native.onnx_eval_values import Held, lifted
 from isomorph.native.onnx_eval_weights import Fixed, Weights
 
 _PLANS = 64

@@ -139,7 +139,7 @@ class Run:
             return silent
         shifted = any(held.shift is not None for held in inputs)
         rounding = noise.rounding and not rounds_nothing(call.op)
-        if not (shifted or rounding or noise.attributes or noise.quantisers):
+        if not (shifted or rounding or noise.quantisers or (noise.attributes and step.disturbable)):
             return silent
         still = step.compute(call, *(held.still() for held in inputs))
         moved = self._disturbed(step, call, [held.wide() for held in inputs])
@@ -148,7 +148,7 @@ class Run:
     def _disturbed(self, step: Step, call: Call, arrays: list[Any]) -> tuple[Any, ...]:
         """The node's outputs in float64, under the noise of this evaluation if there is any."""
         noise = self.noise
-        if noise is not None and noise.attributes:
+        if noise is not None and noise.attributes and step.disturbable:
             random = generator(noise.seed, (*call.site, "attributes"))
             call = replace(call, attributes=disturbed_attributes(call.attributes, random))
         if self.source is None or noise is None:

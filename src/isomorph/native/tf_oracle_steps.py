@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from isomorph.kernels.dtypes import is_float
 from isomorph.kernels.held import Held
+from isomorph.kernels.rounding_rules import is_inexact_number
 from isomorph.kernels.table import Call, Kernel
 from isomorph.native.tf_noise import computed_by, moved_as_declared
 from isomorph.native.tf_oracle_lists import LISTS, computed_list
@@ -28,7 +29,8 @@ class Step:
     """One node, and how it is computed.
 
     ``compute`` works on float64, ``declared`` on the declared types. ``narrow`` says that even
-    data is brought to its declared type first. ``call`` lacks its site and its noise.
+    data is brought to its declared type first. ``inexact`` says that an output is a float,
+    ``disturbable`` that an attribute is. ``call`` lacks its site and its noise.
     """
 
     node: TfNode
@@ -38,6 +40,7 @@ class Step:
     declared: Kernel
     narrow: bool
     inexact: bool
+    disturbable: bool
 
 
 class Book:
@@ -93,4 +96,5 @@ def _made(program: TfProgram, node: TfNode) -> Step:
         declared=declared,
         narrow=narrow,
         inexact=any(map(is_inexact, outputs)),
+        disturbable=any(map(is_inexact_number, node.attributes.values())),
     )
