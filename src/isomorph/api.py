@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from isomorph.core.contrast import Contrast
     from isomorph.core.model import Model
+    from isomorph.core.patch import Repair
     from isomorph.core.report import Report
     from isomorph.core.trace import Trace
     from isomorph.stages.run.host import Host
@@ -88,6 +89,62 @@ def check(
             return stage.check_recorded(recording, right, given, wishes)
         left = intake.open("reference", reference)
         return stage.check_pair(left, right, intake.sample(left.model.graph.inputs), wishes)
+
+
+def fix(
+    reference: Any,  # noqa: ANN401
+    candidate: Any,  # noqa: ANN401
+    *,
+    output: str | Path | None = None,
+    inputs: Any = None,  # noqa: ANN401
+    runtime: str | Mapping[str, str] | None = None,
+    settings: Mapping[str, str] | None = None,
+    dims: Mapping[str, int] | None = None,
+    budget: Mapping[str, float] | float | None = None,
+    seed: int = 0,
+    trust: bool = False,
+    in_process: bool = False,
+    memory: int | None = None,
+    timeout: float | None = None,
+    bind_inputs: Mapping[str, str] | None = None,
+    bind_outputs: Mapping[str, str] | None = None,
+    layouts: Mapping[str, Sequence[int]] | None = None,
+    state: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Repair:
+    """Repair a candidate that is not the reference's function, and prove it by measuring.
+
+    Patches touch the guilty nodes alone. A copy is written to ``output``, and only if it is
+    verified on the given inputs and on fresh ones; the candidate itself is never written to.
+    """
+    from isomorph.stages import check as stage
+    from isomorph.stages.repair.deliver import delivered
+
+    wishes = stage.Wishes(
+        dims=dims or {},
+        budgets=_budgets(budget),
+        seed=seed,
+        bind_inputs=bind_inputs or {},
+        bind_outputs=bind_outputs or {},
+        layouts={name: tuple(axes) for name, axes in (layouts or {}).items()},
+        trusted=tuple(str(each) for each in (reference, candidate) if trust),
+        told=progress,
+    )
+    with _intake(
+        in_process=in_process,
+        memory=memory,
+        timeout=timeout,
+        runtime=runtime,
+        settings=settings,
+        options=_options(trust=trust, state=state),
+        inputs=inputs,
+        told=progress,
+    ) as intake:
+        intake.warm(reference, candidate)
+        right = intake.open("candidate", candidate)
+        left = intake.open("reference", reference)
+        given = intake.sample(left.model.graph.inputs)
+        return delivered(left, right, given, wishes, Path(output) if output is not None else None)
 
 
 def run(

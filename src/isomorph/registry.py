@@ -12,9 +12,11 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
 from isomorph.core.errors import UsageError
-from isomorph.core.protocols import Cause, Framework, Reporter, Runtime
+from isomorph.core.protocols import Cause, Fix, Framework, Reporter, Runtime
 
-KINDS = ("frameworks", "runtimes", "reporters", "causes")
+KINDS = ("frameworks", "runtimes", "reporters", "causes", "fixes")
+
+_SINGULAR = {kind: kind.removesuffix("s") for kind in KINDS} | {"fixes": "fix"}
 
 
 @cache
@@ -34,7 +36,7 @@ def load(kind: str, name: str) -> Any:  # noqa: ANN401
     if point is None:
         raise UsageError(
             "UNKNOWN_NAME",
-            f"there is no {kind.removesuffix('s')} {name!r}",
+            f"there is no {_SINGULAR[kind]} {name!r}",
             why=f"known: {', '.join(names(kind))}",
             fix=_closest(name, names(kind)),
         )
@@ -59,6 +61,11 @@ def reporter(name: str) -> Reporter:
 def cause(name: str) -> Cause:
     """The named cause."""
     return cast("Cause", load("causes", name))
+
+
+def fix(name: str) -> Fix:
+    """The fix for the named cause."""
+    return cast("Fix", load("fixes", name))
 
 
 def _closest(word: str, known: tuple[str, ...]) -> str | None:

@@ -9,6 +9,7 @@ import typer
 from isomorph.cli.check import check
 from isomorph.cli.demo import demo
 from isomorph.cli.doctor import doctor
+from isomorph.cli.fix import fix
 from isomorph.cli.inspect import inspect
 from isomorph.cli.run import run
 from isomorph.version import VERSION
@@ -20,7 +21,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (check, run, inspect, doctor, demo):
+for command in (check, fix, run, inspect, doctor, demo):
     app.command()(command)
 
 

@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
+    from isomorph.core.patch import Patch
     from isomorph.core.report import Experiment
     from isomorph.core.trace import Array
+
+
+def _nothing(*_: object) -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +24,10 @@ class Case:
     ``nodes`` of the candidate lie between right tensors and the wrong one; ``counterparts`` do
     the same in the reference. ``constant`` reads a constant of a graph. ``heals`` says whether
     the wrong tensor becomes right when these tensors of the candidate are replaced.
+
+    For repairs: ``value`` reads any tensor of a graph, with the faults before this place put
+    right; ``twin`` is the candidate's tensor that holds the values of one of the reference's;
+    ``rehearse`` is what the wrong tensor would be in the patched candidate.
     """
 
     reference: Graph
@@ -33,6 +42,9 @@ class Case:
     constant: Callable[[Graph, str], Array | None]
     heals: Callable[[Mapping[str, Array]], bool]
     equals: Callable[[Array], bool]
+    value: Callable[[Graph, str], Array | None] = field(default=_nothing, repr=False)
+    twin: Callable[[str], str | None] = field(default=_nothing, repr=False)
+    rehearse: Callable[[Patch], Array | None] = field(default=_nothing, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
     from isomorph.core.case import Case, Diagnosis
     from isomorph.core.model import Model
-    from isomorph.core.report import Report
+    from isomorph.core.patch import Patch
+    from isomorph.core.report import Finding, Report
     from isomorph.core.trace import Arrays, Capabilities, Environment, Noise
 
 
@@ -47,6 +48,18 @@ class Framework(Protocol):
 
     def save(self, model: Model, path: Path) -> None:
         """Write a copy; never onto the file it came from."""
+        ...
+
+
+class Surgeon(Protocol):
+    """What a framework has besides if its models can be repaired."""
+
+    def apply(self, model: Model, patch: Patch, path: Path) -> None:
+        """Write a patched copy; never onto the file it came from."""
+        ...
+
+    def sketch(self, model: Model, patch: Patch) -> Model:
+        """The patched model in memory, for its oracle to compute a few tensors."""
         ...
 
 
@@ -107,4 +120,15 @@ class Cause(Protocol):
 
     def examine(self, case: Case) -> Iterator[Diagnosis]:
         """What it has to say of a case; nothing where it does not apply."""
+        ...
+
+
+class Fix(Protocol):
+    """Knows patches that remove one cause; it proposes and does nothing itself."""
+
+    name: str
+    """The cause that it removes."""
+
+    def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
+        """Patches for this case, the likeliest and cheapest first."""
         ...

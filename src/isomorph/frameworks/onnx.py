@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from isomorph.core.model import Graph, Model
 from isomorph.native.onnx_wire import looks_like_model
 
 if TYPE_CHECKING:
+    from isomorph.core.patch import Patch
     from isomorph.native.onnx_read import Opened
 
 
@@ -74,6 +76,19 @@ class OnnxFramework:
         from isomorph.native.onnx_save import save
 
         save(model.native, Path(path))
+
+    def apply(self, model: Model, patch: Patch, path: Path) -> None:
+        """Write a patched copy; the result passes the same checks as any model that is read."""
+        from isomorph.native.onnx_edit import patched
+        from isomorph.native.onnx_save import save
+
+        save(patched(model.native, patch), Path(path))
+
+    def sketch(self, model: Model, patch: Patch) -> Model:
+        """The patched model in memory, for the oracle to try a few tensors of it."""
+        from isomorph.native.onnx_edit import sketched
+
+        return replace(model, native=sketched(model.native, patch))
 
 
 def _open(source: Any, *, trusted: bool) -> tuple[Opened, str]:  # noqa: ANN401

@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from isomorph.core.model import Model
+    from isomorph.core.patch import Patch
     from isomorph.core.protocols import Session
-    from isomorph.core.trace import Environment
+    from isomorph.core.trace import Arrays, Environment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +45,14 @@ class Host(Protocol):
 
     def open(self, model: Model, environment: Environment) -> Session:
         """A session of this model in ``environment.runtime``."""
+        ...
+
+    def apply(self, model: Model, patch: Patch, path: Path) -> None:
+        """Write a patched copy of the model; its framework does it."""
+        ...
+
+    def rehearse(self, model: Model, patch: Patch, feeds: Arrays, fetch: Sequence[str]) -> Arrays:
+        """Tensors of the patched model in float64, without writing it."""
         ...
 
     def close(self) -> None:

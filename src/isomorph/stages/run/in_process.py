@@ -6,17 +6,21 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from isomorph import registry
 from isomorph.core.errors import UsageError
+from isomorph.core.trace import Environment
 from isomorph.stages.run.failures import guard
 from isomorph.stages.run.sniff import is_factory
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from isomorph.core.model import Model
-    from isomorph.core.protocols import Session
-    from isomorph.core.trace import Arrays, Environment, Noise
+    from isomorph.core.patch import Patch
+    from isomorph.core.protocols import Session, Surgeon
+    from isomorph.core.trace import Arrays, Noise
 
 Progress = Callable[[str, str], None]
 """Told the phase and what it is about: ``progress("load", "model.onnx")``."""
@@ -54,6 +58,23 @@ class InProcessHost:
         with guard(f"opening in runtime {runtime.name!r}", file=model.location):
             session = runtime.open(model, replace(environment, isolation=self.isolation))
         return GuardedSession(session, model.location, self._progress)
+
+    def apply(self, model: Model, patch: Patch, path: Path) -> None:
+        """Write a patched copy of the model; its framework does it."""
+        self._tell("patch", str(path))
+        with guard("applying a patch", file=model.location):
+            _surgeon(model).apply(model, patch, path)
+
+    def rehearse(self, model: Model, patch: Patch, feeds: Arrays, fetch: Sequence[str]) -> Arrays:
+        """Tensors of the patched model in float64, without writing it."""
+        oracle = registry.runtime(registry.framework(model.framework).oracle)
+        with guard("trying a patch", file=model.location):
+            sketch = _surgeon(model).sketch(model, patch)
+            session = oracle.open(sketch, Environment(runtime=oracle.name))
+            try:
+                return session.run(feeds, fetch)
+            finally:
+                session.close()
 
     def warm(self, names: Sequence[str]) -> None:
         """Nothing to start here."""
@@ -100,6 +121,18 @@ def _make_importable() -> None:
     here = os.getcwd()  # noqa: PTH109 - sys.path holds strings
     if here not in sys.path:
         sys.path.insert(0, here)
+
+
+def _surgeon(model: Model) -> Surgeon:
+    framework: Any = registry.framework(model.framework)
+    if not hasattr(framework, "apply"):
+        raise UsageError(
+            "FIX_UNSUPPORTED",
+            f"framework {model.framework!r} cannot apply patches",
+            file=model.location,
+            fix="see what isomorph check says of the guilty node, and convert again",
+        )
+    return cast("Surgeon", framework)
 
 
 def _usual(model: Model) -> str:

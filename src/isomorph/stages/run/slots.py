@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UnreadableModelError
 from isomorph.stages.run.codec import encode
 from isomorph.stages.run.memory import usual_share
+from isomorph.stages.run.patches import patch_to_data
 from isomorph.stages.run.segments import Outbox, unpack
 from isomorph.stages.run.supervisor import WorkerProcess
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from isomorph.core.patch import Patch
     from isomorph.core.trace import Arrays, Environment
     from isomorph.stages.run.host import Limits
     from isomorph.stages.run.recipes import Recipe
@@ -89,12 +94,45 @@ class Slot:
 
     def run(self, message: Message, feeds: Arrays, doing: str) -> dict[str, Any]:
         """Feed and fetch; the session must be one of this generation."""
+        return self._fed(message | {"command": "run"}, feeds, doing)
+
+    def _fed(self, message: Message, feeds: Arrays, doing: str) -> dict[str, Any]:
         with self._lock:
             process = self.start()
             assert self._outbox is not None
-            packed = message | {"command": "run", "feeds": self._outbox.pack(feeds)}
+            packed = message | {"feeds": self._outbox.pack(feeds)}
             answer = process.exchange(packed, doing=doing, seconds=self._limits.run_seconds)
             return unpack(process.folder / "to_parent", answer)
+
+    def apply(self, recipe: Recipe, patch: Patch, path: Path) -> None:
+        """Write a patched copy of the model."""
+        with self._lock:
+            self.load(recipe, describe=False)
+            message = {
+                "command": "apply",
+                "about": recipe.source,
+                "model": recipe.number,
+                "patch": patch_to_data(patch),
+                "path": str(path.resolve()),
+            }
+            self.start().exchange(
+                message, doing="applying a patch", seconds=self._limits.load_seconds
+            )
+
+    def rehearse(
+        self, recipe: Recipe, patch: Patch, feeds: Arrays, fetch: Sequence[str]
+    ) -> dict[str, Any]:
+        """Tensors of the patched model."""
+        with self._lock:
+            self.load(recipe, describe=False)
+            message = {
+                "command": "rehearse",
+                "about": recipe.source,
+                "model": recipe.number,
+                "patch": patch_to_data(patch),
+                "fetch": list(fetch),
+            }
+            return self._fed(message, feeds, "trying a patch")
 
     def close_session(self, number: int, generation: int) -> None:
         """Forget a session, unless its process has died and taken it along."""

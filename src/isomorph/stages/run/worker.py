@@ -27,6 +27,7 @@ from isomorph.stages.run.autopsy import begun_last
 from isomorph.stages.run.codec import decode, encode
 from isomorph.stages.run.failures import to_data, translate
 from isomorph.stages.run.in_process import InProcessHost
+from isomorph.stages.run.patches import patch_from_data
 from isomorph.stages.run.segments import Outbox, unpack
 from isomorph.stages.run.wire import Channel, ChannelClosedError, Message
 
@@ -55,6 +56,8 @@ class Worker:
             "open": self._open,
             "run": self._run,
             "close_session": self._close_session,
+            "apply": self._apply,
+            "rehearse": self._rehearse,
         }
 
     def serve(self) -> None:
@@ -104,6 +107,16 @@ class Worker:
         noise = decode(Noise | None, message["noise"])
         session = self._sessions[message["session"]]
         return self._outbox.pack(session.run(feeds, message["fetch"], noise=noise))
+
+    def _apply(self, message: Message) -> Message:
+        model, patch = self._models[message["model"]], patch_from_data(message["patch"])
+        self._host.apply(model, patch, Path(message["path"]))
+        return {}
+
+    def _rehearse(self, message: Message) -> Message:
+        model, patch = self._models[message["model"]], patch_from_data(message["patch"])
+        feeds = unpack(self._folder / "to_worker", message["feeds"])
+        return self._outbox.pack(self._host.rehearse(model, patch, feeds, message["fetch"]))
 
     def _close_session(self, message: Message) -> Message:
         self._sessions.pop(message["session"]).close()

@@ -29,6 +29,7 @@ from isomorph.stages.run.slots import Slot
 from isomorph.stages.run.supervisor import GRACE_SECONDS
 
 if TYPE_CHECKING:
+    from isomorph.core.patch import Patch
     from isomorph.core.trace import Arrays, Noise
 
 
@@ -77,6 +78,21 @@ class WorkerHost:
         self._tell("open", environment.runtime)
         slot = self._slot(registry.runtime(environment.runtime).worker)
         return RemoteSession(slot, self._recipes.of(model), environment, self._progress)
+
+    def apply(self, model: Model, patch: Patch, path: Path) -> None:
+        """Write a patched copy of the model, where its oracle runs it."""
+        self._tell("patch", str(path))
+        slot, recipe = self._home(model)
+        slot.apply(recipe, patch, path)
+
+    def rehearse(self, model: Model, patch: Patch, feeds: Arrays, fetch: Sequence[str]) -> Arrays:
+        """Tensors of the patched model in float64, without writing it."""
+        slot, recipe = self._home(model)
+        return slot.rehearse(recipe, patch, feeds, fetch)
+
+    def _home(self, model: Model) -> tuple[Slot, Recipe]:
+        oracle = registry.framework(model.framework).oracle
+        return self._slot(registry.runtime(oracle).worker), self._recipes.of(model)
 
     def close(self) -> None:
         """End every worker and remove every temporary file; harmless when repeated."""

@@ -1,0 +1,86 @@
+"""``isomorph fix``: a copy of the candidate that is the reference's function again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from isomorph.cli import words
+
+
+def fix(
+    reference: Annotated[str, Argument(metavar="REFERENCE", help="The model to trust.")],
+    candidate: Annotated[
+        str, Argument(metavar="CANDIDATE", help="The model to repair; it is never written to.")
+    ],
+    *,
+    output: Annotated[
+        Path | None,
+        Option("--output", "-o", metavar="FIXED", help="Write the verified repair to this file."),
+    ] = None,
+    diff: Annotated[bool, Option("--diff", help="Show every single edit.")] = False,
+    inputs: words.Inputs = None,
+    runtime: words.Runtime = None,
+    setting: words.Setting = None,
+    dim: words.Dim = None,
+    budget: Annotated[
+        list[str] | None,
+        Option("--budget", metavar="[OUTPUT=]NUMBER", help="An absolute budget of your own."),
+    ] = None,
+    bind_input: Annotated[
+        list[str] | None,
+        Option("--bind-input", metavar="REF=CAND", help="These two inputs are the same."),
+    ] = None,
+    bind_output: Annotated[
+        list[str] | None,
+        Option("--bind-output", metavar="REF=CAND", help="These two outputs are the same."),
+    ] = None,
+    layout: Annotated[
+        list[str] | None,
+        Option("--layout", metavar="INPUT=AXES", help="How the candidate orders an input's axes."),
+    ] = None,
+    seed: words.Seed = 0,
+    trust: words.Trust = False,
+    state: words.State = None,
+    in_process: words.InProcess = False,
+    memory: words.Memory = None,
+    timeout: words.Timeout = None,
+    debug: words.Debug = False,
+) -> int:
+    """Repair the candidate: patches for the guilty nodes, proven on given and fresh inputs.
+
+    Exit codes: 0 repaired and verified, or nothing to repair; 1 not repaired, nothing written;
+    2 wrong use or unreadable model, 3 unknown, 4 refused.
+    """
+    from isomorph import api
+    from isomorph.cli.output import write
+    from isomorph.cli.progress import Progress
+    from isomorph.core.text import printable
+    from isomorph.stages.repair.words import lines
+
+    with Progress() as progress:
+        repair = api.fix(
+            reference,
+            candidate,
+            output=output,
+            inputs=inputs,
+            runtime=words.runtimes(runtime),
+            settings=words.settings(setting),
+            dims=words.dims(dim),
+            budget=words.budgets(budget),
+            seed=seed,
+            trust=trust,
+            in_process=in_process,
+            memory=words.memory_bytes(memory),
+            timeout=words.seconds(timeout),
+            bind_inputs=words.bindings("--bind-input", bind_input),
+            bind_outputs=words.bindings("--bind-output", bind_output),
+            layouts=words.layouts(layout),
+            state=state,
+            progress=progress,
+        )
+    told = (printable(line, limit=2000) for line in lines(repair, diff=diff))
+    write("\n".join(told), None)
+    return repair.exit_code

@@ -1,0 +1,221 @@
+"""A repair as data: a closed set of edits, and the measurement that proves them.
+
+A patch can be shown, sent to a worker, applied to a copy by the framework that owns the model,
+and refused when the measurement afterwards is not better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from isomorph.core.divergence import Verdict
+from isomorph.core.report import Finding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAttribute:
+    """Give an attribute of a node another value; None removes it, so its default holds."""
+
+    node: str
+    name: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetConstant:
+    """Give a stored constant other values; it keeps its type."""
+
+    tensor: str
+    value: Any = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddConstant:
+    """Store a new constant."""
+
+    name: str
+    value: Any = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetInput:
+    """Let one input of a node read another tensor."""
+
+    node: str
+    index: int
+    tensor: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetOp:
+    """Let a node compute another operator of its framework on the same inputs."""
+
+    node: str
+    op: str
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveNode:
+    """Take a node out: its readers get its first input instead of its first output."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsertBehind:
+    """Let a new node of this operator take a tensor's place for everyone who reads it.
+
+    ``inputs`` are the new node's; the empty word among them stands for the tensor itself.
+    """
+
+    tensor: str
+    op: str
+    name: str
+    inputs: tuple[str, ...] = ("",)
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsertAhead:
+    """Let one input of one node pass through a new node first.
+
+    ``inputs`` are the new node's; the empty word among them stands for what was read before.
+    """
+
+    node: str
+    index: int
+    op: str
+    name: str
+    inputs: tuple[str, ...] = ("",)
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetOutputs:
+    """Put the outputs of the model in this order."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwapBodies:
+    """Exchange the two branches of a deciding node."""
+
+    node: str
+
+
+Edit = (
+    SetAttribute
+    | SetConstant
+    | AddConstant
+    | SetInput
+    | SetOp
+    | RemoveNode
+    | InsertBehind
+    | InsertAhead
+    | SetOutputs
+    | SwapBodies
+)
+
+EDITS: Mapping[str, type[Edit]] = {
+    kind.__name__: kind
+    for kind in (
+        SetAttribute, SetConstant, AddConstant, SetInput, SetOp, RemoveNode, InsertBehind,
+        InsertAhead, SetOutputs, SwapBodies,
+    )
+}  # fmt: skip
+"""Every edit by the word under which it crosses to a worker."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patch:
+    """Edits that together remove one cause."""
+
+    summary: str
+    edits: tuple[Edit, ...]
+
+    @property
+    def cost(self) -> int:
+        """How many edits it takes: of two patches that heal, the cheaper one wins."""
+        return len(self.edits)
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The nodes that it changes."""
+        return _named(getattr(edit, "node", None) for edit in self.edits)
+
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        """The tensors and constants that it changes."""
+        changed = (e for e in self.edits if not isinstance(e, SetInput))
+        return _named(getattr(edit, "tensor", None) for edit in changed)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The tensors that nodes read because of it."""
+        direct = [edit.tensor for edit in self.edits if isinstance(edit, SetInput)]
+        new = [edit for edit in self.edits if isinstance(edit, (InsertAhead, InsertBehind))]
+        return _named([*direct, *(name for edit in new for name in edit.inputs)])
+
+
+def _named(names: Iterable[str | None]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One check of the patched model: on which inputs, and what it said."""
+
+    origin: str
+    verdict: Verdict
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """One patch that was kept, and the finding that it answers."""
+
+    patch: Patch
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """What was measured before the patches and after them, on given and on fresh inputs."""
+
+    before: tuple[Measured, ...]
+    after: tuple[Measured, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether every measurement after the patches is good, and there is more than one."""
+        good = {Verdict.EQUIVALENT, Verdict.DEGRADED}
+        return len(self.after) > 1 and all(each.verdict in good for each in self.after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """What ``isomorph fix`` did: the patches, their proof, and where the result lies.
+
+    ``output`` is None where nothing was written. ``reason`` says in words how it ended.
+    """
+
+    verdict: Verdict
+    reason: str
+    repaired: bool
+    applied: tuple[Applied, ...] = ()
+    proof: Proof
+    output: str | None = None
+    refused: tuple[str, ...] = ()
+    seed: int = 0
+    elapsed: float = 0.0
+
+    @property
+    def exit_code(self) -> int:
+        """0 when the result is verified or nothing had to be done, 3 unjudged, else 1."""
+        if self.repaired:
+            return 0
+        return 3 if self.verdict is Verdict.UNKNOWN else 1

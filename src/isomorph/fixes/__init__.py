@@ -1,0 +1,1 @@
+"""Extensions that propose patches, one file for each cause that a patch can remove."""

@@ -1,0 +1,78 @@
+"""Types that do not hold the values: casts widened or removed, roundings changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from isomorph.core.patch import InsertAhead, Patch, RemoveNode, SetAttribute, SetOp
+from isomorph.fixes._edits import fresh, neighbours
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.model import Node
+
+_ROUNDINGS = ("Floor", "Ceil", "Round")
+# Element types of ONNX by number, the wide ones that a cast may be widened to.
+_WIDE = {1: "float32", 7: "int64", 11: "float64", 6: "int32"}
+_NUMBER = {name: number for number, name in _WIDE.items()}
+
+
+def widened(case: Case) -> Iterator[Patch]:
+    """The casts near the wrong tensor, in the type of what they read first."""
+    casts = [node for node in neighbours(case) if node.op == "Cast"]
+    for node in casts:
+        for number in _targets(case, node):
+            yield Patch(
+                summary=f"Cast {node.name!r}: to {_WIDE[number]} instead of {_kind(case, node)}",
+                edits=(SetAttribute(node=node.name, name="to", value=number),),
+            )
+    for node in casts:
+        yield Patch(summary=f"Cast {node.name!r} removed", edits=(RemoveNode(node=node.name),))
+    for first in casts:
+        for second in casts:
+            if first.outputs[0] in second.inputs:
+                yield Patch(
+                    summary=f"Casts {first.name!r} and {second.name!r} removed",
+                    edits=(RemoveNode(node=first.name), RemoveNode(node=second.name)),
+                )
+
+
+def rounded(case: Case) -> Iterator[Patch]:
+    """Another rounding, none, or one more, before the values become integers."""
+    near = list(neighbours(case))
+    for node in near:
+        if node.op in _ROUNDINGS:
+            yield Patch(
+                summary=f"{node.op} {node.name!r} removed", edits=(RemoveNode(node=node.name),)
+            )
+            for op in _ROUNDINGS:
+                if op != node.op:
+                    yield Patch(
+                        summary=f"{node.op} {node.name!r} replaced by {op}",
+                        edits=(SetOp(node=node.name, op=op),),
+                    )
+    for node in near:
+        if node.op == "Cast" and "int" in _kind(case, node):
+            for op in _ROUNDINGS:
+                yield Patch(
+                    summary=f"{op} inserted before Cast {node.name!r}",
+                    edits=(
+                        InsertAhead(
+                            node=node.name, index=0, op=op, name=fresh(case, f"{node.name}_{op}")
+                        ),
+                    ),
+                )
+
+
+def _targets(case: Case, node: Node) -> list[int]:
+    spec = case.candidate.tensors.get(node.inputs[0])
+    source = _NUMBER.get((spec.dtype if spec is not None else None) or "")
+    wanted = [source] if source is not None else []
+    now = node.attributes.get("to")
+    return [number for number in dict.fromkeys([*wanted, *_WIDE]) if number != now]
+
+
+def _kind(case: Case, node: Node) -> str:
+    spec = case.candidate.tensors.get(node.outputs[0])
+    return (spec.dtype if spec is not None else None) or "another type"

@@ -1,0 +1,124 @@
+"""The small space of meaningful values of a parameter that is a word, a flag, an axis or a pad."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Any
+
+from isomorph.fixes._edits import current, parameter_places
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.model import Node
+
+_WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "Resize": {
+        "coordinate_transformation_mode": (
+            "half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
+            "half_pixel_symmetric", "tf_half_pixel_for_nn",
+        ),
+        "nearest_mode": ("floor", "round_prefer_floor", "round_prefer_ceil", "ceil"),
+        "mode": ("nearest", "linear", "cubic"),
+    },
+    "Pad": {"mode": ("constant", "reflect", "edge", "wrap")},
+    "Gelu": {"approximate": ("none", "tanh")},
+    "DepthToSpace": {"mode": ("DCR", "CRD")},
+    "GridSample": {
+        "mode": ("bilinear", "linear", "nearest", "bicubic", "cubic"),
+        "padding_mode": ("zeros", "border", "reflection"),
+    },
+    "RoiAlign": {
+        "mode": ("avg", "max"),
+        "coordinate_transformation_mode": ("half_pixel", "output_half_pixel"),
+    },
+    "ScatterElements": {"reduction": ("none", "add", "mul", "max", "min")},
+    "ScatterND": {"reduction": ("none", "add", "mul", "max", "min")},
+    "BitShift": {"direction": ("LEFT", "RIGHT")},
+    "Upsample": {"mode": ("nearest", "linear")},
+}  # fmt: skip
+_AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
+_NUMBERS: Mapping[str, tuple[float, ...]] = {"cubic_coeff_a": (-0.75, -0.5)}
+_FLAGS = frozenset(
+    {"count_include_pad", "ceil_mode", "keepdims", "select_last_index", "fmod", "transA", "transB",
+     "linear_before_reset", "exclusive", "reverse", "largest", "sorted", "exclude_outside",
+     "antialias", "align_corners", "input_forget", "upper", "noop_with_empty_axes", "interleaved",
+     "is_causal", "unidirectional", "training_mode", "across_channels", "normalize_variance",
+     "storage_order", "allowzero", "transBatchA", "transBatchB", "saturate", "batch_dims"}
+)  # fmt: skip
+_LARGEST_STEP = 3
+_MOST_COMBINATIONS = 320
+
+
+def single(case: Case, node: Node, rank: int) -> Iterator[tuple[str, Any]]:
+    """One parameter changed: every other meaningful value of it."""
+    for name, values in choices(case, node, rank).items():
+        yield from ((name, value) for value in values)
+
+
+def several(case: Case, node: Node, rank: int) -> Iterator[dict[str, Any]]:
+    """Words and flags changed together, few before many."""
+    small = {
+        name: values
+        for name, values in choices(case, node, rank).items()
+        if name in _FLAGS or name in _NUMBERS or name in _WORDS.get(node.op, {})
+    }
+    counted = 0
+    for size in (2, 3):
+        for names in combinations(small, size):
+            for values in product(*(small[name] for name in names)):
+                counted += 1
+                if counted > _MOST_COMBINATIONS:
+                    return
+                yield dict(zip(names, values, strict=True))
+
+
+def choices(case: Case, node: Node, rank: int) -> dict[str, list[Any]]:
+    """For each parameter of the node, the values that it could have instead."""
+    names = [*node.attributes, *(n for n in parameter_places(node.op) if n not in node.attributes)]
+    found: dict[str, list[Any]] = {}
+    for name in names:
+        now = current(case, node, name)
+        if now is None:
+            continue
+        values = [value for value in _values(node, name, now, rank) if value != now]
+        if values:
+            found[name] = values
+    return found
+
+
+def _values(node: Node, name: str, now: Any, rank: int) -> Sequence[Any]:  # noqa: ANN401
+    words = _WORDS.get(node.op, {}).get(name)
+    if words is not None:
+        return words
+    if name == "auto_pad":
+        return _AUTO_PADS
+    if name in _NUMBERS:
+        return _NUMBERS[name]
+    if name in _FLAGS:
+        return (0, 1)
+    if name == "axis":
+        return [axis for axis in range(-1, rank) if axis != int(now) % rank] if rank else ()
+    if name == "axes":
+        return [axes for size in range(1, rank + 1) for axes in combinations(range(rank), size)]
+    if name == "pads" and isinstance(now, (tuple, list)):
+        return _pads(tuple(int(each) for each in now))
+    if name in ("strides", "dilations") and isinstance(now, (tuple, list)):
+        return [(step,) * len(now) for step in range(1, _LARGEST_STEP + 1)]
+    if name == "k" and isinstance(now, int):
+        return (now - 1, now + 1, 0)
+    return ()
+
+
+def _pads(now: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """The same total on every axis split otherwise, even splits first; then uniform pads."""
+    axes = len(now) // 2
+    totals = [now[axis] + now[axis + axes] for axis in range(axes)]
+    even = tuple(total // 2 for total in totals), tuple(t - t // 2 for t in totals)
+    found = [(*even[0], *even[1]), (*even[1], *even[0])]
+    if axes <= 3:
+        for begin in product(*(range(total + 1) for total in totals)):
+            end = [total - first for total, first in zip(totals, begin, strict=True)]
+            found.append((*begin, *end))
+    found += [(size,) * len(now) for size in range(_LARGEST_STEP + 1)]
+    return list(dict.fromkeys(found))

@@ -1,0 +1,80 @@
+"""What the reference's node is told to do, in the words of the candidate's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from isomorph.fixes._edits import current
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.model import Node
+
+# One meaning under two names: another framework's word, then ONNX's.
+SAME_MEANING = {
+    "eps": "epsilon", "dim": "axis", "negative_slope": "alpha", "padding": "pads",
+    "stride": "strides", "dilation": "dilations", "kernel_size": "kernel_shape",
+    "groups": "group", "keepdim": "keepdims", "descending": "largest", "ksize": "kernel_shape",
+    "rates": "dilations", "pad": "pads", "value": "constant_value", "diagonal": "k",
+    "output_padding": "output_padding", "lambda": "lambd", "alpha": "alpha", "dims": "axes",
+    "permutation": "perm",
+}  # fmt: skip
+
+
+def told(case: Case, node: Node) -> Iterator[tuple[str, Any]]:
+    """Parameters of this node with the counterpart's values, where they differ."""
+    same = [each for each in case.counterparts if each.op == node.op]
+    others = [each for each in case.counterparts if each.op != node.op]
+    for counterpart in (*reversed(same), *reversed(others)):
+        for name, value in counterpart.attributes.items():
+            for mine, meant in _meanings(name, value, node):
+                now = current(case, node, mine)
+                if now is not None and meant is not None:
+                    fitted = _fitted(meant, now)
+                    if fitted is not None and not equal(now, fitted):
+                        yield mine, fitted
+
+
+def _meanings(name: str, value: Any, node: Node) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    if name == "align_corners":
+        modes = ("align_corners",) if value else ("half_pixel", "pytorch_half_pixel")
+        yield from (("coordinate_transformation_mode", mode) for mode in modes)
+        yield "align_corners", int(bool(value))
+    elif name in {"min_val", "max_val"}:
+        yield name[:3], value
+    elif name == "dim" and isinstance(value, (tuple, list)):
+        yield "axes", value
+    elif name == "ord":
+        yield "p", value
+    else:
+        yield SAME_MEANING.get(name, name), value
+        if name in node.attributes and SAME_MEANING.get(name, name) != name:
+            yield name, value
+
+
+def _fitted(value: Any, now: Any) -> Any:  # noqa: ANN401
+    """The value in the form in which this node holds it; None where it has no such form."""
+    if isinstance(now, (tuple, list)):
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return (value,) * len(now)
+        if not isinstance(value, (tuple, list)):
+            return None
+        # ONNX writes the begin and end of every axis; others write each axis once.
+        return tuple(value) * 2 if len(now) == 2 * len(value) else tuple(value)
+    if isinstance(value, (tuple, list)):
+        return _fitted(value[0], now) if len(value) == 1 else None
+    if isinstance(now, str) != isinstance(value, str):
+        return None
+    if isinstance(now, bool) or (isinstance(now, int) and isinstance(value, bool)):
+        return int(value)
+    return float(value) if isinstance(now, float) else value
+
+
+def equal(mine: Any, theirs: Any) -> bool:  # noqa: ANN401
+    """Whether two parameters are the same but for storage in float32."""
+    if isinstance(mine, (tuple, list)) and isinstance(theirs, (tuple, list)):
+        return len(mine) == len(theirs) and all(map(equal, mine, theirs))
+    if isinstance(mine, (int, float)) and isinstance(theirs, (int, float)):
+        return abs(float(mine) - float(theirs)) <= 2.0**-23 * abs(float(theirs))
+    return bool(mine == theirs)

@@ -1,0 +1,123 @@
+"""Edits that several fixes make: a constant replaced, a parameter set wherever it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.core.patch import AddConstant, Edit, SetAttribute, SetConstant, SetInput
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.model import Node
+    from isomorph.core.trace import Array
+
+# Parameters that ONNX has as inputs since some opset, by operator: name and place.
+PARAMETER_INPUTS = {
+    "Clip": {"min": 1, "max": 2},
+    "Pad": {"pads": 1, "constant_value": 2, "axes": 3},
+    "CumSum": {"axis": 1},
+    "TopK": {"k": 1},
+    "Trilu": {"k": 1},
+    "Dropout": {"ratio": 1, "training_mode": 2},
+    "Squeeze": {"axes": 1},
+    "Unsqueeze": {"axes": 1},
+    "Slice": {"starts": 1, "ends": 2, "axes": 3, "steps": 4},
+}
+_REDUCTIONS = ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1",
+               "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")  # fmt: skip
+
+
+def parameter_places(op: str) -> dict[str, int]:
+    """The parameters of this operator that it may read as inputs."""
+    return {"axes": 1} if op in _REDUCTIONS else PARAMETER_INPUTS.get(op, {})
+
+
+def fresh(case: Case, wanted: str) -> str:
+    """A name that neither a tensor nor a node of the candidate has."""
+    taken = set(case.candidate.tensors) | set(case.candidate.constants)
+    taken |= {node.name for node in case.candidate.nodes}
+    while wanted in taken:
+        wanted += "_"
+    return wanted
+
+
+def dtype_of(case: Case, tensor: str) -> np.dtype[Any] | None:
+    """The declared type of a tensor of the candidate, where NumPy has it."""
+    spec = case.candidate.tensors.get(tensor)
+    try:
+        return np.dtype(spec.dtype) if spec is not None and spec.dtype else None
+    except TypeError:
+        return None
+
+
+def stored(case: Case, name: str, value: Array) -> tuple[Edit, ...]:
+    """A constant of the guilty nodes replaced, for them alone where others read it too."""
+    guilty = {node.name for node in case.nodes}
+    readers = [node for node in case.candidate.nodes if name in node.inputs]
+    outsiders = [node for node in readers if node.name not in guilty]
+    insiders = [node for node in readers if node.name in guilty]
+    if not outsiders or not insiders:
+        return (SetConstant(tensor=name, value=value),)
+    own = fresh(case, f"{name}_repaired")
+    kind = np.dtype(case.candidate.constants[name].dtype)
+    redirected = [
+        SetInput(node=node.name, index=place, tensor=own)
+        for node in insiders
+        for place, each in enumerate(node.inputs)
+        if each == name
+    ]
+    return (AddConstant(name=own, value=value.astype(kind)), *redirected)
+
+
+def as_input(case: Case, node: Node, index: int, value: Any) -> tuple[Edit, ...]:  # noqa: ANN401
+    """A parameter that the node reads as an input gets this value."""
+    known = node.inputs[index] if index < len(node.inputs) else ""
+    if known in case.candidate.constants:
+        old = case.candidate.constants[known]
+        array = np.asarray(value).astype(old.dtype)
+        return stored(case, known, array.reshape(old.shape) if array.size == 1 else array)
+    kind = dtype_of(case, node.inputs[0])
+    array = np.asarray(value)
+    array = array.astype(kind) if kind is not None and array.dtype.kind == "f" else array
+    name = fresh(case, f"{node.outputs[0]}_parameter_{index}")
+    return (AddConstant(name=name, value=array), SetInput(node=node.name, index=index, tensor=name))
+
+
+def parameter(case: Case, node: Node, name: str, value: Any) -> tuple[Edit, ...]:  # noqa: ANN401
+    """An attribute, or the input that has taken its place, set to a value."""
+    places = parameter_places(node.op)
+    if name in places and name not in node.attributes:
+        return as_input(case, node, places[name], value)
+    return (SetAttribute(node=node.name, name=name, value=value),)
+
+
+def current(case: Case, node: Node, name: str) -> Any:  # noqa: ANN401
+    """The value that a parameter has now; None where it is absent or computed."""
+    if name in node.attributes:
+        return node.attributes[name]
+    place = parameter_places(node.op).get(name)
+    if place is None or place >= len(node.inputs) or not node.inputs[place]:
+        return None
+    held = case.candidate.constants.get(node.inputs[place])
+    if held is None or held.values is None:
+        return None
+    return held.values if held.shape else held.values[0]
+
+
+def neighbours(case: Case, *, depth: int = 3) -> Iterator[Node]:
+    """The guilty nodes, then the nodes up to ``depth`` before them, nearest first."""
+    maker = {name: node for node in case.candidate.nodes for name in node.outputs}
+    seen = {node.name for node in case.nodes}
+    yield from case.nodes
+    layer = list(case.nodes)
+    for _ in range(depth):
+        before = [maker[name] for node in layer for name in node.inputs if name in maker]
+        layer = []
+        for node in before:
+            if node.name not in seen and node.op != "Constant":
+                seen.add(node.name)
+                layer.append(node)
+                yield node

@@ -1,0 +1,77 @@
+"""A real parameter read off the data: the value at which the node comes nearest, then rounded.
+
+People write 1e-5 and 0.01, so of all numbers that heal the shortest decimal is the likeliest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+_DECADES = range(-12, 4)
+_MANTISSAS = (1.0, 2.5, 5.0)
+_STEPS = 48
+_GOLDEN = 0.6180339887498949
+
+
+def fitted(error: Callable[[float], float], now: float) -> Iterator[float]:
+    """Values near the one of the least error, short decimals first, the raw optimum last."""
+    grid = sorted({0.0, now, *(_signs(now) * m * 10.0**d for d in _DECADES for m in _MANTISSAS)})
+    errors = [error(value) for value in grid]
+    if not np.isfinite(errors).any():
+        return
+    place = int(np.nanargmin(errors))
+    low, high = grid[max(place - 1, 0)], grid[min(place + 1, len(grid) - 1)]
+    best = _narrowed(error, low, high)
+    if errors[place] < error(best):
+        best = grid[place]
+    yield from decimals(best)
+
+
+def _signs(now: float) -> float:
+    return -1.0 if now < 0 else 1.0
+
+
+def _narrowed(error: Callable[[float], float], low: float, high: float) -> float:
+    """Golden section: the error has one minimum between two neighbours of the best grid point."""
+    a, b = low, high
+    left, right = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
+    at_left, at_right = error(left), error(right)
+    for _ in range(_STEPS):
+        if at_left <= at_right:
+            b, right, at_right = right, left, at_left
+            left = b - _GOLDEN * (b - a)
+            at_left = error(left)
+        else:
+            a, left, at_left = left, right, at_right
+            right = a + _GOLDEN * (b - a)
+            at_right = error(right)
+        if b - a <= 1e-9 * max(abs(a), abs(b)):
+            break
+    return (a + b) / 2
+
+
+def decimals(value: float) -> Iterator[float]:
+    """The value with one significant digit, two, …, and then as it is."""
+    seen = set()
+    for digits in range(1, 6):
+        short = float(f"{value:.{digits - 1}e}")
+        if short not in seen:
+            seen.add(short)
+            yield short
+    if value not in seen:
+        yield value
+
+
+def apart(right: Array, found: Array | None) -> float:
+    """Root mean square of the difference; infinite where there is nothing to compare."""
+    if found is None or found.shape != right.shape or not right.size:
+        return float("inf")
+    with np.errstate(all="ignore"):
+        step: Any = found.astype(np.float64) - right.astype(np.float64)
+        return float(np.sqrt(np.mean(np.square(step))))

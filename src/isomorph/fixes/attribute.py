@@ -1,0 +1,161 @@
+"""The parameter that the reference states, or the one that the data shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.core.patch import Edit, Patch
+from isomorph.fixes._choices import several, single
+from isomorph.fixes._counterpart import told
+from isomorph.fixes._edits import current, parameter, parameter_places, stored
+from isomorph.fixes._numbers import apart, decimals, fitted
+from isomorph.stages.diagnose import constants
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.model import Node
+    from isomorph.core.report import Finding
+
+
+class Attribute:
+    """Set an attribute, or the input that has taken its place, to the right value.
+
+    First what the counterpart is told; then every other meaningful word, flag, axis or pad; then
+    real numbers, read off the values themselves; last, several words together.
+    """
+
+    name = "attribute"
+
+    def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
+        """From cheap and likely to wide."""
+        for node in _in_question(case):
+            yield from _as_told(case, node)
+        for node in _in_question(case):
+            yield from _bounds(case, node)
+            for name, value in single(case, node, _rank(case, node)):
+                yield _patch(case, node, {name: value})
+        for node in _in_question(case):
+            yield from _numbers(case, node)
+        yield from _scalars(case)
+        for node in _in_question(case):
+            for values in several(case, node, _rank(case, node)):
+                yield _patch(case, node, values)
+
+
+def _in_question(case: Case) -> list[Node]:
+    return [case.node, *(node for node in case.nodes if node.name != case.node.name)]
+
+
+def _rank(case: Case, node: Node) -> int:
+    spec = case.candidate.tensors.get(node.inputs[0]) if node.inputs else None
+    if spec is not None and spec.shape is not None:
+        return len(spec.shape)
+    value = case.value(case.candidate, node.inputs[0]) if node.inputs else None
+    return value.ndim if value is not None else case.right.ndim
+
+
+def _patch(case: Case, node: Node, values: dict[str, Any]) -> Patch:
+    edits: tuple[Edit, ...] = ()
+    for name, value in values.items():
+        edits += parameter(case, node, name, value)
+    words = ", ".join(
+        f"{name} from {_short(current(case, node, name))} to {_short(value)}"
+        for name, value in values.items()
+    )
+    return Patch(summary=f"{node.op} {node.name!r}: {words}", edits=edits)
+
+
+def _short(value: Any) -> str:  # noqa: ANN401
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _as_told(case: Case, node: Node) -> Iterator[Patch]:
+    """Each parameter that the counterpart states otherwise, then all of them at once."""
+    stated: dict[str, Any] = {}
+    for name, value in told(case, node):
+        stated.setdefault(name, value)
+        yield _patch(case, node, {name: value})
+    if len(stated) > 1:
+        yield _patch(case, node, stated)
+
+
+def _bounds(case: Case, node: Node) -> Iterator[Patch]:
+    """The bounds of a Clip are the extremes that its right values reach more than once."""
+    if node.op != "Clip" or case.right.size < 2:
+        return
+    flat = np.sort(case.right.reshape(-1))
+    bounds: dict[str, Any] = {}
+    for name, edge, beside in (("min", flat[0], flat[1]), ("max", flat[-1], flat[-2])):
+        if edge == beside:
+            bounds[name] = next(iter(decimals(float(np.float32(edge)))), float(edge))
+            for value in decimals(float(np.float32(edge))):
+                if abs(value - float(edge)) <= 1e-6 * abs(float(edge)):
+                    bounds[name] = value
+                    yield _patch(case, node, {name: value})
+                    break
+    if len(bounds) > 1:
+        yield _patch(case, node, bounds)
+
+
+def _numbers(case: Case, node: Node) -> Iterator[Patch]:
+    """Real parameters, one at a time, at the value where the error is least."""
+    names = [*node.attributes, *parameter_places(node.op)]
+    for name in dict.fromkeys(names):
+        now = current(case, node, name)
+        if not isinstance(now, float) or not np.isfinite(now):
+            continue
+
+        def error(value: float, name: str = name) -> float:
+            return apart(case.right, case.rehearse(_patch(case, node, {name: value})))
+
+        for value in _helping(error, now):
+            yield _patch(case, node, {name: value})
+
+
+def _helping(error: Any, now: float) -> Iterator[float]:  # noqa: ANN401
+    """Nothing where the parameter does not move the result at all."""
+    here, there = error(now), error(now * 1.5 + 0.1)
+    if np.isfinite(here) and here != there:
+        yield from fitted(error, now)
+
+
+def _scalars(case: Case) -> Iterator[Patch]:
+    """Single numbers that the guilty nodes read: where an operator is spelled out, its parameters.
+
+    Numbers of the counterpart are tried first, then what the data shows.
+    """
+    stated = [
+        float(value)
+        for node in case.counterparts
+        for value in node.attributes.values()
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+    ]
+    for name in constants.floats(case.reference, case.counterparts):
+        held = case.reference.constants[name].values
+        stated += [float(held[0])] if held is not None and len(held) == 1 else []
+    for name in constants.floats(case.candidate, case.nodes):
+        constant = case.candidate.constants[name]
+        if constant.values is None or len(constant.values) != 1:
+            continue
+        now = float(constant.values[0])
+        for value in dict.fromkeys(stated):
+            if value != now:
+                yield _scalar(case, name, now, value)
+
+        def error(value: float, name: str = name, now: float = now) -> float:
+            return apart(case.right, case.rehearse(_scalar(case, name, now, value)))
+
+        for value in _helping(error, now):
+            yield _scalar(case, name, now, value)
+
+
+def _scalar(case: Case, name: str, now: float, value: float) -> Patch:
+    constant = case.candidate.constants[name]
+    array = np.full(constant.shape, value, np.float64)
+    return Patch(
+        summary=f"constant {name!r}: from {now:.6g} to {value:.6g}",
+        edits=stored(case, name, array),
+    )

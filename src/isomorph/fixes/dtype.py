@@ -1,0 +1,24 @@
+"""Values kept in a type that holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from isomorph.fixes._casts import rounded, widened
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.patch import Patch
+    from isomorph.core.report import Finding
+
+
+class Dtype:
+    """A cast widened or taken out, a rounding before it changed."""
+
+    name = "dtype"
+
+    def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
+        """Widening first: it keeps every node where it is."""
+        yield from widened(case)
+        yield from rounded(case)

@@ -1,0 +1,135 @@
+"""Axes, operands and parts put back into the reference's order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.patch import (
+    InsertAhead,
+    InsertBehind,
+    Patch,
+    RemoveNode,
+    SetAttribute,
+    SetInput,
+)
+from isomorph.fixes._edits import fresh, neighbours, stored
+from isomorph.stages.diagnose import constants
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.model import Node
+    from isomorph.core.report import Finding
+
+_MOST_AXES = 5
+_MOST_PARTS = 5
+
+
+class Layout:
+    """A permutation corrected, a transpose removed or inserted, operands or parts exchanged."""
+
+    name = "layout"
+
+    def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
+        """What changes a node that is there comes before what inserts one."""
+        for node in neighbours(case, depth=2):
+            if node.op == "Transpose":
+                yield from _permutations(node)
+        for node in case.nodes:
+            yield from _parts(node)
+        yield from _transposed_constants(case)
+        for node in neighbours(case, depth=2):
+            if node.op == "Transpose":
+                yield Patch(
+                    summary=f"Transpose {node.name!r} removed", edits=(RemoveNode(node=node.name),)
+                )
+        yield from _inserted(case)
+
+
+def _permutations(node: Node) -> Iterator[Patch]:
+    now = tuple(node.attributes.get("perm", ()))
+    if not 1 < len(now) <= _MOST_AXES:
+        return
+    for order in permutations(range(len(now))):
+        if order != now:
+            yield Patch(
+                summary=f"Transpose {node.name!r}: perm from {now} to {order}",
+                edits=(SetAttribute(node=node.name, name="perm", value=order),),
+            )
+
+
+def _parts(node: Node) -> Iterator[Patch]:
+    """The inputs of a node among themselves: two operands, or the parts of a Concat."""
+    count = len(node.inputs) if node.op == "Concat" else min(len(node.inputs), 2)
+    if not 2 <= count <= _MOST_PARTS:
+        return
+    for order in permutations(range(count)):
+        moved = [place for place in range(count) if node.inputs[order[place]] != node.inputs[place]]
+        if not moved:
+            continue
+        yield Patch(
+            summary=f"{node.op} {node.name!r}: inputs in the order "
+            + ", ".join(repr(node.inputs[place]) for place in order),
+            edits=tuple(
+                SetInput(node=node.name, index=place, tensor=node.inputs[order[place]])
+                for place in moved
+            ),
+        )
+
+
+def _transposed_constants(case: Case) -> Iterator[Patch]:
+    for name in constants.floats(case.candidate, case.nodes):
+        shape = case.candidate.constants[name].shape
+        if not 2 <= len(shape) <= 4:
+            continue
+        value = case.constant(case.candidate, name)
+        for order in permutations(range(len(shape))):
+            fits = tuple(shape[axis] for axis in order) == shape
+            if value is not None and fits and order != tuple(range(len(shape))):
+                yield Patch(
+                    summary=f"constant {name!r}: its axes permuted by {order}",
+                    edits=stored(case, name, np.ascontiguousarray(value.transpose(order))),
+                )
+
+
+def _inserted(case: Case) -> Iterator[Patch]:
+    """A Transpose behind the wrong tensor, or before one of the inputs of the guilty node."""
+    name = fresh(case, f"{case.node.name}_transposed")
+    shape = case.wrong.shape
+    if 2 <= len(shape) <= _MOST_AXES and case.tensor in case.node.outputs:
+        for order in permutations(range(len(shape))):
+            fits = tuple(shape[axis] for axis in order) == case.right.shape
+            if fits and order != tuple(range(len(shape))):
+                yield Patch(
+                    summary=f"Transpose by {order} inserted behind {case.tensor!r}",
+                    edits=(
+                        InsertBehind(
+                            tensor=case.tensor,
+                            op="Transpose",
+                            name=name,
+                            attributes={"perm": order},
+                        ),
+                    ),
+                )
+    for place, tensor in enumerate(case.node.inputs):
+        spec = case.candidate.tensors.get(tensor)
+        rank = len(spec.shape) if spec is not None and spec.shape is not None else 0
+        if not 2 <= rank <= 4 or tensor in case.candidate.constants:
+            continue
+        for order in permutations(range(rank)):
+            if order != tuple(range(rank)):
+                yield Patch(
+                    summary=f"Transpose by {order} inserted before {case.node.name!r}",
+                    edits=(
+                        InsertAhead(
+                            node=case.node.name,
+                            index=place,
+                            op="Transpose",
+                            name=name,
+                            attributes={"perm": order},
+                        ),
+                    ),
+                )

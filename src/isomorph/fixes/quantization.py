@@ -1,0 +1,178 @@
+"""Scale and zero point that fit the values, with the width and granularity kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.core.patch import Edit, Patch, SetAttribute, SetConstant
+from isomorph.fixes._edits import neighbours
+from isomorph.stages.diagnose import constants
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.model import Node
+    from isomorph.core.report import Finding
+    from isomorph.core.trace import Array
+
+# Where scale and zero point of the first output, or of the only input, stand.
+_PARAMETERS = {"QuantizeLinear": (1, 2), "DequantizeLinear": (1, 2), "QLinearConv": (6, 7),
+               "QLinearMatMul": (6, 7), "QLinearAdd": (6, 7), "QLinearMul": (6, 7)}  # fmt: skip
+
+
+class Quantization:
+    """The quantiser calibrated again on what it sees: its zero point, its scale, or both.
+
+    Quantiser and dequantiser of one tensor are changed together, and stay what they are: the
+    model is repaired, not made wider.
+    """
+
+    name = "quantization"
+
+    def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
+        """One parameter before two; a parameter that only one of the pair has, first."""
+        nodes = [node for node in neighbours(case, depth=1) if node.op in _PARAMETERS]
+        yield from _one_of_the_pair(case, nodes)
+        yield from _axes(case, nodes)
+        for node in nodes:
+            seen = _seen(case, node)
+            if seen is not None:
+                yield from _calibrated(case, node, seen)
+        for node in nodes:
+            yield from _weights(case, node)
+
+
+def _names(node: Node) -> tuple[str, str]:
+    places = _PARAMETERS[node.op]
+    read = [node.inputs[place] if place < len(node.inputs) else "" for place in places]
+    return read[0], read[1]
+
+
+def _held(case: Case, name: str) -> Array | None:
+    return case.constant(case.candidate, name) if name in case.candidate.constants else None
+
+
+def _set(values: Mapping[str, Array], words: str) -> Patch:
+    edits = tuple(SetConstant(tensor=name, value=value) for name, value in values.items())
+    return Patch(summary=words, edits=edits)
+
+
+def _one_of_the_pair(case: Case, nodes: list[Node]) -> Iterator[Patch]:
+    """Quantiser and dequantiser of one tensor that do not agree: the one as the other."""
+    for first in nodes:
+        for second in nodes:
+            if first is second:
+                continue
+            for mine, theirs in zip(_names(first), _names(second), strict=True):
+                here, there = _held(case, mine), _held(case, theirs)
+                if here is None or there is None or mine == theirs or here.shape != there.shape:
+                    continue
+                if not np.array_equal(here, there):
+                    yield _set(
+                        {mine: there}, f"{first.op} {first.name!r}: {mine!r} as {theirs!r} has it"
+                    )
+
+
+def _axes(case: Case, nodes: list[Node]) -> Iterator[Patch]:
+    for node in nodes:
+        scale = _held(case, _names(node)[0])
+        spec = case.candidate.tensors.get(node.inputs[0])
+        if scale is None or scale.size == 1 or spec is None or spec.shape is None:
+            continue
+        now = node.attributes.get("axis")
+        for axis, size in enumerate(spec.shape):
+            if size == scale.size and axis != now:
+                yield Patch(
+                    summary=f"{node.op} {node.name!r}: axis from {now} to {axis}",
+                    edits=(SetAttribute(node=node.name, name="axis", value=axis),),
+                )
+
+
+def _seen(case: Case, node: Node) -> Array | None:
+    """The real values that this quantiser should let through."""
+    if node.op == "DequantizeLinear" and node.outputs[0] == case.tensor:
+        return case.right.astype(np.float64)
+    if node.op == "QuantizeLinear":
+        return case.value(case.candidate, node.inputs[0])
+    return case.right.astype(np.float64) if case.tensor in node.outputs else None
+
+
+def _calibrated(case: Case, node: Node, seen: Array) -> Iterator[Patch]:
+    scale_name, zero_name = _names(node)
+    scale, zero = _held(case, scale_name), _held(case, zero_name)
+    if scale is None or scale.size != 1 or not seen.size or not np.isfinite(seen).all():
+        return
+    low, high = min(0.0, float(seen.min())), max(0.0, float(seen.max()))
+    kind = np.dtype(case.candidate.constants[zero_name].dtype if zero is not None else np.uint8)
+    least, most = np.iinfo(kind).min, np.iinfo(kind).max
+    step, place = float(scale.reshape(-1)[0]), int(zero.reshape(-1)[0]) if zero is not None else 0
+    told = f"quantiser of {node.inputs[0]!r}"
+    if zero is not None:
+        for better in _zero_points(low, high, step, (least, most)):
+            if better != place:
+                yield _set(
+                    {zero_name: np.full(zero.shape, better)},
+                    f"{told}: zero point from {place} to {better}",
+                )
+    fitting = max(_ratio(high, most - place), _ratio(-low, place - least))
+    if fitting > 0:
+        yield _set(
+            {scale_name: np.full(scale.shape, fitting)},
+            f"{told}: scale from {step:.6g} to {fitting:.6g}",
+        )
+    if zero is not None and high > low:
+        step_now = (high - low) / (most - least)
+        place_now = int(np.clip(round(least - low / step_now), least, most))
+        yield _set(
+            {
+                scale_name: np.full(scale.shape, step_now),
+                zero_name: np.full(zero.shape, place_now),
+            },
+            f"{told}: scale from {step:.6g} to {step_now:.6g}, "
+            f"zero point from {place} to {place_now}",
+        )
+
+
+def _ratio(extent: float, steps: int) -> float:
+    return extent / steps if extent > 0 and steps > 0 else 0.0
+
+
+def _zero_points(low: float, high: float, step: float, ends: tuple[int, int]) -> list[int]:
+    """Zero points under which the range seen fits, by what is usual: an end, the middle, exact."""
+    least, most = ends
+    middle = (least + most + 1) // 2
+    exact = [round(least - low / step), round(most - high / step)]
+    found = [least, 0, middle, *exact] if step > 0 else [least, 0, middle]
+    return [each for each in dict.fromkeys(found) if least <= each <= most]
+
+
+def _weights(case: Case, node: Node) -> Iterator[Patch]:
+    """A stored weight whose scale does not give the reference's weight back."""
+    stored = _held(case, node.inputs[0]) if node.op == "DequantizeLinear" else None
+    scale_name, zero_name = _names(node)
+    scale, zero = _held(case, scale_name), _held(case, zero_name)
+    if stored is None or scale is None:
+        return
+    for name in constants.floats(case.reference, case.counterparts):
+        right = case.constant(case.reference, name)
+        if right is None or right.shape != stored.shape:
+            continue
+        axis = int(node.attributes.get("axis", 1)) if scale.size > 1 else None
+        offset: Any = 0 if zero is None else _lined_up(zero, axis, stored.ndim)
+        whole = stored.astype(np.float64) - offset
+        others = tuple(each for each in range(stored.ndim) if each != axis)
+        power = np.sum(np.square(whole), axis=others)
+        fitted = np.sum(whole * right, axis=others) / np.where(power > 0, power, 1.0)
+        edits: tuple[Edit, ...] = (
+            SetConstant(tensor=scale_name, value=np.asarray(fitted).reshape(scale.shape)),
+        )
+        yield Patch(summary=f"scale {scale_name!r} fitted to the reference's {name!r}", edits=edits)
+
+
+def _lined_up(value: Array, axis: int | None, rank: int) -> Array:
+    if axis is None:
+        return value.astype(np.float64)
+    shape = [value.size if each == axis else 1 for each in range(rank)]
+    return value.astype(np.float64).reshape(shape)

@@ -1,0 +1,215 @@
+"""The stored value that the reference has, in the arrangement that the candidate wants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, permutations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.patch import AddConstant, Edit, InsertBehind, Patch, SetInput
+from isomorph.fixes._edits import dtype_of, fresh, stored
+from isomorph.fixes._folding import folded
+from isomorph.stages.align.twins import ways
+from isomorph.stages.diagnose import constants
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.model import Node
+    from isomorph.core.report import Finding
+    from isomorph.core.trace import Array
+
+_GATES = {"LSTM": 4, "GRU": 3}
+_BIAS_INPUT = {"Conv": 2, "ConvTranspose": 2, "Gemm": 2, "FusedConv": 2, "LayerNormalization": 2}
+
+
+class Weight:
+    """Give a constant the reference's values, reorder gate blocks, or add a bias that is gone."""
+
+    name = "weight"
+
+    def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
+        """The constant that the evidence names first; then the others; then reordering."""
+        named = finding.evidence.get("constant")
+        mine = constants.floats(case.candidate, case.nodes)
+        mine.sort(key=lambda name: name != named)
+        for name in mine:
+            yield from _replaced(case, name)
+        yield from _folded(case, mine)
+        yield from _channels(case, mine)
+        yield from _biases(case)
+        yield from _gates(case, mine)
+
+
+def _set(case: Case, values: Sequence[tuple[str, Array]], source: str) -> Patch:
+    edits: tuple[Edit, ...] = ()
+    for name, value in values:
+        edits += stored(case, name, value)
+    names = ", ".join(repr(name) for name, _ in values)
+    return Patch(summary=f"constant {names}: {source}", edits=edits)
+
+
+def _replaced(case: Case, mine: str) -> Iterator[Patch]:
+    """The counterpart's constants of the same size, in every arrangement that fits."""
+    wrong = case.constant(case.candidate, mine)
+    if wrong is None:
+        return
+    for theirs, right in constants.alike_in_size(case, mine):
+        for moved in ways(right, wrong.shape):
+            value = moved.array(right)
+            if not np.array_equal(value, wrong):
+                yield _set(case, [(mine, value)], f"the values of the reference's {theirs!r}")
+
+
+def _folded(case: Case, mine: Sequence[str]) -> Iterator[Patch]:
+    """The counterpart's weights with its normalisation worked in, one by one and together."""
+    found: list[tuple[str, Array, str]] = []
+    for source, right in folded(case):
+        for name in mine:
+            wrong = case.constant(case.candidate, name)
+            if wrong is None or wrong.size != right.size:
+                continue
+            for moved in ways(right, wrong.shape):
+                value = moved.array(right)
+                found.append((name, value, source))
+                yield _set(case, [(name, value)], f"the values of the reference's {source}")
+    for one, other in combinations(found, 2):
+        if one[0] != other[0]:
+            yield _set(case, [one[:2], other[:2]], f"the values of the reference's {one[2]}")
+
+
+def _channels(case: Case, mine: Sequence[str]) -> Iterator[Patch]:
+    """The rows of the weights in the order in which the right channels stand."""
+    if case.right.ndim < 2 or case.right.shape != case.wrong.shape:
+        return
+    for axis in range(1, case.right.ndim):
+        order = _matched(case.wrong, case.right, axis)
+        if order is None:
+            continue
+        moved = []
+        for name in mine:
+            value = case.constant(case.candidate, name)
+            if value is not None and value.ndim and value.shape[0] == len(order):
+                moved.append((name, value[order]))
+                yield _set(case, [moved[-1]], "its channels reordered")
+        if len(moved) > 1:
+            yield _set(case, moved, "their channels reordered")
+
+
+def _matched(wrong: Array, right: Array, axis: int) -> list[int] | None:
+    """For each right channel the wrong one that holds its values; None unless all are found."""
+    left = np.moveaxis(wrong.astype(np.float64), axis, 0).reshape(wrong.shape[axis], -1)
+    there = np.moveaxis(right.astype(np.float64), axis, 0).reshape(right.shape[axis], -1)
+    if left.shape[0] > 4096 or not np.isfinite(left).all() or not np.isfinite(there).all():
+        return None
+    size = float(np.sqrt(np.mean(np.square(there)))) or 1.0
+    order = []
+    for row in there:
+        gaps = np.sqrt(np.mean(np.square(left - row), axis=1))
+        best = int(np.argmin(gaps))
+        if gaps[best] > 1e-4 * size:
+            return None
+        order.append(best)
+    return order if sorted(order) == list(range(len(order))) != order else None
+
+
+def _biases(case: Case) -> Iterator[Patch]:
+    """A bias of the reference, or the one that the difference itself shows, added again."""
+    slots = [node for node in case.nodes if node.op in _BIAS_INPUT]
+    for source, bias in (*_known_biases(case), *_shown_bias(case)):
+        for node in slots:
+            place = _BIAS_INPUT[node.op]
+            if place < len(node.inputs) and node.inputs[place]:
+                continue
+            yield Patch(
+                summary=f"{node.op} {node.name!r}: bias connected, {source}",
+                edits=_connected(case, node, place, bias),
+            )
+        for axis in range(case.wrong.ndim):
+            if case.wrong.shape[axis] == bias.size:
+                yield _added(case, bias, axis, source)
+
+
+def _known_biases(case: Case) -> Iterator[tuple[str, Array]]:
+    for name in constants.floats(case.reference, case.counterparts):
+        value = case.constant(case.reference, name)
+        if value is not None and value.ndim == 1 and np.any(value):
+            yield f"the reference's {name!r}", value
+    for source, value in folded(case):
+        if value.ndim == 1:
+            yield f"the reference's {source}", value
+
+
+def _shown_bias(case: Case) -> Iterator[tuple[str, Array]]:
+    """What is missing is one number for each channel: then those numbers are the bias."""
+    if case.right.shape != case.wrong.shape or not case.right.size:
+        return
+    gap = case.right.astype(np.float64) - case.wrong.astype(np.float64)
+    size = float(np.sqrt(np.mean(np.square(gap))))
+    for axis in range(gap.ndim):
+        others = tuple(each for each in range(gap.ndim) if each != axis)
+        bias = gap.mean(axis=others)
+        lined_up = [bias.size if each == axis else 1 for each in range(gap.ndim)]
+        rest = gap - bias.reshape(lined_up)
+        if others and size > 0 and float(np.sqrt(np.mean(np.square(rest)))) <= 1e-5 * size:
+            yield "what is missing in each channel", bias
+
+
+def _connected(case: Case, node: Node, place: int, bias: Array) -> tuple[Edit, ...]:
+    kind = dtype_of(case, node.inputs[1]) or np.dtype(np.float32)
+    value = bias.astype(kind)
+    for name, constant in case.candidate.constants.items():
+        if constant.shape == value.shape and constant.dtype == kind.name:
+            held = case.constant(case.candidate, name)
+            if held is not None and np.array_equal(held.astype(kind), value):
+                return (SetInput(node=node.name, index=place, tensor=name),)
+    name = fresh(case, f"{node.outputs[0]}_bias")
+    return (
+        AddConstant(name=name, value=value),
+        SetInput(node=node.name, index=place, tensor=name),
+    )
+
+
+def _added(case: Case, bias: Array, axis: int, source: str) -> Patch:
+    kind = dtype_of(case, case.tensor) or np.dtype(np.float32)
+    shape = [bias.size if each == axis else 1 for each in range(case.wrong.ndim)]
+    name, node = fresh(case, f"{case.tensor}_bias"), fresh(case, f"{case.node.name}_bias_added")
+    return Patch(
+        summary=f"{source} added behind {case.tensor!r}",
+        edits=(
+            AddConstant(name=name, value=bias.reshape(shape).astype(kind)),
+            InsertBehind(tensor=case.tensor, op="Add", name=node, inputs=("", name)),
+        ),
+    )
+
+
+def _gates(case: Case, mine: Sequence[str]) -> Iterator[Patch]:
+    """The gate blocks of a recurrent node's weights in another order, all or some of them."""
+    recurrent = next((node for node in case.nodes if node.op in _GATES), None)
+    if recurrent is None:
+        return
+    blocks = _GATES[recurrent.op]
+    held = {
+        name: value
+        for name in mine
+        if name in recurrent.inputs[1:4]
+        and (value := case.constant(case.candidate, name)) is not None
+    }
+    matrices = [name for name, value in held.items() if value.ndim == 3]
+    groups = [tuple(matrices), tuple(held), *((name,) for name in held)]
+    for names in dict.fromkeys(group for group in groups if group):
+        for order in permutations(range(blocks)):
+            if order != tuple(range(blocks)):
+                moved = [(name, _reordered(held[name], blocks, order)) for name in names]
+                yield _set(case, moved, f"gate blocks reordered by {order}")
+
+
+def _reordered(value: Array, blocks: int, order: tuple[int, ...]) -> Array:
+    """Blocks of the gate axis in another order; a bias holds two sets of them."""
+    sets = 2 if value.ndim == 2 else 1
+    if value.shape[1] % (blocks * sets):
+        return value
+    parts = np.split(value, blocks * sets, axis=1)
+    picked = [parts[s * blocks + each] for s in range(sets) for each in order]
+    return np.concatenate(picked, axis=1)

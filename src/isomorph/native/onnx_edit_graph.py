@@ -1,0 +1,245 @@
+"""Single edits of an ONNX graph, each on a copy that belongs to the editor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import AttributeProto, helper, numpy_helper
+
+from isomorph.core import patch as edits
+from isomorph.core.errors import UsageError
+from isomorph.native.onnx_attributes import constant_value
+from isomorph.native.onnx_describe import node_names
+from isomorph.native.onnx_schemas import any_schema
+from isomorph.native.onnx_scope import domain_of, graphs
+from isomorph.native.onnx_tensors import dtype_name
+from isomorph.native.onnx_validate import opsets
+
+if TYPE_CHECKING:
+    from isomorph.native.onnx_model import OnnxModel
+
+_COERCE: Mapping[int, Callable[[Any], Any]] = {
+    AttributeProto.FLOAT: float,
+    AttributeProto.INT: int,
+    AttributeProto.STRING: str,
+    AttributeProto.FLOATS: lambda value: [float(item) for item in value],
+    AttributeProto.INTS: lambda value: [int(item) for item in value],
+    AttributeProto.STRINGS: lambda value: [str(item) for item in value],
+}
+
+
+class Editor:
+    """Knows the nodes of one copied graph by the names that the description gives them.
+
+    ``retyped`` collects the tensors whose type or shape may have changed, ``stored`` the
+    constants that got a value.
+    """
+
+    def __init__(self, proto: Any, model: OnnxModel) -> None:  # noqa: ANN401
+        self.proto, self.graph, self.model = proto, proto.graph, model
+        self.versions = opsets(proto)
+        names = node_names(proto.graph)
+        self.nodes = dict(zip(names, proto.graph.node, strict=True))
+        self.retyped: set[str] = set()
+        self.stored: set[str] = set()
+        self._do: dict[type, Callable[[Any], None]] = {
+            edits.SetAttribute: self._set_attribute,
+            edits.SetConstant: self._set_constant,
+            edits.AddConstant: self._add_constant,
+            edits.SetInput: self._set_input,
+            edits.SetOp: self._set_op,
+            edits.RemoveNode: self._remove_node,
+            edits.InsertBehind: self._insert_behind,
+            edits.InsertAhead: self._insert_ahead,
+            edits.SetOutputs: self._set_outputs,
+            edits.SwapBodies: self._swap_bodies,
+        }
+
+    def apply(self, edit: edits.Edit) -> None:
+        """Carry out one edit."""
+        self._do[type(edit)](edit)
+
+    def _node(self, name: str) -> Any:  # noqa: ANN401
+        found = self.nodes.get(name)
+        if found is None:
+            raise _unknown("node", name)
+        return found
+
+    def _touch(self, node: Any) -> None:  # noqa: ANN401
+        self.retyped.update(name for name in node.output if name)
+
+    def _set_attribute(self, edit: edits.SetAttribute) -> None:
+        node = self._node(edit.node)
+        kept = [entry for entry in node.attribute if entry.name != edit.name]
+        kind = next((e.type for e in node.attribute if e.name == edit.name), None)
+        copies = [AttributeProto.FromString(entry.SerializeToString()) for entry in kept]
+        del node.attribute[:]
+        node.attribute.extend(copies)
+        if edit.value is not None:
+            node.attribute.append(self._attribute(node, edit.name, edit.value, kind))
+        self._touch(node)
+
+    def _attribute(self, node: Any, name: str, value: Any, kind: int | None) -> Any:  # noqa: ANN401
+        if kind is None:
+            version = self.versions.get(domain_of(node), 1)
+            schema = any_schema(domain_of(node), node.op_type, version)
+            entry = schema.attributes.get(name) if schema is not None else None
+            kind = int(getattr(entry.type, "value", entry.type)) if entry is not None else None
+        if isinstance(value, np.ndarray):
+            return helper.make_attribute(name, numpy_helper.from_array(value))
+        coerce = _COERCE.get(kind or 0)
+        plain = coerce(value) if coerce is not None else value
+        return helper.make_attribute(name, plain, attr_type=kind)
+
+    def _set_constant(self, edit: edits.SetConstant) -> None:
+        for tensor in self.graph.initializer:
+            if tensor.name == edit.tensor:
+                dtype = np.dtype(helper.tensor_dtype_to_np_dtype(tensor.data_type))
+                tensor.CopyFrom(_tensor(edit.tensor, edit.value, dtype))
+                break
+        else:
+            self._set_constant_node(edit)
+        self.stored.add(edit.tensor)
+        self.retyped.add(edit.tensor)
+
+    def _set_constant_node(self, edit: edits.SetConstant) -> None:
+        for node in self.graph.node:
+            held = constant_value(node, self.model) if edit.tensor in node.output else None
+            if held is not None:
+                value = _tensor(edit.tensor, edit.value, held.dtype)
+                del node.attribute[:]
+                node.attribute.append(helper.make_attribute("value", value))
+                return
+        raise _unknown("constant", edit.tensor)
+
+    def _add_constant(self, edit: edits.AddConstant) -> None:
+        if edit.name in self._names():
+            raise UsageError(
+                "PATCH_NAME_TAKEN", f"the model already has a tensor named {edit.name!r}"
+            )
+        array = np.asarray(edit.value)
+        self.graph.initializer.append(_tensor(edit.name, array, array.dtype))
+        self.stored.add(edit.name)
+
+    def _set_input(self, edit: edits.SetInput) -> None:
+        node = self._node(edit.node)
+        while len(node.input) <= edit.index:
+            node.input.append("")
+        node.input[edit.index] = edit.tensor
+        self._touch(node)
+
+    def _set_op(self, edit: edits.SetOp) -> None:
+        node = self._node(edit.node)
+        domain, _, op = edit.op.rpartition("::")
+        node.op_type, node.domain = op, domain
+        del node.attribute[:]
+        for name, value in edit.attributes.items():
+            node.attribute.append(self._attribute(node, name, value, None))
+        self._touch(node)
+
+    def _remove_node(self, edit: edits.RemoveNode) -> None:
+        node = self._node(edit.node)
+        source, result = node.input[0], node.output[0]
+        self._touch(node)
+        if any(value.name == result for value in self.graph.output):
+            # The name of an output is part of the model's signature, so it stays.
+            node.op_type, node.domain = "Identity", ""
+            del node.attribute[:]
+            del node.input[1:]
+            del node.output[1:]
+            return
+        self._rewire(result, source)
+        del self.nodes[edit.node]
+        place = next(i for i, each in enumerate(self.graph.node) if each.output[0] == result)
+        del self.graph.node[place]
+
+    def _rewire(self, old: str, new: str) -> None:
+        for part in graphs(self.graph):
+            for node in part.node:
+                for place, name in enumerate(node.input):
+                    if name == old:
+                        node.input[place] = new
+            if part is not self.graph:
+                for value in part.output:
+                    if value.name == old:
+                        value.name = new
+
+    def _insert_behind(self, edit: edits.InsertBehind) -> None:
+        maker = next((n for n in self.graph.node if edit.tensor in n.output), None)
+        if maker is None:
+            raise _unknown("computed tensor", edit.tensor)
+        raw = self._fresh(f"{edit.tensor}.unpatched")
+        maker.output[list(maker.output).index(edit.tensor)] = raw
+        self._new_node(edit, raw, edit.tensor)
+        self.retyped.add(edit.tensor)
+
+    def _insert_ahead(self, edit: edits.InsertAhead) -> None:
+        node = self._node(edit.node)
+        fresh = self._fresh(f"{edit.name}.out")
+        before = node.input[edit.index]
+        node.input[edit.index] = fresh
+        self._touch(node)
+        self._new_node(edit, before, fresh)
+
+    def _new_node(
+        self, edit: edits.InsertBehind | edits.InsertAhead, source: str, output: str
+    ) -> None:
+        if edit.name in self.nodes:
+            raise UsageError(
+                "PATCH_NAME_TAKEN", f"the model already has a node named {edit.name!r}"
+            )
+        domain, _, op = edit.op.rpartition("::")
+        reads = [each or source for each in edit.inputs]
+        node = helper.make_node(op, reads, [output], name=edit.name, domain=domain)
+        for key, value in edit.attributes.items():
+            node.attribute.append(self._attribute(node, key, value, None))
+        self.graph.node.append(node)
+        self.nodes[edit.name] = self.graph.node[-1]
+
+    def _set_outputs(self, edit: edits.SetOutputs) -> None:
+        known = {value.name: value for value in self.graph.output}
+        if sorted(known) != sorted(edit.names):
+            raise UsageError(
+                "PATCH_OUTPUTS",
+                "the patch does not name each output once",
+                why=f"the model has {', '.join(known)}",
+            )
+        copies = [
+            onnx.ValueInfoProto.FromString(known[name].SerializeToString()) for name in edit.names
+        ]
+        del self.graph.output[:]
+        self.graph.output.extend(copies)
+
+    def _swap_bodies(self, edit: edits.SwapBodies) -> None:
+        node = self._node(edit.node)
+        held = [entry for entry in node.attribute if entry.HasField("g")]
+        if len(held) != 2:
+            raise UsageError("PATCH_NOT_TWO", f"node {edit.node!r} has not just two branches")
+        held[0].name, held[1].name = held[1].name, held[0].name
+
+    def _names(self) -> set[str]:
+        names = {tensor.name for tensor in self.graph.initializer}
+        names |= {value.name for value in self.graph.input}
+        return names | {name for node in self.graph.node for name in node.output}
+
+    def _fresh(self, wanted: str) -> str:
+        taken = self._names()
+        while wanted in taken:
+            wanted += "."
+        return wanted
+
+
+def _tensor(name: str, value: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
+    array = np.ascontiguousarray(np.asarray(value)).reshape(np.shape(value))
+    with np.errstate(over="ignore", invalid="ignore"):
+        array = array.astype(dtype)
+    if dtype_name(helper.np_dtype_to_tensor_dtype(array.dtype)) is None:
+        raise UsageError("PATCH_DTYPE", f"ONNX has no type {dtype} for constant {name!r}")
+    return numpy_helper.from_array(array, name)
+
+
+def _unknown(what: str, name: str) -> UsageError:
+    return UsageError("PATCH_UNKNOWN_NAME", f"the model has no {what} named {name!r}")

@@ -1,0 +1,1 @@
+"""Patches for what was found: proposed, tried in small, applied to a copy, proven."""

@@ -1,0 +1,170 @@
+"""What there is to repair: each finding with its place and the means to try a patch there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.case import Case
+from isomorph.core.errors import IsomorphError
+from isomorph.stages.diagnose.cases import cases
+from isomorph.stages.diagnose.diagnose import explained
+from isomorph.stages.localise.findings import findings as guilty_findings
+from isomorph.stages.localise.locate import Located, locate
+from isomorph.stages.measure import layouts
+from isomorph.stages.measure.subject import Subject
+from isomorph.stages.repair.rehearsal import Rehearsal
+from isomorph.stages.run import feeds as feeding
+from isomorph.stages.run.binding import bind_inputs, bind_outputs
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Node
+    from isomorph.core.patch import Patch
+    from isomorph.core.report import Finding
+    from isomorph.core.trace import Array
+    from isomorph.stages.check import Wishes
+    from isomorph.stages.localise.guilt import Guilt
+    from isomorph.stages.run.feeds import Sample
+    from isomorph.stages.run.opened import Opened
+
+WITHOUT_A_PLACE = frozenset({"OUTPUT_ORDER", "NONDETERMINISM"})
+"""Findings that a check makes without looking inside, and that a patch can answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ailment:
+    """A finding, its case, and whether a patch puts its place right in the oracle.
+
+    ``local`` is False where there is no place to try a patch at: then only the measurement of
+    the whole model tells.
+    """
+
+    finding: Finding
+    case: Case
+    heals: Callable[[Patch], bool]
+    local: bool = True
+
+
+def guilty(
+    reference: Opened, candidate: Opened, sample: Sample, wishes: Wishes
+) -> Iterator[Ailment]:
+    """The guilty nodes on one sample, in the order of the graph."""
+    located = _located(reference, candidate, sample, wishes)
+    left, right = located.twins.reference.graph, located.twins.candidate.graph
+    by_node = dict(cases(located.trail.guilts, located.twins))
+    for finding in guilty_findings(located.trail, left, right):
+        case = by_node.get(finding.node or "")
+        if case is None:
+            continue
+        guilts = [each for each in located.trail.guilts if each.node == finding.node]
+        yield _ailment(explained(finding, case), case, guilts, located, candidate)
+
+
+def _located(reference: Opened, candidate: Opened, sample: Sample, wishes: Wishes) -> Located:
+    left, right = reference.model.graph, candidate.model.graph
+    inputs = bind_inputs(left.inputs, right.inputs, wishes.bind_inputs)
+    outputs = bind_outputs(left.outputs, right.outputs, wishes.bind_outputs)
+    mine = _subject(reference, sample.feeds, wishes)
+    taker = layouts.Taker(
+        inputs=right.inputs,
+        outputs=list(dict.fromkeys(spec.name for spec in right.outputs)),
+        oracle=candidate.oracle,
+    )
+    settled = layouts.settle(mine, taker, inputs, wishes.layouts)
+    arrays = {name: np.asarray(value) for name, value in sample.feeds.items()}
+    feeds = layouts.rearranged(feeding.carried_over(arrays, inputs, right.inputs), settled)
+    yours = _subject(candidate, feeds, wishes)
+    return locate(mine, yours, [(pair.reference, pair.candidate) for pair in outputs])
+
+
+def _subject(opened: Opened, feeds: Mapping[str, object], wishes: Wishes) -> Subject:
+    return Subject(
+        role=opened.role,
+        model=opened.model,
+        feeds=feeds,  # type: ignore[arg-type]
+        runtime=opened.run,
+        plain=opened.plain,
+        oracle=opened.oracle,
+        seed=wishes.seed,
+        told=wishes.told,
+    )
+
+
+def _ailment(
+    finding: Finding, case: Case, guilts: Sequence[Guilt], located: Located, candidate: Opened
+) -> Ailment:
+    twins, trail = located.twins, located.trail
+    first = trail.guilts.index(guilts[0])
+    earlier = {each.tensor: each.value for each in trail.guilts[:first]}
+    stage = Rehearsal(candidate, twins.candidate, case.nodes, earlier)
+
+    def heals(patch: Patch) -> bool:
+        tensors = [each.tensor for each in guilts]
+        found = stage.run(patch, tensors)
+        return found is not None and all(
+            found[each.tensor].shape == each.value.shape
+            and twins.equal(each.counterpart, each.tensor, each.value, found[each.tensor])
+            for each in guilts
+        )
+
+    def rehearse(patch: Patch) -> Array | None:
+        found = stage.run(patch, [case.tensor])
+        return None if found is None else found[case.tensor]
+
+    def value(graph: Graph, name: str) -> Array | None:
+        side, given = (
+            (twins.candidate, earlier) if graph is case.candidate else (twins.reference, {})
+        )
+        try:
+            return side.run([name], given).get(name)
+        except IsomorphError:
+            return None
+
+    pairs: dict[str, str] = {}
+
+    def twin(name: str) -> str | None:
+        if not pairs:
+            for mine, held in stage.values().items():
+                found = twins.pair(mine, held) if mine in twins.candidate.spread else None
+                if found is not None:
+                    pairs.setdefault(found[0], mine)
+        return pairs.get(name)
+
+    whole = replace(case, value=value, twin=twin, rehearse=rehearse)
+    return Ailment(finding=finding, case=whole, heals=heals)
+
+
+def without_a_place(
+    reference: Opened, candidate: Opened, findings: Sequence[Finding]
+) -> Iterator[Ailment]:
+    """Outputs in another order, random nodes: answered by a patch, tried on the whole model."""
+    graph = candidate.model.graph
+    for finding in findings:
+        nodes = _nodes(graph, finding)
+        if finding.code not in WITHOUT_A_PLACE or not nodes:
+            continue
+        nothing = np.empty(0)
+        case = Case(
+            reference=reference.model.graph,
+            candidate=graph,
+            node=nodes[0],
+            nodes=nodes,
+            counterparts=(),
+            tensor=nodes[0].outputs[0],
+            wrong=nothing,
+            right=nothing,
+            scattered=False,
+            constant=lambda _graph, _name: None,
+            heals=lambda _given: False,
+            equals=lambda _array: False,
+        )
+        yield Ailment(finding=finding, case=case, heals=lambda _patch: True, local=False)
+
+
+def _nodes(graph: Graph, finding: Finding) -> tuple[Node, ...]:
+    if finding.nodes:
+        return tuple(node for node in graph.nodes if node.name in finding.nodes)
+    return tuple(node for node in graph.nodes if set(node.outputs) & set(finding.tensors))

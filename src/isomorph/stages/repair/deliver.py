@@ -1,0 +1,67 @@
+"""Put a verified repair where the user wants it; whatever is not verified is not written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from isomorph.core.errors import RefusedError, UsageError
+from isomorph.core.patch import Patch, Repair
+from isomorph.stages.repair.repair import repair
+from isomorph.store.atomic import refuse_link
+
+if TYPE_CHECKING:
+    from isomorph.stages.check import Wishes
+    from isomorph.stages.run.feeds import Sample
+    from isomorph.stages.run.opened import Opened
+
+
+def delivered(
+    reference: Opened,
+    candidate: Opened,
+    given: Sample | None,
+    wishes: Wishes,
+    output: Path | None,
+) -> Repair:
+    """Repair in a folder of our own, then write the patched model in one piece."""
+    if output is not None:
+        refuse(output, candidate.model.location, reference.model.location)
+    with TemporaryDirectory(prefix="isomorph-fix-") as folder:
+        done = repair(reference, candidate, given, wishes, Path(folder))
+        if output is None or not done.repaired:
+            return done
+        edits = tuple(edit for each in done.applied for edit in each.patch.edits)
+        # Applied once more to the candidate itself, so that what is written is exactly
+        # the candidate and the patches that are shown.
+        whole = Patch(summary="; ".join(a.patch.summary for a in done.applied), edits=edits)
+        candidate.host.apply(candidate.model, whole, output)
+    return replace(done, output=str(output))
+
+
+def refuse(output: Path, *sources: str) -> None:
+    """Nothing may be written over what is compared, through a link, or into a folder that is not.
+
+    Asked before the work, so that no minute of it is spent for nothing.
+    """
+    refuse_link(output)
+    if output.exists() and not output.is_file():
+        raise UsageError("OUTPUT_NOT_A_FILE", "the output path is no file", file=str(output))
+    if not output.parent.is_dir():
+        raise UsageError(
+            "OUTPUT_NO_FOLDER",
+            "the folder of the output does not exist",
+            file=str(output),
+            fix=f"mkdir -p {output.parent}",
+        )
+    for source in sources:
+        path = Path(source)
+        if output.exists() and path.exists() and output.samefile(path):
+            raise RefusedError(
+                "OUTPUT_IS_INPUT",
+                "the output path is one of the models that are compared",
+                file=str(output),
+                why="the files that are compared are never written to",
+                fix="give another name",
+            )

@@ -1,0 +1,73 @@
+"""Try a patch on the few nodes that it changes, fed with right values, in float64.
+
+Hundreds of attribute values are tried before one is believed. What lies before the patched
+nodes is computed once; only they, and what lies between them and the wrong tensor, run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.errors import IsomorphError
+from isomorph.stages.align.sight import Sight, numeric
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.core.patch import Patch
+    from isomorph.core.trace import Array
+    from isomorph.stages.run.opened import Opened
+
+
+class Rehearsal:
+    """One guilty place of the candidate, with the faults before it put right."""
+
+    def __init__(
+        self,
+        candidate: Opened,
+        sight: Sight,
+        nodes: Sequence[Node],
+        earlier: Mapping[str, Array],
+    ) -> None:
+        self._candidate, self._sight, self._earlier = candidate, sight, dict(earlier)
+        self._nodes = {node.name for node in nodes}
+        self._values: dict[str, Array] | None = None
+
+    def values(self) -> dict[str, Array]:
+        """Every tensor of the candidate, with the faults before this place put right."""
+        if self._values is None:
+            sight = self._sight
+            self._values = dict(sight.values)
+            if self._earlier:
+                changed = sight.topology.below(self._earlier)
+                names = [name for name in sight.names if name in changed]
+                self._values |= {**sight.run(names, self._earlier), **self._earlier}
+        return self._values
+
+    def run(self, patch: Patch, fetch: Sequence[str]) -> dict[str, Array] | None:
+        """These tensors of the patched model; None where it cannot be computed at all."""
+        feeds = {**self._sight.feeds, **self._boundary(patch)}
+        try:
+            found = self._candidate.host.rehearse(self._candidate.model, patch, feeds, fetch)
+        except (IsomorphError, ValueError):
+            return None  # a patch that does not even run is no repair
+        if not all(numeric(found[name]) for name in fetch):
+            return None
+        return {name: np.asarray(found[name]) for name in fetch}
+
+    def _boundary(self, patch: Patch) -> dict[str, Array]:
+        """The values that go into the patched nodes and do not themselves depend on them."""
+        topology, values = self._sight.topology, self.values()
+        touched = self._nodes | set(patch.nodes)
+        touched |= {topology.maker[name].name for name in patch.tensors if name in topology.maker}
+        nodes = [node for node in self._sight.graph.nodes if node.name in touched]
+        outputs = {name for node in nodes for name in node.outputs if name}
+        after = topology.below(outputs) | outputs
+        read = [name for node in nodes for name in topology.sources(node)]
+        return {
+            name: values[name]
+            for name in (*read, *patch.reads)
+            if name in values and name not in after
+        }

@@ -1,0 +1,259 @@
+"""The verb: find what is wrong, patch a copy, and keep the patch only if the measurement does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isomorph import registry
+from isomorph.core.divergence import Verdict
+from isomorph.core.errors import IsomorphError
+from isomorph.core.patch import Applied, Measured, Patch, Proof, Repair
+from isomorph.stages.check import Wishes, check_pair
+from isomorph.stages.repair import ailments as ail
+from isomorph.stages.repair.samples import proving
+from isomorph.stages.run.binding import bind_inputs
+from isomorph.stages.run.opened import Opened
+
+if TYPE_CHECKING:
+    from isomorph.core.report import Report
+    from isomorph.stages.repair.ailments import Ailment
+    from isomorph.stages.run.feeds import Sample
+
+_GOOD = frozenset({Verdict.EQUIVALENT, Verdict.DEGRADED})
+_MOST_ROUNDS = 4
+_MOST_ATTEMPTS = 8
+_MOST_TRIALS = 600
+_MUCH_WORSE = 2.0
+"""How much farther off an output may be for a while: two faults may have hidden each other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _State:
+    """A candidate on the way: its patches so far and what every sample says of it."""
+
+    opened: Opened
+    applied: tuple[Applied, ...]
+    reports: tuple[Report, ...]
+
+    @property
+    def good(self) -> bool:
+        return all(report.verdict in _GOOD for report in self.reports)
+
+
+class Workshop:
+    """One reference, the samples that prove a repair, and a folder for the copies."""
+
+    def __init__(
+        self, reference: Opened, samples: Sequence[Sample], wishes: Wishes, folder: Path
+    ) -> None:
+        self.reference, self.samples, self.folder = reference, samples, folder
+        self.wishes = replace(wishes, locate=False)
+        self.refused: list[str] = []
+        self._copies = 0
+
+    def measured(self, opened: Opened) -> tuple[Report, ...]:
+        """The verdict on every sample, no farther than to the first bad one."""
+        reports: list[Report] = []
+        for sample in self.samples:
+            reports.append(check_pair(self.reference, opened, sample, self.wishes))
+            if reports[-1].verdict not in _GOOD:
+                break
+        return tuple(reports)
+
+    def improved(self, state: _State) -> _State | None:
+        """One round: a patch for every ailment that has one, tried together."""
+        found = [(each, self._healing(each)) for each in self._ailments(state)]
+        choices = [(each, list(patches)) for each, patches in found]
+        choices = [(each, patches) for each, patches in choices if patches]
+        best: _State | None = None
+        for pick in islice(_picks([len(patches) for _, patches in choices]), _MOST_ATTEMPTS):
+            chosen = [
+                Applied(patch=patches[place], finding=each.finding)
+                for (each, patches), place in zip(choices, pick, strict=True)
+            ]
+            after = self._attempt(state, chosen)
+            if after is not None and after.good:
+                return after
+            best = best or after
+        return best
+
+    def _ailments(self, state: _State) -> Iterator[Ailment]:
+        """Of the first sample that tells something."""
+        for sample, report in zip(self.samples, state.reports, strict=False):
+            if report.verdict in _GOOD:
+                continue
+            outer = list(ail.without_a_place(self.reference, state.opened, report.findings))
+            if outer:
+                yield from outer
+                return
+            inner = []
+            try:
+                inner = list(ail.guilty(self.reference, state.opened, sample, self.wishes))
+            except IsomorphError as error:
+                self.refused.append(f"nothing could be located: {error.sentence}")
+            if inner:
+                yield from inner
+                return
+
+    def _healing(self, ailment: Ailment) -> Iterator[Patch]:
+        """Patches that put the place right, the diagnosed cause's first, smallest first."""
+        tried = kept = 0
+        seen: set[str] = set()
+        for name in _causes(ailment):
+            proposals = registry.fix(name).propose(ailment.finding, ailment.case)
+            healing: list[Patch] = []
+            for patch in proposals:
+                if repr(patch.edits) in seen and not _carries_values(patch):
+                    continue
+                seen.add(repr(patch.edits))
+                tried += 1
+                if tried > _MOST_TRIALS:
+                    self.refused.append(f"stopped after {_MOST_TRIALS} patches were tried")
+                    return
+                if ailment.heals(patch):
+                    healing.append(patch)
+                    if len(healing) >= _MOST_ATTEMPTS // 2:
+                        break
+            yield from sorted(healing, key=lambda patch: patch.cost)
+            kept += len(healing)
+            if kept and ailment.local:
+                return
+
+    def _attempt(self, state: _State, chosen: Sequence[Applied]) -> _State | None:
+        """Apply, load and measure; None where it cannot be run or is worse than before."""
+        applied = (*state.applied, *chosen)
+        told = "; ".join(each.patch.summary for each in chosen)
+        try:
+            opened = self._patched(state.opened, [each.patch for each in chosen])
+            reports = self.measured(opened)
+        except IsomorphError as error:
+            self.refused.append(f"{told}: {error.sentence}")
+            return None
+        if not reports or _worse(state.reports, reports):
+            self.refused.append(f"{told}: {reports[-1].reason}")
+            return None
+        return _State(opened=opened, applied=applied, reports=reports)
+
+    def _patched(self, opened: Opened, patches: Sequence[Patch]) -> Opened:
+        self._copies += 1
+        path = self.folder / f"patched-{self._copies}{Path(opened.model.location).suffix}"
+        edits = tuple(edit for patch in patches for edit in patch.edits)
+        whole = Patch(summary="; ".join(patch.summary for patch in patches), edits=edits)
+        opened.host.apply(opened.model, whole, path)
+        model = opened.host.load(str(path), opened.model.framework, {})
+        return Opened(
+            role=opened.role,
+            model=model,
+            host=opened.host,
+            runtime=opened.runtime,
+            settings=opened.settings,
+        )
+
+
+def _causes(ailment: Ailment) -> list[str]:
+    """The fixes to ask, the one of the diagnosed cause first."""
+    known = list(registry.names("fixes"))
+    also = [str(each).partition(":")[0] for each in ailment.finding.evidence.get("also", ())]
+    first = [name for name in (ailment.finding.cause, *also) if name in known]
+    if not ailment.local:
+        return [str(name) for name in first[:1]]
+    return list(dict.fromkeys([*map(str, first), *known]))
+
+
+def _carries_values(patch: Patch) -> bool:
+    # Arrays are left out of the repr, so two such patches may look alike and differ.
+    return any(hasattr(edit, "value") and hasattr(edit.value, "dtype") for edit in patch.edits)
+
+
+def _picks(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """The first patch of each; then one of them at a time replaced by its next ones."""
+    if not sizes:
+        return
+    yield (0,) * len(sizes)
+    for place, size in enumerate(sizes):
+        for other in range(1, size):
+            yield tuple(other if each == place else 0 for each in range(len(sizes)))
+
+
+def _worse(before: Sequence[Report], after: Sequence[Report]) -> bool:
+    """Whether some output is much farther off than it was, on any sample measured twice."""
+    for old, new in zip(before, after, strict=False):
+        if new.verdict is Verdict.UNKNOWN and old.verdict is not Verdict.UNKNOWN:
+            return True
+        was = {(d.reference_output, d.candidate_output): _off(d) for d in old.outputs}
+        for divergence in new.outputs:
+            key = divergence.reference_output, divergence.candidate_output
+            bad = key in was and divergence.verdict not in _GOOD
+            if bad and _off(divergence) > _MUCH_WORSE * was[key]:
+                return True
+    return False
+
+
+def _off(divergence: object) -> float:
+    part = getattr(divergence, "rounding", None)
+    return float(part.budget.ratio or 0.0) if part is not None else float("inf")
+
+
+def repair(
+    reference: Opened,
+    candidate: Opened,
+    given: Sample | None,
+    wishes: Wishes,
+    folder: Path,
+) -> Repair:
+    """What was tried, what was kept, and the measurements that speak for it."""
+    started = time.monotonic()
+    left, right = reference.model.graph, candidate.model.graph
+    inputs = bind_inputs(left.inputs, right.inputs, wishes.bind_inputs)
+    there = {spec.name: spec.shape for spec in right.inputs}
+    shapes = {pair.reference: there[pair.candidate] for pair in inputs}
+    samples = proving(left, given, wishes.dims, shapes, wishes.seed)
+    shop = Workshop(reference, samples, wishes, folder)
+    before = shop.measured(candidate)
+    state = _State(opened=candidate, applied=(), reports=before)
+    for _ in range(_MOST_ROUNDS):
+        if state.good:
+            break
+        better = shop.improved(state)
+        if better is None:
+            break
+        state = better
+    return _result(shop, state, before, wishes, time.monotonic() - started)
+
+
+def _result(
+    shop: Workshop, state: _State, before: Sequence[Report], wishes: Wishes, elapsed: float
+) -> Repair:
+    after = tuple(_measured(s, r) for s, r in zip(shop.samples, state.reports, strict=False))
+    proof = Proof(
+        before=tuple(_measured(s, r) for s, r in zip(shop.samples, before, strict=False)),
+        after=after if state.applied else (),
+    )
+    worst = next((r for r in state.reports if r.verdict not in _GOOD), state.reports[0])
+    repaired = state.good and (not state.applied or proof.holds)
+    if repaired and not state.applied:
+        reason = f"nothing to repair: {worst.reason}"
+    elif repaired:
+        count = len(state.applied)
+        reason = f"{count} {'patch' if count == 1 else 'patches'} applied; {worst.reason}"
+    else:
+        reason = f"not repaired: {worst.reason}"
+    return Repair(
+        verdict=worst.verdict,
+        reason=reason,
+        repaired=repaired,
+        applied=state.applied if repaired else (),
+        proof=proof,
+        refused=tuple(dict.fromkeys(shop.refused)),
+        seed=wishes.seed,
+        elapsed=elapsed,
+    )
+
+
+def _measured(sample: Sample, report: Report) -> Measured:
+    return Measured(origin=sample.origin, verdict=report.verdict, reason=report.reason)

@@ -1,0 +1,81 @@
+"""Fresh inputs that look like the given ones: a repair must hold beyond what it was fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.errors import UsageError
+from isomorph.stages.run.feeds import Sample
+from isomorph.stages.run.generate import SAMPLES, generate
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Dimension, Graph
+    from isomorph.core.trace import Array, Arrays
+
+_FRESH = 7919
+"""Added to the user's seed, so that fresh inputs are never the ones of the check."""
+
+
+def proving(
+    graph: Graph,
+    given: Sample | None,
+    dims: Mapping[str, int],
+    other_shapes: Mapping[str, Sequence[Dimension] | None],
+    seed: int,
+) -> list[Sample]:
+    """The given inputs first, then fresh ones; without given ones, made-up ones of two kinds."""
+    if given is None:
+        return [
+            Sample(
+                origin=f"generated: {kind}, seed {number}",
+                feeds=generate(graph, dims, sample=kind, seed=number, other_shapes=other_shapes),
+            )
+            for number in (seed, seed + _FRESH)
+            for kind in _kinds(graph)
+        ]
+    return [given, *(_alike(graph, given.feeds, seed + _FRESH)), _redrawn(given.feeds, seed)]
+
+
+def _kinds(graph: Graph) -> tuple[str, ...]:
+    floats = any("float" in (spec.dtype or "") for spec in graph.inputs)
+    return SAMPLES if floats else SAMPLES[:1]
+
+
+def _alike(graph: Graph, feeds: Arrays, seed: int) -> list[Sample]:
+    """Made up for the graph, in the given shapes, with the given mean and spread."""
+    arrays = {name: np.asarray(value) for name, value in feeds.items() if value is not None}
+    specs = tuple(
+        replace(spec, shape=arrays[spec.name].shape) if spec.name in arrays else spec
+        for spec in graph.inputs
+    )
+    try:
+        made = generate(replace(graph, inputs=specs), {}, sample=SAMPLES[0], seed=seed)
+    except UsageError:
+        return []  # a signature for which nothing can be made up is proven on redrawn values
+    fresh = {name: _scaled(made[name], array) for name, array in arrays.items() if name in made}
+    origin = f"fresh: like the given ones, seed {seed}"
+    return [Sample(origin=origin, feeds={**arrays, **fresh})]
+
+
+def _scaled(made: Array, given: Array) -> Array:
+    if given.dtype.kind != "f" or not given.size or not np.isfinite(given).all():
+        return given if given.dtype.kind == "f" else made.astype(given.dtype)
+    wide = given.astype(np.float64)
+    moved = wide.mean() + wide.std() * made.astype(np.float64)
+    fresh: Array = np.clip(moved, wide.min(), wide.max()).astype(given.dtype)
+    return fresh
+
+
+def _redrawn(feeds: Arrays, seed: int) -> Sample:
+    """Every element drawn anew from the given values of its input: valid wherever those were."""
+    drawn: dict[str, Array] = {}
+    for position, (name, value) in enumerate(feeds.items()):
+        array = np.asarray(value)
+        random = np.random.default_rng([seed, _FRESH, position])
+        redrawn = array.dtype.kind in "fiub" and array.size
+        drawn[name] = random.choice(array.reshape(-1), size=array.shape) if redrawn else array
+    return Sample(origin=f"fresh: the given values redrawn, seed {seed}", feeds=drawn)

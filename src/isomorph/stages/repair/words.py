@@ -1,0 +1,70 @@
+"""A repair in words, as the command line shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from isomorph.core import patch as edits
+
+if TYPE_CHECKING:
+    from isomorph.core.patch import Edit, Measured, Repair
+
+_MOST_VALUES = 4
+
+
+def lines(repair: Repair, *, diff: bool = False) -> Iterator[str]:
+    """The verdict, every patch with its finding, and the proof; with ``diff`` every edit too."""
+    yield f"{'REPAIRED' if repair.applied else str(repair.verdict).upper()}  {repair.reason}"
+    for place, each in enumerate(repair.applied, 1):
+        yield ""
+        yield f"patch {place}  {each.patch.summary}"
+        yield f"  because  {each.finding.summary}"
+        if diff:
+            yield from (f"  edit     {edit_words(edit)}" for edit in each.patch.edits)
+    yield ""
+    yield from (f"before  {_told(each)}" for each in repair.proof.before)
+    yield from (f"after   {_told(each)}" for each in repair.proof.after)
+    if not repair.applied:
+        yield from (f"tried   {each}" for each in repair.refused)
+    if repair.output is not None:
+        yield f"written to {repair.output}"
+
+
+def _told(measured: Measured) -> str:
+    return f"{measured.verdict}: {measured.reason} ({measured.origin})"
+
+
+def edit_words(edit: Edit) -> str:
+    """One edit as a sentence."""
+    match edit:
+        case edits.SetAttribute(node=node, name=name, value=value):
+            return f"{node}: attribute {name} = {'(default)' if value is None else _value(value)}"
+        case edits.SetConstant(tensor=tensor, value=value):
+            return f"constant {tensor} = {_value(value)}"
+        case edits.AddConstant(name=name, value=value):
+            return f"new constant {name} = {_value(value)}"
+        case edits.SetInput(node=node, index=index, tensor=tensor):
+            return f"{node}: input {index} reads {tensor or 'nothing'}"
+        case edits.SetOp(node=node, op=op):
+            return f"{node}: is now {op}"
+        case edits.RemoveNode(node=node):
+            return f"{node}: removed"
+        case edits.InsertBehind(tensor=tensor, op=op, name=name):
+            return f"new node {name} ({op}) behind {tensor}"
+        case edits.InsertAhead(node=node, index=index, op=op, name=name):
+            return f"new node {name} ({op}) before input {index} of {node}"
+        case edits.SetOutputs(names=names):
+            return f"outputs: {', '.join(names)}"
+        case edits.SwapBodies(node=node):
+            return f"{node}: branches exchanged"
+
+
+def _value(value: Any) -> str:  # noqa: ANN401
+    shape = getattr(value, "shape", None)
+    if shape is None:
+        return str(value)
+    flat = value.reshape(-1)
+    shown = ", ".join(f"{each:.6g}" for each in flat[:_MOST_VALUES].tolist())
+    more = ", …" if flat.size > _MOST_VALUES else ""
+    return f"[{shown}{more}] ({'×'.join(map(str, shape)) or 'scalar'})"
