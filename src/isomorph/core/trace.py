@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
-    Value = np.ndarray[Any, Any] | Sequence[Any] | None
-    """A tensor; or a list of values for a sequence; or None for an absent optional."""
+    Value = np.ndarray[Any, Any] | Sequence[Any] | Mapping[Any, Any] | None
+    """A tensor; a list of values for a sequence; a map; or None for an absent optional."""
 
     Arrays = Mapping[str, Value]
 
@@ -72,10 +72,23 @@ class Trace:
 
 
 def flatten(name: str, value: Value) -> dict[str, Any]:
-    """A sequence as its elements under stable paths; a tensor or None as itself."""
+    """A sequence as its elements under stable paths; a tensor or None as itself.
+
+    A map is two arrays, its sorted keys and their values: ``y.keys`` and ``y.values``.
+    """
+    if isinstance(value, Mapping):
+        keys = sorted(value)
+        return {f"{name}.keys": _array(keys), f"{name}.values": _array([value[k] for k in keys])}
     if isinstance(value, (list, tuple)):
         flat: dict[str, Any] = {}
         for index, item in enumerate(value):
             flat.update(flatten(f"{name}[{index}]", item))
         return flat
     return {name: value}
+
+
+def _array(items: list[Any]) -> Array:
+    import numpy as np
+
+    text = any(isinstance(item, str) for item in items)
+    return np.array(items, dtype=object) if text else np.asarray(items)

@@ -1,4 +1,4 @@
-"""Sequences are lists, absent optionals are None."""
+"""Sequences are lists, maps are dicts, absent optionals are None."""
 
 from __future__ import annotations
 
@@ -70,6 +70,14 @@ def split_to_sequence(call: Call, x: Array, sizes: Array | None = None) -> list[
     if np.ndim(sizes) == 0:
         return np.split(x, range(given[0], x.shape[axis], given[0]), axis=axis)
     return np.split(x, np.cumsum(given)[:-1], axis=axis)
+
+
+@kernel("ZipMap", domain="ai.onnx.ml")
+def zip_map(call: Call, x: Array) -> list[dict[Any, Any]]:
+    """A map from label to value for each row, as classifiers return their probabilities."""
+    labels = call.attributes.get("classlabels_int64s") or call.attributes["classlabels_strings"]
+    rows = x.reshape(-1, len(labels))
+    return [dict(zip(labels, row, strict=True)) for row in rows]
 
 
 @kernel("Optional")

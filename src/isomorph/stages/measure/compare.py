@@ -99,20 +99,19 @@ def _compare(
 def _elements(reference: Witness, candidate: Witness, pair: Binding) -> list[tuple[str, str]]:
     """The pair itself, or the pairs of elements of two sequences, optionals or maps."""
     left, right = _paths(reference, pair.reference), _paths(candidate, pair.candidate)
-    # Where both are absent, None stands against None: there is nothing to hold together.
-    return [
-        (f"{pair.reference}{path}", f"{pair.candidate}{path}")
-        for path in dict.fromkeys((*left, *right))
-    ]
+    # Where both are empty, or absent, nothing stands against nothing: that is told as well.
+    paths = dict.fromkeys((*left, *right)) or [""]
+    return [(f"{pair.reference}{path}", f"{pair.candidate}{path}") for path in paths]
 
 
 def _paths(subject: Witness, name: str) -> list[str]:
     """What stands behind the name: nothing for a tensor, ``[0]`` or ``.keys`` inside others."""
     for seen in (subject.as_run(), subject.meaning()):
         if not isinstance(seen, IsomorphError):
-            inside = (f"{name}[", f"{name}.keys", f"{name}.values")
-            whole = [key for key in seen if key == name]
-            return [key.removeprefix(name) for key in whole or seen if key.startswith((name if whole else inside))]
+            if name in seen:
+                return [""]
+            paths = [key.removeprefix(name) for key in seen if key.startswith(name)]
+            return [path for path in paths if path.startswith(("[", ".keys", ".values"))]
     return [""]
 
 
@@ -203,13 +202,20 @@ def _absent(left: str, right: str, mine: Evidence, yours: Evidence, *, failed: b
     # Missing because it could not be computed is not the same as missing from the model.
     computed = not failed and (mine.run is not None or yours.run is not None)
     divergent = computed and (_shape(mine) is None) != (_shape(yours) is None)
+    neither = not failed and _shape(mine) is None and _shape(yours) is None
+    if neither:
+        verdict, reason = Verdict.EQUIVALENT, "absent or empty on both sides"
+    elif divergent:
+        verdict, reason = Verdict.DIVERGENT, "only one side has this output"
+    else:
+        verdict, reason = Verdict.UNKNOWN, "it could not be computed"
     return Divergence(
         reference_output=left,
         candidate_output=right,
         dtype="unknown",
         shape=(),
-        verdict=Verdict.DIVERGENT if divergent else Verdict.UNKNOWN,
-        reason="only one side has this output" if divergent else "it could not be computed",
+        verdict=verdict,
+        reason=reason,
     )
 
 

@@ -127,9 +127,22 @@ def of_named_order(
     )
 
 
-def of_rearranged(rearranged: Mapping[str, Rearrangement]) -> Iterator[Finding]:
-    """Outputs that were compared through another shape."""
+def of_rearranged(
+    rearranged: Mapping[str, Rearrangement], divergences: Sequence[Divergence]
+) -> Iterator[Finding]:
+    """Outputs that were compared through another shape, whether or not the values prove it."""
+    wrong = {d.candidate_output for d in divergences if d.verdict is Verdict.DIVERGENT}
     for name, moved in rearranged.items():
+        if name in wrong:
+            yield _finding(
+                "SHAPE_MISMATCH",
+                f"output {name!r} has another shape, and in no arrangement of its axes the "
+                f"reference's values; it was measured with {moved.words}",
+                effect="reaches_output",
+                cause="interface",
+                tensors=(name,),
+            )
+            continue
         yield _finding(
             "OUTPUT_SHAPE",
             f"output {name!r} has the reference's values in another shape: {moved.words}",

@@ -28,11 +28,7 @@ class Sample:
 
 def from_given(specs: Sequence[TensorSpec], given: Mapping[str, Array]) -> dict[str, Array]:
     """The user's arrays under the names of the model's inputs, checked against its signature."""
-    if len(specs) == 1 and len(given) == 1 and specs[0].name not in given:
-        given = {specs[0].name: next(iter(given.values()))}
-    names = [spec.name for spec in specs]
-    if given and set(given) == {str(place) for place in range(len(given))} - set(names):
-        given = {names[int(place)]: given[place] for place in given if int(place) < len(names)}
+    given, names = named(specs, given), [spec.name for spec in specs]
     for name in given:
         if name not in names:
             raise _unknown_input(name, names)
@@ -47,6 +43,16 @@ def from_given(specs: Sequence[TensorSpec], given: Mapping[str, Array]) -> dict[
     for spec in specs:
         _check_shape(spec, given[spec.name], sizes)
     return {spec.name: fitted(spec, given[spec.name]) for spec in specs}
+
+
+def named(specs: Sequence[TensorSpec], given: Mapping[str, Array]) -> Mapping[str, Array]:
+    """An only array is the only input's, whatever its name; numbers as names are places."""
+    if len(specs) == 1 and len(given) == 1 and specs[0].name not in given:
+        given = {specs[0].name: next(iter(given.values()))}
+    names = [spec.name for spec in specs]
+    if given and set(given) == {str(place) for place in range(len(given))} - set(names):
+        given = {names[int(place)]: given[place] for place in given if int(place) < len(names)}
+    return given
 
 
 def fitted(spec: TensorSpec, array: Array) -> Array:
@@ -119,6 +125,7 @@ def _check_shape(spec: TensorSpec, array: Array, sizes: dict[str, tuple[str, int
                     "UNBOUND_DIM",
                     f"the axis {size!r} is {before} in {first!r} and {real} in {spec.name!r}",
                     why="one name of a dynamic axis stands for one size",
+                    fix=f"give arrays of one size, or none, and bind it with --dim {size}={before}",
                 )
 
 

@@ -6,7 +6,7 @@ keep something visible, lengths stay within the sequence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +37,7 @@ def generate(
     other_shapes: Mapping[str, Sequence[int | str | None] | None] | None = None,
 ) -> dict[str, Array]:
     """One feed per input of ``graph``; ``other_shapes`` are what the other side declares."""
+    _refuse_unknown(dims, graph, (other_shapes or {}).values())
     known = dict(dims)
     feeds = {}
     for position, spec in enumerate(graph.inputs):
@@ -50,6 +51,29 @@ def generate(
         random = np.random.default_rng([seed, SAMPLES.index(sample), position])
         feeds[spec.name] = _draw(graph, spec, shape, sample, random)
     return feeds
+
+
+def _refuse_unknown(
+    dims: Mapping[str, int],
+    graph: Graph,
+    others: Iterable[Sequence[int | str | None] | None],
+) -> None:
+    """A size for an axis that no input has would bind nothing, in silence."""
+    axes = {_axis_name(spec.name, axis, size): None for spec in graph.inputs
+            for axis, size in enumerate(spec.shape or ()) if not isinstance(size, int)}  # fmt: skip
+    elsewhere = {size for shape in others for size in shape or () if isinstance(size, str)}
+    for name in dims:
+        if name not in axes and name not in elsewhere:
+            raise UsageError(
+                "UNBOUND_DIM",
+                f"no input has a dynamic axis {name!r}",
+                why=f"the dynamic axes are: {', '.join(axes) or 'none'}",
+                fix=f"--dim {next(iter(axes))}=SIZE" if axes else "leave out --dim",
+            )
+
+
+def _axis_name(tensor: str, axis: int, size: str | None) -> str:
+    return size or f"{tensor}.{axis}"
 
 
 def concrete_shape(
@@ -70,7 +94,7 @@ def concrete_shape(
         if isinstance(size, int):
             sizes.append(size)
             continue
-        name = size or f"{spec.name}.{axis}"
+        name = _axis_name(spec.name, axis, size)
         fixed = other[axis] if other is not None and len(other) == len(spec.shape) else None
         default = DEFAULT_BATCH if axis == 0 else DEFAULT_SIZE
         sizes.append(known.setdefault(name, fixed if isinstance(fixed, int) else default))
