@@ -28,7 +28,7 @@ _TICK = 0.03
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ran:
     """What one command did.
 
@@ -42,6 +42,15 @@ class Ran:
     peak: int
     own: int
     made: frozenset = field(default_factory=frozenset)
+
+    def __repr__(self):
+        """Enough to see what went wrong, whatever the length of the report."""
+        try:
+            told = json.loads(self.out)
+            shown = [told["verdict"], told["reason"], [f["summary"] for f in told["findings"]]]
+        except (ValueError, KeyError, TypeError):
+            shown = self.out[-1500:]
+        return f"exit {self.exit} after {self.seconds:.1f} s\n{shown}\n{self.err[-1500:]}"
 
     @property
     def report(self):

@@ -183,11 +183,10 @@ def test_d08_strange_file_names(isomorph, tmp_path, name):
     ran = isomorph("check", name, "--format", "json")
     assert ran.exit == 0, ran
     assert ran.report["models"][0]["framework"] == "onnx"
-    shown = isomorph("check", name)
-    assert shown.exit == 0
+    assert isomorph("inspect", name).exit == 0
 
 
-@pytest.mark.parametrize("name", STRANGE.values(), ids=STRANGE)
+@pytest.mark.parametrize("name", [STRANGE["not utf-8"], STRANGE["escape"]])
 def test_d08_strange_names_of_broken_files(isomorph, tmp_path, name):
     (tmp_path / os.fsdecode(name)).write_bytes(dense().SerializeToString()[:40])
     ran = isomorph("check", name)
