@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from isomorph.kernels.dtypes import is_float
@@ -48,7 +49,7 @@ class Book:
 
     def __init__(self) -> None:
         self._steps: dict[tuple[str, str], Step] = {}
-        self._stored: dict[str, dict[str, Held]] = {}
+        self._stored: dict[str, Mapping[str, Held]] = {}
 
     def step(self, program: TfProgram, node: TfNode) -> Step:
         """What is known of this node."""
@@ -57,22 +58,40 @@ class Book:
             self._steps[key] = _made(program, node)
         return self._steps[key]
 
-    def stored(self, program: TfProgram) -> dict[str, Held]:
+    def stored(self, program: TfProgram) -> Mapping[str, Held]:
         """The constants of the graph or of one of its bodies; each lifts itself on first use."""
         kept = self._stored.get(program.name)
         if kept is None:
-            kept = {
-                name: Held(array, dtype=program.specs.get(name, Spec()).dtype, constant=True)
-                for name, array in program.constants.items()
-            }
+            kept = _Constants(program)
             if sum(8 * array.size for array in program.constants.values()) <= KEPT_BYTES:
-                self._stored[program.name] = kept
+                kept = dict(kept)
+            self._stored[program.name] = kept
         return kept
 
     def clear(self) -> None:
         """Let go of everything."""
         self._steps.clear()
         self._stored.clear()
+
+
+class _Constants(Mapping[str, Held]):
+    """Stored values, held anew whenever they are read, so that no lifted one is kept."""
+
+    def __init__(self, program: TfProgram) -> None:
+        self._program = program
+
+    def __getitem__(self, name: str) -> Held:
+        """The value as a constant of its declared type."""
+        dtype = self._program.specs.get(name, Spec()).dtype
+        return Held(self._program.constants[name], dtype=dtype, constant=True)
+
+    def __iter__(self) -> Iterator[str]:
+        """The names."""
+        return iter(self._program.constants)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._program.constants)
 
 
 def _made(program: TfProgram, node: TfNode) -> Step:

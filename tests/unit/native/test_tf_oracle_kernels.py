@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
-from tf_oracle_cases import Case, normal, positive, rms, tf
+from tf_oracle_cases import Case, normal, opened, positive, rms, tf
 
+from isomorph.core.trace import Noise
+from isomorph.frameworks.tensorflow import TensorflowFramework
 from isomorph.kernels.dtypes import HALVES
+from tf_building import constant, graph, placeholder, set_attribute
 
 raw = tf.raw_ops
 BOXES = np.array([[0.1, 0.2, 0.8, 0.9], [-0.2, 0.0, 1.1, 0.5], [0.9, 0.1, 0.2, 1.0]], np.float32)
@@ -165,3 +168,56 @@ def test_halves_are_disturbed_as_tensorflow_rounds_them(function, dtype):
     error = rms(case.ran()["y0"] - meant)
     spread = rms(np.stack([draw["y0"] for draw in case.draws(rounding=True)]) - meant)
     assert 0.02 <= error / spread <= 1.2
+
+
+def fused_graph(op, words, weights, extra, **attributes):
+    """One node as TensorFlow's optimiser makes it."""
+    names = [f"w{place}" for place in range(len(extra) + 1)]
+    made = graph(
+        placeholder("x"),
+        *(constant(name, value) for name, value in zip(names, [weights, *extra], strict=True)),
+        (
+            "y",
+            op,
+            ["x", *names],
+            {"T": tf.float32, "num_args": len(extra), "TArgs": [tf.float32] * len(extra)},
+        ),
+    )
+    node = made.node[-1]
+    node.attr["fused_ops"].list.s.extend(word.encode() for word in words)
+    for name, value in attributes.items():
+        if isinstance(value, list):
+            node.attr[name].list.i.extend(value)
+        else:
+            set_attribute(node.attr[name], value)
+    return TensorflowFramework().load(made, {})
+
+
+def test_what_an_optimiser_joined_is_computed_step_by_step():
+    x, w, b = normal(2, 6, 6, 3), normal(3, 3, 3, 4), normal(4)
+    statistics = [positive(4), normal(4), normal(4), positive(4)]
+    place = {"strides": [1, 1, 1, 1], "padding": "SAME"}
+    plain = tf.nn.conv2d(x, w, 1, "SAME")
+    scale, offset, mean, variance = statistics
+    normed = (plain - mean) * scale / np.sqrt(variance + 1e-3) + offset
+    for words, extra, wanted in (
+        (["BiasAdd", "Relu"], [b], tf.nn.relu(plain + b)),
+        (["BiasAdd", "LeakyRelu"], [b], tf.nn.leaky_relu(plain + b, 0.25)),
+        (["BiasAdd", "Relu6"], [b], tf.nn.relu6(plain + b)),
+        (["FusedBatchNorm", "Elu"], statistics, tf.nn.elu(normed)),
+    ):
+        model = fused_graph(
+            "_FusedConv2D", words, w, extra, **place, epsilon=1e-3, leakyrelu_alpha=0.25
+        )
+        result = opened(model).run({"x": x}, ["y"])["y"]
+        assert rms(result - wanted) < 1e-6 * rms(wanted), words
+
+
+def test_a_fused_product_is_computed_step_by_step():
+    x, w, b = normal(5, 6), normal(6, 4), normal(4)
+    model = fused_graph("_FusedMatMul", ["BiasAdd", "Tanh"], w, [b])
+    session = opened(model)
+    result = session.run({"x": x}, ["y"])["y"]
+    assert rms(result - np.tanh(x.astype(np.float64) @ w + b)) < 1e-12
+    noisy = session.run({"x": x}, ["y"], noise=Noise(seed=1, rounding=True))["y"]
+    assert 0 < rms(noisy - result) < 1e-5
