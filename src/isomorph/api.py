@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from isomorph.core.contrast import Contrast
+    from isomorph.core.errors import IsomorphError
     from isomorph.core.model import Model
     from isomorph.core.patch import Repair
     from isomorph.core.report import Report
     from isomorph.core.trace import Trace
+    from isomorph.stages.measure.user_metric import UserMetric
+    from isomorph.stages.run.data_sets import DataSet
     from isomorph.stages.run.host import Host
     from isomorph.stages.run.intake import Intake
 
@@ -24,6 +27,8 @@ def check(
     candidate: Any = None,  # noqa: ANN401
     *,
     inputs: Any = None,  # noqa: ANN401
+    data: str | Path | None = None,
+    metric: str | Callable[..., float] | None = None,
     runtime: str | Mapping[str, str] | None = None,
     settings: Mapping[str, str] | None = None,
     dims: Mapping[str, int] | None = None,
@@ -48,11 +53,18 @@ def check(
     reference may be a file of recorded outputs. Without a candidate, the model is held against
     its own float64 oracle. ``inputs`` is a file, or arrays by input name. ``quantization`` True
     measures every quantised tensor, however many there are; False none.
+
+    ``data`` is a test set instead: a folder of files of arrays, or one file with a leading axis
+    of samples. All are run, and the worst of them decide. ``metric`` is a function of (outputs,
+    sample), both arrays by name, or ``package.module:function``; it is averaged on both sides.
     """
     from isomorph.stages import check as stage
     from isomorph.stages.measure.recorded import Recording
     from isomorph.stages.run.intake import recorded
 
+    samples, measured = _test_set(data, metric, inputs, memory=memory, trust=trust)
+    if samples is not None and not all(map(_is_file, (reference, candidate))):
+        inputs = samples.files[0]  # what has to be traced is traced with the first sample
     wishes = stage.Wishes(
         dims=dims or {},
         budgets=_budgets(budget),
@@ -63,6 +75,8 @@ def check(
         layouts={name: tuple(axes) for name, axes in (layouts or {}).items()},
         locate=locate,
         quantization=quantization,
+        data=samples,
+        metric=measured,
         trusted=tuple(str(each) for each in (reference, candidate) if trust and each is not None),
         told=progress,
     )
@@ -78,9 +92,12 @@ def check(
     ) as intake:
         if candidate is None:
             alone = intake.open("candidate", reference)
-            return stage.check_alone(alone, intake.sample(alone.model.graph.inputs), wishes)
+            given = None if samples else intake.sample(alone.model.graph.inputs)
+            return stage.check_alone(alone, given, wishes)
         intake.warm(reference, candidate)
         record = recorded(reference)
+        if record is not None and samples is not None:
+            raise _no_recorded_set()
         right = intake.open("candidate", candidate)
         if record is not None:
             location, digest, arrays = record
@@ -88,7 +105,8 @@ def check(
             given = intake.sample(right.model.graph.inputs)
             return stage.check_recorded(recording, right, given, wishes)
         left = intake.open("reference", reference)
-        return stage.check_pair(left, right, intake.sample(left.model.graph.inputs), wishes)
+        given = None if samples else intake.sample(left.model.graph.inputs)
+        return stage.check_pair(left, right, given, wishes)
 
 
 def fix(
@@ -248,6 +266,49 @@ def _options(*, trust: bool, state: str | Path | None) -> dict[str, str]:
     if state is not None:
         options["state"] = str(state)
     return options
+
+
+def _test_set(
+    data: str | Path | None,
+    metric: str | Callable[..., float] | None,
+    inputs: Any,  # noqa: ANN401
+    *,
+    memory: int | None,
+    trust: bool,
+) -> tuple[DataSet | None, UserMetric | None]:
+    from isomorph.core.errors import UsageError
+    from isomorph.stages.measure.user_metric import user_metric
+    from isomorph.stages.run.data_sets import data_set
+
+    if data is None:
+        if metric is None:
+            return None, None
+        raise UsageError("BAD_OPTION", "a metric needs samples", fix="give them with --data")
+    if inputs is not None:
+        raise UsageError(
+            "BAD_OPTION", "--inputs and --data are both given", fix="give one sample, or many"
+        )
+    measured = None if metric is None else user_metric(metric, trust=trust)
+    # Arrays that no input takes are a mistake, unless a metric may want them: labels, say.
+    return data_set(Path(data), memory=memory, spare=measured is not None), measured
+
+
+def _is_file(source: Any) -> bool:  # noqa: ANN401
+    from isomorph.stages.run.sniff import source_kind
+
+    return source is None or (
+        isinstance(source, (str, Path)) and source_kind(str(source)) != "factory"
+    )
+
+
+def _no_recorded_set() -> IsomorphError:
+    from isomorph.core.errors import UsageError
+
+    return UsageError(
+        "BAD_OPTION",
+        "recorded outputs are those of one sample, and --data gives many",
+        fix="give the model that made them as the reference, or the sample with --inputs",
+    )
 
 
 def _budgets(budget: Mapping[str, float] | float | None) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
@@ -26,6 +27,18 @@ def check(
     ] = None,
     *,
     inputs: words.Inputs = None,
+    data: Annotated[
+        Path | None,
+        Option("--data", help="Many samples: a folder of array files, or one with a sample axis."),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        Option(
+            "--metric",
+            metavar="MODULE:FUNCTION",
+            help="Your own measure (outputs, sample) → number, over --data; with --trust.",
+        ),
+    ] = None,
     runtime: words.Runtime = None,
     setting: words.Setting = None,
     dim: words.Dim = None,
@@ -77,12 +90,14 @@ def check(
     from isomorph.cli.progress import Progress
 
     reporter = registry.reporter(format)
-    check_target(output, reference, candidate, inputs, state)
+    check_target(output, reference, candidate, inputs, data, state)
     with Progress() as progress:
         report = api.check(
             reference,
             candidate,
             inputs=inputs,
+            data=data,
+            metric=metric,
             runtime=words.runtimes(runtime),
             settings=words.settings(setting),
             dims=words.dims(dim),

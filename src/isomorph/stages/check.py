@@ -17,9 +17,10 @@ from isomorph.stages.diagnose.diagnose import explained
 from isomorph.stages.localise.findings import findings as guilty_findings
 from isomorph.stages.localise.locate import locate
 from isomorph.stages.measure import findings as say
-from isomorph.stages.measure import layouts, quantised
+from isomorph.stages.measure import layouts, quantised, test_set
 from isomorph.stages.measure.compare import Comparison, Terms, compare, compared_elements, differs
 from isomorph.stages.measure.recorded import Recording
+from isomorph.stages.measure.sides import alone, together
 from isomorph.stages.measure.spread import DRAWS, FALSE_ALARM
 from isomorph.stages.measure.subject import Subject
 from isomorph.stages.measure.whereabouts import first_trouble
@@ -31,9 +32,12 @@ from isomorph.stages.run.opened import Opened
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Model
+    from isomorph.core.model import Model, TensorSpec
+    from isomorph.core.over_samples import OverSamples
     from isomorph.core.quantized_tensor import QuantizedTensor
     from isomorph.core.trace import Array
+    from isomorph.stages.measure.user_metric import UserMetric
+    from isomorph.stages.run.data_sets import DataSet
 
 _FATAL = frozenset({"TIMEOUT", "OUT_OF_MEMORY", "RUNTIME_CRASHED"})
 _SEVERITY = (Verdict.EQUIVALENT, Verdict.DEGRADED, Verdict.UNKNOWN, Verdict.DIVERGENT)
@@ -53,6 +57,8 @@ class Wishes:
     locate: bool = True
     quantization: bool | None = None
     """Measure every quantised tensor, none, or as many as are measured quickly."""
+    data: DataSet | None = None
+    metric: UserMetric | None = None
     trusted: tuple[str, ...] = ()
     told: Callable[[str, str], None] | None = None
 
@@ -72,7 +78,11 @@ def check_pair(
     for spec in left.outputs:
         if spec.name not in {pair.reference for pair in outputs}:
             work.worsen(Verdict.DIVERGENT, f"the candidate lacks output {spec.name!r}")
-    samples = [given] if given is not None else _made_up(reference.model, right, inputs, wishes)
+    if wishes.data is not None:
+        sides = together(reference, candidate, inputs, wishes.layouts, wishes.seed)
+        samples = work.worst_samples(wishes.data, sides, left.inputs, outputs)
+    else:
+        samples = [given] if given is not None else _made_up(reference.model, right, inputs, wishes)
     for sample in work.worthwhile(samples):
         mine = work.subject(reference, sample.feeds)
         yours = work.subject(candidate, _arranged(work, mine, candidate, inputs))
@@ -81,7 +91,7 @@ def check_pair(
             work.add(comparison, outputs)
             outputs = comparison.bindings
             work.locate(mine, yours, comparison)
-            work.remember(comparison, yours, mine)
+            work.remember(sample, comparison, yours, mine)
         work.failures(mine, yours)
     # PyTorch names no outputs: the names of its nodes are nobody's interface.
     named = "by place" not in {
@@ -129,15 +139,18 @@ def check_alone(candidate: Opened, given: Sample | None, wishes: Wishes) -> Repo
     """One model against its own oracle: does its run hold, and where does trouble begin?"""
     work = _Work(wishes)
     graph = candidate.model.graph
-    samples = [given] if given is not None else _made_up(candidate.model, graph, (), wishes)
     outputs = bind_outputs(graph.outputs, graph.outputs, {})
+    if wishes.data is not None:
+        samples = work.worst_samples(wishes.data, alone(candidate), graph.inputs, outputs)
+    else:
+        samples = [given] if given is not None else _made_up(candidate.model, graph, (), wishes)
     for sample in work.worthwhile(samples):
         subject = work.subject(candidate, sample.feeds)
         if work.deterministic(subject):
             comparison = compare(Recording.of_meaning(subject), subject, outputs, work.terms)
             work.add(comparison, outputs)
             work.findings += first_trouble(subject, work.terms.false_alarm)
-            work.remember(comparison, subject, None)
+            work.remember(sample, comparison, subject, None)
         work.failures(subject)
     return work.report((candidate,), (), outputs)
 
@@ -176,6 +189,8 @@ class _Work:
         self.tried: list[Sample] = []
         self.spent = ""
         self.located = False
+        self.over_samples: OverSamples | None = None
+        self.ratios: dict[tuple[str, str], float] = {}
         self.worst: tuple[tuple[int, float], Subject, Subject | None] | None = None
         self.started = time.monotonic()
 
@@ -261,10 +276,39 @@ class _Work:
         if unexplained:
             self.skipped.append(Skipped(what="localisation", why=unexplained))
 
+    def worst_samples(
+        self,
+        data: DataSet,
+        sides: tuple[test_set.Side, test_set.Side],
+        inputs: Sequence[TensorSpec],
+        outputs: Sequence[Binding],
+    ) -> list[Sample]:
+        """The samples of a test set that the full check is made on."""
+        found = test_set.measure(
+            str(data.location),
+            data.samples(inputs, self.wishes.dims),
+            sides,
+            outputs,
+            metric=self.wishes.metric,
+            told=self.wishes.told,
+        )
+        self.over_samples = found.summary
+        self.findings += found.findings
+        self.skipped += [*found.skipped, *data.skipped()]
+        return found.examined
+
     def remember(
-        self, comparison: Comparison, candidate: Subject, reference: Subject | None
+        self,
+        sample: Sample,
+        comparison: Comparison,
+        candidate: Subject,
+        reference: Subject | None,
     ) -> None:
         """Keep the sample that went worst, for what is measured on one sample only."""
+        for each in comparison.divergences:
+            part = each.intended_loss or each.observed
+            if part is not None and part.budget.ratio is not None and each.reference_output:
+                self.ratios[sample.origin, each.reference_output] = part.budget.ratio
         weight = max(map(_weight, comparison.divergences), default=(0, 0.0))
         if self.worst is None or weight > self.worst[0]:
             self.worst = weight, candidate, reference
@@ -277,6 +321,12 @@ class _Work:
         rows, skipped = quantised.table(*self.worst[1:], everything=everything)
         self.skipped += skipped
         return rows
+
+    def _test_set(self) -> OverSamples | None:
+        if self.over_samples is None:
+            return None
+        examined = [sample.origin for sample in self.tried]
+        return test_set.with_ratios(self.over_samples, self.ratios, examined)
 
     def failures(self, *subjects: Subject) -> None:
         """Crashes, hangs and refusals: findings about a runtime, and nothing is called fine."""
@@ -324,6 +374,7 @@ class _Work:
             outputs=divergences,
             findings=say.ranked(self.findings),
             quantization=rows,
+            test_set=self._test_set(),
             skipped=tuple(self.skipped),
             trusted=self.wishes.trusted,
             elapsed={"total": time.monotonic() - self.started},

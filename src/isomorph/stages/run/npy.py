@@ -30,8 +30,14 @@ class HoldsObjectsError(Exception):
 
 def map_npy(path: Path) -> Array:
     """The array of a .npy file, mapped; what is written to it stays in memory."""
+    return map_part(path, 0, path.stat().st_size, path.name)
+
+
+def map_part(path: Path, start: int, end: int, name: str) -> Array:
+    """The array that these bytes of a file are, as where an archive stores it uncompressed."""
     with path.open("rb") as file:
-        shape, order, dtype = _header(file, path.stat().st_size, path.name)
+        file.seek(start)
+        shape, order, dtype = _header(file, end, name)
         if not math.prod(shape):
             return np.empty(shape, dtype)
         mapped = np.memmap(file, dtype, mode="c", offset=file.tell(), shape=shape, order=order)

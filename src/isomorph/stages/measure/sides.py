@@ -1,0 +1,75 @@
+"""Models as functions of a sample: names, types and arrangements settled, outputs by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.report import Binding
+from isomorph.stages.measure import layouts
+from isomorph.stages.measure.subject import Subject
+from isomorph.stages.run import feeds as feeding
+
+if TYPE_CHECKING:
+    from isomorph.core.protocols import Session
+    from isomorph.core.trace import Array, Arrays
+    from isomorph.stages.measure.test_set import Side
+    from isomorph.stages.run.feeds import Sample
+    from isomorph.stages.run.opened import Opened
+
+
+def alone(candidate: Opened) -> tuple[Side, Side]:
+    """A model's own oracle as the reference of its run."""
+
+    def meaning(sample: Sample) -> Arrays:
+        return _outputs(candidate, candidate.oracle(), sample.feeds)
+
+    def run(sample: Sample) -> Arrays:
+        return _outputs(candidate, candidate.run(), sample.feeds)
+
+    return meaning, run
+
+
+def together(
+    reference: Opened,
+    candidate: Opened,
+    inputs: Sequence[Binding],
+    stated: Mapping[str, tuple[int, ...]],
+    seed: int,
+) -> tuple[Side, Side]:
+    """Both as deployed; how the candidate takes its inputs is settled once for each shape."""
+    graph = candidate.model.graph
+    taker = layouts.Taker(
+        inputs=graph.inputs,
+        outputs=list(dict.fromkeys(spec.name for spec in graph.outputs)),
+        oracle=candidate.oracle,
+    )
+    settled: dict[tuple[tuple[int, ...], ...], tuple[layouts.Layout, ...]] = {}
+
+    def mine(sample: Sample) -> Arrays:
+        return _outputs(reference, reference.run(), sample.feeds)
+
+    def yours(sample: Sample) -> Arrays:
+        shapes = tuple(np.shape(sample.feeds[pair.reference]) for pair in inputs)
+        if shapes not in settled:
+            subject = Subject(
+                role=reference.role,
+                model=reference.model,
+                feeds=sample.feeds,
+                runtime=reference.run,
+                plain=reference.plain,
+                oracle=reference.oracle,
+                seed=seed,
+            )
+            settled[shapes] = layouts.settle(subject, taker, inputs, stated)
+        feeds = feeding.carried_over(sample.feeds, inputs, graph.inputs)
+        return _outputs(candidate, candidate.run(), layouts.rearranged(feeds, settled[shapes]))
+
+    return mine, yours
+
+
+def _outputs(opened: Opened, session: Session, feeds: Mapping[str, Array]) -> Arrays:
+    names = list(dict.fromkeys(spec.name for spec in opened.model.graph.outputs))
+    return session.run(feeds, names)

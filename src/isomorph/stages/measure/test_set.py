@@ -1,0 +1,186 @@
+"""Two models on many samples, run against run: the distribution, and the worst sample to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.errors import RuntimeFailedError, UsageError
+from isomorph.core.over_samples import OutputOverSamples, OverSamples
+from isomorph.core.report import Binding, Finding, Skipped
+from isomorph.core.trace import flatten
+from isomorph.stages.measure.sample_record import Record
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array, Arrays
+    from isomorph.stages.measure.user_metric import UserMetric
+    from isomorph.stages.run.data_sets import Drawn
+    from isomorph.stages.run.feeds import Sample
+
+MOST_EXAMINED = 3
+"""Samples that are kept for the full check: the worst of each output, one of each kind."""
+
+Side = Callable[["Sample"], "Arrays"]
+"""Runs a model on a sample: all its outputs by name."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Found:
+    """What the samples showed; ``examined`` go into the full check."""
+
+    summary: OverSamples
+    examined: list[Sample]
+    findings: list[Finding] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+
+
+def measure(
+    location: str,
+    drawn: Iterable[Drawn],
+    sides: tuple[Side, Side],
+    outputs: Sequence[Binding],
+    *,
+    metric: UserMetric | None = None,
+    told: Callable[[str, str], None] | None = None,
+) -> Found:
+    """Run every sample on both sides; a runtime that fails ends it, at the sample to blame."""
+    work = _Work(outputs)
+    for each in drawn:
+        if told is not None:
+            told("test set", f"sample {work.samples + 1}: {each.sample.origin}")
+        try:
+            reference, candidate = (side(each.sample) for side in sides)
+        except RuntimeFailedError as error:
+            return work.broken(location, each.sample, error)
+        pairs = work.add(each.sample, reference, candidate)
+        if metric is not None:
+            mine = {left: mine for (left, _), (mine, _) in pairs.items()}
+            yours = {left: yours for (left, _), (_, yours) in pairs.items()}
+            metric.add(mine, yours, each.arrays, each.sample.origin)
+    if not work.samples:
+        raise UsageError(
+            "NO_SAMPLES", "there are no samples", file=location, why="its arrays have no elements"
+        )
+    return work.found(location, metric)
+
+
+class _Work:
+    """What accumulates over the samples."""
+
+    def __init__(self, outputs: Sequence[Binding]) -> None:
+        self.outputs = outputs
+        self.samples = 0
+        self.records: dict[tuple[str, str], Record] = {}
+        self.bad_inputs: list[str] = []
+
+    def add(
+        self, sample: Sample, reference: Arrays, candidate: Arrays
+    ) -> dict[tuple[str, str], tuple[Array, Array]]:
+        self.samples += 1
+        if any(_not_finite(array) for array in sample.feeds.values()):
+            self.bad_inputs.append(sample.origin)
+        pairs = {}
+        for key, (mine, yours) in _paired(self.outputs, reference, candidate):
+            record = self.records.setdefault(key, Record())
+            pairs[key] = mine, record.add(sample, mine, yours)
+        return pairs
+
+    def found(self, location: str, metric: UserMetric | None) -> Found:
+        summary = OverSamples(
+            location=location,
+            samples=self.samples,
+            outputs=tuple(_summary(key, each) for key, each in self.records.items()),
+            metric=metric.result if metric is not None else None,
+        )
+        return Found(summary=summary, examined=self._worst(), findings=list(self._findings()))
+
+    def broken(self, location: str, sample: Sample, error: RuntimeFailedError) -> Found:
+        """The sample that a runtime did not survive is the worst there can be."""
+        found = self.found(location, None)
+        found.examined = [sample]
+        why = f"a runtime failed on sample {sample.origin!r}: {error.sentence}"
+        found.skipped.append(Skipped(what="the rest of the test set", why=why))
+        return found
+
+    def _worst(self) -> list[Sample]:
+        kinds = ("relative", "absolute")
+        kept = [each.worst[kind].sample for kind in kinds for each in self.records.values()]
+        return list({sample.origin: sample for sample in kept}.values())[:MOST_EXAMINED]
+
+    def _findings(self) -> Iterator[Finding]:
+        if self.bad_inputs:
+            yield _finding("INPUT_NOT_FINITE", f"{len(self.bad_inputs)} of {self.samples} samples "
+                           f"feed NaN or an infinity, first {self.bad_inputs[0]!r}")  # fmt: skip
+        for (name, _), record in self.records.items():
+            if record.first_not_finite is not None:
+                yield _finding(
+                    "OUTPUT_NOT_FINITE",
+                    f"output {name!r} has NaN or an infinity in {record.not_finite} of "
+                    f"{self.samples} samples, first {record.first_not_finite!r}; on one side "
+                    f"only in {record.mismatched}",
+                    tensors=(name,),
+                )
+
+
+def _finding(code: str, summary: str, tensors: tuple[str, ...] = ()) -> Finding:
+    return Finding(
+        rank=0,
+        code=code,
+        cause=None,
+        status="confirmed",
+        effect="none",
+        summary=summary,
+        tensors=tensors,
+    )
+
+
+def _paired(
+    outputs: Sequence[Binding], reference: Arrays, candidate: Arrays
+) -> Iterator[tuple[tuple[str, str], tuple[Array, Array]]]:
+    """Every bound pair that both sides have; a sequence as its elements."""
+    for pair in outputs:
+        mine = _flat(pair.reference, reference)
+        yours = _flat(pair.candidate, candidate)
+        for (left, one), (right, other) in zip(mine.items(), yours.items(), strict=False):
+            yield (left, right), (one, other)
+
+
+def _flat(name: str, values: Arrays) -> dict[str, Array]:
+    flat = flatten(name, values.get(name))
+    return {key: np.asarray(value) for key, value in flat.items() if value is not None}
+
+
+def _not_finite(array: Array) -> bool:
+    return array.dtype.kind in "fc" and not bool(np.isfinite(array).all())
+
+
+def _summary(names: tuple[str, str], record: Record) -> OutputOverSamples:
+    worst = record.worst["relative"]
+    return OutputOverSamples(
+        reference_output=names[0],
+        candidate_output=names[1],
+        samples=len(record.relative),
+        worst=worst.sample.origin,
+        worst_relative=worst.relative,
+        worst_absolute=worst.absolute,
+        quantiles=record.quantiles(),
+        label_agreement=record.label_agreement,
+        not_finite=record.not_finite,
+        nonfinite_mismatch=record.mismatched,
+        misshapen=record.misshapen,
+        by_axis=tuple(record.profiles.found()),
+    )
+
+
+def with_ratios(
+    summary: OverSamples, ratios: Mapping[tuple[str, str], float], examined: Sequence[str]
+) -> OverSamples:
+    """The summary after the full check: ``ratios`` by sample and the reference's output."""
+    outputs = tuple(
+        replace(each, worst_ratio=ratios.get((each.worst, each.reference_output)))
+        for each in summary.outputs
+    )
+    return replace(summary, outputs=outputs, examined=tuple(examined))

@@ -1,0 +1,115 @@
+"""Many samples from a folder or a file, one at a time: never all of them are in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isomorph.core.errors import IsomorphError, RefusedError, UsageError
+from isomorph.core.report import Skipped
+from isomorph.stages.run import feeds as feeding
+from isomorph.stages.run.feeds import Sample
+from isomorph.stages.run.files import kind_of
+from isomorph.stages.run.input_files import read_arrays
+from isomorph.stages.run.memory import usual_share
+from isomorph.stages.run.slicing import slices
+
+if TYPE_CHECKING:
+    from isomorph.core.model import TensorSpec
+    from isomorph.core.trace import Array
+
+SUFFIXES = (".npz", ".npy", ".safetensors")
+_SHARE_OF_MEMORY = 8
+"""An archive beyond this part of the memory is mapped instead of read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """One sample with all arrays of its file, those that are no inputs included."""
+
+    sample: Sample
+    arrays: Mapping[str, Array]
+
+
+@dataclass(slots=True, kw_only=True)
+class DataSet:
+    """A folder of files, or one file; ``spare`` allows arrays that no input takes."""
+
+    location: Path
+    files: tuple[Path, ...]
+    folder: bool
+    memory: int
+    spare: bool = False
+    left_over: dict[str, int] = field(default_factory=dict)
+
+    def samples(self, specs: Sequence[TensorSpec], dims: Mapping[str, int]) -> Iterator[Drawn]:
+        """Every sample in the order of the files' names, each fitted to the model's inputs."""
+        for place, path in enumerate(self.files):
+            try:
+                yield from self._of_file(path, specs, dims)
+            except (UsageError, RefusedError) as error:
+                raise self._named(error, place) from error
+
+    def skipped(self) -> tuple[Skipped, ...]:
+        """The rows that fill no batch of the model, once all samples were drawn."""
+        return tuple(
+            Skipped(what=f"the last {rows} rows of {name}", why="they do not fill a batch")
+            for name, rows in self.left_over.items()
+        )
+
+    def _of_file(
+        self, path: Path, specs: Sequence[TensorSpec], dims: Mapping[str, int]
+    ) -> Iterator[Drawn]:
+        most = self.memory // _SHARE_OF_MEMORY
+        arrays = dict(feeding.named(specs, read_arrays(path, most_bytes=most)))
+        cut = slices(specs, arrays, dims, streamed=not self.folder)
+        if cut.left_over:
+            self.left_over[path.name] = cut.left_over
+        inputs = {spec.name for spec in specs}
+        for index in range(cut.count):
+            feed = cut.feed(arrays, index)
+            given = {name: feed[name] for name in feed if name in inputs or not self.spare}
+            name = path.name if cut.count == 1 else f"{path.name}[{index}]"
+            sample = Sample(origin=name, feeds=feeding.from_given(specs, given))
+            yield Drawn(sample=sample, arrays=feed)
+
+    def _named(self, error: IsomorphError, place: int) -> IsomorphError:
+        """The same error with the file that it is about, and its place among the files."""
+        told = f"file {place + 1} of {len(self.files)}"
+        return type(error)(
+            error.code,
+            error.what,
+            file=error.file or str(self.files[place]),
+            where=f"{told}, {error.where}" if error.where else told,
+            why=error.why,
+            fix=error.fix,
+        )
+
+
+def data_set(path: Path, *, memory: int | None = None, spare: bool = False) -> DataSet:
+    """What the user named: a folder with files of arrays, or one such file."""
+    folder = kind_of(path, error=UsageError) == "folder"
+    files = sorted(_files(path), key=lambda each: each.name) if folder else [path]
+    if not files:
+        raise UsageError(
+            "NO_SAMPLES",
+            "the folder holds no samples",
+            file=str(path),
+            why=f"a sample is a file ending in {', '.join(SUFFIXES)}",
+        )
+    return DataSet(
+        location=path,
+        files=tuple(files),
+        folder=folder,
+        memory=memory or usual_share(),
+        spare=spare,
+    )
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for path in folder.iterdir():
+        hidden = path.name.startswith(".")
+        if not hidden and path.suffix.lower() in SUFFIXES and path.is_file():
+            yield path

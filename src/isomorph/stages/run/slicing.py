@@ -1,0 +1,91 @@
+"""How the arrays of one file become samples that a model takes.
+
+A file holds one feed, or many along a leading axis. An array with one axis more than its input
+is many feeds; one with as many axes is cut along the first where that is longer than the
+model's batch; one with an axis less is a single sample, and the batch axis is added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from isomorph.core.model import TensorSpec
+    from isomorph.core.trace import Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slices:
+    """How many feeds a file gives.
+
+    ``batches`` has the rows per feed for each array that is cut, 0 for one whose first axis
+    counts the feeds; other arrays go into every feed. ``left_over`` rows fill no batch.
+    """
+
+    count: int
+    batches: Mapping[str, int]
+    widened: frozenset[str]
+    left_over: int = 0
+
+    def feed(self, arrays: Mapping[str, Array], index: int) -> dict[str, Array]:
+        """The arrays of one feed; only these are read from the disk."""
+        return {name: self._piece(name, array, index) for name, array in arrays.items()}
+
+    def _piece(self, name: str, array: Array, index: int) -> Array:
+        if name in self.batches:
+            rows = self.batches[name]
+            part = array[index * rows : (index + 1) * rows] if rows else array[index]
+            return np.ascontiguousarray(part)
+        return array[np.newaxis] if name in self.widened else array
+
+
+def slices(
+    specs: Sequence[TensorSpec],
+    arrays: Mapping[str, Array],
+    dims: Mapping[str, int],
+    *,
+    streamed: bool,
+) -> Slices:
+    """Work it out from the signature; ``streamed`` cuts dynamic batches too, one by one."""
+    batches: dict[str, int] = {}
+    widened = set()
+    batch_axis = next((spec.shape[0] for spec in specs if spec.shape), None)
+    for spec in specs:
+        array = arrays.get(spec.name)
+        if array is None or spec.shape is None:
+            continue
+        if array.ndim == len(spec.shape) + 1:
+            batches[spec.name] = 0
+        elif array.ndim == len(spec.shape) - 1 and spec.shape[0] in {1, None, batch_axis}:
+            widened.add(spec.name)
+        elif array.ndim == len(spec.shape) > 0:
+            rows = spec.shape[0]
+            if not isinstance(rows, int):
+                alike = streamed and rows == batch_axis
+                rows = dims.get(str(rows), 1) if alike else array.shape[0]
+            if array.shape[0] > rows > 0 or (streamed and not array.shape[0]):
+                batches[spec.name] = rows
+    count, left_over = _count(arrays, batches)
+    for name in set(arrays) - {spec.name for spec in specs}:
+        # What is no input, as labels are, goes along with the samples it belongs to.
+        rows = max(batches.values(), default=0)
+        if batches and arrays[name].ndim and arrays[name].shape[0] // max(rows, 1) == count:
+            batches[name] = rows
+    return Slices(count=count, batches=batches, widened=frozenset(widened), left_over=left_over)
+
+
+def _count(arrays: Mapping[str, Array], batches: Mapping[str, int]) -> tuple[int, int]:
+    counts = {name: arrays[name].shape[0] // max(rows, 1) for name, rows in batches.items()}
+    if len(set(counts.values())) > 1:
+        told = ", ".join(f"{name!r} {count}" for name, count in counts.items())
+        raise UsageError(
+            "SAMPLES_DISAGREE", f"the arrays hold different numbers of samples: {told}"
+        )
+    over = [arrays[name].shape[0] % rows for name, rows in batches.items() if rows]
+    return next(iter(counts.values()), 1), max(over, default=0)
