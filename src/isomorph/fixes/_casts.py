@@ -18,9 +18,9 @@ _WIDE = {1: "float32", 7: "int64", 11: "float64", 6: "int32"}
 _NUMBER = {name: number for number, name in _WIDE.items()}
 
 
-def widened(case: Case) -> Iterator[Patch]:
+def widened(case: Case, *, depth: int) -> Iterator[Patch]:
     """The casts near the wrong tensor, in the type of what they read first."""
-    casts = [node for node in neighbours(case) if node.op == "Cast"]
+    casts = [node for node in neighbours(case, depth=depth) if node.op == "Cast"]
     for node in casts:
         for number in _targets(case, node):
             yield Patch(

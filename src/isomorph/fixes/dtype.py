@@ -19,6 +19,7 @@ class Dtype:
     name = "dtype"
 
     def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
-        """Widening first: it keeps every node where it is."""
-        yield from widened(case)
+        """Widening of the guilty casts first: it keeps every node where it is."""
+        yield from widened(case, depth=0)
         yield from rounded(case)
+        yield from widened(case, depth=3)

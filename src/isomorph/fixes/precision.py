@@ -20,4 +20,4 @@ class Precision:
 
     def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
         """Casts alone: what is stored narrowly is a matter of weights."""
-        yield from widened(case)
+        yield from widened(case, depth=3)

@@ -9,6 +9,7 @@ import numpy as np
 
 from isomorph.core.patch import Edit, Patch, SetAttribute, SetConstant
 from isomorph.fixes._edits import neighbours
+from isomorph.fixes._numbers import apart
 from isomorph.stages.diagnose import constants
 
 if TYPE_CHECKING:
@@ -32,16 +33,24 @@ class Quantization:
     name = "quantization"
 
     def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
-        """One parameter before two; a parameter that only one of the pair has, first."""
-        nodes = [node for node in neighbours(case, depth=1) if node.op in _PARAMETERS]
-        yield from _one_of_the_pair(case, nodes)
-        yield from _axes(case, nodes)
-        for node in nodes:
-            seen = _seen(case, node)
-            if seen is not None:
-                yield from _calibrated(case, node, seen)
-        for node in nodes:
-            yield from _weights(case, node)
+        """The parameters under which least is lost first: several may be good enough."""
+        patches = list(_patches(case))
+        errors = [apart(case.right, case.rehearse(patch)) for patch in patches]
+        order = sorted(range(len(patches)), key=lambda place: errors[place])
+        yield from (patches[place] for place in order if np.isfinite(errors[place]))
+
+
+def _patches(case: Case) -> Iterator[Patch]:
+    """One parameter before two; a parameter that only one of the pair has, first."""
+    nodes = [node for node in neighbours(case, depth=1) if node.op in _PARAMETERS]
+    yield from _one_of_the_pair(case, nodes)
+    yield from _axes(case, nodes)
+    for node in nodes:
+        seen = _seen(case, node)
+        if seen is not None:
+            yield from _calibrated(case, node, seen)
+    for node in nodes:
+        yield from _weights(case, node)
 
 
 def _names(node: Node) -> tuple[str, str]:

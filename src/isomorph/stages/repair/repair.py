@@ -15,6 +15,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.patch import Applied, Measured, Patch, Proof, Repair
 from isomorph.stages.check import Wishes, check_pair
 from isomorph.stages.repair import ailments as ail
+from isomorph.stages.repair.choosing import Supply, cheapest_first, picks
 from isomorph.stages.repair.samples import proving
 from isomorph.stages.run.binding import bind_inputs
 from isomorph.stages.run.opened import Opened
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 
 _GOOD = frozenset({Verdict.EQUIVALENT, Verdict.DEGRADED})
 _MOST_ROUNDS = 4
-_MOST_ATTEMPTS = 8
-_MOST_TRIALS = 600
+_MOST_ATTEMPTS = 12
 _MUCH_WORSE = 2.0
 """How much farther off an output may be for a while: two faults may have hidden each other."""
 
@@ -67,14 +67,13 @@ class Workshop:
 
     def improved(self, state: _State) -> _State | None:
         """One round: a patch for every ailment that has one, tried together."""
-        found = [(each, self._healing(each)) for each in self._ailments(state)]
-        choices = [(each, list(patches)) for each, patches in found]
-        choices = [(each, patches) for each, patches in choices if patches]
+        found = [(each, Supply(self._healing(each))) for each in self._ailments(state)]
+        found = [(each, supply) for each, supply in found if supply.has(0)]
         best: _State | None = None
-        for pick in islice(_picks([len(patches) for _, patches in choices]), _MOST_ATTEMPTS):
+        for pick in islice(picks([supply for _, supply in found]), _MOST_ATTEMPTS):
             chosen = [
-                Applied(patch=patches[place], finding=each.finding)
-                for (each, patches), place in zip(choices, pick, strict=True)
+                Applied(patch=supply[place], finding=each.finding)
+                for (each, supply), place in zip(found, pick, strict=True)
             ]
             after = self._attempt(state, chosen)
             if after is not None and after.good:
@@ -101,28 +100,10 @@ class Workshop:
                 return
 
     def _healing(self, ailment: Ailment) -> Iterator[Patch]:
-        """Patches that put the place right, the diagnosed cause's first, smallest first."""
-        tried = kept = 0
-        seen: set[str] = set()
+        """Patches that put the place right, the diagnosed cause's first."""
         for name in _causes(ailment):
             proposals = registry.fix(name).propose(ailment.finding, ailment.case)
-            healing: list[Patch] = []
-            for patch in proposals:
-                if repr(patch.edits) in seen and not _carries_values(patch):
-                    continue
-                seen.add(repr(patch.edits))
-                tried += 1
-                if tried > _MOST_TRIALS:
-                    self.refused.append(f"stopped after {_MOST_TRIALS} patches were tried")
-                    return
-                if ailment.heals(patch):
-                    healing.append(patch)
-                    if len(healing) >= _MOST_ATTEMPTS // 2:
-                        break
-            yield from sorted(healing, key=lambda patch: patch.cost)
-            kept += len(healing)
-            if kept and ailment.local:
-                return
+            yield from cheapest_first(proposals, ailment.heals)
 
     def _attempt(self, state: _State, chosen: Sequence[Applied]) -> _State | None:
         """Apply, load and measure; None where it cannot be run or is worse than before."""
@@ -163,21 +144,6 @@ def _causes(ailment: Ailment) -> list[str]:
     if not ailment.local:
         return [str(name) for name in first[:1]]
     return list(dict.fromkeys([*map(str, first), *known]))
-
-
-def _carries_values(patch: Patch) -> bool:
-    # Arrays are left out of the repr, so two such patches may look alike and differ.
-    return any(hasattr(edit, "value") and hasattr(edit.value, "dtype") for edit in patch.edits)
-
-
-def _picks(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """The first patch of each; then one of them at a time replaced by its next ones."""
-    if not sizes:
-        return
-    yield (0,) * len(sizes)
-    for place, size in enumerate(sizes):
-        for other in range(1, size):
-            yield tuple(other if each == place else 0 for each in range(len(sizes)))
 
 
 def _worse(before: Sequence[Report], after: Sequence[Report]) -> bool:
