@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from isomorph.kernels.noise import Array
 from isomorph.kernels.table import Call, Kernel, load_all, standard
 
 _TABLE: dict[str, Kernel] = {}
+_PARTS = ("layers", "quantised", "random", "recurrent", "resize")
 
 
 def tf_kernel(*ops: str) -> Callable[[Kernel], Kernel]:
@@ -31,16 +33,8 @@ def tf_kernel(*ops: str) -> Callable[[Kernel], Kernel]:
 @cache
 def find(op: str) -> Kernel | None:
     """Our own kernel for an operator, or None where TensorFlow computes it."""
-    from isomorph.native import (
-        tf_kernels_layers,
-        tf_kernels_quantised,
-        tf_kernels_random,
-        tf_kernels_recurrent,
-        tf_kernels_resize,
-    )
-
-    _ = (tf_kernels_layers, tf_kernels_quantised, tf_kernels_random, tf_kernels_recurrent,
-         tf_kernels_resize)  # fmt: skip
+    for part in _PARTS:
+        import_module(f"isomorph.native.tf_kernels_{part}")
     load_all()
     return _TABLE.get(op)
 

@@ -34,23 +34,22 @@ def resize_bicubic(call: Call, x: Array, size: Array) -> Array:
     """Between the sixteen nearest pixels, one axis after the other."""
     y = np.asarray(x, np.float64)
     for axis, output in ((1, int(size[0])), (2, int(size[1]))):
-        places, weights = _cubic(call, y.shape[axis], output)
-
-        def taps(values: Array, factors: Array, axis: int = axis, places: Array = places) -> Array:
-            shape = [-1 if place == axis else 1 for place in range(4)]
-            parts = (
-                np.take(values, places[:, tap], axis=axis) * factors[:, tap].reshape(shape)
-                for tap in range(4)
-            )
-            return np.asarray(sum(parts))
-
-        before = y
-        y = call.noise.reduced(
-            taps(before, weights),
-            lambda values=before, factors=weights, add=taps: add(np.abs(values), np.abs(factors)),  # type: ignore[misc]
-            4,
-        )
+        y = _resized(call, y, axis, output)
     return y
+
+
+def _resized(call: Call, x: Array, axis: int, output: int) -> Array:
+    places, weights = _cubic(call, x.shape[axis], output)
+    shape = [-1 if place == axis else 1 for place in range(x.ndim)]
+
+    def taps(values: Array, factors: Array) -> Array:
+        parts = (
+            np.take(values, places[:, tap], axis=axis) * factors[:, tap].reshape(shape)
+            for tap in range(4)
+        )
+        return np.asarray(sum(parts))
+
+    return call.noise.reduced(taps(x, weights), lambda: taps(np.abs(x), np.abs(weights)), 4)
 
 
 def _cubic(call: Call, size: int, output: int) -> tuple[Array, Array]:
