@@ -7,9 +7,9 @@ import sys
 import numpy as np
 import onnx
 import pytest
-from conftest import edited, norm_with_epsilon, rounded_weight, swapped_outputs
 
 import isomorph
+from alterations import edited, norm_with_epsilon, rounded_weight, swapped_outputs
 
 
 def command(*words, cwd):
