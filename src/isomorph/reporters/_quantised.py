@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -17,14 +17,16 @@ MOST_ROWS = 10
 _LOSS_DB = 6.0
 """A bit of precision: what a quantiser loses beyond it against the ideal is worth a colour."""
 
+_LEAST_NAME = 20
+
 
 def quantised(rows: Sequence[QuantizedTensor], width: int) -> Iterator[RenderableType]:
     """Ten rows at most; the report has them worst first."""
     shown = rows[:MOST_ROWS]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("quantised tensor", overflow="fold")
-    wide = width >= ROOM_FOR_TABLE
-    for heading in ("type", "holds", "seen") if wide else ():
+    table.add_column("quantised tensor", overflow="fold", min_width=_LEAST_NAME)
+    extra = _EXTRA[: sum(width >= room for room, _, _ in _EXTRA)]
+    for _, heading, _ in extra:
         table.add_column(heading, no_wrap=True)
     for heading in ("clipped", "used", "SQNR (ideal)", "quanta"):
         table.add_column(heading, no_wrap=True, justify="right")
@@ -32,9 +34,7 @@ def quantised(rows: Sequence[QuantizedTensor], width: int) -> Iterator[Renderabl
     if compared:
         table.add_column("changed", overflow="fold")
     for row in shown:
-        cells = [printable(row.tensor, limit=60)]
-        if wide:
-            cells += [_type(row), _interval(row.representable), _interval(row.seen)]
+        cells = [printable(row.tensor, limit=60), *(cell(row) for _, _, cell in extra)]
         cells += [_share(row.clipped), _share(row.used)]
         changed = [", ".join(row.changed).replace("_", " ")] if compared else []
         table.add_row(*cells, _sqnr(row), _quanta(row), *changed)
@@ -76,3 +76,11 @@ def _quanta(row: QuantizedTensor) -> Text:
     if row.local_quanta is None:
         return Text("")
     return Text(f"{row.local_quanta:.0f}", style="red" if row.local_quanta > 1 else "")
+
+
+# From which width on, the heading, and what stands below it.
+_EXTRA: tuple[tuple[int, str, Callable[[QuantizedTensor], str]], ...] = (
+    (ROOM_FOR_TABLE, "type", _type),
+    (ROOM_FOR_TABLE, "seen", lambda row: _interval(row.seen)),
+    (ROOM_FOR_TABLE + 24, "holds", lambda row: _interval(row.representable)),
+)

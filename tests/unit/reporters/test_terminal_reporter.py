@@ -146,7 +146,7 @@ def test_the_worst_ten_quantised_tensors_are_shown(report, quantized, monkeypatc
     for figure in ("25%", "90%", "12.5 dB (exact)", " 3"):
         assert figure in line
     assert ("-2.5 … 1" in line) == (width == 120)
-    assert "zero" in text
+    assert ("scale, zero" in line) == (width == 120)
 
 
 def test_what_was_not_measured_is_left_blank(report, quantized, monkeypatch):
@@ -156,7 +156,7 @@ def test_what_was_not_measured_is_left_blank(report, quantized, monkeypatch):
     )  # fmt: skip
     text = _drawn(monkeypatch, replace(report, quantization=(bare,)), 120)
     line = next(line for line in text.splitlines() if line.startswith("conv_q"))
-    assert line.split() == ["conv_q", "uint8", "×8", "-1.28", "…", "1.27"]
+    assert line.split() == ["conv_q", "uint8", "×8", "-1.28", "…", "1.27"], text
     assert "changed" not in text
 
 

@@ -30,7 +30,7 @@ class Profiles:
         lengths = {
             size: name
             for name, array in reversed(list(feeds.items()))
-            for size in array.shape[1:]
+            for size in (array.shape[axis] for axis in _axes(array.shape))
             if size >= SHORTEST
         }
         with np.errstate(all="ignore"):
@@ -38,7 +38,7 @@ class Profiles:
             error, signal = np.abs(a - e) ** 2, np.abs(e) ** 2
         finite = np.isfinite(error) & np.isfinite(signal)
         error, signal = np.where(finite, error, 0.0), np.where(finite, signal, 0.0)
-        for axis in range(1, expected.ndim):
+        for axis in _axes(expected.shape):
             size = expected.shape[axis]
             # The last axis of a matrix is features or labels, unless an input has it as well.
             if size >= SHORTEST and (expected.ndim >= 3 or size in lengths):
@@ -63,6 +63,13 @@ class Profiles:
                 relative=tuple(float(value) for value in ratio),
                 input=self._inputs[axis],
             )
+
+
+def _axes(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """All but the batch: the first axis, unless a batch of one may stand behind it."""
+    # Recurrent layers of several frameworks take (time, batch, features).
+    time_first = len(shape) >= 3 and 1 in shape[1:-1]
+    return tuple(range(0 if time_first else 1, len(shape)))
 
 
 def _sum(before: Array | None, now: Array) -> Array:
