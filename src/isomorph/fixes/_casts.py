@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from isomorph.core.patch import InsertAhead, Patch, RemoveNode, SetAttribute, SetOp
-from isomorph.fixes._edits import fresh, neighbours
+from isomorph.fixes._edits import fresh, neighbours, readers
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -40,7 +40,7 @@ def widened(case: Case, *, depth: int) -> Iterator[Patch]:
 
 def rounded(case: Case) -> Iterator[Patch]:
     """Another rounding, none, or one more, before the values become integers."""
-    near = list(neighbours(case))
+    near = [*neighbours(case), *readers(case)]
     for node in near:
         if node.op in _ROUNDINGS:
             yield Patch(

@@ -121,3 +121,15 @@ def neighbours(case: Case, *, depth: int = 3) -> Iterator[Node]:
                 seen.add(node.name)
                 layer.append(node)
                 yield node
+
+
+def readers(case: Case, *, depth: int = 2) -> Iterator[Node]:
+    """The nodes up to ``depth`` behind the wrong tensor, nearest first."""
+    layer, seen = {case.tensor}, {node.name for node in case.nodes}
+    for _ in range(depth):
+        found = [node for node in case.candidate.nodes if set(node.inputs) & layer]
+        layer = {name for node in found for name in node.outputs}
+        for node in found:
+            if node.name not in seen:
+                seen.add(node.name)
+                yield node

@@ -48,9 +48,20 @@ def _patches(case: Case) -> Iterator[Patch]:
     for node in nodes:
         seen = _seen(case, node)
         if seen is not None:
-            yield from _calibrated(case, node, seen)
+            yield from _calibrated(case, [node, *_partners(nodes, node)], seen)
     for node in nodes:
         yield from _weights(case, node)
+
+
+def _partners(nodes: list[Node], node: Node) -> list[Node]:
+    """The quantiser or dequantisers of the same tensor, which must keep in step."""
+    return [
+        each
+        for each in nodes
+        if each is not node
+        and (each.inputs[0] in node.outputs or node.inputs[0] in each.outputs)
+        and {each.op, node.op} == {"QuantizeLinear", "DequantizeLinear"}
+    ]
 
 
 def _names(node: Node) -> tuple[str, str]:
@@ -108,40 +119,46 @@ def _seen(case: Case, node: Node) -> Array | None:
     return case.right.astype(np.float64) if case.tensor in node.outputs else None
 
 
-def _calibrated(case: Case, node: Node, seen: Array) -> Iterator[Patch]:
-    scale_name, zero_name = _names(node)
+def _calibrated(case: Case, nodes: list[Node], seen: Array) -> Iterator[Patch]:
+    """The zero point moved, the scale fitted, or both, in quantiser and dequantiser alike."""
+    scale_name, zero_name = _names(nodes[0])
     scale, zero = _held(case, scale_name), _held(case, zero_name)
     if scale is None or scale.size != 1 or not seen.size or not np.isfinite(seen).all():
         return
     low, high = min(0.0, float(seen.min())), max(0.0, float(seen.max()))
     kind = np.dtype(case.candidate.constants[zero_name].dtype if zero is not None else np.uint8)
-    least, most = np.iinfo(kind).min, np.iinfo(kind).max
+    ends = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
     step, place = float(scale.reshape(-1)[0]), int(zero.reshape(-1)[0]) if zero is not None else 0
-    told = f"quantiser of {node.inputs[0]!r}"
+    told = f"quantiser of {nodes[0].inputs[0]!r}"
+    found: list[tuple[float | None, int | None]] = []
     if zero is not None:
-        for better in _zero_points(low, high, step, (least, most)):
-            if better != place:
-                yield _set(
-                    {zero_name: np.full(zero.shape, better)},
-                    f"{told}: zero point from {place} to {better}",
-                )
-    fitting = max(_ratio(high, most - place), _ratio(-low, place - least))
-    if fitting > 0:
-        yield _set(
-            {scale_name: np.full(scale.shape, fitting)},
-            f"{told}: scale from {step:.6g} to {fitting:.6g}",
-        )
+        found += [(None, better) for better in _zero_points(low, high, step, ends)]
+    fitting = max(_ratio(high, ends[1] - place), _ratio(-low, place - ends[0]))
+    found += [(fitting, None)] if fitting > 0 else []
     if zero is not None and high > low:
-        step_now = (high - low) / (most - least)
-        place_now = int(np.clip(round(least - low / step_now), least, most))
-        yield _set(
-            {
-                scale_name: np.full(scale.shape, step_now),
-                zero_name: np.full(zero.shape, place_now),
-            },
-            f"{told}: scale from {step:.6g} to {step_now:.6g}, "
-            f"zero point from {place} to {place_now}",
-        )
+        wide = (high - low) / (ends[1] - ends[0])
+        found.append((wide, int(np.clip(round(ends[0] - low / wide), *ends))))
+    for better_step, better_place in found:
+        words = [] if better_step is None else [f"scale from {step:.6g} to {better_step:.6g}"]
+        words += [] if better_place is None else [f"zero point from {place} to {better_place}"]
+        values = _everywhere(case, nodes, better_step, better_place)
+        if values:
+            yield _set(values, f"{told}: {', '.join(words)}")
+
+
+def _everywhere(
+    case: Case, nodes: list[Node], step: float | None, place: int | None
+) -> dict[str, Array]:
+    """The constants to change in all of the nodes; those that have the value already stay."""
+    values: dict[str, Array] = {}
+    for node in nodes:
+        for name, wanted in zip(_names(node), (step, place), strict=True):
+            held = _held(case, name)
+            if held is not None and wanted is not None:
+                whole = np.full(held.shape, wanted, np.float64)
+                if not np.array_equal(whole, held):
+                    values[name] = whole
+    return values
 
 
 def _ratio(extent: float, steps: int) -> float:

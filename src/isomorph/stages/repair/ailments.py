@@ -10,6 +10,8 @@ import numpy as np
 
 from isomorph.core.case import Case
 from isomorph.core.errors import IsomorphError
+from isomorph.stages.align.sight import apart
+from isomorph.stages.align.twins import DEVIATIONS
 from isomorph.stages.diagnose.cases import cases
 from isomorph.stages.diagnose.diagnose import explained
 from isomorph.stages.localise.findings import findings as guilty_findings
@@ -101,9 +103,15 @@ def _ailment(
     earlier = {each.tensor: each.value for each in trail.guilts[:first]}
     stage = Rehearsal(candidate, twins.candidate, case.nodes, earlier)
 
+    behind = twins.candidate.topology.below([each.tensor for each in guilts])
+    late = {n.name for n in case.candidate.nodes if set(n.outputs) & behind}
+    outputs = Outputs(located, guilts)
+
     def heals(patch: Patch) -> bool:
-        tensors = [each.tensor for each in guilts]
-        found = stage.run(patch, tensors)
+        if set(patch.nodes) & late:
+            # It works behind the wrong tensor, so that one may stay as it is.
+            return outputs.agree(stage.run(patch, outputs.names, outputs.others))
+        found = stage.run(patch, [each.tensor for each in guilts])
         return found is not None and all(
             found[each.tensor].shape == each.value.shape
             and twins.equal(each.counterpart, each.tensor, each.value, found[each.tensor])
@@ -135,6 +143,35 @@ def _ailment(
 
     whole = replace(case, value=value, twin=twin, rehearse=rehearse)
     return Ailment(finding=finding, case=whole, heals=heals)
+
+
+class Outputs:
+    """What the outputs become when every guilty place is put right: the aim of a late patch."""
+
+    def __init__(self, located: Located, guilts: Sequence[Guilt]) -> None:
+        self._twins = located.twins
+        own = {each.tensor for each in guilts}
+        after = self._twins.candidate.topology.below(own)
+        self._all = {each.tensor: each.value for each in located.trail.guilts}
+        self.others = {n: v for n, v in self._all.items() if n not in own and n not in after}
+        self.names = [
+            spec.name for spec in self._twins.candidate.graph.outputs if spec.name in after | own
+        ]
+        self._aim: dict[str, Array] | None = None
+
+    def agree(self, found: Mapping[str, Array] | None) -> bool:
+        """Whether these are the outputs of the candidate without its faults."""
+        if found is None or not self.names:
+            return False
+        if self._aim is None:
+            self._aim = self._twins.candidate.run(self.names, self._all)
+        candidate = self._twins.candidate
+        for name in self.names:
+            rms, _ = apart(self._aim[name], found[name])
+            floor = 2.0**-40 * float(np.max(np.abs(self._aim[name]), initial=0.0))
+            if not rms <= DEVIATIONS * candidate.spread.get(name, 0.0) + floor:
+                return False
+        return True
 
 
 def without_a_place(

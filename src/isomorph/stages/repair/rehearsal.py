@@ -46,9 +46,11 @@ class Rehearsal:
                 self._values |= {**sight.run(names, self._earlier), **self._earlier}
         return self._values
 
-    def run(self, patch: Patch, fetch: Sequence[str]) -> dict[str, Array] | None:
+    def run(
+        self, patch: Patch, fetch: Sequence[str], others: Mapping[str, Array] | None = None
+    ) -> dict[str, Array] | None:
         """These tensors of the patched model; None where it cannot be computed at all."""
-        feeds = {**self._sight.feeds, **self._boundary(patch)}
+        feeds = {**self._sight.feeds, **self._boundary(patch), **(others or {})}
         try:
             found = self._candidate.host.rehearse(self._candidate.model, patch, feeds, fetch)
         except (IsomorphError, ValueError):
