@@ -23,7 +23,9 @@ def case_names() -> list[str]:
     return list(CASES)
 
 
-def try_case(name: str, seeds: int, candidate: str, folder: str) -> list[dict[str, Any]]:
+def try_case(
+    name: str, seeds: int, candidate: str, folder: str, *, brief: bool = False
+) -> list[dict[str, Any]]:
     """One model with its conversions, on inputs drawn anew for each seed."""
     import torch
     from models import quiet
@@ -37,7 +39,7 @@ def try_case(name: str, seeds: int, candidate: str, folder: str) -> list[dict[st
             _try(made, route, seed)
             for seed in range(seeds)
             for route in ROUTES
-            if candidate in route.candidate and (seed == 0 or route.often)
+            if candidate in route.candidate and (route.often or (seed == 0 and not brief))
         ]
 
 
