@@ -11,19 +11,21 @@ import numpy as np
 
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
-from isomorph.core.report import Binding, Finding, InputSummary, ModelSummary, Report, Skipped
+from isomorph.core.report import Binding, Finding, InputSummary, Report, Skipped
 from isomorph.stages.diagnose.cases import cases
 from isomorph.stages.diagnose.diagnose import explained
 from isomorph.stages.localise.findings import findings as guilty_findings
 from isomorph.stages.localise.locate import locate
 from isomorph.stages.measure import findings as say
-from isomorph.stages.measure import layouts, quantised, test_set
+from isomorph.stages.measure import layouts
 from isomorph.stages.measure.compare import Comparison, Terms, compare, compared_elements, differs
+from isomorph.stages.measure.over_samples import measure
 from isomorph.stages.measure.recorded import Recording
-from isomorph.stages.measure.sides import alone, together
+from isomorph.stages.measure.sides import Sides, alone, together
 from isomorph.stages.measure.spread import DRAWS, FALSE_ALARM
 from isomorph.stages.measure.subject import Subject
 from isomorph.stages.measure.whereabouts import first_trouble
+from isomorph.stages.measure.worst import SEVERITY, Worst, weight
 from isomorph.stages.run import feeds as feeding
 from isomorph.stages.run.binding import bind_inputs, bind_outputs
 from isomorph.stages.run.feeds import Sample
@@ -33,14 +35,11 @@ from isomorph.version import VERSION
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model, TensorSpec
-    from isomorph.core.over_samples import OverSamples
-    from isomorph.core.quantized_tensor import QuantizedTensor
     from isomorph.core.trace import Array
     from isomorph.stages.measure.user_metric import UserMetric
     from isomorph.stages.run.data_sets import DataSet
 
 _FATAL = frozenset({"TIMEOUT", "OUT_OF_MEMORY", "RUNTIME_CRASHED"})
-_SEVERITY = (Verdict.EQUIVALENT, Verdict.DEGRADED, Verdict.UNKNOWN, Verdict.DIVERGENT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +79,7 @@ def check_pair(
             work.worsen(Verdict.DIVERGENT, f"the candidate lacks output {spec.name!r}")
     if wishes.data is not None:
         sides = together(reference, candidate, inputs, wishes.layouts, wishes.seed)
-        samples = work.worst_samples(wishes.data, sides, left.inputs, outputs)
+        samples = work.chosen(wishes.data, sides, left.inputs, outputs)
     else:
         samples = [given] if given is not None else _made_up(reference.model, right, inputs, wishes)
     for sample in work.worthwhile(samples):
@@ -91,7 +90,7 @@ def check_pair(
             work.add(comparison, outputs)
             outputs = comparison.bindings
             work.locate(mine, yours, comparison)
-            work.remember(sample, comparison, yours, mine)
+            work.worst.remember(sample, comparison.divergences, yours, mine)
         work.failures(mine, yours)
     # PyTorch names no outputs: the names of its nodes are nobody's interface.
     named = "by place" not in {
@@ -141,7 +140,7 @@ def check_alone(candidate: Opened, given: Sample | None, wishes: Wishes) -> Repo
     graph = candidate.model.graph
     outputs = bind_outputs(graph.outputs, graph.outputs, {})
     if wishes.data is not None:
-        samples = work.worst_samples(wishes.data, alone(candidate), graph.inputs, outputs)
+        samples = work.chosen(wishes.data, alone(candidate), graph.inputs, outputs)
     else:
         samples = [given] if given is not None else _made_up(candidate.model, graph, (), wishes)
     for sample in work.worthwhile(samples):
@@ -150,7 +149,7 @@ def check_alone(candidate: Opened, given: Sample | None, wishes: Wishes) -> Repo
             comparison = compare(Recording.of_meaning(subject), subject, outputs, work.terms)
             work.add(comparison, outputs)
             work.findings += first_trouble(subject, work.terms.false_alarm)
-            work.remember(sample, comparison, subject, None)
+            work.worst.remember(sample, comparison.divergences, subject, None)
         work.failures(subject)
     return work.report((candidate,), (), outputs)
 
@@ -189,9 +188,7 @@ class _Work:
         self.tried: list[Sample] = []
         self.spent = ""
         self.located = False
-        self.over_samples: OverSamples | None = None
-        self.ratios: dict[tuple[str, str], float] = {}
-        self.worst: tuple[tuple[int, float], Subject, Subject | None] | None = None
+        self.worst = Worst()
         self.started = time.monotonic()
 
     def worthwhile(self, samples: Sequence[Sample]) -> Iterator[Sample]:
@@ -219,7 +216,7 @@ class _Work:
 
     def worsen(self, verdict: Verdict, reason: str) -> None:
         """Keep the graver verdict; the first reason of a kind stays."""
-        if _SEVERITY.index(verdict) > _SEVERITY.index(self.verdict) or not self.reason:
+        if SEVERITY.index(verdict) > SEVERITY.index(self.verdict) or not self.reason:
             self.verdict, self.reason = verdict, reason
 
     def accuse(self, finding: Finding, verdict: Verdict, reason: str) -> None:
@@ -250,7 +247,7 @@ class _Work:
         for divergence in comparison.divergences:
             key = divergence.reference_output, divergence.candidate_output
             before = self.divergences.get(key)
-            if before is None or _weight(divergence) > _weight(before):
+            if before is None or weight(divergence) > weight(before):
                 self.divergences[key] = divergence
             self.worsen(divergence.verdict, divergence.reason)
 
@@ -276,57 +273,19 @@ class _Work:
         if unexplained:
             self.skipped.append(Skipped(what="localisation", why=unexplained))
 
-    def worst_samples(
-        self,
-        data: DataSet,
-        sides: tuple[test_set.Side, test_set.Side],
-        inputs: Sequence[TensorSpec],
-        outputs: Sequence[Binding],
+    def chosen(
+        self, data: DataSet, sides: Sides, inputs: Sequence[TensorSpec], outputs: Sequence[Binding]
     ) -> list[Sample]:
         """The samples of a test set that the full check is made on."""
-        found = test_set.measure(
-            str(data.location),
-            data.samples(inputs, self.wishes.dims),
-            sides,
-            outputs,
-            metric=self.wishes.metric,
-            told=self.wishes.told,
+        wishes = self.wishes
+        samples = data.samples(inputs, wishes.dims)
+        found = measure(
+            str(data.location), samples, sides, outputs, metric=wishes.metric, told=wishes.told
         )
-        self.over_samples = found.summary
+        self.worst.chosen_from = found.summary
         self.findings += found.findings
         self.skipped += [*found.skipped, *data.skipped()]
         return found.examined
-
-    def remember(
-        self,
-        sample: Sample,
-        comparison: Comparison,
-        candidate: Subject,
-        reference: Subject | None,
-    ) -> None:
-        """Keep the sample that went worst, for what is measured on one sample only."""
-        for each in comparison.divergences:
-            part = each.intended_loss or each.observed
-            if part is not None and part.budget.ratio is not None and each.reference_output:
-                self.ratios[sample.origin, each.reference_output] = part.budget.ratio
-        weight = max(map(_weight, comparison.divergences), default=(0, 0.0))
-        if self.worst is None or weight > self.worst[0]:
-            self.worst = weight, candidate, reference
-
-    def audited(self) -> tuple[QuantizedTensor, ...]:
-        """The quantised tensors of the candidate, on the sample that went worst."""
-        if self.worst is None or self.wishes.quantization is False:
-            return ()
-        everything = bool(self.wishes.quantization)
-        rows, skipped = quantised.table(*self.worst[1:], everything=everything)
-        self.skipped += skipped
-        return rows
-
-    def _test_set(self) -> OverSamples | None:
-        if self.over_samples is None:
-            return None
-        examined = [sample.origin for sample in self.tried]
-        return test_set.with_ratios(self.over_samples, self.ratios, examined)
 
     def failures(self, *subjects: Subject) -> None:
         """Crashes, hangs and refusals: findings about a runtime, and nothing is called fine."""
@@ -355,9 +314,10 @@ class _Work:
                 self.findings += say.of_fallback(each.role, environment.facts)
         if self.verdict is Verdict.EQUIVALENT and not compared_elements(divergences):
             self.verdict, self.reason = Verdict.UNKNOWN, "no value was compared"
-        rows = self.audited()
+        rows, unmeasured = self.worst.quantization(asked=self.wishes.quantization)
+        self.skipped += unmeasured
         environments = {k: v for each in opened for k, v in each.environments.items()}
-        summaries = tuple(_summary(each) for each in opened)
+        summaries = tuple(each.summary for each in opened)
         return Report(
             verdict=self.verdict,
             reason=self.reason,
@@ -374,7 +334,7 @@ class _Work:
             outputs=divergences,
             findings=say.ranked(self.findings),
             quantization=rows,
-            test_set=self._test_set(),
+            test_set=self.worst.test_set(self.tried),
             skipped=tuple(self.skipped),
             trusted=self.wishes.trusted,
             elapsed={"total": time.monotonic() - self.started},
@@ -410,27 +370,6 @@ def _unsteady(subject: Subject) -> tuple[str, ...]:
         if not isinstance(other, IsomorphError) and (outputs := differs(one, other)):
             return outputs
     return ()
-
-
-def _weight(divergence: Divergence) -> tuple[int, float]:
-    parts = (divergence.rounding, divergence.observed, divergence.execution_candidate)
-    ratios = [part.budget.ratio or 0.0 for part in parts if part is not None]
-    return _SEVERITY.index(divergence.verdict), max(ratios, default=0.0)
-
-
-def _summary(opened: Opened) -> ModelSummary:
-    model = opened.model
-    return ModelSummary(
-        role=opened.role,
-        location=model.location,
-        framework=model.framework,
-        digest=model.digest,
-        nodes=len(model.graph.nodes),
-        constants=len(model.graph.constants),
-        producer=model.producer,
-        opset=model.opset,
-        notes=model.notes,
-    )
 
 
 def _inputs(sample: Sample) -> tuple[InputSummary, ...]:

@@ -97,11 +97,16 @@ class Record:
             return None
 
         def far(way: Rearrangement) -> float:
-            return _errors(distance(way.array(actual), expected), actual, expected)[0]
+            return relative_error(way.array(actual), expected)
 
         best = min(ways, key=far)
         self._order = best.permutation
         return best.array(actual)
+
+
+def relative_error(actual: Array, expected: Array) -> float:
+    """The relative L2 distance; infinite where NaN or an infinity stands on one side only."""
+    return _errors(distance(actual, expected), actual, expected)[0]
 
 
 def _errors(measured: Distance, actual: Array, expected: Array) -> tuple[float, float]:

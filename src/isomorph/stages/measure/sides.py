@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,12 +16,23 @@ from isomorph.stages.run import feeds as feeding
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array, Arrays
-    from isomorph.stages.measure.test_set import Side
     from isomorph.stages.run.feeds import Sample
     from isomorph.stages.run.opened import Opened
 
 
-def alone(candidate: Opened) -> tuple[Side, Side]:
+Side = Callable[["Sample"], "Arrays"]
+"""Runs a model on a sample: all its outputs by name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """Reference and candidate; ``unordered`` where the outputs of one are a dict."""
+
+    both: tuple[Side, Side]
+    unordered: bool = False
+
+
+def alone(candidate: Opened) -> Sides:
     """A model's own oracle as the reference of its run."""
 
     def meaning(sample: Sample) -> Arrays:
@@ -29,7 +41,7 @@ def alone(candidate: Opened) -> tuple[Side, Side]:
     def run(sample: Sample) -> Arrays:
         return _outputs(candidate, candidate.run(), sample.feeds)
 
-    return meaning, run
+    return Sides(both=(meaning, run))
 
 
 def together(
@@ -38,7 +50,7 @@ def together(
     inputs: Sequence[Binding],
     stated: Mapping[str, tuple[int, ...]],
     seed: int,
-) -> tuple[Side, Side]:
+) -> Sides:
     """Both as deployed; how the candidate takes its inputs is settled once for each shape."""
     graph = candidate.model.graph
     taker = layouts.Taker(
@@ -67,7 +79,8 @@ def together(
         feeds = feeding.carried_over(sample.feeds, inputs, graph.inputs)
         return _outputs(candidate, candidate.run(), layouts.rearranged(feeds, settled[shapes]))
 
-    return mine, yours
+    marks = {each.model.metadata.get("outputs") for each in (reference, candidate)}
+    return Sides(both=(mine, yours), unordered="unordered" in marks)
 
 
 def _outputs(opened: Opened, session: Session, feeds: Mapping[str, Array]) -> Arrays:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from isomorph import registry
 from isomorph.core.errors import UsageError
+from isomorph.core.report import ModelSummary
 from isomorph.core.trace import Environment
 
 if TYPE_CHECKING:
@@ -47,6 +48,22 @@ class Opened:
             f"{self.role} {purpose}": session.environment
             for purpose, session in self._sessions.items()
         }
+
+    @property
+    def summary(self) -> ModelSummary:
+        """What the report keeps of the model."""
+        model = self.model
+        return ModelSummary(
+            role=self.role,
+            location=model.location,
+            framework=model.framework,
+            digest=model.digest,
+            nodes=len(model.graph.nodes),
+            constants=len(model.graph.constants),
+            producer=model.producer,
+            opset=model.opset,
+            notes=model.notes,
+        )
 
     def _session(self, purpose: str, runtime: str, settings: Mapping[str, str]) -> Session:
         if purpose not in self._sessions:

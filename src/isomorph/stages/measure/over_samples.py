@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,19 +14,18 @@ from isomorph.core.errors import RuntimeFailedError, UsageError
 from isomorph.core.over_samples import OutputOverSamples, OverSamples
 from isomorph.core.report import Binding, Finding, Skipped
 from isomorph.core.trace import flatten
-from isomorph.stages.measure.sample_record import Record
+from isomorph.stages.measure.sample_record import Record, relative_error
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array, Arrays
+    from isomorph.stages.measure.sides import Sides
     from isomorph.stages.measure.user_metric import UserMetric
     from isomorph.stages.run.data_sets import Drawn
     from isomorph.stages.run.feeds import Sample
 
 MOST_EXAMINED = 3
 """Samples that are kept for the full check: the worst of each output, one of each kind."""
-
-Side = Callable[["Sample"], "Arrays"]
-"""Runs a model on a sample: all its outputs by name."""
+_MOST_PERMUTED = 6
 
 
 @dataclass(slots=True, kw_only=True)
@@ -40,19 +41,19 @@ class Found:
 def measure(
     location: str,
     drawn: Iterable[Drawn],
-    sides: tuple[Side, Side],
+    sides: Sides,
     outputs: Sequence[Binding],
     *,
     metric: UserMetric | None = None,
     told: Callable[[str, str], None] | None = None,
 ) -> Found:
     """Run every sample on both sides; a runtime that fails ends it, at the sample to blame."""
-    work = _Work(outputs)
+    work = _Work(outputs, unordered=sides.unordered)
     for each in drawn:
         if told is not None:
             told("test set", f"sample {work.samples + 1}: {each.sample.origin}")
         try:
-            reference, candidate = (side(each.sample) for side in sides)
+            reference, candidate = (side(each.sample) for side in sides.both)
         except RuntimeFailedError as error:
             return work.broken(location, each.sample, error)
         pairs = work.add(each.sample, reference, candidate)
@@ -70,8 +71,8 @@ def measure(
 class _Work:
     """What accumulates over the samples."""
 
-    def __init__(self, outputs: Sequence[Binding]) -> None:
-        self.outputs = outputs
+    def __init__(self, outputs: Sequence[Binding], *, unordered: bool) -> None:
+        self.outputs, self.unordered = outputs, unordered
         self.samples = 0
         self.records: dict[tuple[str, str], Record] = {}
         self.bad_inputs: list[str] = []
@@ -79,6 +80,8 @@ class _Work:
     def add(
         self, sample: Sample, reference: Arrays, candidate: Arrays
     ) -> dict[tuple[str, str], tuple[Array, Array]]:
+        if self.unordered and not self.samples:
+            self.outputs = ordered(self.outputs, reference, candidate)
         self.samples += 1
         if any(_not_finite(array) for array in sample.feeds.values()):
             self.bad_inputs.append(sample.origin)
@@ -137,6 +140,29 @@ def _finding(code: str, summary: str, tensors: tuple[str, ...] = ()) -> Finding:
     )
 
 
+def ordered(
+    outputs: Sequence[Binding], reference: Arrays, candidate: Arrays
+) -> tuple[Binding, ...]:
+    """Where outputs are a dict, without order: the pairing by place whose values are nearest."""
+    places = [pair for pair in outputs if pair.how == "position"]
+    rest = [pair for pair in outputs if pair.how != "position"]
+    if not 1 < len(places) <= _MOST_PERMUTED:
+        return tuple(outputs)
+
+    def far(order: tuple[str, ...]) -> float:
+        total = 0.0
+        for pair, name in zip(places, order, strict=True):
+            mine, yours = (np.asarray(reference[pair.reference]), np.asarray(candidate[name]))
+            fits = mine.shape == yours.shape
+            total += relative_error(yours, mine) if fits else math.inf
+        return total
+
+    # Of equally near ones the first, which is the order as it stands.
+    best = min(permutations([pair.candidate for pair in places]), key=far)
+    paired = zip(places, best, strict=True)
+    return (*rest, *(replace(pair, candidate=name, how=pair.how) for pair, name in paired))
+
+
 def _paired(
     outputs: Sequence[Binding], reference: Arrays, candidate: Arrays
 ) -> Iterator[tuple[tuple[str, str], tuple[Array, Array]]]:
@@ -173,14 +199,3 @@ def _summary(names: tuple[str, str], record: Record) -> OutputOverSamples:
         misshapen=record.misshapen,
         by_axis=tuple(record.profiles.found()),
     )
-
-
-def with_ratios(
-    summary: OverSamples, ratios: Mapping[tuple[str, str], float], examined: Sequence[str]
-) -> OverSamples:
-    """The summary after the full check: ``ratios`` by sample and the reference's output."""
-    outputs = tuple(
-        replace(each, worst_ratio=ratios.get((each.worst, each.reference_output)))
-        for each in summary.outputs
-    )
-    return replace(summary, outputs=outputs, examined=tuple(examined))

@@ -7,7 +7,8 @@ import pytest
 
 from isomorph.core.errors import RefusedError, RuntimeFailedError, UsageError
 from isomorph.core.report import Binding
-from isomorph.stages.measure import test_set as over
+from isomorph.stages.measure import over_samples as over
+from isomorph.stages.measure.sides import Sides
 from isomorph.stages.measure.user_metric import user_metric
 from isomorph.stages.run.data_sets import Drawn
 from isomorph.stages.run.feeds import Sample
@@ -27,7 +28,7 @@ def measured(samples, candidate, reference=lambda x: x, **words):
         lambda sample: {"y": reference(sample.feeds["x"])},
         lambda sample: {"z": candidate(sample.feeds["x"], sample.origin)},
     )
-    return over.measure("set", samples, sides, BINDING, **words)
+    return over.measure("set", samples, Sides(both=sides), BINDING, **words)
 
 
 def test_the_worst_sample_and_the_distribution():
@@ -175,3 +176,19 @@ def test_a_metric_that_raises_names_the_sample():
         measured(drawn(2), lambda x, _: x, metric=metric)
     assert caught.value.code == "METRIC_FAILED"
     assert "s0" in caught.value.sentence
+
+
+@pytest.mark.parametrize("unordered", [True, False])
+def test_outputs_without_an_order_are_paired_by_value(unordered):
+    names = [Binding(reference=f"r{n}", candidate=f"c{n}", how="position") for n in range(3)]
+    sides = (
+        lambda sample: {f"r{n}": sample.feeds["x"] + n for n in range(3)},
+        lambda sample: {f"c{n}": sample.feeds["x"] + (n + 1) % 3 for n in range(3)},
+    )
+    found = over.measure("set", drawn(3), Sides(both=sides, unordered=unordered), names)
+    pairs = {(each.reference_output, each.candidate_output) for each in found.summary.outputs}
+    wrong = sum(each.worst_relative > 0 for each in found.summary.outputs)
+    if unordered:
+        assert (pairs, wrong) == ({("r1", "c0"), ("r2", "c1"), ("r0", "c2")}, 0)
+    else:
+        assert (pairs, wrong) == ({("r0", "c0"), ("r1", "c1"), ("r2", "c2")}, 3)
