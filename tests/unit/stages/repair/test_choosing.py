@@ -1,0 +1,61 @@
+"""The order in which patches are believed."""
+
+from itertools import islice
+
+from isomorph.core.patch import Patch, RemoveNode
+from isomorph.stages.repair.choosing import Supply, cheapest_first, picks
+
+
+def patch(name, cost=1):
+    return Patch(summary=name, edits=(RemoveNode(node=name),) * cost)
+
+
+def names(patches):
+    return [each.summary for each in patches]
+
+
+def test_only_what_heals_is_offered_and_of_neighbours_the_smaller_first():
+    proposals = [patch("no"), patch("big", 3), patch("no"), patch("small")]
+    offered = cheapest_first(iter(proposals), lambda each: each.summary != "no")
+    assert names(offered) == ["small", "big"]
+
+
+def test_a_likely_patch_does_not_wait_for_a_far_one():
+    tried = []
+
+    def heals(each):
+        tried.append(each)
+        return each.summary in {"near", "far"}
+
+    proposals = [patch("near", 2), *[patch("no")] * 200, patch("far")]
+    first = next(cheapest_first(iter(proposals), heals))
+    assert first.summary == "near"
+    assert len(tried) < 100
+
+
+def test_a_search_ends():
+    endless = iter(lambda: patch("no"), None)
+    assert not list(cheapest_first(endless, lambda _: False))
+
+
+def test_first_of_each_then_one_after_the_other_varied():
+    left, right = (Supply(iter([patch(f"{side}{n}") for n in range(2)])) for side in "ab")
+    assert list(picks([left, right])) == [(0, 0), (1, 0), (0, 1)]
+    assert left[1].summary == "a1"
+
+
+def test_nothing_to_pick_from_nothing():
+    assert list(picks([])) == []
+
+
+def test_a_supply_asks_only_for_what_is_wanted():
+    asked = []
+
+    def source():
+        for number in range(9):
+            asked.append(number)
+            yield patch(str(number))
+
+    supply = Supply(source())
+    assert list(islice(picks([supply]), 2)) == [(0,), (1,)]
+    assert asked == [0, 1]

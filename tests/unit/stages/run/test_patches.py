@@ -1,0 +1,39 @@
+"""Patches survive the way to a worker, arrays and all."""
+
+import json
+
+import numpy as np
+
+from isomorph.core import patch as edits
+from isomorph.core.patch import EDITS, Patch
+from isomorph.stages.run.patches import patch_from_data, patch_to_data
+
+ALL = (
+    edits.SetAttribute(node="n", name="pads", value=(1, 1, 0, 0)),
+    edits.SetAttribute(node="n", name="alpha", value=float("inf")),
+    edits.AddConstant(name="c", value=np.arange(6, dtype=np.int8).reshape(2, 3)),
+    edits.SetConstant(tensor="w", value=np.float32(2.5).reshape(())),
+    edits.SetInput(node="n", index=2, tensor="t"),
+    edits.SetOp(node="n", op="com.microsoft::FusedConv", attributes={"activation": "Relu"}),
+    edits.RemoveNode(node="n"),
+    edits.InsertBehind(tensor="t", op="Add", name="new", inputs=("", "c")),
+    edits.InsertAhead(node="n", index=0, op="Transpose", name="m", attributes={"perm": (1, 0)}),
+    edits.SetOutputs(names=("b", "a")),
+    edits.SwapBodies(node="n"),
+)
+
+
+def test_every_edit_comes_back_as_it_was():
+    assert {type(edit).__name__ for edit in ALL} == set(EDITS)
+    sent = json.dumps(patch_to_data(Patch(summary="s", edits=ALL)))
+    back = patch_from_data(json.loads(sent))
+    assert back.summary == "s"
+    for mine, theirs in zip(ALL, back.edits, strict=True):
+        assert type(mine) is type(theirs)
+        for name in type(mine).__dataclass_fields__:
+            one, other = getattr(mine, name), getattr(theirs, name)
+            if isinstance(one, np.ndarray):
+                assert one.dtype == other.dtype
+                assert np.array_equal(one, other)
+            else:
+                assert one == other
