@@ -24,7 +24,7 @@ from isomorph.native.tf_program import (
     read_nodes,
     tensor_name,
 )
-from isomorph.native.tf_specs import native_dtypes, read_specs
+from isomorph.native.tf_specs import read_specs
 
 # What freezing, inlining and reading a variable leave behind: names for the same value.
 _LEFTOVER = re.compile(r"(.*/)?Func/.*|(.*/)?(Identity|ReadVariableOp)(_\d+)?")
@@ -40,18 +40,18 @@ def assemble(
     constants: Mapping[str, str] | None = None,
     unordered: bool = False,
 ) -> TfProgram:
-    """The program of a graph.
+    """The program of a graph, which is taken over: it may be large, and is not copied.
 
     ``inputs`` and ``outputs`` are pairs of a signature's name and a tensor; those tensors take
     the signature's names. ``constants`` maps names of constants to those of their variables.
     """
-    named = _with_stable_functions(graph_def)
+    _name_functions(graph_def)
     programs: dict[str, TfProgram] = {}
     functions = MappingProxyType(programs)
-    for function in named.library.function:
-        programs[function.signature.name] = _body(function, named, functions)
+    for function in graph_def.library.function:
+        programs[function.signature.name] = _body(function, graph_def, functions)
     return _program(
-        "", named, inputs, outputs,
+        "", graph_def, inputs, outputs,
         constants=constants or {}, functions=functions, unordered=unordered,
     )  # fmt: skip
 
@@ -80,18 +80,21 @@ def _program(
     flat, results = _without_leftovers(flat, results)
     keep = needed(flat, results) | {place_of(tensor)[0] for _, tensor in inputs}
     flat = part_of(flat, keep)
+    for node in flat.node:
+        _unplace(node)
     names = _chosen_names(flat, inputs, constants)
     flat = _renamed(flat, names)
     results = [_rename(names, result) for result in results]
     given = [names.get(place_of(tensor)[0], tensor_name(tensor)) for _, tensor in inputs]
-    returned = _give_outputs(flat, [key for key, _ in outputs], results)
-    specs = read_specs(flat)
+    specs, numbers = read_specs(flat)
+    returned = _give_outputs(flat, [key for key, _ in outputs], results, numbers)
+    specs |= {new: specs[old] for new, old in zip(returned, results, strict=True) if old in specs}
     return TfProgram(
         name=name,
         graph_def=flat,
         inputs=_ports([key for key, _ in inputs], given, specs),
         outputs=_ports([key for key, _ in outputs], returned, specs),
-        nodes=read_nodes(flat),
+        nodes=read_nodes(flat, returned),
         constants=read_constants(flat),
         specs=specs,
         functions=functions,
@@ -160,45 +163,47 @@ def _rename(names: Mapping[str, str], reference: str) -> str:
     return tensor_name(f"{names.get(operation, operation)}:{index}")
 
 
-def _give_outputs(graph_def: Any, keys: Sequence[str], results: Sequence[str]) -> list[str]:  # noqa: ANN401
+def _give_outputs(
+    graph_def: Any,  # noqa: ANN401
+    keys: Sequence[str],
+    results: Sequence[str],
+    numbers: Mapping[str, int],
+) -> list[str]:
     """An identity by the signature's name behind each output: one tensor may be several outputs.
 
     An output of a bare graph is known by the operation that gives it, and stays what it is.
     """
     taken = {node.name for node in graph_def.node}
-    types = _dtypes(graph_def, results)
     returned = []
-    for key, result, dtype in zip(keys, results, types, strict=True):
+    for key, result in zip(keys, results, strict=True):
         if key == result:
             returned.append(result)
             continue
         identity = graph_def.node.add()
         identity.name, identity.op = _free(key, taken), "Identity"
         identity.input.append(result)
-        identity.attr["T"].type = dtype
+        identity.attr["T"].type = numbers.get(result, tf.float32.as_datatype_enum)
         taken.add(identity.name)
         returned.append(identity.name)
     return returned
 
 
-def _dtypes(graph_def: Any, tensors: Sequence[str]) -> list[int]:  # noqa: ANN401
-    known = native_dtypes(graph_def)
-    return [known.get(tensor, tf.float32.as_datatype_enum) for tensor in tensors]
+def _unplace(node: Any) -> None:  # noqa: ANN401
+    """Forget on which device, or beside which node, it was made: neither may be here."""
+    node.device = ""
+    node.attr.pop("_class", None)
 
 
-def _with_stable_functions(graph_def: Any) -> Any:  # noqa: ANN401
-    """A copy whose functions are named by what they are, not by a counter of the process."""
-    copy = tf.compat.v1.GraphDef()
-    copy.CopyFrom(graph_def)
+def _name_functions(graph_def: Any) -> None:  # noqa: ANN401
+    """Name the functions by what they are, not by a counter of the process."""
     names: dict[str, str] = {}
-    for function in copy.library.function:
+    for function in graph_def.library.function:
         stem = function.signature.name.removeprefix("__inference_")
         while _NUMBERED.search(stem):
             stem = _NUMBERED.sub("", stem)
         names[function.signature.name] = _free(stem or "function", set(names.values()))
-    rename_functions(copy, names)
-    ordered = sorted(copy.library.function, key=lambda function: function.signature.name)
-    del copy.library.function[:]
-    copy.library.function.extend(ordered)
-    del copy.library.gradient[:]
-    return copy
+        for node in function.node_def:
+            _unplace(node)
+    rename_functions(graph_def, names)
+    graph_def.library.function.sort(key=lambda function: function.signature.name)
+    del graph_def.library.gradient[:]

@@ -35,7 +35,8 @@ def attributes_of(definition: Any) -> dict[str, Any]:  # noqa: ANN401
     for name, value in definition.attr.items():
         if not name.startswith("_"):
             values[name] = plain(value)
-    return values
+    # A map of protobuf comes in another order each time.
+    return dict(sorted(values.items()))
 
 
 def functions_of(attributes: dict[str, Any]) -> dict[str, str]:

@@ -32,10 +32,7 @@ def freeze(
     cannot be frozen.
     """
     try:
-        with _every_branch_kept():
-            frozen = convert_to_constants.convert_variables_to_constants_v2(
-                function, lower_control_flow=False
-            )
+        frozen = _frozen(function)
     except Exception as error:  # TensorFlow raises whatever its passes raise
         message = " ".join(str(error).split())
         raise UnreadableModelError(
@@ -43,16 +40,27 @@ def freeze(
             why=f"{type(error).__name__}: {message[:200]}",
             fix="export an inference function that assigns no variable and looks up no table",
         ) from error  # fmt: skip
-    results = [(key, tensor_name(each.name)) for key, each in zip(outputs, frozen.outputs)]  # noqa: B905
+    results = [(key, tensor_name(each.name)) for key, each in zip(outputs, function.outputs)]  # noqa: B905
     if numbered:
         results.sort(key=lambda pair: int(pair[0].removeprefix("output_")))
     return assemble(
-        frozen.graph.as_graph_def(),
+        frozen,
         inputs,
         results,
         constants=_variable_names(function),
         unordered=unordered,
     )
+
+
+def _frozen(function: Any) -> Any:  # noqa: ANN401
+    # The two steps of convert_variables_to_constants_v2 without its third, which makes a function
+    # of the graph again: that takes most of its time and memory, and is of no use here.
+    with _every_branch_kept():
+        data = convert_to_constants._FunctionConverterDataInEager(
+            func=function, lower_control_flow=False, aggressive_inlining=False
+        )
+        graph_def, _ = convert_to_constants._replace_variables_by_constants(converter_data=data)
+    return graph_def
 
 
 @contextmanager

@@ -18,13 +18,16 @@ _DEEPEST = 64
 
 
 def inline_calls(graph_def: Any, outputs: list[str]) -> tuple[Any, list[str]]:  # noqa: ANN401
-    """The graph without calls and control edges, and where its outputs have gone.
+    """The graph, changed in place, without calls and control edges; where its outputs have gone.
 
     What is inlined is named after its call: ``call/conv``. The loops of TensorFlow 1 keep their
     control edges: those alone say which loop a constant belongs to.
     """
     library = {each.signature.name: each for each in graph_def.library.function}
-    flat = graph_def if switched(graph_def) else _without_control(graph_def)
+    flat = graph_def
+    if not switched(flat):
+        for node in flat.node:
+            _drop_control(node)
     for _ in range(_DEEPEST):
         if not any(_called(node, library) for node in flat.node):
             return flat, outputs
@@ -40,20 +43,11 @@ def switched(graph_def: Any) -> bool:  # noqa: ANN401
     return any(node.op in _SWITCHES for node in graph_def.node)
 
 
-def _without_control(graph_def: Any) -> Any:  # noqa: ANN401
-    flat = tf.compat.v1.GraphDef()
-    flat.versions.CopyFrom(graph_def.versions)
-    flat.library.CopyFrom(graph_def.library)
-    for node in graph_def.node:
-        _drop_control(flat.node.add(), node)
-    return flat
-
-
-def _drop_control(copy: Any, node: Any) -> None:  # noqa: ANN401
-    copy.CopyFrom(node)
+def _drop_control(node: Any) -> None:  # noqa: ANN401
     data = [reference for reference in node.input if not reference.startswith("^")]
-    del copy.input[:]
-    copy.input.extend(data)
+    if len(data) < len(node.input):
+        del node.input[:]
+        node.input.extend(data)
 
 
 def _called(node: Any, library: Mapping[str, Any]) -> str | None:  # noqa: ANN401
@@ -100,7 +94,8 @@ def _paste(flat: Any, call: Any, function: Any, signatures: Signatures) -> dict[
         if node.name in inputs:
             continue
         copy = flat.node.add()
-        _drop_control(copy, node)
+        copy.CopyFrom(node)
+        _drop_control(copy)
         copy.name = f"{call.name}/{node.name}"
         for place, reference in enumerate(copy.input):
             copy.input[place] = f"{call.name}/{reference}"

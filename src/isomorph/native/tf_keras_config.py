@@ -15,6 +15,7 @@ from typing import Any
 
 from isomorph.core.errors import RefusedError, UnreadableModelError
 from isomorph.core.lazy import require
+from isomorph.native.zip_members import members
 from isomorph.stages.run.archives import BOMB_BYTES, BOMB_RATIO
 
 HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
@@ -44,11 +45,8 @@ def refuse_unsafe_archive(path: Path) -> None:
     """Refuse a .keras file that would run code of its own."""
     for found in _threats(archive_config(path)):
         raise _unsafe(path, *found)
-    with zipfile.ZipFile(path) as archive:
-        for name in archive.namelist():
-            if name.endswith(".h5"):
-                with archive.open(name) as member:
-                    _refuse_links(path, member)
+    for member in members(path, ".h5"):
+        _refuse_links(path, member)
 
 
 def refuse_unsafe_hdf5(path: Path) -> None:

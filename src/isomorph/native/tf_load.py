@@ -86,13 +86,27 @@ def load_graph(path: Path) -> TfModel:
     graph_def = tf.compat.v1.GraphDef()
     try:
         graph_def.ParseFromString(path.read_bytes())
+        return _from_own_graph_def(graph_def)
+    except IsomorphError:
+        raise
     except DecodeError as error:
         raise unreadable(path, error) from error
-    return from_graph_def(graph_def)
+    except Exception as error:  # TensorFlow raises whatever its importer raises
+        raise UnreadableModelError(
+            "INVALID_GRAPH", "TensorFlow refuses the graph", file=str(path),
+            why=_first_line(error), fix="export or download it again",
+        ) from error  # fmt: skip
 
 
 def from_graph_def(graph_def: Any) -> TfModel:  # noqa: ANN401
-    """A GraphDef in memory."""
+    """A GraphDef in memory, which stays as it is."""
+    own = tf.compat.v1.GraphDef()
+    own.CopyFrom(graph_def)
+    return _from_own_graph_def(own)
+
+
+def _from_own_graph_def(graph_def: Any) -> TfModel:  # noqa: ANN401
+    _refuse_duplicates(graph_def)
     read = {
         reference.removeprefix("^").partition(":")[0]
         for node in graph_def.node
@@ -107,6 +121,17 @@ def from_graph_def(graph_def: Any) -> TfModel:  # noqa: ANN401
     if not outputs:
         raise UnreadableModelError("NO_OUTPUTS", "the graph computes nothing that could be read")
     return TfModel(kind="graph", program=assemble(graph_def, inputs, outputs))
+
+
+def _refuse_duplicates(graph_def: Any) -> None:  # noqa: ANN401
+    seen: set[str] = set()
+    for node in graph_def.node:
+        if node.name in seen:
+            raise UnreadableModelError(
+                "NOT_SSA", "two nodes have the same name, so their tensors have too",
+                where=f"node {node.name!r}",
+            )  # fmt: skip
+        seen.add(node.name)
 
 
 def unreadable(path: Path, error: Exception, *, also: str = "") -> UnreadableModelError:

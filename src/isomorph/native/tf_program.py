@@ -90,9 +90,12 @@ def place_of(tensor: str) -> tuple[str, int]:
     return (operation, int(index)) if colon and index.isdigit() else (tensor, 0)
 
 
-def read_nodes(graph_def: Any) -> tuple[TfNode, ...]:  # noqa: ANN401
-    """Every operation that is neither a constant nor an input, each after what it reads."""
-    ordered = sorted_definitions(graph_def)
+def read_nodes(graph_def: Any, outputs: Iterable[str] = ()) -> tuple[TfNode, ...]:  # noqa: ANN401
+    """Every operation that is neither a constant nor an input, each after what it reads.
+
+    They come as the ``outputs`` need them: the order in a file is an accident of its writer.
+    """
+    ordered = sorted_definitions(graph_def, outputs)
     used = _highest_outputs(graph_def)
     return tuple(
         _node(definition, used.get(definition.name, -1))
@@ -145,13 +148,13 @@ def _highest_outputs(graph_def: Any) -> dict[str, int]:  # noqa: ANN401
     return highest
 
 
-def sorted_definitions(graph_def: Any) -> list[Any]:  # noqa: ANN401
-    """The NodeDefs, each after those it reads, otherwise as they are; never recursive."""
+def sorted_definitions(graph_def: Any, outputs: Iterable[str] = ()) -> list[Any]:  # noqa: ANN401
+    """The NodeDefs, each after those it reads, what ``outputs`` need first; never recursive."""
     by_name = {definition.name: definition for definition in graph_def.node}
     done: set[str] = set()
     ordered: list[Any] = []
-    for start in graph_def.node:
-        path = [start.name]
+    for start in (*(place_of(tensor)[0] for tensor in outputs), *by_name):
+        path = [start]
         entered: set[str] = set()
         while path:
             name = path[-1]

@@ -11,6 +11,9 @@ from tensorflow.python.framework import op_def_registry
 from isomorph.native.tf_attributes import dtype_name
 from isomorph.native.tf_program import Spec, tensor_name
 
+_LARGE = 16 << 10
+"""Bytes of a constant that can only be a weight, and is not worth copying to learn its shape."""
+
 
 def unknown_ops(graph_def: Any) -> dict[str, list[str]]:  # noqa: ANN401
     """Operators that this TensorFlow does not have, each with the nodes that use it."""
@@ -23,39 +26,44 @@ def unknown_ops(graph_def: Any) -> dict[str, list[str]]:  # noqa: ANN401
     return found
 
 
-def read_specs(graph_def: Any) -> dict[str, Spec]:  # noqa: ANN401
-    """By tensor name; empty where the graph holds operators that TensorFlow does not know."""
-    graph = _imported(graph_def)
-    if graph is None:
-        return {}
+def read_specs(graph_def: Any) -> tuple[dict[str, Spec], dict[str, int]]:  # noqa: ANN401
+    """What is known of every tensor, and TensorFlow's number of its dtype, both by name.
+
+    Both are empty where the graph holds operators that TensorFlow does not know.
+    """
     specs: dict[str, Spec] = {}
+    numbers: dict[str, int] = {}
+    if unknown_ops(graph_def):
+        return specs, numbers
+    with tf.Graph().as_default() as graph:
+        tf.graph_util.import_graph_def(_without_weights(graph_def), name="")
     for operation in graph.get_operations():
         for tensor in operation.outputs:
-            dtype = tensor.dtype.as_datatype_enum
-            specs[tensor_name(tensor.name)] = Spec(
-                dtype=dtype_name(dtype),
+            name, number = tensor_name(tensor.name), tensor.dtype.base_dtype.as_datatype_enum
+            numbers[name] = number
+            specs[name] = Spec(
+                dtype=dtype_name(number),
                 shape=None if tensor.shape.rank is None else tuple(tensor.shape.as_list()),
                 kind="other" if tensor.dtype in {tf.resource, tf.variant} else "tensor",
             )
-    return specs | _lists(graph_def, specs)
+    return specs | _lists(graph_def, specs), numbers
 
 
-def native_dtypes(graph_def: Any) -> dict[str, int]:  # noqa: ANN401
-    """TensorFlow's number of every tensor's dtype."""
-    graph = _imported(graph_def)
-    return {
-        tensor_name(tensor.name): tensor.dtype.base_dtype.as_datatype_enum
-        for operation in (() if graph is None else graph.get_operations())
-        for tensor in operation.outputs
-    }
-
-
-def _imported(graph_def: Any) -> Any:  # noqa: ANN401
-    if unknown_ops(graph_def):
-        return None
-    with tf.Graph().as_default() as graph:
-        tf.graph_util.import_graph_def(graph_def, name="")
-    return graph
+def _without_weights(graph_def: Any) -> Any:  # noqa: ANN401
+    """A copy in which large constants are inputs: no shape depends on what they hold."""
+    light = tf.compat.v1.GraphDef()
+    light.versions.CopyFrom(graph_def.versions)
+    light.library.CopyFrom(graph_def.library)
+    for node in graph_def.node:
+        copy = light.node.add()
+        if node.op != "Const" or node.ByteSize() < _LARGE:
+            copy.CopyFrom(node)
+            continue
+        value = node.attr["value"].tensor
+        copy.name, copy.op = node.name, "Placeholder"
+        copy.attr["dtype"].type = value.dtype
+        copy.attr["shape"].shape.CopyFrom(value.tensor_shape)
+    return light
 
 
 def _lists(graph_def: Any, specs: Mapping[str, Spec]) -> dict[str, Spec]:  # noqa: ANN401
