@@ -11,7 +11,7 @@ from isomorph.core.trace import Environment
 from isomorph.frameworks.tensorflow import TensorflowFramework
 from isomorph.native.tf_quiet import quietly
 from isomorph.runtimes.tensorflow import TensorflowRuntime
-from tf_building import image, network, saved, tensorflow, two_headed
+from tf_building import graph, image, network, placeholder, saved, tensorflow, two_headed, unary
 
 tf = tensorflow()
 framework, runtime = TensorflowFramework(), TensorflowRuntime()
@@ -43,8 +43,8 @@ def folder(tmp_path_factory, live):
         saved(live, made / name)
     from isomorph.native.tf_functions import from_keras
 
-    graph = from_keras(live).program.graph_def
-    (made / "m.pb").write_bytes(graph.SerializeToString())
+    frozen = from_keras(live).program.graph_def
+    (made / "m.pb").write_bytes(frozen.SerializeToString())
     return made
 
 
@@ -272,6 +272,31 @@ def test_changed_bytes_are_an_error_of_ours_or_another_digest(seed, folder, tmp_
     except IsomorphError:
         return
     assert model.digest != framework.load(str(folder / "m.pb"), {}).digest
+
+
+def test_two_nodes_of_one_name_are_refused(tmp_path):
+    path = tmp_path / "m.pb"
+    made = graph(placeholder("x"), unary("y", "Relu", "x"), unary("y", "Exp", "x"))
+    path.write_bytes(made.SerializeToString())
+    with pytest.raises(UnreadableModelError) as caught:
+        framework.load(str(path), {})
+    assert caught.value.code == "NOT_SSA"
+
+
+def test_a_graph_that_tensorflow_refuses_is_invalid(tmp_path):
+    path = tmp_path / "m.pb"
+    made = graph(placeholder("x"), ("y", "Relu", ["x", "x"], {"T": tf.float32}))
+    path.write_bytes(made.SerializeToString())
+    with pytest.raises(UnreadableModelError) as caught:
+        framework.load(str(path), {})
+    assert caught.value.code == "INVALID_GRAPH"
+
+
+def test_a_live_graph_is_left_as_it_is():
+    made = graph(placeholder("x"), ("y", "Relu", ["x", "^x"], {"T": tf.float32}))
+    before = made.SerializeToString(deterministic=True)
+    framework.load(made, {})
+    assert made.SerializeToString(deterministic=True) == before
 
 
 def test_loading_leaves_the_process_as_it_was(folder, capfd):

@@ -44,6 +44,32 @@ def test_nodes_come_after_what_they_read_whatever_the_file_says():
     assert [node.name for node in sorted_definitions(made)] == ["x", "a", "b"]
 
 
+def test_the_order_is_that_of_the_outputs_whatever_the_file_says():
+    nodes = [placeholder("x"), unary("a", "Relu", "x"), unary("b", "Tanh", "x")]
+    for listed in (nodes, nodes[::-1]):
+        program = assemble(graph(*listed), [("x", "x")], [("b", "b"), ("a", "a")])
+        assert [node.name for node in program.nodes] == ["b", "a"]
+
+
+def test_devices_and_neighbours_of_another_machine_are_forgotten():
+    made = graph(placeholder("x"), unary("a", "Relu", "x"))
+    made.node[1].device = "/device:GPU:7"
+    made.node[1].attr["_class"].list.s.append(b"loc:@gone")
+    program = assemble(made, [("x", "x")], [("a", "a")])
+    assert program.graph_def.node[1].device == ""
+    assert program.specs["a"].dtype == "float32"
+
+
+def test_large_weights_have_their_shape():
+    made = graph(
+        placeholder("x"), constant("w", np.zeros((100, 100), np.float32)),
+        binary("y", "AddV2", "x", "w"),
+    )  # fmt: skip
+    program = assemble(made, [("x", "x")], [("y", "y")])
+    assert program.specs["w"].shape == (100, 100)
+    assert program.constants["w"].shape == (100, 100)
+
+
 def test_a_long_chain_needs_no_stack():
     links = [unary(f"n{k}", "Relu", f"n{k - 1}" if k else "x") for k in range(5000)]
     made = graph(*reversed(links), placeholder("x"))
@@ -94,7 +120,6 @@ def test_leftovers_of_freezing_are_gone_and_ports_take_the_signatures_names():
     ]
     assert [port.tensor for port in (*program.inputs, *program.outputs)] == ["x", "y"]
     assert program.constants["scale"] == np.float32(2)
-
 
 
 def test_names_that_tensorflow_forbids_or_that_are_taken_are_changed_and_remembered():
