@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from isomorph.core.patch import InsertBehind, Patch, RemoveNode, SetInput, SetOp
+from isomorph.core.patch import (
+    AddConstant,
+    InsertAhead,
+    InsertBehind,
+    Patch,
+    RemoveNode,
+    SetInput,
+    SetOp,
+)
 from isomorph.fixes._counterpart import SAME_MEANING
-from isomorph.fixes._edits import fresh
+from isomorph.fixes._edits import dtype_of, fresh
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -23,6 +31,11 @@ _UNARY: dict[str, tuple[str, ...]] = {
     "Celu": ("alpha",), "ThresholdedRelu": ("alpha",), "Softmax": ("axis",),
     "LogSoftmax": ("axis",), "Gelu": ("approximate",),
 }  # fmt: skip
+# Operators that read further tensors: constants of the reference, or what corresponds here.
+_WITH_OPERANDS = frozenset(
+    {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "PRelu", "BatchNormalization",
+     "LayerNormalization", "InstanceNormalization", "And", "Or"}
+)  # fmt: skip
 _OPTIONAL_INPUTS = {"LSTM": range(3, 8), "GRU": range(3, 6), "RNN": range(3, 6)}
 _FAMILIES = (
     ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL2"),
@@ -91,21 +104,77 @@ def _replaced(case: Case) -> Iterator[Patch]:
 
 
 def _inserted(case: Case) -> Iterator[Patch]:
-    """The counterpart's operators of one input, behind the wrong tensor."""
+    """The counterpart's operators that nothing here does, behind the wrong tensor or before it."""
     here = {node.op for node in case.nodes}
     for counterpart in reversed(case.counterparts):
-        if counterpart.op in _UNARY and counterpart.op not in here:
+        if counterpart.op in here and len(case.counterparts) <= len(case.nodes):
+            continue
+        name = fresh(case, f"{case.node.name}_{counterpart.op}")
+        for added, reads in _operands(case, counterpart):
+            attributes = _attributes(case, counterpart.op)
             yield Patch(
                 summary=f"{counterpart.op} inserted behind {case.tensor!r}",
                 edits=(
+                    *added,
                     InsertBehind(
                         tensor=case.tensor,
                         op=counterpart.op,
-                        name=fresh(case, f"{case.node.name}_{counterpart.op}"),
-                        attributes=_attributes(case, counterpart.op),
+                        name=name,
+                        inputs=reads,
+                        attributes=attributes,
                     ),
                 ),
             )
+            for node, place in _live_inputs(case):
+                yield Patch(
+                    summary=f"{counterpart.op} inserted before input {place} of {node.name!r}",
+                    edits=(
+                        *added,
+                        InsertAhead(
+                            node=node.name,
+                            index=place,
+                            op=counterpart.op,
+                            name=name,
+                            inputs=reads,
+                            attributes=attributes,
+                        ),
+                    ),
+                )
+
+
+def _live_inputs(case: Case) -> Iterator[tuple[Node, int]]:
+    for node in case.nodes:
+        for place, name in enumerate(node.inputs):
+            if name and name not in case.candidate.constants:
+                yield node, place
+
+
+def _operands(
+    case: Case, counterpart: Node
+) -> Iterator[tuple[tuple[AddConstant, ...], tuple[str, ...]]]:
+    """What an operator reads besides the tensor it is put behind, and the constants for it."""
+    if counterpart.op in _UNARY:
+        yield (), ("",)
+    if counterpart.op not in _WITH_OPERANDS:
+        return
+    for signal in range(min(len(counterpart.inputs), 2)):
+        reads: list[str] = []
+        added: list[AddConstant] = []
+        for place, name in enumerate(counterpart.inputs):
+            value = (
+                case.constant(case.reference, name) if name in case.reference.constants else None
+            )
+            if place == signal and value is None:
+                reads.append("")
+            elif value is not None:
+                own = fresh(case, f"{case.tensor}_{counterpart.op}_{place}")
+                kind = dtype_of(case, case.tensor) or value.dtype
+                added.append(AddConstant(name=own, value=value.astype(kind)))
+                reads.append(own)
+            else:
+                reads.append(case.twin(name) or "?")
+        if "" in reads and "?" not in reads:
+            yield tuple(added), tuple(reads)
 
 
 def _attributes(case: Case, op: str) -> dict[str, Any]:
@@ -113,5 +182,6 @@ def _attributes(case: Case, op: str) -> dict[str, Any]:
     for counterpart in case.counterparts:
         if counterpart.op == op:
             named = {SAME_MEANING.get(k, k): v for k, v in counterpart.attributes.items()}
-            return {k: named[k] for k in _UNARY.get(op, ()) if named.get(k) is not None}
+            known = _UNARY.get(op, ("epsilon",) if op.endswith("Normalization") else ())
+            return {k: named[k] for k in known if named.get(k) is not None}
     return {}

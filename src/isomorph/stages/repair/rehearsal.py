@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.patch import RemoveNode
 from isomorph.stages.align.sight import Sight, numeric
 
 if TYPE_CHECKING:
@@ -51,13 +52,25 @@ class Rehearsal:
     ) -> dict[str, Array] | None:
         """These tensors of the patched model; None where it cannot be computed at all."""
         feeds = {**self._sight.feeds, **self._boundary(patch), **(others or {})}
+        stand_in = {name: self._standing_in(name, patch) for name in fetch}
+        wanted = list(dict.fromkeys(stand_in.values()))
         try:
-            found = self._candidate.host.rehearse(self._candidate.model, patch, feeds, fetch)
+            found = self._candidate.host.rehearse(self._candidate.model, patch, feeds, wanted)
         except (IsomorphError, ValueError):
             return None  # a patch that does not even run is no repair
-        if not all(numeric(found[name]) for name in fetch):
+        if not all(numeric(found[name]) for name in wanted):
             return None
-        return {name: np.asarray(found[name]) for name in fetch}
+        return {name: np.asarray(found[other]) for name, other in stand_in.items()}
+
+    def _standing_in(self, tensor: str, patch: Patch) -> str:
+        """What the readers of a tensor get if its maker is taken out."""
+        removed = {edit.node for edit in patch.edits if isinstance(edit, RemoveNode)}
+        outputs = {spec.name for spec in self._sight.graph.outputs}
+        maker = self._sight.topology.maker.get(tensor)
+        while maker is not None and maker.name in removed and tensor not in outputs:
+            tensor = maker.inputs[0]
+            maker = self._sight.topology.maker.get(tensor)
+        return tensor
 
     def _boundary(self, patch: Patch) -> dict[str, Array]:
         """The values that go into the patched nodes and do not themselves depend on them."""
