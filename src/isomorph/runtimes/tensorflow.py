@@ -107,7 +107,7 @@ def _prepare(wanted: Mapping[str, str]) -> None:
             raise RuntimeFailedError(
                 "FRESH_PROCESS_NEEDED", f"{name}={value} comes too late for this process",
                 why="TensorFlow reads it when it is imported, and it is imported already",
-                fix=f"start a new process with {name}={value}, or leave --in-process out",
+                fix=f"put {name}={value} into the environment that isomorph is started in",
             )  # fmt: skip
 
 
