@@ -21,8 +21,10 @@ class QuantizedTensor:
     width and granularity. ``local_quanta``: by how many steps the runtime, with its optimisers
     off, misses the float64 result of the same quantised operands.
 
-    ``counterpart`` is the reference's quantised tensor that this one is converted from, and
-    ``changed`` the parameters in which the two differ.
+    ``misread`` names the parameters in which a reader of the integers differs from their writer;
+    such a reader has a row of its own, and the loss there is that of writing with the one grid
+    and reading with the other. ``counterpart`` is the reference's quantised tensor that this one
+    is converted from, and ``changed`` the parameters in which the two differ.
     """
 
     tensor: str
@@ -43,6 +45,7 @@ class QuantizedTensor:
     local_quanta: float | None = None
     counterpart: str | None = None
     changed: tuple[str, ...] = ()
+    misread: tuple[str, ...] = ()
 
     @property
     def lost_db(self) -> float:

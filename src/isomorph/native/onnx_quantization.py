@@ -53,23 +53,26 @@ _INTEGER = {"MatMulInteger": (1, 3, -1), "ConvInteger": (1, 3, 0)}
 def quantization_of(
     nodes: Sequence[Node], specs: Mapping[str, TensorSpec], read: Reader
 ) -> tuple[Quantization, ...]:
-    """One entry per quantised tensor whose scale is a constant."""
-    found: dict[str, Quantization] = {}
+    """One entry per quantised tensor whose scale is a constant, its writer's before all.
+
+    A reader that takes the integers for other numbers than their writer has a further entry.
+    """
+    found: dict[Quantization, None] = {}
     consumers = {name: node for node in nodes for name in node.inputs}
     makers = {name: node for node in nodes for name in node.outputs}
     for node in nodes:
         if node.op in _INTEGER and (late := _late_scale(node, consumers, makers, read)) is not None:
-            found.setdefault(late.tensor, late)
+            found.setdefault(late)
         for tensor, scale, zero in _INPUTS.get(node.op, ()):
             if tensor < len(node.inputs):
                 entry = _entry(node, node.inputs[tensor], (scale, zero), specs, read)
                 if entry is not None:
-                    found.setdefault(entry.tensor, entry)
+                    found.setdefault(entry)
         if node.op in _OUTPUT:
             entry = _entry(node, node.outputs[0], _OUTPUT[node.op], specs, read)
             if entry is not None:
-                found.setdefault(entry.tensor, entry)
-    return tuple(found.values())
+                found.setdefault(entry)
+    return tuple(found)
 
 
 def _late_scale(

@@ -30,14 +30,13 @@ def quantised(rows: Sequence[QuantizedTensor], width: int) -> Iterator[Renderabl
         table.add_column(heading, no_wrap=True)
     for heading in ("clipped", "used", "SQNR (ideal)", "quanta"):
         table.add_column(heading, no_wrap=True, justify="right")
-    compared = any(row.counterpart is not None for row in rows)
-    if compared:
-        table.add_column("changed", overflow="fold")
+    remarks = any(row.counterpart is not None or row.misread for row in rows)
+    if remarks:
+        table.add_column("parameters", overflow="fold")
     for row in shown:
         cells = [printable(row.tensor, limit=60), *(cell(row) for _, _, cell in extra)]
         cells += [_share(row.clipped), _share(row.used)]
-        changed = [", ".join(row.changed).replace("_", " ")] if compared else []
-        table.add_row(*cells, _sqnr(row), _quanta(row), *changed)
+        table.add_row(*cells, _sqnr(row), _quanta(row), *([_remark(row)] if remarks else []))
     yield table
     if len(rows) > len(shown):
         yield Text(f"… and {len(rows) - len(shown)} more quantised tensors: --format json")
@@ -70,6 +69,17 @@ def _decibels(value: float | None) -> str:
     if value is None:
         return ""
     return "exact" if value == math.inf else f"{value:.1f} dB"
+
+
+def _remark(row: QuantizedTensor) -> Text:
+    told = [f"reader has another {_words(row.misread)}"] if row.misread else []
+    if row.changed:
+        told.append(f"{_words(row.changed)} changed")
+    return Text("; ".join(told), style="red" if row.misread else "")
+
+
+def _words(fields: Sequence[str]) -> str:
+    return ", ".join(fields).replace("_", " ")
 
 
 def _quanta(row: QuantizedTensor) -> Text:

@@ -155,6 +155,30 @@ def test_quantisation_is_read_off_the_quantisers():
     assert found["w"].scale == pytest.approx((0.1, 0.2))
 
 
+def test_a_reader_that_disagrees_has_an_entry_behind_its_writers():
+    found = loaded(
+        "g (float[4] x) => (float[4] y) <float s = {0.5}, float t = {0.25}, uint8 z = {3}>"
+        "{ q = QuantizeLinear(x, s, z) a = DequantizeLinear(q, s, z)"
+        "  y = DequantizeLinear(q, t, z) }"
+    ).graph.quantization
+    assert [(each.tensor, each.scale) for each in found] == [("q", (0.5,)), ("q", (0.25,))]
+
+
+def test_the_scale_of_an_integer_product_is_found_behind_it():
+    proto = onnx.parser.parse_model(
+        f"{HEAD} g (float[2,3] x) => (float[2,4] y)"
+        "{ q, s, z = DynamicQuantizeLinear(x) m = MatMulInteger(q, w, z, wz)"
+        "  f = Cast <to = 1> (m) k = Mul(s, ws) y = Mul(f, k) }"
+    )
+    for name, value in (("w", np.ones((3, 4), np.int8)), ("wz", np.zeros((), np.int8)),
+                        ("ws", np.array([1, 2, 3, 4], np.float32))):  # fmt: skip
+        proto.graph.initializer.append(numpy_helper.from_array(value, name))
+    (found,) = OnnxFramework().load(proto, {}).graph.quantization
+    assert (found.tensor, found.dtype, found.axis) == ("w", "int8", 1)
+    assert found.scale == (1.0, 2.0, 3.0, 4.0)
+    assert found.zero_point == (0, 0, 0, 0)
+
+
 def test_types_go_through_operators_of_onnxruntime():
     model = loaded(
         "g (float[1,2,4,4] x, float[2,2,3,3] w) => (y) {"

@@ -100,6 +100,7 @@ def quantized():
         local_quanta=3.0,
         counterpart="conv_q",
         changed=("scale", "zero_point"),
+        misread=("axis",),
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from isomorph.core.contrast import Contrast, OpsetPair, QuantizationPair, SpecPair
 from isomorph.core.errors import IsomorphError, UsageError
-from isomorph.stages.align.quantisers import Reader, changed, matched
+from isomorph.stages.align.quantisers import Reader, changed, matched, written
 from isomorph.stages.run.binding import bind_inputs, bind_outputs
 
 if TYPE_CHECKING:
@@ -72,10 +72,8 @@ def _opsets(mine: Model, yours: Model) -> Iterator[OpsetPair]:
 
 
 def _quantization(reference: Opened, candidate: Opened) -> Iterator[QuantizationPair]:
-    left, right = (
-        {entry.tensor: entry for entry in each.model.graph.quantization}
-        for each in (reference, candidate)
-    )
+    left, right = (list(each.model.graph.quantization) for each in (reference, candidate))
+    writers = written(reference.model.graph)
     twins: dict[str, str] = {}
     if left and right:
         twins = matched(
@@ -84,12 +82,13 @@ def _quantization(reference: Opened, candidate: Opened) -> Iterator[Quantization
             reference_value=_reader(reference),
             candidate_value=_reader(candidate),
         )
-    for name, entry in right.items():
-        other = left.pop(twins[name]) if name in twins else None
+    for entry in right:
+        other = writers[twins[entry.tensor]] if entry.tensor in twins else None
         differing = changed(other, entry) if other is not None else ()
         yield QuantizationPair(reference=other, candidate=entry, changed=differing)
-    for entry in left.values():
-        yield QuantizationPair(reference=entry, candidate=None)
+    for entry in left:
+        if entry.tensor not in twins.values():
+            yield QuantizationPair(reference=entry, candidate=None)
 
 
 def _reader(opened: Opened) -> Reader:

@@ -36,8 +36,7 @@ def matched(
     candidate_value: Reader | None = None,
 ) -> dict[str, str]:
     """The reference's quantised tensor for each of the candidate's that has one."""
-    mine = {each.tensor: each for each in reference.quantization}
-    yours = {each.tensor: each for each in candidate.quantization}
+    mine, yours = written(reference), written(candidate)
     pairs = {name: name for name in yours if name in mine}
     for digest in (_exact, _sorted):
         pairs |= _unique(
@@ -63,6 +62,11 @@ def matched(
     ):
         pairs |= found
     return pairs
+
+
+def written(graph: Graph) -> dict[str, Quantization]:
+    """The entry of each quantised tensor's writer; those of disagreeing readers stand behind it."""
+    return {entry.tensor: entry for entry in reversed(graph.quantization) if entry.scale}
 
 
 def changed(reference: Quantization, candidate: Quantization) -> tuple[str, ...]:

@@ -85,11 +85,15 @@ class Grid:
             ideal_sqnr_db=ideal,
         )
 
-    def round_trip(self, real: Array) -> Array:
-        """Quantised and dequantised."""
-        zero = self.zero if self.whole else None
-        integers = requantise(real, self.scale, zero, self.dtype, self.axis, _QUIET)
-        return dequantise(integers, self.scale, zero, self.axis)
+    def round_trip(self, real: Array, reader: Grid | None = None) -> Array:
+        """Quantised, and dequantised by the same grid or by a reader's own."""
+        integers = requantise(real, self.scale, self._zero, self.dtype, self.axis, _QUIET)
+        other = reader or self
+        return dequantise(integers, other.scale, other._zero, other.axis)
+
+    @property
+    def _zero(self) -> Array | None:
+        return self.zero if self.whole else None
 
     def _ends(self, shape: tuple[int, ...]) -> tuple[Array, Array, Array]:
         step = np.asarray(spread(self.scale, shape, self.axis))

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import onnx
 import pytest
-from onnx import numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from isomorph import api
 from isomorph.core.errors import RuntimeFailedError
@@ -82,6 +82,59 @@ def test_a_scale_too_small_clips_and_stands_first(quantised_networks, inputs):
     assert [row.tensor for row in against if row.changed] == ["c2_QuantizeLinear_Output"]
     assert against[0].changed == ("scale",)
     assert against[0].counterpart == "c2_QuantizeLinear_Output"
+
+
+@pytest.mark.parametrize(("place", "field"), [(1, "scale"), (2, "zero_point")])
+def test_a_reader_that_disagrees_with_the_writer_stands_first(
+    quantised_networks, inputs, place, field
+):
+    model = onnx.load(quantised_networks / "qdq.onnx")
+    reader = next(n for n in model.graph.node if n.name == "c2_DequantizeLinear")
+    values = {each.name: numpy_helper.to_array(each) for each in model.graph.initializer}
+    right = values[reader.input[place]]
+    wrong = right * np.float32(1.4) if field == "scale" else right - np.uint8(20)
+    model.graph.initializer.append(numpy_helper.from_array(wrong, "other"))
+    reader.input[place] = "other"
+    report = checked(quantised_networks / "net.onnx", model, inputs)
+    first, written = (
+        row for row in report.quantization if row.tensor == "c2_QuantizeLinear_Output"
+    )
+    assert report.quantization[0] is first
+    assert (first.misread, written.misread) == ((field,), ())
+    assert first.sqnr_db < 15
+    assert written.sqnr_db > 30
+    assert first.clipped == written.clipped
+    described = api.contrast(quantised_networks / "qdq.onnx", model, in_process=True)
+    moved = [pair for pair in described.quantization if pair.changed]
+    assert [(pair.candidate.tensor, pair.changed) for pair in moved] == [
+        ("c2_QuantizeLinear_Output", (field,))
+    ]
+
+
+def test_steps_inside_a_kernel_are_not_held_against_it(tmp_path):
+    """A weight that stays quantised before a float result means a quantiser inside."""
+    draw = np.random.default_rng(0)
+    weights = {"w": draw.integers(-90, 90, (6, 5)).astype(np.int8), "s": np.float32(0.01),
+               "z": np.int8(0), "g": np.float32(0.05), "h": np.uint8(128)}  # fmt: skip
+    nodes = [
+        helper.make_node("DynamicQuantizeMatMul", ["x", "w", "s", "z"], ["m"],
+                         domain="com.microsoft"),
+        helper.make_node("QuantizeLinear", ["m", "g", "h"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "g", "h"], ["y"]),
+    ]  # fmt: skip
+    graph = helper.make_graph(
+        nodes, "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 6])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 5])],
+        [numpy_helper.from_array(np.asarray(value), name) for name, value in weights.items()],
+    )  # fmt: skip
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), tmp_path / "m.onnx")
+    report = api.check(tmp_path / "m.onnx", in_process=True)
+    found = rows(report)
+    assert set(found) == {"w", "q"}
+    assert found["q"].sqnr_db > 10
+    assert found["q"].local_quanta is None
 
 
 def test_a_wrong_weight_scale_shows_against_the_float_weight(quantised_networks, inputs):
