@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ from isomorph.stages.localise.findings import findings as guilty_findings
 from isomorph.stages.localise.locate import Located, locate
 from isomorph.stages.measure import layouts
 from isomorph.stages.measure.subject import Subject
+from isomorph.stages.repair.parts import taken_apart
 from isomorph.stages.repair.rehearsal import Rehearsal
 from isomorph.stages.run import feeds as feeding
 from isomorph.stages.run.binding import bind_inputs, bind_outputs
@@ -41,28 +43,40 @@ class Ailment:
     """A finding, its case, and whether a patch puts its place right in the oracle.
 
     ``local`` is False where there is no place to try a patch at: then only the measurement of
-    the whole model tells.
+    the whole model tells. ``parts`` takes a place of several nodes apart.
     """
 
     finding: Finding
     case: Case
     heals: Callable[[Patch], bool]
     local: bool = True
+    parts: Callable[[], Iterator[Ailment]] = field(default=lambda: iter(()), repr=False)
 
 
 def guilty(
     reference: Opened, candidate: Opened, sample: Sample, wishes: Wishes
 ) -> Iterator[Ailment]:
     """The guilty nodes on one sample, in the order of the graph."""
-    located = _located(reference, candidate, sample, wishes)
+    yield from _ailments(_located(reference, candidate, sample, wishes), candidate)
+
+
+def _ailments(
+    located: Located, candidate: Opened, only: frozenset[str] | None = None
+) -> Iterator[Ailment]:
     left, right = located.twins.reference.graph, located.twins.candidate.graph
     by_node = dict(cases(located.trail.guilts, located.twins))
     for finding in guilty_findings(located.trail, left, right):
-        case = by_node.get(finding.node or "")
-        if case is None:
-            continue
         guilts = [each for each in located.trail.guilts if each.node == finding.node]
-        yield _ailment(explained(finding, case), case, guilts, located, candidate)
+        case = by_node.get(finding.node or "")
+        if case is not None and (only is None or guilts[0].tensor in only):
+            ailment = _ailment(explained(finding, case), case, guilts, located, candidate)
+            yield replace(ailment, parts=partial(_parts, located, guilts[0], candidate))
+
+
+def _parts(located: Located, guilt: Guilt, candidate: Opened) -> Iterator[Ailment]:
+    apart = taken_apart(located, guilt) if len(guilt.nodes) > 1 else None
+    if apart is not None:
+        yield from _ailments(apart[0], candidate, apart[1])
 
 
 def _located(reference: Opened, candidate: Opened, sample: Sample, wishes: Wishes) -> Located:

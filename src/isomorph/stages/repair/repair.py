@@ -67,8 +67,7 @@ class Workshop:
 
     def improved(self, state: _State) -> _State | None:
         """One round: a patch for every ailment that has one, tried together."""
-        found = [(each, Supply(self._healing(each))) for each in self._ailments(state)]
-        found = [(each, supply) for each, supply in found if supply.has(0)]
+        found = [pair for each in self._ailments(state) for pair in self._supplied(each)]
         best: _State | None = None
         for pick in islice(picks([supply for _, supply in found]), _MOST_ATTEMPTS):
             chosen = [
@@ -80,6 +79,17 @@ class Workshop:
                 return after
             best = best or after
         return best
+
+    def _supplied(self, ailment: Ailment) -> Iterator[tuple[Ailment, Supply]]:
+        """The ailment with its patches; where none heals it, its parts with theirs."""
+        supply = Supply(self._healing(ailment))
+        if supply.has(0):
+            yield ailment, supply
+            return
+        for part in ailment.parts():
+            healing = Supply(self._healing(part))
+            if healing.has(0):
+                yield part, healing
 
     def _ailments(self, state: _State) -> Iterator[Ailment]:
         """Of the first sample that tells something."""
