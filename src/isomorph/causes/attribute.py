@@ -20,6 +20,10 @@ _SAME_MEANING = {
 }  # fmt: skip
 
 
+# What changes nothing when a model is only evaluated, or is spelled by opposite conventions.
+_WITHOUT_EFFECT = frozenset({"momentum", "cudnn_enabled", "training", "training_mode", "inplace"})
+
+
 class Attribute:
     """An attribute, a default of an opset, or a small parameter has another value.
 
@@ -40,14 +44,18 @@ class Attribute:
             yield from _decomposed(case)
             return
         different = _different(case.node.attributes, other.attributes)
-        told = "; ".join(f"{name} is {mine}, not {theirs}" for name, mine, theirs in different[:3])
+        told = "; ".join(
+            f"{name} is {_shown(mine)}, not {_shown(theirs)}"
+            for name, mine, theirs in different[:3]
+        )
         yield Diagnosis(
             cause="attribute",
             certainty=2 if different else 1,
             summary=f"{case.node.op} has the reference's inputs and weights, and another result"
             + (f": {told}" if told else ""),
             evidence={"attributes": [list(map(str, each)) for each in different]},
-            fix="; ".join(f"set {name} to {theirs}" for name, _, theirs in different[:3]) or None,
+            fix="; ".join(f"set {name} to {_shown(theirs)}" for name, _, theirs in different[:3])
+            or None,
         )
 
 
@@ -80,9 +88,15 @@ def _different(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[tuple
     named = {_SAME_MEANING.get(name, name): value for name, value in theirs.items()}
     found = []
     for name, value in mine.items():
+        if name in _WITHOUT_EFFECT:
+            continue
         if name in named and named[name] is not None and not _equal(value, named[name]):
             found.append((name, value, named[name]))
     return found
+
+
+def _shown(value: Any) -> str:  # noqa: ANN401
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _equal(mine: Any, theirs: Any) -> bool:  # noqa: ANN401
