@@ -11,8 +11,7 @@ import zipfile
 import h5py
 import numpy as np
 import pytest
-
-from conftest import MIB, PATIENCE
+from watching import MIB, PATIENCE
 
 _MAKE = """
 import sys

@@ -4,8 +4,8 @@ import random
 
 import numpy as np
 import pytest
-from conftest import MIB
 from making import dense, save
+from watching import MIB
 
 from tflite_building import Building, small, unknown
 

@@ -1,0 +1,216 @@
+"""The harness: one command in a subprocess, watched from outside, and the contract it must keep.
+
+Whatever the input, every run is held to the same promises: no traceback, no control character
+in what it prints, no process left behind, nothing written but what was asked for.
+"""
+
+import hashlib
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import jsonschema
+import psutil
+
+from isomorph.reporters.json import schema
+
+MIB = 1 << 20
+SCREEN = 24
+# A worker needs a second on a quiet machine; a shared one may be many times slower.
+PATIENCE = 120.0
+_TICK = 0.03
+_CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
+
+
+@dataclass(frozen=True, repr=False)
+class Ran:
+    """What one command did.
+
+    ``peak`` is the most memory of the main process, ``own`` that without the files it maps;
+    ``work`` is the processor time of it and its workers, which no neighbour can lengthen.
+    """
+
+    exit: int
+    out: str
+    err: str
+    seconds: float
+    peak: int
+    own: int
+    work: float
+    made: frozenset = field(default_factory=frozenset)
+
+    def __repr__(self):
+        """Enough to see what went wrong, whatever the length of the report."""
+        try:
+            told = json.loads(self.out)
+            shown = [told["verdict"], told["reason"], [f["summary"] for f in told["findings"]]]
+        except (ValueError, KeyError, TypeError):
+            shown = self.out[-1500:]
+        return f"exit {self.exit} after {self.seconds:.1f} s\n{shown}\n{self.err[-1500:]}"
+
+    @property
+    def report(self):
+        """The JSON report, valid by the published schema."""
+        told = json.loads(self.out)
+        jsonschema.validate(told, schema())
+        return told
+
+    @property
+    def codes(self):
+        """The codes of the findings."""
+        return [finding["code"] for finding in self.report["findings"]]
+
+    def finding(self, code):
+        """The one finding with this code."""
+        found = [each for each in self.report["findings"] if each["code"] == code]
+        assert len(found) == 1, f"{len(found)} findings with {code}: {self.out}"
+        return found[0]
+
+    @property
+    def message(self):
+        """The error's lines, without what was told about progress before them."""
+        lines = self.err.splitlines()
+        starts = [place for place, line in enumerate(lines) if line.startswith("error[")]
+        assert len(starts) == 1, f"not exactly one error: {self}"
+        return lines[starts[0] :]
+
+    def refused(self, code, *, exit_code=2, tells=(), file=None):
+        """The command ended with this error, in the shape that every error has."""
+        lines = self.message
+        assert self.exit == exit_code, self
+        assert lines[0].startswith(f"error[{code}] "), self
+        assert len(lines) <= SCREEN
+        assert all(line.startswith(("  why: ", "  fix: ")) for line in lines[1:]), self
+        assert self.out == "", "an error is no answer"
+        if file is not None:
+            assert f" in {file}" in lines[0], self
+        for word in tells:
+            assert word in "\n".join(lines), f"{word!r} is not told: {self}"
+        return "\n".join(lines)
+
+
+class Command:
+    """Runs ``isomorph`` in a folder of its own and watches it."""
+
+    def __init__(self, home):
+        self.home = Path(home)
+        self.scratch, self.user = self.home / ".scratch", self.home / ".user"
+        for folder in (self.scratch, self.user):
+            folder.mkdir()
+
+    def __call__(self, *words, within=PATIENCE, peak=None, makes=(), env=None):
+        before = self._tree()
+        ran = self._watched([sys.executable, "-m", "isomorph", *map(_word, words)], within, env)
+        assert ran.seconds < within, f"took {ran.seconds:.0f} s"
+        assert "Traceback" not in ran.out + ran.err, ran.err
+        assert ran.exit != 70, ran.err
+        assert not list(self.scratch.iterdir()), "temporary files were left behind"
+        assert not list(self._survivors()), "a process was left behind"
+        if peak is not None:
+            assert ran.peak < peak, f"the main process took {ran.peak / MIB:.0f} MiB"
+        after = self._tree()
+        assert {name: after.get(name) for name in before} == before, "the user's files changed"
+        made = frozenset(after) - frozenset(before)
+        unwanted = {name for name in made if not any(_below(name, each) for each in makes)}
+        assert not unwanted, f"written without being asked for: {unwanted}"
+        return Ran(**{**vars(ran), "made": made})
+
+    def _watched(self, line, within, env):
+        # Files, not pipes: nothing the command prints can make it or us wait.
+        streams = [self.home / ".out", self.home / ".err"]
+        started, spent = time.monotonic(), _work()
+        with streams[0].open("wb") as out, streams[1].open("wb") as err:
+            process = subprocess.Popen(
+                line, cwd=self.home, env=self._environment(env), stdin=subprocess.DEVNULL,
+                stdout=out, stderr=err,
+            )  # fmt: skip
+            peak = own = 0
+            while process.poll() is None:
+                now = _memory(process.pid)
+                peak, own = max(peak, now["VmHWM"]), max(own, now["RssAnon"])
+                if time.monotonic() - started > within:
+                    process.kill()
+                    process.wait()
+                    break
+                time.sleep(_TICK)
+        seconds = time.monotonic() - started
+        raw = [stream.read_bytes() for stream in streams]
+        for stream, data in zip(streams, raw, strict=True):
+            stream.unlink()
+            assert not _CONTROL.search(data), f"control characters were printed: {data!r}"
+        out, err = (data.decode("utf-8") for data in raw)
+        return Ran(
+            exit=process.returncode,
+            out=out,
+            err=err,
+            seconds=seconds,
+            peak=peak,
+            own=own,
+            work=_work() - spent,
+        )
+
+    def _environment(self, more):
+        quiet = {"TMPDIR": str(self.scratch), "HOME": str(self.user), "PYTHONUTF8": "1"}
+        return {**os.environ, "OMP_NUM_THREADS": "2", **quiet, **(more or {})}
+
+    def _survivors(self):
+        """Processes that still have our temporary folder in their environment."""
+        for process in psutil.process_iter():
+            try:
+                if process.environ().get("TMPDIR", "").startswith(str(self.scratch)):
+                    yield process
+            except psutil.Error:
+                continue
+
+    def _tree(self):
+        """Every file below the folder, with what it holds."""
+        return {str(path.relative_to(self.home)): _content(path) for path in _all(self.home)}
+
+
+def _word(word):
+    return word if isinstance(word, bytes) else os.fspath(word)
+
+
+def _all(folder):
+    for parent, names, files in os.walk(folder):
+        yield from (Path(parent) / name for name in (*names, *files))
+
+
+def _below(name, folder):
+    return name == str(folder) or name.startswith(f"{folder}/")
+
+
+def _content(path):
+    if path.is_symlink():
+        return f"link to {path.readlink()}"
+    if not path.is_file():
+        return "no file"
+    about = path.stat()
+    if about.st_size > 64 * MIB:
+        return f"{about.st_size} bytes, written at {about.st_mtime_ns}"
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _work():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _memory(pid):
+    """What the process itself, without its workers, has held at most, and holds of its own."""
+    found = {"VmHWM": 0, "RssAnon": 0}
+    try:
+        for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
+            key, _, told = line.partition(":")
+            if key in found:
+                found[key] = int(told.split()[0]) << 10
+    except OSError:
+        pass
+    return found
