@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.divergence import Divergence, Verdict
+from isomorph.core.divergence import Divergence, Judgement, Part, Verdict
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.report import Binding, Finding, InputSummary, Report, Skipped
 from isomorph.stages.diagnose.cases import cases
 from isomorph.stages.diagnose.diagnose import explained
+from isomorph.stages.diagnose.execution import guilty_of_running
 from isomorph.stages.localise.findings import findings as guilty_findings
 from isomorph.stages.localise.locate import locate
 from isomorph.stages.measure import findings as say
@@ -261,12 +262,16 @@ class _Work:
         wrong = [d for d in comparison.divergences if d.verdict is Verdict.DIVERGENT]
         if not self.wishes.locate or self.located or comparison.order is not None:
             return
-        if not any(d.rounding is not None and (d.rounding.budget.ratio or 0) > 1 for d in wrong):
+        astray = [d for d in wrong if _beyond(d.execution_candidate)]
+        if not astray and not any(_beyond(d.rounding) for d in wrong):
             return
         self.located = True
         pairs = [(pair.reference, pair.candidate) for pair in comparison.bindings]
         try:
-            found, unexplained = _guilty(reference, candidate, pairs)
+            if any(_beyond(d.rounding) for d in wrong):
+                found, unexplained = _guilty(reference, candidate, pairs)
+            else:
+                found, unexplained = guilty_of_running(candidate, astray, self.terms.false_alarm)
         except IsomorphError as error:
             found, unexplained = [], error.sentence
         self.findings = [*found, *self.findings]
@@ -340,6 +345,10 @@ class _Work:
             elapsed={"total": time.monotonic() - self.started},
             version=VERSION,
         )
+
+
+def _beyond(part: Part | None) -> bool:
+    return part is not None and part.budget.within is Judgement.NO
 
 
 def _guilty(

@@ -21,9 +21,12 @@ DRAWS = 4
 
 
 class Sight:
-    """One side: its graph, its oracle and the feeds."""
+    """One side: its graph, its oracle and the feeds.
 
-    def __init__(self, graph: Graph, oracle: Session, feeds: Arrays, noise: Noise) -> None:
+    Without ``noise`` it is a run that is looked at, in a runtime: what it gives is what it is.
+    """
+
+    def __init__(self, graph: Graph, oracle: Session, feeds: Arrays, noise: Noise | None) -> None:
         self.graph, self.oracle, self.feeds, self.noise = graph, oracle, feeds, noise
         self.topology = Topology(graph)
         self.names = [name for name in self.topology.maker if name in self.topology.live]
@@ -31,6 +34,7 @@ class Sight:
         self.prints: dict[str, Fingerprint] = {}
         self.spread: dict[str, float] = {}
         self.peak: dict[str, float] = {}
+        self._stored: dict[str, Any] = {}
 
     def look(self) -> None:
         """Compute every tensor, its fingerprint, and the rms and peak by which noise moves it."""
@@ -39,29 +43,48 @@ class Sight:
         self.prints = {name: fingerprint(value) for name, value in self.values.items()}
         self.spread, self.peak = dict.fromkeys(fed, 0.0), dict.fromkeys(fed, 0.0)
         computed = {name: value for name, value in self.values.items() if name not in fed}
+        noise = self.noise
+        if noise is None:
+            self.spread, self.peak = (
+                dict.fromkeys(self.values, 0.0),
+                dict.fromkeys(self.values, 0.0),
+            )
+            return
         draws = [
-            self.oracle.run(self.feeds, list(computed), noise=replace(self.noise, seed=seed))
+            self.oracle.run(self.feeds, list(computed), noise=replace(noise, seed=seed))
             for seed in range(DRAWS)
         ]
         for name, value in computed.items():
             self.spread[name], self.peak[name] = _spread(
-                value, [draw.get(name) for draw in draws], about_mean=self.noise.quantisers
+                value, [draw.get(name) for draw in draws], about_mean=noise.quantisers
             )
 
     def run(
         self, names: Iterable[str], given: Mapping[str, Array] | None = None
     ) -> dict[str, Array]:
-        """Float64 values of these tensors, with some others replaced."""
+        """Values of these tensors, float64 from an oracle, with some others replaced."""
         wanted = list(dict.fromkeys(names))
         if not wanted:
             return {}
-        result = self.oracle.run({**self.feeds, **(given or {})}, wanted)
-        return {name: np.asarray(result[name]) for name in wanted if numeric(result[name])}
+        placed = {name: self._as_stored(name, value) for name, value in (given or {}).items()}
+        result = self.oracle.run({**self.feeds, **placed}, wanted)
+        values = {name: np.asarray(result[name]) for name in wanted if numeric(result[name])}
+        self._stored.update({name: value.dtype for name, value in values.items()})
+        # What NumPy has no kind for (bfloat16, float8) is compared as float64, exactly.
+        return {n: v if v.dtype.kind in "fiub" else v.astype(float) for n, v in values.items()}
+
+    def _as_stored(self, name: str, value: Array) -> Array:
+        """In the type in which this side holds the tensor."""
+        dtype = self._stored.get(name, value.dtype)
+        with np.errstate(over="ignore"):
+            return value if value.dtype == dtype else np.ascontiguousarray(value.astype(dtype))
 
 
 def numeric(value: Any) -> bool:  # noqa: ANN401
     """Whether a value is a tensor of numbers (and not a sequence, text or nothing)."""
-    return isinstance(value, np.ndarray) and value.dtype.kind in "fiub"
+    return isinstance(value, np.ndarray) and (
+        value.dtype.kind in "fiub" or "float" in str(value.dtype)
+    )
 
 
 def _spread(value: Array, draws: list[Any], *, about_mean: bool) -> tuple[float, float]:

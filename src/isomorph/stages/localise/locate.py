@@ -49,3 +49,18 @@ def locate(reference: Subject, candidate: Subject, outputs: Sequence[tuple[str, 
     yours = Sight(right, candidate.oracle(), candidate.feeds, noise)
     twins = look_at(mine, yours)
     return Located(trail=follow(twins, outputs), twins=twins)
+
+
+def locate_execution(candidate: Subject, outputs: Sequence[str]) -> Located:
+    """Where a run leaves its own oracle: the same walk, with the runtime as the suspect.
+
+    The right value is put into the runtime itself, so what is proven is proven as deployed, as
+    far as cutting the graph leaves it as deployed.
+    """
+    graph = candidate.model.graph
+    oracle = Sight(
+        graph, candidate.oracle(), candidate.feeds, Noise(seed=candidate.seed, rounding=True)
+    )
+    run = Sight(graph, candidate.runtime(), candidate.feeds, None)
+    twins = look_at(oracle, run)
+    return Located(trail=follow(twins, [(name, name) for name in outputs]), twins=twins)

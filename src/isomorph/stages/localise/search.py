@@ -259,8 +259,8 @@ class Search:
 
     def _placed(self, proposal: Proposal) -> Array:
         value = proposal.moved.array(self.reference.values[proposal.counterpart])
-        wanted = self.values[proposal.tensor].dtype
-        return np.ascontiguousarray(value if value.dtype.kind == "f" else value.astype(wanted))
+        with np.errstate(over="ignore"):
+            return np.ascontiguousarray(value.astype(self.values[proposal.tensor].dtype))
 
     def _guilt(self, proposal: Proposal) -> Guilt:
         topology = self.candidate.topology

@@ -1,0 +1,33 @@
+"""The graph is right and its run is not: the runtime is to blame, and says which precision."""
+
+import numpy as np
+import pytest
+
+import isomorph
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.Linear(32, 8)).eval()
+    path = tmp_path_factory.mktemp("run") / "net.pt2"
+    torch.export.save(torch.export.export(net, (torch.randn(4, 16),)), path)
+    return path
+
+
+def test_a_run_in_a_narrower_type_than_declared_is_an_execution_fault(program):
+    inputs = {"input": np.random.default_rng(0).normal(size=(4, 16)).astype(np.float32)}
+    settings = {"candidate.dtype": "bfloat16"}
+    report = isomorph.check(program, program, inputs=inputs, settings=settings, in_process=True)
+    assert report.verdict == "divergent"
+    output = report.outputs[0]
+    assert output.rounding.budget.ratio <= 1.0, "the graphs are the same"
+    assert output.execution_candidate.budget.ratio > 1.0
+    first = report.findings[0]
+    assert (first.code, first.cause) == ("GUILTY_NODE", "precision")
+    assert first.nodes, "the nodes that run in the narrow type are named"
+    told = {each.question: each.agrees for each in first.experiments}
+    assert told["Does an optimiser of the runtime change the result?"] is False
