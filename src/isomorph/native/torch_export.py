@@ -38,11 +38,12 @@ class Example:
 
     @classmethod
     def named(cls, given: Mapping[str, Any]) -> Example:
-        """By parameter name; names that are numbers count places from 0."""
-        places = sorted((name for name in given if name.isdigit()), key=int)
+        """By parameter name; names that are numbers count places from 0, as no name does."""
+        # A .npy file gives its one array without a name.
+        places = {name: int(name or 0) for name in given if name.isdigit() or not name}
         return cls(
-            args=tuple(_live(given[name]) for name in places),
-            kwargs={name: _live(value) for name, value in given.items() if not name.isdigit()},
+            args=tuple(_live(given[name]) for name in sorted(places, key=places.__getitem__)),
+            kwargs={name: _live(value) for name, value in given.items() if name not in places},
         )
 
 
