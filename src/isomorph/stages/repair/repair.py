@@ -52,7 +52,7 @@ class Workshop:
         self, reference: Opened, samples: Sequence[Sample], wishes: Wishes, folder: Path
     ) -> None:
         self.reference, self.samples, self.folder = reference, samples, folder
-        self.wishes = replace(wishes, locate=False)
+        self.wishes = replace(wishes, locate=False, quantization=False)
         self.refused: list[str] = []
         self._copies = 0
 
