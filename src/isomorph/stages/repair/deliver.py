@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from isomorph.core.errors import RefusedError, UsageError
 from isomorph.core.patch import Patch, Repair
 from isomorph.stages.repair.repair import repair
+from isomorph.stages.run.in_process import surgeon
 from isomorph.store.atomic import refuse_link
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def delivered(
     output: Path | None,
 ) -> Repair:
     """Repair in a folder of our own, then write the patched model in one piece."""
+    surgeon(candidate.model)
     if output is not None:
         refuse(output, candidate.model.location, reference.model.location)
     with TemporaryDirectory(prefix="isomorph-fix-") as folder:

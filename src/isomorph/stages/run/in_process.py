@@ -63,13 +63,13 @@ class InProcessHost:
         """Write a patched copy of the model; its framework does it."""
         self._tell("patch", str(path))
         with guard("applying a patch", file=model.location):
-            _surgeon(model).apply(model, patch, path)
+            surgeon(model).apply(model, patch, path)
 
     def rehearse(self, model: Model, patch: Patch, feeds: Arrays, fetch: Sequence[str]) -> Arrays:
         """Tensors of the patched model in float64, without writing it."""
         oracle = registry.runtime(registry.framework(model.framework).oracle)
         with guard("trying a patch", file=model.location):
-            sketch = _surgeon(model).sketch(model, patch)
+            sketch = surgeon(model).sketch(model, patch)
             session = oracle.open(sketch, Environment(runtime=oracle.name))
             try:
                 return session.run(feeds, fetch)
@@ -123,7 +123,8 @@ def _make_importable() -> None:
         sys.path.insert(0, here)
 
 
-def _surgeon(model: Model) -> Surgeon:
+def surgeon(model: Model) -> Surgeon:
+    """The framework of a model as what applies patches to it; an error where it cannot."""
     framework: Any = registry.framework(model.framework)
     if not hasattr(framework, "apply"):
         raise UsageError(
