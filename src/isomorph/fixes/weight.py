@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, permutations
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from isomorph.core.patch import AddConstant, Edit, InsertBehind, Patch, SetInput
 from isomorph.fixes._edits import dtype_of, fresh, stored
 from isomorph.fixes._folding import folded
+from isomorph.fixes._recurrent import recurrent
 from isomorph.stages.align.twins import ways
 from isomorph.stages.diagnose import constants
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from isomorph.core.report import Finding
     from isomorph.core.trace import Array
 
-_GATES = {"LSTM": 4, "GRU": 3}
 _BIAS_INPUT = {"Conv": 2, "ConvTranspose": 2, "Gemm": 2, "FusedConv": 2, "LayerNormalization": 2}
 
 
@@ -39,7 +39,8 @@ class Weight:
         yield from _folded(case, mine)
         yield from _channels(case, mine)
         yield from _biases(case)
-        yield from _gates(case, mine)
+        for values, words in recurrent(case):
+            yield _set(case, values, words)
 
 
 def _set(case: Case, values: Sequence[tuple[str, Array]], source: str) -> Patch:
@@ -182,34 +183,3 @@ def _added(case: Case, bias: Array, axis: int, source: str) -> Patch:
             InsertBehind(tensor=case.tensor, op="Add", name=node, inputs=("", name)),
         ),
     )
-
-
-def _gates(case: Case, mine: Sequence[str]) -> Iterator[Patch]:
-    """The gate blocks of a recurrent node's weights in another order, all or some of them."""
-    recurrent = next((node for node in case.nodes if node.op in _GATES), None)
-    if recurrent is None:
-        return
-    blocks = _GATES[recurrent.op]
-    held = {
-        name: value
-        for name in mine
-        if name in recurrent.inputs[1:4]
-        and (value := case.constant(case.candidate, name)) is not None
-    }
-    matrices = [name for name, value in held.items() if value.ndim == 3]
-    groups = [tuple(matrices), tuple(held), *((name,) for name in held)]
-    for names in dict.fromkeys(group for group in groups if group):
-        for order in permutations(range(blocks)):
-            if order != tuple(range(blocks)):
-                moved = [(name, _reordered(held[name], blocks, order)) for name in names]
-                yield _set(case, moved, f"gate blocks reordered by {order}")
-
-
-def _reordered(value: Array, blocks: int, order: tuple[int, ...]) -> Array:
-    """Blocks of the gate axis in another order; a bias holds two sets of them."""
-    sets = 2 if value.ndim == 2 else 1
-    if value.shape[1] % (blocks * sets):
-        return value
-    parts = np.split(value, blocks * sets, axis=1)
-    picked = [parts[s * blocks + each] for s in range(sets) for each in order]
-    return np.concatenate(picked, axis=1)
