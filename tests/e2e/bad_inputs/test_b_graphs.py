@@ -224,7 +224,7 @@ def test_b13_a_file_that_hangs_its_validator(isomorph, tmp_path):
     if not _hangs(path):
         pytest.skip("this version of onnx does not hang on it")
     ran = isomorph("check", "m.onnx", "--timeout", "4", within=60)
-    ran.refused("VALIDATION_TIMEOUT", exit=3, file="m.onnx", tells=("4 s", "--timeout"))
+    ran.refused("VALIDATION_TIMEOUT", exit_code=3, file="m.onnx", tells=("4 s", "--timeout"))
 
 
 def _hangs(path):
