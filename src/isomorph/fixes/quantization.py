@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.patch import Edit, Patch, SetAttribute, SetConstant
+from isomorph.fixes._bias_scale import same_scale, stated_scale
 from isomorph.fixes._edits import neighbours
 from isomorph.fixes._numbers import apart
 from isomorph.stages.diagnose import constants
@@ -33,16 +34,17 @@ class Quantization:
     name = "quantization"
 
     def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
-        """The parameters under which least is lost first: several may be good enough."""
-        patches = list(_patches(case))
+        """What the model itself states first; then by what is lost, as several may do."""
+        nodes = [node for node in neighbours(case, depth=1) if node.op in _PARAMETERS]
+        yield from _stated(case, nodes)
+        patches = list(_patches(case, nodes))
         errors = [apart(case.right, case.rehearse(patch)) for patch in patches]
         order = sorted(range(len(patches)), key=lambda place: errors[place])
         yield from (patches[place] for place in order if np.isfinite(errors[place]))
 
 
-def _patches(case: Case) -> Iterator[Patch]:
+def _patches(case: Case, nodes: list[Node]) -> Iterator[Patch]:
     """One parameter before two; a parameter that only one of the pair has, first."""
-    nodes = [node for node in neighbours(case, depth=1) if node.op in _PARAMETERS]
     yield from _one_of_the_pair(case, nodes)
     yield from _axes(case, nodes)
     for node in nodes:
@@ -51,6 +53,24 @@ def _patches(case: Case) -> Iterator[Patch]:
             yield from _calibrated(case, [node, *_partners(nodes, node)], seen)
     for node in nodes:
         yield from _weights(case, node)
+
+
+def _stated(case: Case, nodes: list[Node]) -> Iterator[Patch]:
+    """The scale that the biases behind a tensor were made for."""
+    for node in nodes:
+        stated = stated_scale(case, node.outputs[0]) if node.op == "DequantizeLinear" else None
+        if stated is None:
+            continue
+        pair = [node, *_partners(nodes, node)]
+        held = {name: _held(case, name) for name in (_names(each)[0] for each in pair)}
+        known = {name: float(v.reshape(-1)[0]) for name, v in held.items() if v is not None}
+        # One of the two may have it to the last digit, and the quotient has not.
+        exact = next((value for value in known.values() if same_scale(value, stated)), stated)
+        wrong = {name: held[name] for name, v in known.items() if not same_scale(v, stated)}
+        values = {name: np.full(v.shape, exact) for name, v in wrong.items() if v is not None}
+        if values:
+            yield _set(values, f"quantiser of {node.inputs[0]!r}: scale {exact:.6g}, as the bias "
+                       "behind it was made for")  # fmt: skip
 
 
 def _partners(nodes: list[Node], node: Node) -> list[Node]:
