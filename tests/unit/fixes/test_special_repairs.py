@@ -94,6 +94,32 @@ def test_the_axis_of_a_weights_scales_is_put_right(tmp_path):
     assert still_quantised(output)
 
 
+def test_where_quantiser_and_dequantiser_disagree_the_bias_tells_who_is_right(tmp_path):
+    """The scale that is left cuts off the largest values, and is the model's own all the same."""
+    step, kernel_step = np.float32(5.0 / 255), np.float32(0.3 / 40)
+    quantised = network(
+        "g (float[4,3,6,6] x) => (float[4,5,6,6] y) {"
+        " [q] xq = QuantizeLinear(x, xs, xz) [dq] xd = DequantizeLinear(xq, xs2, xz)"
+        " [wdq] wd = DequantizeLinear(wq, ws, wz) [bdq] bd = DequantizeLinear(bq, bs, bz)"
+        " [conv] c = Conv<pads: ints = [1,1,1,1]>(xd, wd, bd) [act] y = Relu(c) }",
+        xs=step, xs2=step, xz=np.uint8(128), ws=kernel_step, wz=np.int8(0), bz=np.int32(0),
+        wq=np.clip(np.round(drawn(5, 3, 3, 3) * 40), -127, 127).astype(np.int8),
+        bq=(drawn(5) * 1000).astype(np.int32), bs=step * kernel_step,
+    )  # fmt: skip
+    held = {t.name: numpy_helper.to_array(t) for t in quantised.graph.initializer}
+    clean = network(
+        "g (float[4,3,6,6] x) => (float[4,5,6,6] y)"
+        " { [conv] c = Conv<pads: ints = [1,1,1,1]>(x, k, b) [act] y = Relu(c) }",
+        k=held["wq"].astype(np.float32) * kernel_step,
+        b=held["bq"].astype(np.float32) * held["bs"],
+    )
+    candidate = faulty.broken(quantised, weight("xs2", lambda value: value * np.float32(1.4)))
+    repair, output = fixed(tmp_path, clean, candidate, {"x": np.clip(drawn(4, 3, 6, 6), -2.5, 2.5)})
+    assert repair.repaired, (repair.reason, repair.refused)
+    left = {t.name: numpy_helper.to_array(t) for t in onnx.load(output).graph.initializer}
+    assert left["xs2"] == left["xs"] == step
+
+
 def test_outputs_are_put_back_in_order(tmp_path):
     clean = network(
         "g (float[2,4] x) => (float[2,3] a, float[2,4] b) { [m] a = MatMul(x, w) [n] b = Tanh(x) }",
