@@ -11,6 +11,7 @@ from isomorph.core.patch import Edit, Patch
 from isomorph.fixes._choices import several, single
 from isomorph.fixes._counterpart import told
 from isomorph.fixes._edits import current, parameter, parameter_places, stored
+from isomorph.fixes._forms import exact_gelu
 from isomorph.fixes._numbers import apart, decimals, fitted
 from isomorph.stages.diagnose import constants
 
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 class Attribute:
     """Set an attribute, or the input that has taken its place, to the right value.
 
-    First what the counterpart is told; then every other meaningful word, flag, axis or pad; then
-    real numbers, read off the values themselves; last, several words together.
+    First what the counterpart is told; then every other meaningful word, flag, axis or pad; an
+    approximate form made exact; then real numbers, read off the values themselves; last, several
+    words together.
     """
 
     name = "attribute"
@@ -37,6 +39,7 @@ class Attribute:
             yield from _bounds(case, node)
             for name, value in single(case, node, _rank(case, node)):
                 yield _patch(case, node, {name: value})
+        yield from exact_gelu(case)
         for node in _in_question(case):
             yield from _numbers(case, node)
         yield from _scalars(case)

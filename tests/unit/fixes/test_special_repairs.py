@@ -186,6 +186,24 @@ def test_a_parameter_of_a_spelled_out_operator_is_found_among_its_constants(tmp_
     assert held["eps"] == np.float32(0.01)
 
 
+def test_a_spelled_out_approximation_of_gelu_is_made_exact(tmp_path):
+    clean = network("g (float[3,6] x) => (float[3,6] y) { [m] t = Neg(x) [n] y = Gelu(t) }")
+    spelled = network(
+        "g (float[3,6] x) => (float[3,6] y) {"
+        " [m] t = Neg(x) [cube] c = Pow(t, three) [small] k = Mul(c, cubic)"
+        " [inner] i = Add(t, k) [scaled] a = Mul(i, root) [tanh] h = Tanh(a)"
+        " [one] p = Add(h, unit) [half] f = Mul(t, point_five) [out] y = Mul(f, p) }",
+        three=np.float32(3), cubic=np.float32(0.044715), root=np.float32(np.sqrt(2 / np.pi)), unit=np.float32(1),
+        point_five=np.float32(0.5),
+    )  # fmt: skip
+    repair, output = fixed(tmp_path, clean, spelled, {"x": drawn(3, 6)})
+    assert repair.repaired, (repair.reason, repair.refused)
+    x = {"x": drawn(3, 6, seed=4)}
+    np.testing.assert_allclose(
+        ran(output, x)[0], ran(tmp_path / "reference.onnx", x)[0], rtol=1e-5, atol=1e-6
+    )
+
+
 def test_a_shared_constant_is_changed_for_the_guilty_node_alone(tmp_path):
     clean = network(
         "g (float[2,4] x) => (float[2,4] y)"
