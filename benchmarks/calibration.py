@@ -62,35 +62,34 @@ def _rows(seeds: int, only: str, route: str, *, brief: bool) -> Iterator[dict]:
 
 def _tell(rows: list[dict], seeds: int) -> None:
     checked = [row for row in rows if row["verdict"] != "not made"]
-    alarms = [row for row in checked if row["alarm"]]
+    alarms = sum(row["alarm"] for row in checked)
     pairs = {(row["case"], row["reference"], row["candidate"]) for row in checked}
     verdicts = Counter((row["candidate"], row["verdict"]) for row in rows)
     counted = [(name, verdict, str(n)) for (name, verdict), n in sorted(verdicts.items())]
     print(table(("candidate", "verdict", "checks"), counted))
-    figures = {}
-    for side in ("execution_reference", "execution_candidate"):
-        parts = [out[side] for row in checked for out in row["outputs"] if out[side]]
-        used = [part["ratio"] for part in parts if part["ratio"]]
-        spread = [part["rms_in_deviations"] for part in parts if part["rms_in_deviations"]]
-        figures[side] = {"max_of_allowed": _figures(used), "rms_in_deviations": _figures(spread)}
-        print(f"\n{side}: largest error of an output, as a share of what is allowed "
-              f"({len(parts) - len(used)} outputs without any error left out)")  # fmt: skip
-        print(histogram(used))
-        print(f"median {median(used):.3g}; RMS of the error in standard deviations of the budget: "
-              f"median {median(spread):.3g}")  # fmt: skip
+    figures = {
+        f"{width} {side}": _side(checked, width, side)
+        for width in ("full", "narrow")
+        for side in ("execution_reference", "execution_candidate")
+    }
     print(f"\n{len(pairs)} clean pairs, up to {seeds} seeds each, {len(checked)} checks: "
-          f"{len(alarms)} false alarms")  # fmt: skip
-    write_json(
-        "calibration",
-        {
-            "seeds": seeds,
-            "pairs": len(pairs),
-            "checks": len(checked),
-            "false_alarms": len(alarms),
-            "figures": figures,
-            "rows": rows,
-        },
-    )
+          f"{alarms} false alarms")  # fmt: skip
+    counts = {"seeds": seeds, "pairs": len(pairs), "checks": len(checked), "false_alarms": alarms}
+    write_json("calibration", {**counts, "figures": figures, "rows": rows})
+
+
+def _side(rows: list[dict], width: str, side: str) -> dict:
+    """What the runs of one side used of their budgets, as a histogram and in figures."""
+    chosen = [row for row in rows if row["narrow"] == (width == "narrow")]
+    parts = [output[side] for row in chosen for output in row["outputs"] if output[side]]
+    used = [part["ratio"] for part in parts if part["ratio"]]
+    spread = [part["rms_in_deviations"] for part in parts if part["rms_in_deviations"]]
+    print(f"\n{width} precision, {side}: largest error of an output as a share of what is allowed\n"
+          f"({len(used)} outputs; {len(parts) - len(used)} more have no error at all)")  # fmt: skip
+    print(histogram(used))
+    print(f"median {median(used):.3g}; RMS of the error in standard deviations of the budget: "
+          f"median {median(spread):.3g}")  # fmt: skip
+    return {"max_of_allowed": _figures(used), "rms_in_deviations": _figures(spread)}
 
 
 def _figures(values: list[float]) -> dict:

@@ -233,10 +233,15 @@ class Route:
     reference: str
     candidate: str
     right: frozenset[str] = SAME
-    half: bool = False
+    narrow_inputs: bool = False
     """Both sides take float16 inputs."""
     often: bool = False
     """On every seed; the others on the first alone, for they are many."""
+
+    @property
+    def narrow(self) -> bool:
+        """Whether the candidate computes in less than float32."""
+        return self.right == LOSSY
 
 
 ROUTES = (
@@ -258,5 +263,5 @@ ROUTES = (
     Route(reference="legacy", candidate="onnxslim"),
     Route(reference="dynamo", candidate="float16", right=LOSSY),
     Route(reference="torch", candidate="float16", right=LOSSY, often=True),
-    Route(reference="torch_half", candidate="dynamo_half", right=LOSSY, half=True),
+    Route(reference="torch_half", candidate="dynamo_half", right=LOSSY, narrow_inputs=True),
 )

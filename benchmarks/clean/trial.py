@@ -50,6 +50,7 @@ def _try(made: Source, route: Route, seed: int) -> dict[str, Any]:
         "candidate": route.candidate,
         "seed": seed,
         "alarm": False,
+        "narrow": route.narrow,
         "outputs": [],
     }
     try:
@@ -84,7 +85,7 @@ def _checked(reference: Path, candidate: Path, feeds: Feeds, seed: int) -> Any:
 
 def _feeds(case: Case, route: Route, seed: int) -> Feeds:
     feeds = case.inputs(np.random.default_rng(seed))
-    if not route.half:
+    if not route.narrow_inputs:
         return feeds
     return {
         name: value.astype(np.float16) if value.dtype.kind == "f" else value

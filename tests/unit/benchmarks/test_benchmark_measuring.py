@@ -21,6 +21,14 @@ def test_a_histogram_counts_by_half_decades_and_shows_the_gaps():
     assert counts == [2, 0, 0, 1]
 
 
+def test_a_histogram_counts_the_infinite_apart():
+    from measuring.histogram import histogram
+
+    lines = histogram([0.5, math.inf, math.inf]).splitlines()
+    assert lines[-1].split() == ["infinite", "2"]
+    assert len(lines) == 2
+
+
 def test_a_histogram_of_nothing_says_so():
     from measuring.histogram import histogram
 
