@@ -48,15 +48,19 @@ def test_inputs_are_made_up_when_none_are_given(pair):
 
 
 @pytest.mark.parametrize(
-    ("name", "edit"),
-    [("epsilon.onnx", norm_with_epsilon(2e-3)), ("half.onnx", rounded_weight)],
+    ("name", "edit", "cause"),
+    [
+        ("epsilon.onnx", norm_with_epsilon(2e-3), "attribute"),
+        ("half.onnx", rounded_weight, "weight"),
+    ],
 )
-def test_a_subtle_fault_is_divergent_by_its_translation_alone(pair, name, edit):
+def test_a_subtle_fault_is_divergent_by_its_translation_alone(pair, name, edit, cause):
     path = edited(pair, name, edit)
     report = isomorph.check(pair / "net.onnx", path, inputs=pair / "inputs.npz")
     assert report.verdict == "divergent"
     assert report.exit_code == 1
-    assert report.findings[0].code == "TRANSLATION"
+    assert (report.findings[0].code, report.findings[0].cause) == ("GUILTY_NODE", cause)
+    assert "TRANSLATION" in {finding.code for finding in report.findings}
     for output in report.outputs:
         assert output.execution_candidate.budget.ratio < 1.0, "the run itself is fine"
 
