@@ -7,6 +7,7 @@ quantiser in front of it says now.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from isomorph.core.case import Case
     from isomorph.core.model import Node
+    from isomorph.core.trace import Array
 
 _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm"})
 _CLOSE = 1e-4
@@ -22,19 +24,46 @@ _CLOSE = 1e-4
 
 def stated_scale(case: Case, tensor: str) -> float | None:
     """The scale that the biases behind a dequantised tensor imply; None unless they agree."""
-    maker = {name: node for node in case.candidate.nodes for name in node.outputs}
     found: list[float] = []
     for node in case.candidate.nodes:
-        if node.op not in _LINEAR or node.inputs[0] != tensor or len(node.inputs) < 3:
-            continue
-        weight, bias = (_scale(case, maker.get(node.inputs[place])) for place in (1, 2))
-        if weight is not None and bias is not None and weight.size and bias.size:
-            quotient = np.broadcast_arrays(bias.reshape(-1), weight.reshape(-1))
-            found += list((quotient[0] / quotient[1]).tolist())
+        if node.op in _LINEAR and node.inputs[0] == tensor:
+            _, weight, bias = (_scale(case, maker) for maker in _dequantisers(case, node))
+            if weight is not None and bias is not None and weight.size and bias.size:
+                found += _quotient(bias, weight).tolist()
     if not found or not np.isfinite(found).all():
         return None
     middle = float(np.median(found))
     return middle if all(same_scale(each, middle) for each in found) else None
+
+
+def stated_by_the_others(case: Case) -> Iterator[tuple[str, Array]]:
+    """For each linear node here, the scale of its weight and of its bias from the other two."""
+    for node in case.nodes:
+        if node.op not in _LINEAR:
+            continue
+        makers = _dequantisers(case, node)
+        data, weight, bias = (_scale(case, maker) for maker in makers)
+        if data is None or weight is None or bias is None or data.size != 1:
+            continue
+        for maker, now, meant in (
+            (makers[1], weight, _quotient(bias, data)),
+            (makers[2], bias, weight.reshape(-1) * data.reshape(-1)),
+        ):
+            wrong = now.size == meant.size and not np.allclose(now.reshape(-1), meant, _CLOSE, 0)
+            if maker is not None and wrong:
+                yield maker.inputs[1], meant.reshape(now.shape)
+
+
+def _dequantisers(case: Case, node: Node) -> list[Node | None]:
+    """What makes the data, the weight and the bias of a linear node."""
+    maker = {name: each for each in case.candidate.nodes for name in each.outputs}
+    return [maker.get(node.inputs[p]) if p < len(node.inputs) else None for p in range(3)]
+
+
+def _quotient(above: Array, below: Array) -> Array:
+    one, other = np.broadcast_arrays(above.reshape(-1), below.reshape(-1))
+    quotient: Array = one / other
+    return quotient
 
 
 def same_scale(one: float, other: float) -> bool:
@@ -42,9 +71,7 @@ def same_scale(one: float, other: float) -> bool:
     return abs(one - other) <= _CLOSE * abs(other)
 
 
-def _scale(
-    case: Case, node: Node | None
-) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]] | None:
+def _scale(case: Case, node: Node | None) -> Array | None:
     if node is None or node.op != "DequantizeLinear":
         return None
     value = case.constant(case.candidate, node.inputs[1])

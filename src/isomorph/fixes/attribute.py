@@ -139,9 +139,12 @@ def _scalars(case: Case) -> Iterator[Patch]:
     for name in constants.floats(case.reference, case.counterparts):
         held = case.reference.constants[name].values
         stated += [float(held[0])] if held is not None and len(held) == 1 else []
+    # A scale is not free to be fitted: it belongs to a grid (see the fix for quantisers).
+    grids = [n for n in case.candidate.nodes if n.op in {"QuantizeLinear", "DequantizeLinear"}]
+    scales = {name for node in grids for name in node.inputs[1:]}
     for name in constants.floats(case.candidate, case.nodes):
         constant = case.candidate.constants[name]
-        if constant.values is None or len(constant.values) != 1:
+        if constant.values is None or len(constant.values) != 1 or name in scales:
             continue
         now = float(constant.values[0])
         for value in dict.fromkeys(stated):

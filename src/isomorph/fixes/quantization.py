@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.patch import Edit, Patch, SetAttribute, SetConstant
-from isomorph.fixes._bias_scale import same_scale, stated_scale
+from isomorph.core.patch import Patch, SetAttribute, SetConstant
+from isomorph.fixes._bias_scale import same_scale, stated_by_the_others, stated_scale
 from isomorph.fixes._edits import neighbours
 from isomorph.fixes._numbers import apart
-from isomorph.stages.diagnose import constants
+from isomorph.fixes._weight_scales import fitted_scales
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -51,12 +51,13 @@ def _patches(case: Case, nodes: list[Node]) -> Iterator[Patch]:
         seen = _seen(case, node)
         if seen is not None:
             yield from _calibrated(case, [node, *_partners(nodes, node)], seen)
-    for node in nodes:
-        yield from _weights(case, node)
+    for node in neighbours(case, depth=1):
+        for name, value, theirs in fitted_scales(case, node):
+            yield _set({name: value}, f"scale {name!r} fitted to the reference's {theirs!r}")
 
 
 def _stated(case: Case, nodes: list[Node]) -> Iterator[Patch]:
-    """The scale that the biases behind a tensor were made for."""
+    """The scale that the biases behind a tensor were made for; then of weights and biases."""
     for node in nodes:
         stated = stated_scale(case, node.outputs[0]) if node.op == "DequantizeLinear" else None
         if stated is None:
@@ -71,6 +72,8 @@ def _stated(case: Case, nodes: list[Node]) -> Iterator[Patch]:
         if values:
             yield _set(values, f"quantiser of {node.inputs[0]!r}: scale {exact:.6g}, as the bias "
                        "behind it was made for")  # fmt: skip
+    for name, value in stated_by_the_others(case):
+        yield _set({name: value}, f"scale {name!r}: such that bias = input × weight holds")
 
 
 def _partners(nodes: list[Node], node: Node) -> list[Node]:
@@ -192,33 +195,3 @@ def _zero_points(low: float, high: float, step: float, ends: tuple[int, int]) ->
     exact = [round(least - low / step), round(most - high / step)]
     found = [least, 0, middle, *exact] if step > 0 else [least, 0, middle]
     return [each for each in dict.fromkeys(found) if least <= each <= most]
-
-
-def _weights(case: Case, node: Node) -> Iterator[Patch]:
-    """A stored weight whose scale does not give the reference's weight back."""
-    stored = _held(case, node.inputs[0]) if node.op == "DequantizeLinear" else None
-    scale_name, zero_name = _names(node)
-    scale, zero = _held(case, scale_name), _held(case, zero_name)
-    if stored is None or scale is None:
-        return
-    for name in constants.floats(case.reference, case.counterparts):
-        right = case.constant(case.reference, name)
-        if right is None or right.shape != stored.shape:
-            continue
-        axis = int(node.attributes.get("axis", 1)) if scale.size > 1 else None
-        offset: Any = 0 if zero is None else _lined_up(zero, axis, stored.ndim)
-        whole = stored.astype(np.float64) - offset
-        others = tuple(each for each in range(stored.ndim) if each != axis)
-        power = np.sum(np.square(whole), axis=others)
-        fitted = np.sum(whole * right, axis=others) / np.where(power > 0, power, 1.0)
-        edits: tuple[Edit, ...] = (
-            SetConstant(tensor=scale_name, value=np.asarray(fitted).reshape(scale.shape)),
-        )
-        yield Patch(summary=f"scale {scale_name!r} fitted to the reference's {name!r}", edits=edits)
-
-
-def _lined_up(value: Array, axis: int | None, rank: int) -> Array:
-    if axis is None:
-        return value.astype(np.float64)
-    shape = [value.size if each == axis else 1 for each in range(rank)]
-    return value.astype(np.float64).reshape(shape)

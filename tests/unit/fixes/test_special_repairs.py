@@ -94,8 +94,9 @@ def test_the_axis_of_a_weights_scales_is_put_right(tmp_path):
     assert still_quantised(output)
 
 
-def test_where_quantiser_and_dequantiser_disagree_the_bias_tells_who_is_right(tmp_path):
-    """The scale that is left cuts off the largest values, and is the model's own all the same."""
+@pytest.mark.parametrize(("name", "factor"), [("xs2", 1.4), ("ws", 1.3), ("bs", 4.0)])
+def test_of_three_scales_the_one_that_does_not_fit_the_others_is_put_right(tmp_path, name, factor):
+    """Where quantiser and dequantiser disagree, the bias tells which of them the model means."""
     step, kernel_step = np.float32(5.0 / 255), np.float32(0.3 / 40)
     quantised = network(
         "g (float[4,3,6,6] x) => (float[4,5,6,6] y) {"
@@ -113,11 +114,11 @@ def test_where_quantiser_and_dequantiser_disagree_the_bias_tells_who_is_right(tm
         k=held["wq"].astype(np.float32) * kernel_step,
         b=held["bq"].astype(np.float32) * held["bs"],
     )
-    candidate = faulty.broken(quantised, weight("xs2", lambda value: value * np.float32(1.4)))
+    candidate = faulty.broken(quantised, weight(name, lambda value: value * np.float32(factor)))
     repair, output = fixed(tmp_path, clean, candidate, {"x": np.clip(drawn(4, 3, 6, 6), -2.5, 2.5)})
     assert repair.repaired, (repair.reason, repair.refused)
     left = {t.name: numpy_helper.to_array(t) for t in onnx.load(output).graph.initializer}
-    assert left["xs2"] == left["xs"] == step
+    np.testing.assert_allclose(left[name], held[name], rtol=1e-6)
 
 
 def test_outputs_are_put_back_in_order(tmp_path):
@@ -193,8 +194,8 @@ def test_a_spelled_out_approximation_of_gelu_is_made_exact(tmp_path):
         " [m] t = Neg(x) [cube] c = Pow(t, three) [small] k = Mul(c, cubic)"
         " [inner] i = Add(t, k) [scaled] a = Mul(i, root) [tanh] h = Tanh(a)"
         " [one] p = Add(h, unit) [half] f = Mul(t, point_five) [out] y = Mul(f, p) }",
-        three=np.float32(3), cubic=np.float32(0.044715), root=np.float32(np.sqrt(2 / np.pi)), unit=np.float32(1),
-        point_five=np.float32(0.5),
+        three=np.float32(3), cubic=np.float32(0.044715), root=np.float32(np.sqrt(2 / np.pi)),
+        unit=np.float32(1), point_five=np.float32(0.5),
     )  # fmt: skip
     repair, output = fixed(tmp_path, clean, spelled, {"x": drawn(3, 6)})
     assert repair.repaired, (repair.reason, repair.refused)
