@@ -5,10 +5,9 @@ The folklore: they drift apart, because rounding and clipping are implemented di
 Measured on 81 multiples of a quarter of the scale: NumPy's rint, ONNX Runtime's QuantizeLinear and
 PyTorch's fake_quantize give the same integers, every one. They round ties to even. A quantiser
 that rounds ties away from zero differs in exactly those ties whose even neighbour lies towards
-zero (10 of the 20 ties here), by one step, and nowhere else. To isomorph that is a difference below
-rounding: a tie falls to either side as soon as anything before the quantiser rounds. So the verdict
-is equivalent, with a finding (BELOW_ROUNDING) that ``strict`` turns into exit code 1. Without a tie
-among the inputs there is no finding, and the exit code is 0.
+zero (10 of the 20 ties here), by one step, and nowhere else. isomorph says divergent: nothing
+before the quantiser rounds, so these ties are the model's own, and the two functions answer them
+differently. Without a tie among the inputs the same pair is equivalent, and the exit code is 0.
 
 What is really wrong in much code is ``q - zero_point`` with a uint8 ``q``: NumPy stays in uint8,
 and everything below the zero point wraps round to a large positive number (38 of the 81 values,

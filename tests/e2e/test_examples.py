@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SHARED = {"building", "showing"}
+SHARED = {"building", "converting", "showing"}
 
 
 def run(name, folder):
@@ -53,7 +53,7 @@ def quantise_ties(facts):
     assert facts["ties"] == 20
     wrapped = facts["uint8 - zero_point"]
     assert (wrapped["only below zero"], wrapped["steps"]) == (True, 256)
-    assert facts["half even against half away"] == ["equivalent", 1, "BELOW_ROUNDING"]
+    assert facts["half even against half away"] == ["divergent", 1]
     assert facts["the same without the ties"] == ["equivalent", 0]
 
 
@@ -154,6 +154,68 @@ def one_node(facts):
     assert facts["the file is untouched"]
 
 
+def tf_exp_in_ulp(facts):
+    kernels = {name: facts[name] for name in ("tensorflow", "onnxruntime", "numpy")}
+    assert all(0.5 <= row["max ulp"] <= 4 for row in kernels.values())
+    assert all(row["floats from tensorflow"] <= 4 for row in kernels.values())
+    assert {name: row["subnormals lost"] for name, row in kernels.items()} == {
+        "tensorflow": 1000,
+        "onnxruntime": 0,
+        "numpy": 0,
+    }
+    assert 0 < facts["largest number lost"] < 1.18e-38
+    assert facts["tensorflow against onnxruntime"] == "equivalent"
+
+
+def tf_fake_quant(facts):
+    same, ties = facts["zero on the grid"], facts["the same, at ties"]
+    assert (same["differ"], same["verdict"]) == (0, "equivalent")
+    assert (ties["differ"], ties["values"], ties["steps"]) == (10, 20, 1)
+    assert ties["verdict"] == "divergent"
+    nudged = facts["nudged"]
+    assert nudged["verdict"] == "equivalent"
+    assert nudged["differ"] < nudged["values"] / 1000
+    low, high = facts["the range on the grid"]
+    assert (low > -1.0) == (high > 1.0), "the whole range was moved one way"
+    assert abs(high - low - 2.0) < 1e-6
+    assert abs(low + 1.0) > 1e-3
+    assert abs(facts["steps off the range asked for"] - 0.5) < 0.01
+    assert 0.4 < facts["integers one apart"] < 0.6
+
+
+def tflite_small(facts):
+    expected = {"Dense": 3.0, "Conv": 9.0}
+    for name, row in facts.items():
+        layer, way = name.split(", ")
+        if layer in expected:
+            assert row["output"] == expected[layer], name
+        if way != "Keras":
+            assert row["verdict"] == "equivalent", name
+            assert row["int8 elements"] == 0, name
+            assert row["max difference"] <= (1.2e-7 if layer == "RNN" else 0.0), name
+            assert (row["float16 elements"] > 0) == (way == "float16"), name
+    assert len(facts) == 12
+
+
+def tflite_quantised(facts):
+    verdicts = {
+        "plain": "equivalent",
+        "dynamic range": "degraded",
+        "float16": "degraded",
+        "int8": "degraded",
+        "int8 and one column wrong": "divergent",
+    }
+    assert len(facts) == 3 * len(verdicts)
+    for name, row in facts.items():
+        way = name.split(", ")[1]
+        assert row["verdict"] == verdicts[way], name
+        assert (row["int8 elements"] > 1024) == (way not in {"plain", "float16"}), name
+        assert (row["float16 elements"] > 1024) == (way == "float16"), name
+        if verdicts[way] == "degraded":
+            assert 1e-5 < row["relative difference"] < 0.1, name
+            assert row["share of the intended loss"] <= 1.0, name
+
+
 def _is_row(value):
     return isinstance(value, dict)
 
@@ -169,6 +231,10 @@ CLAIMS = [
     execution_provider,
     float16,
     recorded_reference,
+    tf_exp_in_ulp,
+    tf_fake_quant,
+    tflite_small,
+    tflite_quantised,
     one_node,
 ]
 
