@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph.version import VERSION as __version__  # noqa: N811
 
 if TYPE_CHECKING:
-    from isomorph.api import check, inspect, run
+    from isomorph.api import check, fix, inspect, run
     from isomorph.core.divergence import Verdict
     from isomorph.core.errors import IsomorphError
     from isomorph.core.report import Finding, Report
@@ -22,6 +22,7 @@ _HOME = {
     "Report": "isomorph.core.report",
     "Verdict": "isomorph.core.divergence",
     "check": "isomorph.api",
+    "fix": "isomorph.api",
     "inspect": "isomorph.api",
     "run": "isomorph.api",
 }
@@ -33,6 +34,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "check",
+    "fix",
     "inspect",
     "run",
 ]

@@ -19,6 +19,7 @@ def test_the_public_names_are_exactly_these():
         "Verdict",
         "__version__",
         "check",
+        "fix",
         "inspect",
         "run",
     ]

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.stages.run.layout import Rearrangement
 
-_DEPTH = 8
-_MOST_TRIALS = 60
+_DEPTH = 16
+_MOST_TRIALS = 150
 _BEHIND = 3
 _MOST_BEHIND = 24
 
