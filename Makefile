@@ -23,8 +23,9 @@ PYTEST_PLUGINS_OFF := -p no:anyio
 demo: $(STAMP)
 	$(BIN)/isomorph demo
 
+# Two test processes share two cores: threads of their own would only wait for each other.
 test: $(STAMP)
-	$(BIN)/python -m pytest $(PYTEST_PLUGINS_OFF) -n 2 $(PYTEST_ARGS)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST_PLUGINS_OFF) -n 2 $(PYTEST_ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
