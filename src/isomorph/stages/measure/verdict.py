@@ -161,9 +161,11 @@ def _decide(errors: _Errors, question: Question) -> tuple[Verdict, str]:
         return Verdict.UNKNOWN, "no rounding budget could be derived"
     if question.lossy:
         return _decide_lossy(errors)
-    if _within(errors.rounding) or (_within(errors.observed) and _consistent(errors)):
+    # A quantiser's step is no excuse here: two graphs that quantise alike flip alike.
+    near = errors.part(errors.candidate.run, errors.reference.run, errors.budget, ROUNDING)
+    if _within(errors.rounding) or (_within(near) and _consistent(errors)):
         return _decide_same_meaning(errors)
-    if not _within(errors.observed):
+    if not _within(near):
         return Verdict.DIVERGENT, "the two graphs compute different functions"
     return _decide_hidden(errors)
 
