@@ -30,11 +30,12 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--seeds", type=int, default=SEEDS, help="sets of inputs for a pair")
     parser.add_argument("--only", default="", help="only the cases whose name has this in it")
     parser.add_argument("--route", default="", help="only the candidates of this name")
+    parser.add_argument("--strict", action="store_true", help="exit 1 on a false alarm")
     parser.add_argument("--brief", action="store_true", help="only the six main routes")
     stated = parser.parse_args(words)
     rows = list(_rows(stated.seeds, stated.only, stated.route, brief=stated.brief))
     _tell(rows, stated.seeds)
-    return 1 if any(row["alarm"] for row in rows) else 0
+    return 1 if stated.strict and any(row["alarm"] for row in rows) else 0
 
 
 def _rows(seeds: int, only: str, route: str, *, brief: bool) -> Iterator[dict]:

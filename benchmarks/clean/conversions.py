@@ -23,9 +23,6 @@ from torch import nn
 
 from clean.case import Case, input_names
 
-SAME = frozenset({"equivalent"})
-LOSSY = frozenset({"equivalent", "degraded"})
-
 
 class NotMadeError(Exception):
     """There is no such conversion of this model."""
@@ -48,7 +45,7 @@ class Source:
             try:
                 with _silenced():
                     CONVERSIONS[name](self, path)
-                    _accepted(path)
+                    self.accepted(path)
                 self._made[name] = path
             except Exception as error:
                 text = str(error).strip() or "no message"
@@ -57,6 +54,22 @@ class Source:
         if isinstance(made, NotMadeError):
             raise made
         return made
+
+    def accepted(self, path: Path) -> None:
+        """A file that ONNX Runtime itself does not load, or does not run, is no conversion."""
+        if path.suffix != ".onnx":
+            return
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4
+        session = onnxruntime.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"]
+        )
+        example = dict(zip(input_names(self.module), self.example, strict=True))
+        feeds = {each.name: example[each.name].numpy() for each in session.get_inputs()}
+        for each in session.get_inputs():
+            if each.type == "tensor(float16)":
+                feeds[each.name] = feeds[each.name].astype(np.float16)
+        session.run(None, feeds)
 
 
 def source(case: Case, folder: Path) -> Source:
@@ -69,14 +82,6 @@ def source(case: Case, folder: Path) -> Source:
     drawn = case.inputs(np.random.default_rng([0, 1]))
     example = tuple(torch.from_numpy(drawn[name]) for name in input_names(module))
     return Source(case=case, module=module, example=example, folder=folder)
-
-
-def _accepted(path: Path) -> None:
-    """A file that ONNX Runtime itself refuses is no conversion."""
-    if path.suffix == ".onnx":
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 4
-        onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
 @contextmanager
@@ -224,44 +229,3 @@ CONVERSIONS: dict[str, Callable[..., Any]] = {
     "float16": _float16,
 }
 TORCH = frozenset({"torch", "torch_decomposed", "torch_half"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
-    """Which two conversions of one model are compared, and the verdicts that are right."""
-
-    reference: str
-    candidate: str
-    right: frozenset[str] = SAME
-    narrow_inputs: bool = False
-    """Both sides take float16 inputs."""
-    often: bool = False
-    """On every seed; the others on the first alone, for they are many."""
-
-    @property
-    def narrow(self) -> bool:
-        """Whether the candidate computes in less than float32."""
-        return self.right == LOSSY
-
-
-ROUTES = (
-    Route(reference="torch", candidate="dynamo", often=True),
-    Route(reference="torch", candidate="dynamo_plain"),
-    Route(reference="torch", candidate="dynamo_opset_23"),
-    Route(reference="torch", candidate="legacy", often=True),
-    Route(reference="torch", candidate="legacy_opset_11"),
-    Route(reference="torch", candidate="torch_decomposed"),
-    Route(reference="torch", candidate="ort_basic"),
-    Route(reference="torch", candidate="ort_all", often=True),
-    Route(reference="torch", candidate="folded"),
-    Route(reference="dynamo_plain", candidate="ort_all"),
-    Route(reference="dynamo_plain", candidate="folded"),
-    Route(reference="dynamo_plain", candidate="onnxsim"),
-    Route(reference="dynamo", candidate="legacy", often=True),
-    Route(reference="legacy", candidate="ort_extended", often=True),
-    Route(reference="legacy", candidate="newer_opset"),
-    Route(reference="legacy", candidate="onnxslim"),
-    Route(reference="dynamo", candidate="float16", right=LOSSY),
-    Route(reference="torch", candidate="float16", right=LOSSY, often=True),
-    Route(reference="torch_half", candidate="dynamo_half", right=LOSSY, narrow_inputs=True),
-)

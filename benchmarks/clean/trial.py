@@ -10,7 +10,8 @@ import numpy as np
 
 from clean import numbers, sequences, traps, vision
 from clean.case import Case, Feeds
-from clean.conversions import ROUTES, NotMadeError, Route, Source, source
+from clean.conversions import NotMadeError, Source, source
+from clean.routes import ROUTES, Route
 
 CASES = {
     case.name: case for case in (*vision.CASES, *sequences.CASES, *numbers.CASES, *traps.CASES)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 _WIDEST = 60
 _PER_DECADE = 2
+_GAP = f"{'⋮':>11}"
 
 
 def histogram(values: Sequence[float]) -> str:
@@ -19,12 +20,20 @@ def histogram(values: Sequence[float]) -> str:
     if not counts:
         return infinite or "(nothing to show)"
     most = max(counts.values())
-    lines = [
-        f"{10 ** (place / _PER_DECADE):>9.1e} … {10 ** ((place + 1) / _PER_DECADE):<8.1e}"
-        f"{counts[place]:>6}  {'#' * math.ceil(_WIDEST * counts[place] / most)}"
-        for place in range(min(counts), max(counts) + 1)
-    ]
+    lines = []
+    for place in range(min(counts), max(counts) + 1):
+        # A far outlier is one line away, not a screen of empty ones.
+        if not counts[place] and not counts[place - 1]:
+            if lines[-1] != _GAP:
+                lines.append(_GAP)
+            continue
+        lines.append(_line(place, counts[place], most))
     return "\n".join([*lines, infinite] if infinite else lines)
+
+
+def _line(place: int, count: int, most: int) -> str:
+    low, high = (10 ** (edge / _PER_DECADE) for edge in (place, place + 1))
+    return f"{low:>9.1e} … {high:<8.1e}{count:>6}  {'#' * math.ceil(_WIDEST * count / most)}"
 
 
 def median(values: Sequence[float]) -> float:

@@ -16,9 +16,17 @@ def _benchmarks_importable(monkeypatch):
 def test_a_histogram_counts_by_half_decades_and_shows_the_gaps():
     from measuring.histogram import histogram
 
-    lines = histogram([0.011, 0.012, 0.5, 0.0]).splitlines()
+    lines = histogram([0.011, 0.012, 0.2, 0.0]).splitlines()
     counts = [int(line.split()[3]) for line in lines]
-    assert counts == [2, 0, 0, 1]
+    assert counts == [2, 0, 1]
+
+
+def test_a_far_outlier_is_a_few_lines_away():
+    from measuring.histogram import histogram
+
+    lines = histogram([0.01, 1e30]).splitlines()
+    assert len(lines) == 4
+    assert lines[2].strip() == "⋮"
 
 
 def test_a_histogram_counts_the_infinite_apart():
