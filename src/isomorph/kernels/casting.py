@@ -9,6 +9,7 @@ import numpy as np
 
 from isomorph.kernels.dtypes import ONNX_DTYPES, holds, is_float, numpy_dtype, type_name
 from isomorph.kernels.noise import Array
+from isomorph.kernels.rounding_rules import is_real, stored_noise
 from isomorph.kernels.table import Call, kernel
 
 
@@ -23,7 +24,12 @@ def cast(call: Call, x: Array, like: Array | None = None) -> Array:
     if target == "float8_e8m0fnu":
         how = call.attributes.get("round_mode", "up")
         return _to_power_of_two(x, numpy_dtype(target), how, saturate=saturate)
-    return convert(x, source, target, saturate=saturate)
+    narrow = convert(x, source, target, saturate=saturate)
+    if call.noise.quantisers and is_float(source) and is_float(target) and is_real(x):
+        # The loss that the narrower type intends: any value within one rounding, not just this.
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isfinite(narrow), stored_noise(x, target, call.noise), narrow)
+    return narrow
 
 
 def convert(x: Array, source: str, target: str, *, saturate: bool = True) -> Array:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import onnx
@@ -150,7 +151,9 @@ class Compiler:
                 fix="inline the innermost bodies",
             )
         try:
-            return tuple(self._step(index, node, opsets, outer) for index, node in enumerate(nodes))
+            return _sorted(
+                [self._step(index, node, opsets, outer) for index, node in enumerate(nodes)]
+            )
         finally:
             self._depth -= 1
 
@@ -259,6 +262,31 @@ def _function_body(schema: Any, version: int) -> onnx.FunctionProto:  # noqa: AN
 
 def _key(function: onnx.FunctionProto) -> tuple[str, str, str]:
     return function.domain, function.name, getattr(function, "overload", "")
+
+
+def _sorted(steps: list[Step]) -> tuple[Step, ...]:
+    """Makers before readers; some converters write files in which they are not."""
+    makers = {name: step.index for step in steps for name in step.outputs if name}
+    missing = {
+        step.index: {makers[name] for name in step.needs if name in makers} - {step.index}
+        for step in steps
+    }
+    if all(maker < index for index, needed in missing.items() for maker in needed):
+        return tuple(steps)
+    readers: dict[int, list[int]] = {}
+    for index, needed in missing.items():
+        for maker in needed:
+            readers.setdefault(maker, []).append(index)
+    ready = [index for index, needed in missing.items() if not needed]
+    order: list[Step] = []
+    while ready:
+        index = heapq.heappop(ready)
+        order.append(replace(steps[index], index=len(order)))
+        for reader in readers.get(index, ()):
+            missing[reader].discard(index)
+            if not missing[reader]:
+                heapq.heappush(ready, reader)
+    return tuple(order) if len(order) == len(steps) else tuple(steps)
 
 
 def _opsets(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:

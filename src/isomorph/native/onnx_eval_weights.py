@@ -83,8 +83,10 @@ class Fixed:
         """Keep them, if they are fixed and there is room."""
         if not step.outputs or any(name not in self.names for name in step.outputs if name):
             return
+        if any(isinstance(held.data, list) for held in outputs):
+            return
         # Declared and lifted, as for the weights themselves.
         cost = sum(2 * 8 * np.size(held.data) for held in outputs)
-        if cost <= self._room and not any(isinstance(held.data, list) for held in outputs):
+        if cost <= self._room:
             self._room -= cost
             self._kept[step.index] = outputs

@@ -321,3 +321,15 @@ def test_a_batch_of_nothing_goes_through(rows):
     )
     y = Evaluator(model).run({"x": np.zeros((rows, 3, 4), np.float32)}, ["y"])["y"]
     assert y.shape == (rows, 1, 5)
+
+
+def test_a_file_whose_nodes_stand_in_any_order_is_evaluated():
+    nodes = [
+        helper.make_node("Relu", ["m"], ["y"], "last"),
+        helper.make_node("Neg", ["x"], ["m"], "first"),
+    ]
+    info = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [3]) for name in ("x", "y")]
+    graph = helper.make_graph(nodes, "g", info[:1], info[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    x = np.array([-1.0, 0.0, 2.0], np.float32)
+    assert Evaluator(model).run({"x": x}, ["y"], None)["y"].tolist() == [1.0, 0.0, 0.0]

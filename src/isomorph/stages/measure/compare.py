@@ -14,7 +14,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Binding
 from isomorph.stages.measure.rearrange import rearrangement, seen_through, spread_through
 from isomorph.stages.measure.spread import Spread, merged
-from isomorph.stages.measure.subject import Witness, quantised, unmatched_constants, widths
+from isomorph.stages.measure.subject import Witness, unmatched_constants, widths
 from isomorph.stages.measure.verdict import Evidence, Question, decide
 
 if TYPE_CHECKING:
@@ -155,8 +155,8 @@ def _judge_pair(
 def _evidence(subject: Witness, name: str) -> Evidence:
     rounding = _at(subject.rounding(), name)
     execution = rounding
-    if rounding is not None and quantised(subject.model.graph):
-        execution = merged(rounding, _at(subject.intended_loss(), name))
+    if rounding is not None and widths(subject.model.graph):
+        execution = merged(rounding, _at(subject.execution_loss(), name))
     return Evidence(
         name=name,
         run=_at(subject.as_run(), name),

@@ -66,7 +66,8 @@ def _of_output(divergence: Divergence) -> Iterator[Finding]:
             evidence=_numbers(divergence.execution_reference or divergence.observed),
         )
     allowed = divergence.translation
-    if allowed is not None and allowed.budget.within is Judgement.NO:
+    hidden = divergence.verdict is not Verdict.DIVERGENT
+    if hidden and allowed is not None and allowed.budget.within is Judgement.NO:
         yield _finding(
             "BELOW_ROUNDING",
             f"output {name!r}: the graphs differ by more than re-rounded constants explain, "

@@ -86,6 +86,10 @@ class Values:
         """As of the model itself."""
         return self.twin.intended_loss() if self.twin is not None else {}
 
+    def execution_loss(self) -> Mapping[str, Spread] | IsomorphError:
+        """As of the model itself."""
+        return self.twin.execution_loss() if self.twin is not None else {}
+
     def allowance(self, constants: tuple[str, ...]) -> Mapping[str, Spread] | IsomorphError:
         """A model has the same constants as itself; a recording has none."""
         return self.twin.rounding() if self.twin is not None else {}

@@ -42,6 +42,7 @@ class Witness(Protocol):
     def meaning(self) -> Mapping[str, Array] | IsomorphError: ...  # noqa: D102
     def rounding(self) -> Mapping[str, Spread] | IsomorphError: ...  # noqa: D102
     def intended_loss(self) -> Mapping[str, Spread] | IsomorphError: ...  # noqa: D102
+    def execution_loss(self) -> Mapping[str, Spread] | IsomorphError: ...  # noqa: D102
     def allowance(  # noqa: D102
         self, constants: tuple[str, ...]
     ) -> Mapping[str, Spread] | IsomorphError: ...
@@ -101,6 +102,16 @@ class Subject:
             quantisers=True,
         )
         return self._spread("intended loss", noise, about_mean=True)
+
+    def execution_loss(self) -> Mapping[str, Spread] | IsomorphError:
+        """How far a run of these widths may stand from the meaning: the stored weights as they are.
+
+        A runtime may leave out a rounding that the graph spells, or add one that it does not.
+        """
+        if not narrow_constants(self.model.graph):
+            return self.intended_loss()
+        noise = Noise(seed=self.seed + 3, rounding=True, quantisers=True)
+        return self._spread("execution loss", noise, about_mean=True)
 
     def failures(self) -> tuple[tuple[str, IsomorphError], ...]:
         """What was asked for and could not be had; one entry for each distinct error."""
@@ -173,8 +184,16 @@ def quantised(graph: Graph) -> bool:
 
 
 def widths(graph: Graph) -> frozenset[str]:
-    """The lossy forms that the graph declares: narrow float weights, quantised tensors."""
+    """The lossy forms that the graph declares: narrow float weights, quantised tensors.
+
+    A graph whose floats are mostly narrow declares it as well, weights or not; a single detour
+    through a narrow type in a wide graph declares nothing.
+    """
     found = {graph.constants[name].dtype for name in narrow_constants(graph)}
+    floats = [spec.dtype for spec in graph.tensors.values() if spec.dtype and "float" in spec.dtype]
+    narrow = [dtype for dtype in floats if dtype.startswith(_NARROW)]
+    if 2 * len(narrow) >= len(floats) > 0:
+        found |= set(narrow)
     return frozenset(found | ({"quantised"} if quantised(graph) else set()))
 
 

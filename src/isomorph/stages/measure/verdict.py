@@ -165,6 +165,10 @@ def _decide(errors: _Errors, question: Question) -> tuple[Verdict, str]:
     near = errors.part(errors.candidate.run, errors.reference.run, errors.budget, ROUNDING)
     if _within(errors.rounding) or (_within(near) and _consistent(errors)):
         return _decide_same_meaning(errors)
+    errors.measure_translation()
+    if _within(errors.translation):
+        # Constants that were rounded again explain it, however far it reaches.
+        return _decide_same_meaning(errors)
     if not _within(near):
         return Verdict.DIVERGENT, "the two graphs compute different functions"
     return _decide_hidden(errors)
@@ -205,7 +209,8 @@ def _decide_lossy(errors: _Errors) -> tuple[Verdict, str]:
 
 
 def _decide_same_meaning(errors: _Errors) -> tuple[Verdict, str]:
-    errors.measure_translation()
+    if errors.translation is None:
+        errors.measure_translation()
     if _within(errors.observed):
         return Verdict.EQUIVALENT, "the same function, within rounding"
     if not _within(errors.execution_candidate):
