@@ -65,7 +65,6 @@ def test_an_onnx_file_is_known_whatever_its_name(tmp_path):
         ("Zugriff verweigert – ü\n".encode(), "NOT_A_MODEL", "plain text"),
         (b"\x93NUMPY\x01\x00v\x00{}", "NOT_A_MODEL", "NumPy array"),
         (b"\x02\0\0\0\0\0\0\0{}", "NOT_A_MODEL", "safetensors"),
-        (b"\x89HDF\r\n\x1a\n\0\0", "UNSUPPORTED_FORMAT", "HDF5"),
         (b"PK\x03\x04 cut off here", "MODEL_TRUNCATED", "cut off or damaged"),
         (bytes(range(255, 128, -1)), "NOT_A_MODEL", "no framework recognises"),
     ],
@@ -83,15 +82,14 @@ def test_a_git_lfs_pointer_says_what_to_type(tmp_path):
     assert error.fix == "run git lfs pull"
 
 
-def test_a_keras_archive_and_a_saved_model_are_known_but_not_read(tmp_path):
+def test_files_of_keras_and_saved_models_are_known_by_what_they_hold(tmp_path):
     names = {"config.json": "{}", "metadata.json": "{}", "model.weights.h5": ""}
-    assert "Keras" in refusal(zipped(tmp_path / "m.keras", names)).what
     folder = tmp_path / "saved"
     folder.mkdir()
     (folder / "saved_model.pb").write_bytes(b"x")
-    error = refusal(folder)
-    assert error.code == "UNSUPPORTED_FORMAT"
-    assert "SavedModel" in error.what
+    hdf5 = written(tmp_path / "m.onnx", b"\x89HDF\r\n\x1a\n\0\0")
+    for path in (zipped(tmp_path / "m.keras", names), folder, hdf5):
+        assert identify(path) == "tensorflow"
     assert ".npz" in refusal(zipped(tmp_path / "a.npz", {"x.npy": b""})).what
     assert "zip archive" in refusal(zipped(tmp_path / "b.pt", {"readme": b""})).what
 
