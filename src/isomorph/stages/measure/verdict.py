@@ -165,10 +165,12 @@ def _decide(errors: _Errors, question: Question) -> tuple[Verdict, str]:
     near = errors.part(errors.candidate.run, errors.reference.run, errors.budget, ROUNDING)
     if _within(errors.rounding) or (_within(near) and _consistent(errors)):
         return _decide_same_meaning(errors)
-    errors.measure_translation()
-    if _within(errors.translation):
-        # Constants that were rounded again explain it, however far it reaches.
-        return _decide_same_meaning(errors)
+    # Constants that were rounded again may explain it, however far it reaches. Not so before a
+    # quantiser: there one rounding can move a whole grid, and that is what is to be found.
+    if all(side.execution is side.rounding for side in (errors.reference, errors.candidate)):
+        errors.measure_translation()
+        if _within(errors.translation):
+            return _decide_same_meaning(errors)
     if not _within(near):
         return Verdict.DIVERGENT, "the two graphs compute different functions"
     return _decide_hidden(errors)
