@@ -29,7 +29,10 @@ def forget(folder: Path) -> None:
 
 def read(folder: Path) -> str | None:
     """The node begun last, or None where the runtime leaves no word."""
-    told = (folder / _FILE).read_bytes().partition(_END)[0]
+    try:
+        told = (folder / _FILE).read_bytes().partition(_END)[0]
+    except FileNotFoundError:
+        return None  # the host was closed meanwhile, and its folder went with it
     return told.decode("utf-8", "replace") or None
 
 
