@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.report import Experiment
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
 
 
 class Layout:
@@ -60,8 +66,6 @@ def _exchanged(case: Case) -> Iterator[Diagnosis]:
         )
 
 
-def _inverse(case: Case):  # type: ignore[no-untyped-def]  # noqa: ANN202
-    import numpy as np
-
+def _inverse(case: Case) -> Array | None:
     with np.errstate(all="ignore"):
-        return 1.0 / case.wrong if case.wrong.dtype.kind == "f" else None
+        return np.asarray(1.0 / case.wrong) if case.wrong.dtype.kind == "f" else None

@@ -66,11 +66,17 @@ class Weight:
         right = constants.folded(case)
         if not right or not case.heals(right):
             return
-        for mine, value in right.items():
-            wrong = case.constant(case.candidate, mine)
-            if wrong is not None and not np.allclose(wrong, value, rtol=1e-5, atol=0.0):
-                yield _replaced(mine, "weights with the batch norm folded in", wrong, value)
-                return
+        stored = {name: case.constant(case.candidate, name) for name in right}
+        gaps = {
+            name: float(np.linalg.norm(wrong - right[name]) / (np.linalg.norm(right[name]) or 1.0))
+            for name, wrong in stored.items()
+            if wrong is not None
+        }
+        # Folding rounds every constant a little; the one that is farthest off is the wrong one.
+        mine = max(gaps, key=lambda name: gaps[name], default=None)
+        wrong = stored.get(mine) if mine is not None else None
+        if mine is not None and wrong is not None:
+            yield _replaced(mine, "weights with the batch norm folded in", wrong, right[mine])
 
     def _gates(self, case: Case) -> Iterator[Diagnosis]:
         """The blocks of a recurrent node's weights in another order."""
