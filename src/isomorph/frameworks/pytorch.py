@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isomorph.core.errors import RefusedError, UsageError
+from isomorph.core.errors import IsomorphError, RefusedError, UsageError
 from isomorph.core.lazy import require
 from isomorph.core.model import Graph, Model
-from isomorph.native.torch_archive import kind_of
+from isomorph.native.torch_archive import is_archive, is_damaged, kind_of
 
 if TYPE_CHECKING:
     from isomorph.native.torch_model import TorchModel
@@ -61,7 +61,7 @@ class PytorchFramework:
         elif torch_load.FACTORY.fullmatch(os.fspath(source)) and not Path(source).exists():
             model, notes = torch_load.from_factory(os.fspath(source), options)
         else:
-            model, notes = torch_load.load_file(Path(source), options)
+            return _from_file(Path(source), options, digest, str(torch.__version__))
         return _described(model, location, digest, notes, str(torch.__version__))
 
     def save(self, model: Model, path: Path) -> None:
@@ -86,6 +86,21 @@ class PytorchFramework:
             unfinished.replace(path)
         finally:
             unfinished.unlink(missing_ok=True)
+
+
+def _from_file(path: Path, options: Mapping[str, str], digest: str, version: str) -> Model:
+    from isomorph.native import torch_load
+
+    try:
+        model, notes = torch_load.load_file(path, options)
+        return _described(model, os.fspath(path), digest, notes, version)
+    except IsomorphError:
+        raise
+    except Exception as error:
+        # Spoilt bytes may pass torch's reader and fail wherever they are looked at.
+        if is_archive(path) and is_damaged(path):
+            raise torch_load.unreadable(path, error) from error
+        raise
 
 
 def _described(

@@ -10,6 +10,7 @@ import io
 import json
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ def kind_of(path: Path, head: bytes) -> str | None:
             return _kind_of_members([_inside(name) for name in archive.namelist()])
     except zipfile.BadZipFile:
         return _kind_of_beginning(path)
-    except (OSError, ValueError):
+    except (OSError, ValueError, NotImplementedError):
         return None
 
 
@@ -56,6 +57,21 @@ def _kind_of_beginning(path: Path) -> str | None:
         begin = file.read(1 << 16)
     marks = {b"/data/weights/": "exported", b"/archive_format": "exported", b"/data.pkl": "pickle"}
     return next((kind for mark, kind in marks.items() if mark in begin), None)
+
+
+def is_archive(path: Path) -> bool:
+    """Whether the file begins as a zip archive does."""
+    with path.open("rb") as file:
+        return file.read(len(ZIP_MAGIC)) == ZIP_MAGIC
+
+
+def is_damaged(path: Path) -> bool:
+    """Whether an archive's bytes no longer match the checksums that it was written with."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.testzip() is not None
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError, zlib.error):
+        return True
 
 
 def holds_traced_inputs(path: Path) -> bool:

@@ -67,7 +67,7 @@ def load_exported(path: Path, options: Mapping[str, str]) -> TorchModel:
     except IsomorphError:
         raise
     except Exception as error:  # torch raises whatever its readers raise
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
     return from_exported(exported)
 
 
@@ -123,7 +123,7 @@ def load_script(path: Path) -> TorchModel:
             if holds_traced_inputs(path):
                 typed = torch.jit.load(path, map_location="cpu", _restore_shapes=True)
     except Exception as error:  # torch raises whatever its readers raise
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
     return from_script(script, typed)
 
 
@@ -221,7 +221,7 @@ def _unpickle(path: Path) -> Any:  # noqa: ANN401
         with quietly():
             return torch.load(path, map_location="cpu", weights_only=False)
     except Exception as error:  # unpickling runs the file's own code
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
 
 
 def example_in(options: Mapping[str, str]) -> Example | None:
@@ -229,7 +229,8 @@ def example_in(options: Mapping[str, str]) -> Example | None:
     return read_example(Path(options["inputs"])) if options.get("inputs") else None
 
 
-def _unreadable(path: Path, error: Exception) -> UnreadableModelError:
+def unreadable(path: Path, error: Exception) -> UnreadableModelError:
+    """The error for a file that torch's readers, or ours after them, stumble over."""
     return UnreadableModelError(
         "MODEL_TRUNCATED", "torch cannot read the model", file=str(path),
         where=f"{path.stat().st_size} bytes", why=_first_line(error),

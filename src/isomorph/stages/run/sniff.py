@@ -105,7 +105,7 @@ def _claims(name: str, path: Path, head: bytes) -> bool:
 def _check_zip(path: Path) -> None:
     try:
         check_archive(path)
-    except (zipfile.BadZipFile, NotImplementedError, OSError) as error:
+    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as error:
         raise UnreadableModelError(
             "MODEL_TRUNCATED",
             "the zip archive is cut off or damaged",
