@@ -14,7 +14,7 @@ import torch
 from isomorph.native.torch_arrays import FLOATS
 from isomorph.native.torch_bound import on_floats
 from isomorph.native.torch_program import Step, operator_name, plain_word, refs
-from isomorph.native.torch_words import CASTS, READS_SHAPES
+from isomorph.native.torch_words import CASTS, READS_SHAPES, WRAPS_NUMBERS
 
 _WIDER = {torch.complex64: torch.complex128, torch.complex32: torch.complex128}
 
@@ -60,6 +60,20 @@ def narrows(declared: torch.dtype | None, target: torch.dtype | None) -> bool:
         return bool(declared != torch.bool)
     before, after = torch.finfo(declared), torch.finfo(target)
     return bool(after.eps > before.eps or after.max < before.max)
+
+
+def numbers_as_held(step: Step, arguments: list[Any], dtype: torch.dtype | None) -> list[Any]:
+    """The arguments, with Python numbers as wide as the tensor that torch makes of them.
+
+    0.7 beside a float32 tensor is the float32 nearest to 0.7, which matters where a quotient is
+    floored. Narrower types are computed in float32, and so is the number.
+    """
+    if plain_word(step) not in WRAPS_NUMBERS or dtype not in FLOATS or dtype == torch.float64:
+        return arguments
+    return [
+        torch.tensor(each, dtype=torch.float32).item() if isinstance(each, float) else each
+        for each in arguments
+    ]
 
 
 def lifted(value: Any) -> Any:  # noqa: ANN401

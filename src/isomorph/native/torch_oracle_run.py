@@ -21,6 +21,7 @@ from isomorph.native.torch_lift import (
     is_cast,
     lifted,
     narrows,
+    numbers_as_held,
     reads_shape,
 )
 from isomorph.native.torch_noise import disturbed, rounds_nothing, stored
@@ -159,6 +160,7 @@ class OracleRun:
             self.source.enter(site, 0.0)
             shaken = stored(lifted(arguments[0]), out, self.source.random)
             return torch.where(torch.isfinite(result), shaken, result)
+        arguments = numbers_as_held(step, arguments, self._width(program, step, values, out))
         if self.source is None:
             return _called_wide(step, arguments, named)
         narrow = out in FLOATS and out not in {torch.float32, torch.float64}
@@ -170,6 +172,13 @@ class OracleRun:
         if narrow and not rounds_nothing(step):
             result = stored(result, out, self.source.random)
         return result
+
+    def _width(
+        self, program: Program, step: Step, values: Values, out: torch.dtype | None
+    ) -> torch.dtype | None:
+        """The float type that a step computes in; a comparison's is that of its operands."""
+        floats = [name for name in step.needs if is_float(values[name])]
+        return self.declared.of(program, floats[0], values[floats[0]]) if floats else out
 
     def _body_runner(self, *, data: bool) -> Any:  # noqa: ANN401
         def run_body(body: Program, given: Sequence[Any]) -> list[Any]:

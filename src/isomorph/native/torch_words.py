@@ -74,6 +74,18 @@ NEGATIVE_SIDE = _words(
 )
 """Exact for positive inputs, one product for negative ones."""
 
+WRAPS_NUMBERS = (
+    PRODUCTS
+    | DIFFERENCES
+    | _words(
+        """
+        fmod remainder floor_divide pow clamp clamp_min clamp_max eq ne lt le gt ge greater less
+        greater_equal less_equal not_equal where maximum minimum masked_fill atan2 copysign
+        """
+    )
+)
+"""Takes a Python number as a tensor of no axes, which then has the type of the other operand."""
+
 EXACT = _words(
     """
     to _to_copy type_as clone dropout native_dropout alpha_dropout

@@ -237,3 +237,15 @@ def test_a_cast_to_half_may_land_on_the_neighbour_but_not_where_the_value_fits()
     assert spread[0] == 0
     assert 2.0**-13 / 3 < spread[1] < 2.0**-11
     assert np.isinf(draws[0][2])
+
+
+def test_a_number_beside_a_float32_tensor_is_the_float32_that_torch_makes_of_it():
+    x = torch.tensor([3.0, 2.1, -0.5])
+    model, feeds = one_step(lambda x: (torch.floor_divide(x, 0.1), x > 0.1), x)
+    quotient, larger = outputs(model)
+    held = float(np.float32(0.1))
+    found = oracle(model).run(feeds, [quotient, larger])
+    wide = x.numpy().astype(np.float64)
+    assert np.array_equal(found[quotient], np.floor(wide / held))
+    assert not np.array_equal(found[quotient], np.floor(wide / 0.1)), "the numbers are chosen so"
+    assert np.array_equal(found[larger], wide > held)
