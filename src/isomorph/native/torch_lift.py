@@ -14,7 +14,7 @@ import torch
 from isomorph.native.torch_arrays import FLOATS
 from isomorph.native.torch_bound import on_floats
 from isomorph.native.torch_program import Step, operator_name, plain_word, refs
-from isomorph.native.torch_words import CASTS, READS_SHAPES, WRAPS_NUMBERS
+from isomorph.native.torch_words import CASTS, READS_SHAPES, WRAPS_NUMBERS, WRAPS_WIDER
 
 _WIDER = {torch.complex64: torch.complex128, torch.complex32: torch.complex128}
 
@@ -66,12 +66,15 @@ def numbers_as_held(step: Step, arguments: list[Any], dtype: torch.dtype | None)
     """The arguments, with Python numbers as wide as the tensor that torch makes of them.
 
     0.7 beside a float32 tensor is the float32 nearest to 0.7, which matters where a quotient is
-    floored. Narrower types are computed in float32, and so is the number.
+    floored.
     """
-    if plain_word(step) not in WRAPS_NUMBERS or dtype not in FLOATS or dtype == torch.float64:
+    word = plain_word(step)
+    if dtype not in FLOATS or word not in WRAPS_NUMBERS | WRAPS_WIDER:
         return arguments
+    narrow = torch.finfo(dtype).bits < 32
+    held = torch.float32 if narrow and word in WRAPS_WIDER else dtype
     return [
-        torch.tensor(each, dtype=torch.float32).item() if isinstance(each, float) else each
+        torch.tensor(each, dtype=held).item() if isinstance(each, float) else each
         for each in arguments
     ]
 

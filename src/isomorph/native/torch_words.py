@@ -74,17 +74,16 @@ NEGATIVE_SIDE = _words(
 )
 """Exact for positive inputs, one product for negative ones."""
 
-WRAPS_NUMBERS = (
-    PRODUCTS
-    | DIFFERENCES
-    | _words(
-        """
-        fmod remainder floor_divide pow clamp clamp_min clamp_max eq ne lt le gt ge greater less
-        greater_equal less_equal not_equal where maximum minimum masked_fill atan2 copysign
-        """
-    )
+WRAPS_NUMBERS = _words(
+    """
+    fmod remainder clamp clamp_min clamp_max eq ne lt le gt ge greater less greater_equal
+    less_equal not_equal where maximum minimum masked_fill atan2 copysign
+    """
 )
 """Takes a Python number as a tensor of no axes, which then has the type of the other operand."""
+
+WRAPS_WIDER = PRODUCTS | DIFFERENCES | _words("floor_divide pow")
+"""The same, but beside a narrow type the number stays a float32, as the arithmetic is."""
 
 EXACT = _words(
     """
