@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from isomorph.core.patch import InsertAhead, Patch, RemoveNode, SetAttribute, SetOp
-from isomorph.fixes._edits import fresh, neighbours, readers
+from isomorph.fixes._around import neighbours, readers
+from isomorph.stages.diagnose.parameters import fresh
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.patch import AddConstant, InsertAhead, Patch, SetOp
-from isomorph.fixes._edits import dtype_of, fresh
+from isomorph.stages.diagnose.parameters import dtype_of, fresh
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.patch import Edit, Patch
-from isomorph.fixes._choices import several, single
-from isomorph.fixes._counterpart import told
-from isomorph.fixes._edits import current, parameter, parameter_places, stored
 from isomorph.fixes._forms import exact_gelu
 from isomorph.fixes._numbers import apart, decimals, fitted
 from isomorph.stages.diagnose import constants
+from isomorph.stages.diagnose.choices import several, single
+from isomorph.stages.diagnose.counterpart import told
+from isomorph.stages.diagnose.parameters import current, parameter, parameter_places, stored
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case

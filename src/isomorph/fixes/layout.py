@@ -16,8 +16,9 @@ from isomorph.core.patch import (
     SetAttribute,
     SetInput,
 )
-from isomorph.fixes._edits import fresh, neighbours, stored
+from isomorph.fixes._around import neighbours
 from isomorph.stages.diagnose import constants
+from isomorph.stages.diagnose.parameters import fresh, stored
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case

@@ -14,8 +14,8 @@ from isomorph.core.patch import (
     SetInput,
     SetOp,
 )
-from isomorph.fixes._counterpart import SAME_MEANING
-from isomorph.fixes._edits import dtype_of, fresh
+from isomorph.stages.diagnose.counterpart import SAME_MEANING
+from isomorph.stages.diagnose.parameters import dtype_of, fresh
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.patch import Patch, SetAttribute, SetConstant
+from isomorph.fixes._around import neighbours
 from isomorph.fixes._bias_scale import same_scale, stated_by_the_others, stated_scale
-from isomorph.fixes._edits import neighbours
 from isomorph.fixes._numbers import apart
 from isomorph.fixes._weight_scales import fitted_scales
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.patch import AddConstant, Edit, InsertBehind, Patch, SetInput
-from isomorph.fixes._edits import dtype_of, fresh, stored
 from isomorph.fixes._folding import folded
 from isomorph.fixes._recurrent import recurrent
 from isomorph.stages.align.twins import ways
 from isomorph.stages.diagnose import constants
+from isomorph.stages.diagnose.parameters import dtype_of, fresh, stored
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case

@@ -15,12 +15,12 @@ from isomorph.stages.align.sight import apart
 from isomorph.stages.align.twins import DEVIATIONS
 from isomorph.stages.diagnose.cases import cases
 from isomorph.stages.diagnose.diagnose import explained
+from isomorph.stages.diagnose.rehearsal import Rehearsal
 from isomorph.stages.localise.findings import findings as guilty_findings
 from isomorph.stages.localise.locate import Located, locate
 from isomorph.stages.measure import layouts
 from isomorph.stages.measure.subject import Subject
 from isomorph.stages.repair.parts import taken_apart
-from isomorph.stages.repair.rehearsal import Rehearsal
 from isomorph.stages.run import feeds as feeding
 from isomorph.stages.run.binding import bind_inputs, bind_outputs
 

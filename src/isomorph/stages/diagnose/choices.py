@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
-from isomorph.fixes._edits import current, parameter_places
+from isomorph.stages.diagnose.parameters import current, parameter_places
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from isomorph.fixes._edits import current
+from isomorph.stages.diagnose.parameters import current
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case

@@ -1,0 +1,38 @@
+"""Which nodes lie around a guilty place, nearest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.model import Node
+
+
+def neighbours(case: Case, *, depth: int = 3) -> Iterator[Node]:
+    """The guilty nodes, then the nodes up to ``depth`` before them, nearest first."""
+    maker = {name: node for node in case.candidate.nodes for name in node.outputs}
+    seen = {node.name for node in case.nodes}
+    yield from case.nodes
+    layer = list(case.nodes)
+    for _ in range(depth):
+        before = [maker[name] for node in layer for name in node.inputs if name in maker]
+        layer = []
+        for node in before:
+            if node.name not in seen and node.op != "Constant":
+                seen.add(node.name)
+                layer.append(node)
+                yield node
+
+
+def readers(case: Case, *, depth: int = 2) -> Iterator[Node]:
+    """The nodes up to ``depth`` behind the wrong tensor, nearest first."""
+    layer, seen = {case.tensor}, {node.name for node in case.nodes}
+    for _ in range(depth):
+        found = [node for node in case.candidate.nodes if set(node.inputs) & layer]
+        layer = {name for node in found for name in node.outputs}
+        for node in found:
+            if node.name not in seen:
+                seen.add(node.name)
+                yield node
