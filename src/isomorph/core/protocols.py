@@ -103,6 +103,17 @@ class Runtime(Protocol):
         ...
 
 
+class EnvironmentReader(Protocol):
+    """What a runtime has besides if some of its settings are read when its package is imported."""
+
+    def variables(self, settings: Mapping[str, str]) -> Mapping[str, str]:
+        """The environment variables of its process under these settings; few, mostly none.
+
+        Sessions that want other variables are opened in another worker process.
+        """
+        ...
+
+
 class Reporter(Protocol):
     """Renders exactly the report; computes nothing."""
 

@@ -98,7 +98,10 @@ def _threads(word: str) -> int | None:
 
 
 def _prepare(wanted: Mapping[str, str]) -> None:
-    """TensorFlow reads these once, when it is imported; afterwards they only pretend."""
+    """TensorFlow reads these once, when it is imported; afterwards they only pretend.
+
+    A worker was started with them. Without one, it may be too late.
+    """
     if "tensorflow" not in sys.modules:
         os.environ.update(wanted)
         return
@@ -107,7 +110,8 @@ def _prepare(wanted: Mapping[str, str]) -> None:
             raise RuntimeFailedError(
                 "FRESH_PROCESS_NEEDED", f"{name}={value} comes too late for this process",
                 why="TensorFlow reads it when it is imported, and it is imported already",
-                fix=f"put {name}={value} into the environment that isomorph is started in",
+                fix="leave --in-process out, so that a worker is started with it, or put "
+                f"{name}={value} into the environment that isomorph is started in",
             )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from isomorph.core.trace import Environment
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
-    from isomorph.core.protocols import Session
+    from isomorph.core.protocols import Runtime, Session
     from isomorph.stages.run.host import Host
 
 
@@ -87,6 +87,12 @@ def completed(runtime: str, settings: Mapping[str, str]) -> Mapping[str, str]:
                 why=f"it knows: {', '.join(sorted(known)) or 'none'}",
             )
     return {**known, **settings}
+
+
+def variables(runtime: Runtime, settings: Mapping[str, str]) -> Mapping[str, str]:
+    """What these settings need in the environment of the process that the runtime lives in."""
+    declared = getattr(runtime, "variables", None)
+    return {} if declared is None else dict(declared(settings))
 
 
 def chosen_runtime(model: Model, wanted: str | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UnreadableModelError
@@ -27,9 +27,16 @@ if TYPE_CHECKING:
 class Slot:
     """The place of one worker: at most one living process, and what is loaded in it."""
 
-    def __init__(self, name: str, scratch: Scratch, limits: Limits) -> None:
+    def __init__(
+        self,
+        name: str,
+        scratch: Scratch,
+        limits: Limits,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
         self.process: WorkerProcess | None = None
         self.generation = 0
+        self._variables = dict(variables or {})
         self._name, self._scratch, self._limits = name, scratch, limits
         self._loaded: set[int] = set()
         self._numbers = 0
@@ -44,7 +51,9 @@ class Slot:
                     self.process.stop(grace=0.0)
                 folder = self._scratch.folder(self._name)
                 memory = self._limits.memory_bytes or usual_share()
-                self.process = WorkerProcess(folder=folder, memory_bytes=memory)
+                self.process = WorkerProcess(
+                    folder=folder, memory_bytes=memory, variables=self._variables
+                )
                 self._outbox = Outbox(folder / "to_worker")
                 self.generation += 1
                 self._loaded.clear()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -65,8 +66,11 @@ class _TooLargeError(Exception):
 class WorkerProcess:
     """A started worker. Safe to stop from any thread; exchanges are one at a time."""
 
-    def __init__(self, *, folder: Path, memory_bytes: int) -> None:
+    def __init__(
+        self, *, folder: Path, memory_bytes: int, variables: Mapping[str, str] | None = None
+    ) -> None:
         self.folder, self._memory = folder, memory_bytes
+        self._variables = dict(variables or {})
         for name in ("to_worker", "to_parent", _TEMPORARY):
             (folder / name).mkdir(mode=0o700)
         crumbs.prepare(folder)
@@ -87,7 +91,7 @@ class WorkerProcess:
                     *("--memory", str(self._memory), "--folder", str(self.folder)),
                 ],
                 # What frameworks leave in the temporary folder goes with the worker.
-                env={**os.environ, "TMPDIR": str(self.folder / _TEMPORARY)},
+                env={**os.environ, **self._variables, "TMPDIR": str(self.folder / _TEMPORARY)},
                 stdin=subprocess.DEVNULL,
                 stdout=log[1],
                 stderr=log[1],

@@ -1,7 +1,8 @@
 """The host whose runtimes live in worker processes, so that none of them can take us along.
 
 There is one worker per ``Runtime.worker`` word, started when it is first needed and again
-after it has died. What it had loaded and opened is then loaded and opened anew.
+after it has died. What it had loaded and opened is then loaded and opened anew. Settings that a
+runtime takes from its process's environment have workers of their own (``Runtime.variables``).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from isomorph.stages.run.codec import decode, encode
 from isomorph.stages.run.host import Limits
 from isomorph.stages.run.in_process import Progress
 from isomorph.stages.run.memory import usual_share
+from isomorph.stages.run.opened import variables
 from isomorph.stages.run.recipes import Recipe, Recipes
 from isomorph.stages.run.scratch import Scratch
 from isomorph.stages.run.slots import Slot
@@ -31,6 +33,9 @@ from isomorph.stages.run.supervisor import GRACE_SECONDS
 if TYPE_CHECKING:
     from isomorph.core.patch import Patch
     from isomorph.core.trace import Arrays, Noise
+
+_Place = tuple[str, frozenset[tuple[str, str]]]
+"""A worker's word, and the variables that its process was started with."""
 
 
 class WorkerHost:
@@ -48,7 +53,7 @@ class WorkerHost:
         self._progress = progress
         self._recipes = Recipes()
         self._scratch = Scratch()
-        self._slots: dict[str, Slot] = {}
+        self._slots: dict[_Place, Slot] = {}
         self._lock = threading.Lock()
         self._finalizer = weakref.finalize(self, _end, os.getpid(), self._slots, self._scratch)
 
@@ -76,7 +81,8 @@ class WorkerHost:
     def open(self, model: Model, environment: Environment) -> RemoteSession:
         """A session of this model in ``environment.runtime``, in that runtime's worker."""
         self._tell("open", environment.runtime)
-        slot = self._slot(registry.runtime(environment.runtime).worker)
+        runtime = registry.runtime(environment.runtime)
+        slot = self._slot(runtime.worker, variables(runtime, environment.settings))
         return RemoteSession(slot, self._recipes.of(model), environment, self._progress)
 
     def apply(self, model: Model, patch: Patch, path: Path) -> None:
@@ -104,20 +110,22 @@ class WorkerHost:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _slot(self, word: str) -> Slot:
+    def _slot(self, word: str, wanted: Mapping[str, str] | None = None) -> Slot:
+        place = word, frozenset((wanted or {}).items())
         with self._lock:
             if not self._finalizer.alive:
                 raise RuntimeError("the host is closed")
-            if word not in self._slots:
-                self._slots[word] = Slot(f"w{len(self._slots)}", self._scratch, self.limits)
-            return self._slots[word]
+            if place not in self._slots:
+                name = f"w{len(self._slots)}"
+                self._slots[place] = Slot(name, self._scratch, self.limits, wanted)
+            return self._slots[place]
 
     def _tell(self, phase: str, detail: str) -> None:
         if self._progress is not None:
             self._progress(phase, detail)
 
 
-def _end(owner: int, slots: dict[str, Slot], scratch: Scratch) -> None:
+def _end(owner: int, slots: dict[_Place, Slot], scratch: Scratch) -> None:
     if os.getpid() != owner:
         return  # a forked copy of us must not end the workers of the original
     processes = [slot.process for slot in list(slots.values()) if slot.process is not None]

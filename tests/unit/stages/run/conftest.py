@@ -14,6 +14,7 @@ stranger = stranger:Framework
 [isomorph.runtimes]
 stranger = stranger:Runtime
 stranger_oracle = stranger:Oracle
+stranger_particular = stranger:Particular
 """
 
 

@@ -91,6 +91,36 @@ def test_runtimes_share_a_worker_by_their_word_only(host, model_file):
     assert os.getpid() not in {pid_of(first), pid_of(oracle)}
 
 
+def test_what_a_runtime_reads_from_its_environment_has_a_worker_of_its_own(
+    host, model_file, monkeypatch
+):
+    monkeypatch.delenv("STRANGER_MOOD", raising=False)
+    model = host.load(model_file(), "stranger", {})
+
+    def in_mood(mood):
+        asked = Environment(runtime="stranger_particular", settings={"mood": mood} if mood else {})
+        return host.open(model, asked)
+
+    plain = host.open(model, Environment(runtime="stranger"))
+    none, good, again, bad = (in_mood(mood) for mood in ("", "good", "good", "bad"))
+    moods = [each.environment.facts["mood"] for each in (none, good, again, bad)]
+    assert moods == ["", "good", "good", "bad"]
+    assert pid_of(plain) == pid_of(none)
+    assert pid_of(good) == pid_of(again)
+    assert len({pid_of(each) for each in (plain, good, bad)}) == 3
+    assert "STRANGER_MOOD" not in os.environ
+
+
+def test_a_worker_that_is_started_again_has_its_variables_again(host, model_file):
+    asked = Environment(runtime="stranger_particular", settings={"mood": "good"})
+    session = host.open(host.load(model_file(), "stranger", {}), asked)
+    before = pid_of(session)
+    failure(session, "abort")
+    assert np.array_equal(session.run({"x": X}, ["x"])["x"], X)
+    assert pid_of(session) != before
+    assert session.environment.facts["mood"] == "good"
+
+
 @pytest.mark.parametrize(
     ("deed", "told"),
     [
@@ -340,7 +370,7 @@ def test_a_worker_survives_the_thread_that_started_it(host, model_file):
     with ThreadPoolExecutor(1) as pool:
         pool.submit(host.warm, ["stranger", "stranger_oracle"]).result()
     time.sleep(0.3)
-    assert host._slots["stranger"].process.alive
+    assert host._slot("stranger").process.alive
 
 
 FORK = """
@@ -357,7 +387,7 @@ FORK = """
         sys.exit(0)
     assert os.waitpid(child, 0)[1] == 0
     session.run({}, ["large"])
-    print(session.environment.facts["pid"], host._slots["stranger"].process.pid)
+    print(session.environment.facts["pid"], host._slot("stranger").process.pid)
 """
 
 

@@ -153,11 +153,24 @@ class Oracle(Runtime):
     name, worker = "stranger_oracle", "stranger_oracle"
 
 
+class Particular(Runtime):
+    """Reads a setting where its process keeps its environment, as TensorFlow does."""
+
+    name, worker, settings = "stranger_particular", "stranger", {"mood": ""}
+
+    def variables(self, settings):
+        return {"STRANGER_MOOD": settings["mood"]} if settings.get("mood") else {}
+
+    def open(self, model, environment):
+        return Session(environment, mood=os.environ.get("STRANGER_MOOD", ""))
+
+
 class Session:
     capabilities = Capabilities(fetch="outputs", noise=True)
 
-    def __init__(self, environment):
-        self.environment = replace(environment, version="1.0", facts={"pid": str(os.getpid())})
+    def __init__(self, environment, **facts):
+        facts["pid"] = str(os.getpid())
+        self.environment = replace(environment, version="1.0", facts=facts)
 
     def run(self, feeds, fetch, *, noise=None):
         first = fetch[0]
