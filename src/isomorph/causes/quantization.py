@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
-from isomorph.stages.measure.subject import QUANTISED_OPS
+from isomorph.stages.measure.widths import QUANTISED_OPS
 
 
 class Quantization:

@@ -10,7 +10,7 @@ from isomorph.core.trace import Noise
 from isomorph.stages.align.sight import Sight
 from isomorph.stages.localise.search import look_at
 from isomorph.stages.localise.trail import follow
-from isomorph.stages.measure.subject import narrow_constants, quantised, widths
+from isomorph.stages.measure.widths import narrow_constants, quantised, widths
 
 if TYPE_CHECKING:
     from isomorph.stages.align.twins import Twins

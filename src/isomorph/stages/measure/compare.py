@@ -14,8 +14,9 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Binding
 from isomorph.stages.measure.rearrange import rearrangement, seen_through, spread_through
 from isomorph.stages.measure.spread import Spread, merged
-from isomorph.stages.measure.subject import Witness, unmatched_constants, widths
+from isomorph.stages.measure.subject import Witness, unmatched_constants
 from isomorph.stages.measure.verdict import Evidence, Question, decide
+from isomorph.stages.measure.widths import widths
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array

@@ -15,19 +15,15 @@ import numpy as np
 from isomorph.core.errors import IsomorphError
 from isomorph.core.trace import Noise, flatten
 from isomorph.stages.measure.spread import DRAWS, Spread, spreads
+from isomorph.stages.measure.widths import narrow_constants
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Model
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array, Arrays
+    from isomorph.stages.run.opened import Opened
 
-QUANTISED_OPS = frozenset(
-    {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "ConvInteger",
-     "QLinearConv", "QLinearMatMul", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul",
-     "MatMulIntegerToFloat", "QGemm", "QAttention", "MatMulNBits", "FakeQuant"}
-)  # fmt: skip
 _T = TypeVar("_T")
-_NARROW = ("float16", "bfloat16", "float8", "float4")
 
 
 class Witness(Protocol):
@@ -62,6 +58,8 @@ class Subject:
     draws: int = DRAWS
     told: Callable[[str, str], None] | None = None
     recorded: bool = False
+    opened: Opened | None = None
+    """Where it came from, for experiments under other settings."""
     _kept: dict[str, Any] = field(default_factory=dict)
 
     def as_run(self) -> Mapping[str, Array] | IsomorphError:
@@ -169,32 +167,6 @@ class Subject:
     def _tell(self, what: str, detail: str) -> None:
         if self.told is not None:
             self.told(f"{self.role}: {what}", detail)
-
-
-def narrow_constants(graph: Graph) -> tuple[str, ...]:
-    """Constants stored in a float type narrower than float32."""
-    return tuple(
-        name for name, constant in graph.constants.items() if constant.dtype.startswith(_NARROW)
-    )
-
-
-def quantised(graph: Graph) -> bool:
-    """Whether the graph declares quantised tensors or computes with them."""
-    return bool(graph.quantization) or any(node.op in QUANTISED_OPS for node in graph.nodes)
-
-
-def widths(graph: Graph) -> frozenset[str]:
-    """The lossy forms that the graph declares: narrow float weights, quantised tensors.
-
-    A graph whose floats are mostly narrow declares it as well, weights or not; a single detour
-    through a narrow type in a wide graph declares nothing.
-    """
-    found = {graph.constants[name].dtype for name in narrow_constants(graph)}
-    floats = [spec.dtype for spec in graph.tensors.values() if spec.dtype and "float" in spec.dtype]
-    narrow = [dtype for dtype in floats if dtype.startswith(_NARROW)]
-    if 2 * len(narrow) >= len(floats) > 0:
-        found |= set(narrow)
-    return frozenset(found | ({"quantised"} if quantised(graph) else set()))
 
 
 def unmatched_constants(graph: Graph, other: Graph) -> tuple[str, ...]:

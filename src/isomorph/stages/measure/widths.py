@@ -1,0 +1,68 @@
+"""Which loss of precision a graph declares: narrow floats, quantised tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Node
+
+QUANTISED_OPS = frozenset(
+    {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "ConvInteger",
+     "QLinearConv", "QLinearMatMul", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul",
+     "MatMulIntegerToFloat", "QGemm", "QAttention", "MatMulNBits", "FakeQuant"}
+)  # fmt: skip
+_NARROW = ("float16", "bfloat16", "float8", "float4")
+
+
+def widths(graph: Graph) -> frozenset[str]:
+    """The lossy forms that the graph declares: narrow float weights, quantised tensors.
+
+    A graph whose floats are mostly narrow declares it as well, weights or not, and so does one
+    that is narrow from every input to every output. A detour through a narrow type in a wide
+    graph declares nothing.
+    """
+    found = {graph.constants[name].dtype for name in narrow_constants(graph)}
+    floats = [spec.dtype for spec in graph.tensors.values() if spec.dtype and "float" in spec.dtype]
+    narrow = [dtype for dtype in floats if dtype.startswith(_NARROW)]
+    if (2 * len(narrow) >= len(floats) > 0) or _narrow_between_doors(graph):
+        found |= set(narrow)
+    return frozenset(found | ({"quantised"} if quantised(graph) else set()))
+
+
+def narrow_constants(graph: Graph) -> tuple[str, ...]:
+    """Constants stored in a float type narrower than float32."""
+    return tuple(
+        name for name, constant in graph.constants.items() if constant.dtype.startswith(_NARROW)
+    )
+
+
+def quantised(graph: Graph) -> bool:
+    """Whether the graph declares quantised tensors or computes with them."""
+    return bool(graph.quantization) or any(node.op in QUANTISED_OPS for node in graph.nodes)
+
+
+def _narrow_between_doors(graph: Graph) -> bool:
+    """Converters that keep the types of inputs and outputs cast right behind and before them."""
+    readers: dict[str, list[Node]] = {}
+    makers: dict[str, Node] = {}
+    for node in graph.nodes:
+        for name in node.inputs:
+            readers.setdefault(name, []).append(node)
+        makers.update(dict.fromkeys(node.outputs, node))
+    entered = [
+        readers[spec.name]
+        for spec in graph.inputs
+        if spec.dtype and "float" in spec.dtype and spec.name in readers
+    ]
+    left = [makers.get(spec.name) for spec in graph.outputs if spec.dtype and "float" in spec.dtype]
+    return (
+        bool(entered and left)
+        and all(_casts_narrow(graph, node.op, node.outputs) for nodes in entered for node in nodes)
+        and all(node is not None and _casts_narrow(graph, node.op, node.inputs) for node in left)
+    )
+
+
+def _casts_narrow(graph: Graph, op: str, tensors: tuple[str, ...]) -> bool:
+    spec = graph.tensors.get(tensors[0]) if tensors else None
+    return op == "Cast" and bool(spec and spec.dtype and spec.dtype.startswith(_NARROW))

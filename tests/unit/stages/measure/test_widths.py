@@ -1,0 +1,40 @@
+"""Which loss a graph declares, and what is only a detour."""
+
+from isomorph.core.model import Graph, Node, TensorSpec
+from isomorph.stages.measure.widths import widths
+
+
+def _graph(*steps):
+    """A chain of ``(op, dtype of its result)`` from a float32 input to the last result."""
+    specs = [TensorSpec(name="x", dtype="float32", shape=(4,))]
+    nodes = []
+    for n, (op, dtype) in enumerate(steps):
+        specs.append(TensorSpec(name=f"t{n}", dtype=dtype, shape=(4,)))
+        node = Node(name=f"n{n}", op=op, native_op=op, inputs=(specs[n].name,), outputs=(f"t{n}",))
+        nodes.append(node)
+    return Graph(
+        name="chain",
+        inputs=(specs[0],),
+        outputs=(specs[-1],),
+        nodes=tuple(nodes),
+        tensors={spec.name: spec for spec in specs},
+        constants={},
+    )
+
+
+DOWN, UP = ("Cast", "float16"), ("Cast", "float32")
+WIDE = ("Relu", "float32")
+
+
+def test_narrow_from_the_inputs_to_the_outputs_is_declared_though_wide_in_between():
+    assert widths(_graph(DOWN, UP, WIDE, WIDE, WIDE, DOWN, UP)) == {"float16"}
+
+
+def test_a_detour_declares_nothing_wherever_it_is():
+    assert not widths(_graph(WIDE, DOWN, UP, WIDE, WIDE))
+    assert not widths(_graph(DOWN, UP, WIDE, WIDE, WIDE))
+    assert not widths(_graph(WIDE, WIDE, WIDE, DOWN, UP))
+
+
+def test_mostly_narrow_is_declared():
+    assert widths(_graph(DOWN, ("Relu", "float16"), ("Relu", "float16"))) == {"float16"}
