@@ -6,8 +6,9 @@ differ by rounding move it by no more than rounding. One pass, no sorting.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,8 @@ import numpy as np
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
-_EXTREMES_MAY_MOVE = 8.0
-"""Single elements carry more noise than the whole tensor's root mean square of it."""
+FLOAT64_ORDER = 2.0**-40
+"""Two float64 evaluations in another order differ by their own rounding: this share of the rms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +61,12 @@ def fingerprint(array: Array) -> Fingerprint:
     )
 
 
-def alike(left: Fingerprint, right: Fingerprint, tolerance: float) -> bool:
-    """Whether the values could be the same, where ``tolerance`` is the rms of what may differ."""
+def alike(left: Fingerprint, right: Fingerprint, tolerance: float, reach: float) -> bool:
+    """Whether the values could be the same.
+
+    ``tolerance`` is the rms of what may differ, ``reach`` the largest size of it. No statistic
+    here moves farther than these if the elements do not, so nothing that is equal is missed.
+    """
     return (
         left.elements == right.elements
         and left.infinite == right.infinite
@@ -69,26 +74,52 @@ def alike(left: Fingerprint, right: Fingerprint, tolerance: float) -> bool:
         and abs(left.rms - right.rms) <= tolerance
         and abs(left.mean - right.mean) <= tolerance
         and abs(left.absolute - right.absolute) <= tolerance
-        and abs(left.leaning - right.leaning) <= 2.0 * tolerance
-        and abs(left.least - right.least) <= _EXTREMES_MAY_MOVE * tolerance
-        and abs(left.most - right.most) <= _EXTREMES_MAY_MOVE * tolerance
+        and abs(left.leaning - right.leaning) <= 3.0 * tolerance
+        and abs(left.least - right.least) <= reach
+        and abs(left.most - right.most) <= reach
     )
 
 
 class Index:
-    """Fingerprints by element count, sorted by size of the values: near ones are found quickly."""
+    """Fingerprints by element count and noise, sorted by the size of the values.
 
-    def __init__(self, prints: Mapping[str, Fingerprint]) -> None:
-        self._buckets: dict[int, list[tuple[float, str]]] = {}
-        self.prints = dict(prints)
+    Tensors of like noise stand together, so that one that noise moves far does not widen the
+    search among all the others: near ones are found in the time it takes to name them.
+    """
+
+    def __init__(self, prints: Mapping[str, Fingerprint], spread: Mapping[str, float]) -> None:
+        self._shelves: dict[int, dict[int, _Shelf]] = {}
         for name, each in prints.items():
-            self._buckets.setdefault(each.elements, []).append((each.rms, name))
-        for bucket in self._buckets.values():
-            bucket.sort()
+            shelves = self._shelves.setdefault(each.elements, {})
+            shelf = shelves.setdefault(_level(spread[name]), _Shelf())
+            shelf.entries.append((each.rms, name))
+            shelf.noise = max(shelf.noise, spread[name])
+        for shelves in self._shelves.values():
+            for shelf in shelves.values():
+                shelf.entries.sort()
 
-    def near(self, wanted: Fingerprint, tolerance: float) -> list[str]:
-        """The tensors whose values could be these, by their size."""
-        bucket = self._buckets.get(wanted.elements, [])
-        start = bisect_left(bucket, (wanted.rms - tolerance, ""))
-        stop = bisect_right(bucket, (wanted.rms + tolerance, "\U0010ffff"))
-        return [name for _, name in bucket[start:stop]]
+    def near(self, wanted: Fingerprint, noise: float, deviations: float) -> Iterator[str]:
+        """The tensors whose values could be these, by their size; ``noise`` is of the wanted."""
+        for shelf in self._shelves.get(wanted.elements, {}).values():
+            width = deviations * math.hypot(shelf.noise, noise)
+            width += FLOAT64_ORDER * (wanted.rms + width)
+            start = bisect_left(shelf.entries, (wanted.rms - width, ""))
+            stop = bisect_right(shelf.entries, (wanted.rms + width, "\U0010ffff"))
+            yield from (shelf.entries[place][1] for place in range(start, stop))
+
+
+class _Shelf:
+    """Tensors of one size whose noise is of one order."""
+
+    __slots__ = ("entries", "noise")
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[float, str]] = []
+        self.noise = 0.0
+
+
+def _level(noise: float) -> int:
+    """The order of a noise, in powers of sixteen; none and infinite noise have their own."""
+    if not 0.0 < noise < math.inf:
+        return -10_000 if noise == 0.0 else 10_000
+    return math.frexp(noise)[1] // 4

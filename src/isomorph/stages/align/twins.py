@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.stages.align.fingerprint import Index, alike, fingerprint
-from isomorph.stages.align.sight import Sight, apart
+from isomorph.stages.align.chance import threshold, usual_peak
+from isomorph.stages.align.fingerprint import FLOAT64_ORDER, Index, alike, fingerprint
+from isomorph.stages.align.sight import DRAWS, Sight, apart
 from isomorph.stages.run.layout import Rearrangement, arrangements
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
-
-DEVIATIONS = 6.0
-"""How many root mean squares of the noise two equal tensors may be apart."""
 
 _MOST_ARRANGEMENTS = 24
 
@@ -25,33 +24,38 @@ class Twins:
 
     def __init__(self, reference: Sight, candidate: Sight) -> None:
         self.reference, self.candidate = reference, candidate
-        self._index = Index(reference.prints)
+        self._index = Index(reference.prints, reference.spread)
 
     def tolerance(self, mine: str, yours: str) -> float:
         """The rms by which these two may differ and still be equal."""
-        noise = np.hypot(self.reference.spread[mine], self.candidate.spread[yours])
-        # Two float64 evaluations in another order differ by their own rounding.
-        floor = 2.0**-40 * self.reference.prints[mine].rms
-        return float(DEVIATIONS * noise + floor)
+        noise = math.hypot(self.reference.spread[mine], self.candidate.spread[yours])
+        mark = self.reference.prints[mine]
+        # A root mean square stays below the bound of the largest element, however the noise
+        # of one element goes with that of the others.
+        return threshold(mark.elements) * noise + FLOAT64_ORDER * mark.rms
+
+    def reach(self, mine: str, yours: str) -> float:
+        """How far a single element of these two may be apart."""
+        mark = self.reference.prints[mine]
+        bound = threshold(mark.elements)
+        peak = self.reference.peak[mine] + self.candidate.peak[yours]
+        # The draws have shown how far the noise usually goes, not how far it can go.
+        beyond = bound / usual_peak(mark.elements * DRAWS)
+        return beyond * peak + bound * FLOAT64_ORDER * mark.rms
 
     def equal(self, mine: str, yours: str, left: Array, right: Array) -> bool:
         """Whether two arrays of one shape are these tensors' values but for noise."""
         rms, largest = apart(left, right)
-        peak = self.reference.peak[mine] + self.candidate.peak[yours]
-        floor = 2.0**-40 * self.reference.prints[mine].rms
-        return rms <= self.tolerance(mine, yours) and largest <= 2.0 * peak + DEVIATIONS * floor
+        return rms <= self.tolerance(mine, yours) and largest <= self.reach(mine, yours)
 
-    def of(self, yours: str, value: Array) -> list[str]:
+    def of(self, yours: str, value: Array) -> Iterator[str]:
         """The reference's tensors that hold the values of this one, in any arrangement."""
         mark = fingerprint(value)
-        widest = DEVIATIONS * 2.0 * max(self.candidate.spread[yours], 2.0**-40 * mark.rms)
-        # The index is searched generously: the reference's own noise is not known yet.
-        near = self._index.near(mark, max(widest, 1e-3 * mark.rms))
-        return [
-            mine
-            for mine in near
-            if alike(self.reference.prints[mine], mark, self.tolerance(mine, yours))
-        ]
+        noise = self.candidate.spread[yours]
+        for mine in self._index.near(mark, noise, threshold(mark.elements)):
+            other = self.reference.prints[mine]
+            if alike(other, mark, self.tolerance(mine, yours), self.reach(mine, yours)):
+                yield mine
 
     def pair(self, yours: str, value: Array) -> tuple[str, Rearrangement] | None:
         """The twin that this tensor equals element by element, plainest arrangement first."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.report import Binding, Finding
+from isomorph.stages.align.chance import decisive
 from isomorph.stages.measure.distance import is_inexact, widen
 from isomorph.stages.run.layout import Rearrangement, arrangements, keeps_order
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from isomorph.stages.measure.subject import Subject
 
 _MOST_TRIED = 24
-_DECISIVE = 1e-3
+_LOCATION_AND_SCALE = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,9 +134,21 @@ def _by_proof(
             far = _apart(list(meaning.values()), seen)
             trials.append((far, layouts))
     trials.sort(key=lambda trial: trial[0])
-    if trials and (len(trials) == 1 or trials[0][0] <= _DECISIVE * trials[1][0]):
+    if trials and (len(trials) == 1 or trials[0][0] <= _decisive(meaning) * trials[1][0]):
         return trials[0][1]
     return [_by_convention(name, choices) for name, choices in several.items()]
+
+
+def _decisive(meaning: Mapping[str, Array] | IsomorphError) -> float:
+    """How much nearer the best arrangement must come than the next, or it is an accident.
+
+    Sorted outputs of a wrong arrangement resemble the right ones by their form; where they lie
+    and how wide they are spread is free. A single number has no spread.
+    """
+    if isinstance(meaning, IsomorphError):
+        return 0.0
+    elements = sum(array.size for array in meaning.values() if is_inexact(array))
+    return decisive(min(elements, _LOCATION_AND_SCALE))
 
 
 def _apart(left: Sequence[Array], right: Sequence[Array]) -> float:

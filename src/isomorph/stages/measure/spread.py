@@ -1,25 +1,24 @@
-"""The spread of a tensor under Monte-Carlo arithmetic, and the threshold that follows from it."""
+"""The spread of a tensor under Monte-Carlo arithmetic; the threshold is a matter of chance."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.core.trace import Noise, flatten
+from isomorph.stages.align.chance import FALSE_ALARM, threshold
 from isomorph.stages.measure.distance import is_inexact, is_integer, widen
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array, Arrays
 
+__all__ = ["DRAWS", "FALSE_ALARM", "Spread", "merged", "pooled", "spreads", "threshold"]
+
 DRAWS = 10
-FALSE_ALARM = 1e-6
-"""The stated probability that a correct output is called wrong: with the unit roundoffs of
-the float types, the only number that was typed rather than derived."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,12 +121,6 @@ def pooled(variance: Array) -> Array:
     axes = tuple(range(2, variance.ndim)) if variance.ndim >= 4 else (-1,)
     neighbours = np.mean(variance, axis=axes, keepdims=True) if variance.size else variance
     return np.asarray(np.sqrt(0.5 * (variance + neighbours)))
-
-
-def threshold(elements: int, false_alarm: float = FALSE_ALARM) -> float:
-    """How many standard deviations no element of a correct tensor exceeds, but by that chance."""
-    share = false_alarm / (2.0 * max(elements, 1))
-    return -NormalDist().inv_cdf(max(share, 1e-300))
 
 
 def merged(*spreads: Spread | None) -> Spread | None:

@@ -11,8 +11,8 @@ import numpy as np
 
 from isomorph.core.case import Case
 from isomorph.core.errors import IsomorphError
+from isomorph.stages.align.chance import threshold
 from isomorph.stages.align.sight import apart
-from isomorph.stages.align.twins import DEVIATIONS
 from isomorph.stages.diagnose.cases import cases
 from isomorph.stages.diagnose.diagnose import explained
 from isomorph.stages.diagnose.rehearsal import Rehearsal
@@ -196,7 +196,8 @@ class Outputs:
         for name in self.names:
             rms, _ = apart(self._aim[name], found[name])
             floor = 2.0**-40 * float(np.max(np.abs(self._aim[name]), initial=0.0))
-            if not rms <= DEVIATIONS * candidate.spread.get(name, 0.0) + floor:
+            bound = threshold(self._aim[name].size)
+            if not rms <= bound * candidate.spread.get(name, 0.0) + floor:
                 return False
         return True
 

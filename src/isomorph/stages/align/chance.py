@@ -1,0 +1,37 @@
+"""What chance can do: the bounds that follow from one stated probability of a false alarm."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from statistics import NormalDist
+
+FALSE_ALARM = 1e-6
+"""The stated probability that a correct output is called wrong: with the unit roundoffs of
+the float types, the only number that was typed rather than derived."""
+
+_NORMAL = NormalDist()
+
+
+@lru_cache(maxsize=4096)
+def threshold(elements: int, false_alarm: float = FALSE_ALARM) -> float:
+    """How many standard deviations no element of a correct tensor exceeds, but by that chance."""
+    share = false_alarm / (2.0 * max(elements, 1))
+    return -_NORMAL.inv_cdf(max(share, 1e-300))
+
+
+@lru_cache(maxsize=4096)
+def usual_peak(samples: int) -> float:
+    """How many standard deviations the largest of so many samples is away, in the median."""
+    # The chance that a given one exceeds it, 1 − 0.5^(1/n), without the cancellation.
+    each = -math.expm1(-math.log(2.0) / max(samples, 1))
+    return -_NORMAL.inv_cdf(0.5 * each)
+
+
+def decisive(freedoms: int, false_alarm: float = FALSE_ALARM) -> float:
+    """How many times nearer than its rival a wrong guess comes by that chance, as a share.
+
+    What has ``freedoms`` independent numbers comes within the share s of its rival's distance
+    with the chance s to the power of their number.
+    """
+    return float(false_alarm ** (1.0 / max(freedoms, 1)))

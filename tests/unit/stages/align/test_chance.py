@@ -1,0 +1,25 @@
+import numpy as np
+import pytest
+
+from isomorph.stages.align.chance import FALSE_ALARM, decisive, threshold, usual_peak
+
+
+def test_the_bound_grows_with_the_number_of_elements():
+    assert threshold(1) == pytest.approx(4.89, abs=0.01)
+    assert threshold(1) < threshold(1000) < threshold(10**6) < 7.5
+
+
+@pytest.mark.parametrize("samples", [1, 4, 100, 10_000])
+def test_half_of_all_peaks_lie_below_the_usual_one(samples):
+    draws = np.abs(np.random.default_rng(0).normal(size=(2000, samples))).max(axis=1)
+    assert np.mean(draws < usual_peak(samples)) == pytest.approx(0.5, abs=0.05)
+
+
+def test_the_usual_peak_is_below_what_chance_allows_however_many_there_are():
+    for samples in (1, 10**3, 10**6, 10**12):
+        assert 0.0 < usual_peak(samples) < threshold(samples)
+
+
+def test_one_number_comes_near_by_accident_more_often_than_two():
+    assert decisive(1) == FALSE_ALARM
+    assert decisive(2) == pytest.approx(1e-3)
