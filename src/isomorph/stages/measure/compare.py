@@ -15,7 +15,7 @@ from isomorph.core.report import Binding
 from isomorph.stages.measure.rearrange import rearrangement, seen_through, spread_through
 from isomorph.stages.measure.spread import Spread, merged
 from isomorph.stages.measure.subject import Witness, unmatched_constants
-from isomorph.stages.measure.verdict import Evidence, Question, decide
+from isomorph.stages.measure.verdict import Evidence, Question, beyond_doubt, decide
 from isomorph.stages.measure.widths import widths
 
 if TYPE_CHECKING:
@@ -129,6 +129,17 @@ def _shapes_fit(reference: Witness, candidate: Witness, pairs: Sequence[Binding]
 
 
 def _judge_pair(
+    reference: Witness, candidate: Witness, left: str, right: str, terms: Terms
+) -> tuple[Divergence, Rearrangement | None]:
+    """By a few draws where they leave no doubt, by many otherwise."""
+    judged = _judge_once(reference, candidate, left, right, terms)
+    if beyond_doubt(judged[0], terms.false_alarm):
+        return judged
+    sharper = [side.look_closer() for side in (reference, candidate)]
+    return _judge_once(reference, candidate, left, right, terms) if any(sharper) else judged
+
+
+def _judge_once(
     reference: Witness, candidate: Witness, left: str, right: str, terms: Terms
 ) -> tuple[Divergence, Rearrangement | None]:
     mine, yours = _evidence(reference, left), _evidence(candidate, right)

@@ -94,6 +94,10 @@ class Values:
         """A model has the same constants as itself; a recording has none."""
         return self.twin.rounding() if self.twin is not None else {}
 
+    def look_closer(self) -> bool:
+        """As of the model itself; nobody can draw from a recording."""
+        return self.twin.look_closer() if self.twin is not None else False
+
 
 def _empty(framework: str) -> Model:
     nothing = Graph(name="", inputs=(), outputs=(), nodes=(), tensors={}, constants={})

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["DRAWS", "FALSE_ALARM", "Spread", "merged", "pooled", "spreads", "threshold"]
 
 DRAWS = 10
+FIRST_DRAWS = 3
+"""Enough where the error lies far inside its budget, however badly so few show the deviation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,27 +48,54 @@ def spreads(
     *,
     draws: int = DRAWS,
     about_mean: bool = False,
-    drawn: Callable[[int], None] | None = None,
 ) -> Mapping[str, Spread]:
-    """Run the oracle ``draws`` times under ``noise``: what moved, at the tensors of ``centre``.
+    """Run the oracle ``draws`` times under ``noise``: what moved, at the tensors of ``centre``."""
+    spreading = Spreading(centre, noise, about_mean=about_mean)
+    spreading.reach(draws, session, feeds)
+    return spreading.spreads()
+
+
+class Spreading:
+    """A spread that more draws can sharpen.
 
     Deviations are taken about the oracle's own value, or about the mean of the draws where the
     undisturbed value is itself under suspicion (the quantisers of a candidate).
     """
-    flat = {key: value for name in centre for key, value in flatten(name, centre[name]).items()}
-    sums = {key: _Moments(np.asarray(value)) for key, value in flat.items() if value is not None}
-    for draw in range(draws):
-        result = session.run(
-            feeds, list(centre), noise=replace(noise, seed=noise.seed * 1_000_003 + draw)
-        )
-        moved = {
-            key: value for name in result for key, value in flatten(name, result[name]).items()
+
+    def __init__(self, centre: Arrays, noise: Noise, *, about_mean: bool = False) -> None:
+        flat = {key: value for name in centre for key, value in flatten(name, centre[name]).items()}
+        self._names, self._noise, self._about_mean = list(centre), noise, about_mean
+        self._drawn = 0
+        self._sums = {
+            key: _Moments(np.asarray(value)) for key, value in flat.items() if value is not None
         }
-        for key, moments in sums.items():
-            moments.add(moved.get(key))
-        if drawn is not None:
-            drawn(draw + 1)
-    return {key: moments.spread(draws, about_mean=about_mean) for key, moments in sums.items()}
+
+    def reach(
+        self,
+        draws: int,
+        session: Session,
+        feeds: Arrays,
+        told: Callable[[int], None] | None = None,
+    ) -> None:
+        """Draw until there are so many; those that were drawn before count."""
+        for draw in range(self._drawn, draws):
+            noise = replace(self._noise, seed=self._noise.seed * 1_000_003 + draw)
+            result = session.run(feeds, self._names, noise=noise)
+            moved = {
+                key: value for name in result for key, value in flatten(name, result[name]).items()
+            }
+            for key, moments in self._sums.items():
+                moments.add(moved.get(key))
+            self._drawn = draw + 1
+            if told is not None:
+                told(self._drawn)
+
+    def spreads(self) -> Mapping[str, Spread]:
+        """What the draws so far did to each tensor."""
+        return {
+            key: moments.spread(self._drawn, about_mean=self._about_mean)
+            for key, moments in self._sums.items()
+        }
 
 
 class _Moments:
@@ -121,6 +150,17 @@ def pooled(variance: Array) -> Array:
     axes = tuple(range(2, variance.ndim)) if variance.ndim >= 4 else (-1,)
     neighbours = np.mean(variance, axis=axes, keepdims=True) if variance.size else variance
     return np.asarray(np.sqrt(0.5 * (variance + neighbours)))
+
+
+def comfortable(draws: int, elements: int, false_alarm: float = FALSE_ALARM) -> float:
+    """The share of a budget from few draws that is certainly within the budget of many.
+
+    So few draws overestimate a variance at most by the upper quantile of chi-square (here by
+    Wilson and Hilferty's formula); half of it is the mean of the channel's, which they do not.
+    """
+    step = 2.0 / (9.0 * draws)
+    largest = (1.0 - step + threshold(elements, false_alarm) * float(np.sqrt(step))) ** 3
+    return float(1.0 / np.sqrt(0.5 * (1.0 + largest)))
 
 
 def merged(*spreads: Spread | None) -> Spread | None:

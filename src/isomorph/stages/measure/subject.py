@@ -14,7 +14,7 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.trace import Noise, flatten
-from isomorph.stages.measure.spread import DRAWS, Spread, spreads
+from isomorph.stages.measure.spread import DRAWS, FIRST_DRAWS, Spread, Spreading
 from isomorph.stages.measure.widths import narrow_constants
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class Witness(Protocol):
     def allowance(  # noqa: D102
         self, constants: tuple[str, ...]
     ) -> Mapping[str, Spread] | IsomorphError: ...
+    def look_closer(self) -> bool: ...  # noqa: D102
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,12 +56,13 @@ class Subject:
     plain: Callable[[], Session]
     oracle: Callable[[], Session]
     seed: int
-    draws: int = DRAWS
+    draws: int = FIRST_DRAWS
     told: Callable[[str, str], None] | None = None
     recorded: bool = False
     opened: Opened | None = None
     """Where it came from, for experiments under other settings."""
     _kept: dict[str, Any] = field(default_factory=dict)
+    _spreading: dict[str, Spreading] = field(default_factory=dict)
 
     def as_run(self) -> Mapping[str, Array] | IsomorphError:
         """The outputs, as deployed."""
@@ -111,6 +113,15 @@ class Subject:
         noise = Noise(seed=self.seed + 3, rounding=True, quantisers=True)
         return self._spread("execution loss", noise, about_mean=True)
 
+    def look_closer(self) -> bool:
+        """Draw as often as it is worth; False where that has been done already."""
+        if self.draws >= DRAWS:
+            return False
+        self.draws = DRAWS
+        for what in self._spreading:
+            self._kept.pop(what, None)
+        return True
+
     def failures(self) -> tuple[tuple[str, IsomorphError], ...]:
         """What was asked for and could not be had; one entry for each distinct error."""
         errors: dict[tuple[str, str], tuple[str, IsomorphError]] = {}
@@ -126,16 +137,16 @@ class Subject:
             meaning = self.meaning()
             if isinstance(meaning, IsomorphError):
                 raise meaning
-            centre = self._nested()
-            return spreads(
+            spreading = self._spreading.setdefault(
+                what, Spreading(self._nested(), noise, about_mean=about_mean)
+            )
+            spreading.reach(
+                self.draws,
                 self.oracle(),
                 self.feeds,
-                centre,
-                noise,
-                draws=self.draws,
-                about_mean=about_mean,
-                drawn=lambda n: self._tell(what, f"draw {n} of {self.draws}"),
+                told=lambda n: self._tell(what, f"draw {n} of {self.draws}"),
             )
+            return spreading.spreads()
 
         return self._keep(what, work)
 

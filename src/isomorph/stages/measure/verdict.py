@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isomorph.core.divergence import Divergence, Judgement, Part, Verdict
 from isomorph.stages.measure.distance import float_info
 from isomorph.stages.measure.judge import as_stored, judge, judge_by_word
-from isomorph.stages.measure.spread import Spread, merged
+from isomorph.stages.measure.spread import Spread, comfortable, merged
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -77,6 +77,38 @@ def decide(reference: Evidence, candidate: Evidence, question: Question) -> Dive
         execution_reference=errors.execution_reference,
         execution_candidate=errors.execution_candidate,
     )
+
+
+def beyond_doubt(divergence: Divergence, false_alarm: float) -> bool:
+    """Whether more draws could not change a good verdict; a bad one always deserves them."""
+    if divergence.verdict is Verdict.EQUIVALENT:
+        parts = [
+            divergence.translation, divergence.rounding, divergence.observed,
+            divergence.execution_reference, divergence.execution_candidate,
+        ]  # fmt: skip
+    elif divergence.verdict is Verdict.DEGRADED:
+        parts = [divergence.intended_loss, divergence.execution_candidate]
+    else:
+        return False
+    return all(_comfortable(part, false_alarm) for part in parts if part is not None)
+
+
+def most_draws(divergences: Sequence[Divergence]) -> int:
+    """How often the oracles were disturbed where it was done most."""
+    parts = [
+        part
+        for each in divergences
+        for part in (each.rounding, each.observed, each.intended_loss, each.execution_candidate)
+    ]
+    drawn = [part.budget.draws for part in parts if part is not None and part.budget.draws]
+    return max(drawn, default=0)
+
+
+def _comfortable(part: Part, false_alarm: float) -> bool:
+    ratio, draws = part.budget.ratio, part.budget.draws
+    if ratio is None or not draws:
+        return True
+    return ratio <= comfortable(draws, part.distance.elements, false_alarm)
 
 
 class _Errors:

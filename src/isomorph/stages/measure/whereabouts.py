@@ -62,7 +62,7 @@ def _walk(
     oracle = subject.oracle()
     meaning = oracle.run(subject.feeds, names)
     noise = Noise(seed=subject.seed, rounding=True)
-    spread = spreads(oracle, subject.feeds, meaning, noise, draws=subject.draws) if astray else {}
+    spread = spreads(oracle, subject.feeds, meaning, noise) if astray else {}
     for node in nodes:
         for name in node.outputs:
             actual, expected = run.get(name), meaning.get(name)
