@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from isomorph.core.cores import threads_of_one_side
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.native.torch_arrays import FLOATS, to_array
 from isomorph.native.torch_control import refuse_unsupported
@@ -47,8 +49,12 @@ class TorchOracle:
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
         """Compute ``fetch`` from ``feeds``; floats come back as float64."""
-        if not self._model.cuttable:
-            return self._run_recorded(feeds, fetch, noise)
+        with _few_threads():
+            if not self._model.cuttable:
+                return self._run_recorded(feeds, fetch, noise)
+            return self._run_cut(feeds, fetch, noise)
+
+    def _run_cut(self, feeds: Arrays, fetch: Sequence[str], noise: Noise | None) -> Arrays:
         plan = self._planners[""].plan(frozenset(feeds), tuple(fetch))
         run = OracleRun(self._weights, self._planners, noise, self._kept_magnitudes(feeds, noise))
         values = {
@@ -117,6 +123,17 @@ class TorchOracle:
             self._magnitudes_of = digest.hexdigest()
             self._magnitudes = {}
         return self._magnitudes
+
+
+@contextmanager
+def _few_threads() -> Iterator[None]:
+    """The deployed run, which shares the process, keeps the threads it was given."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(min(before, threads_of_one_side()))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def feed_raw(program: Program, name: str, array: Any) -> Any:  # noqa: ANN401

@@ -13,6 +13,7 @@ from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Binding
 from isomorph.stages.measure.rearrange import rearrangement, seen_through, spread_through
+from isomorph.stages.measure.side_by_side import ahead, allowances
 from isomorph.stages.measure.spread import Spread, merged
 from isomorph.stages.measure.subject import Witness, unmatched_constants
 from isomorph.stages.measure.verdict import Evidence, Question, beyond_doubt, decide
@@ -142,6 +143,7 @@ def _judge_pair(
 def _judge_once(
     reference: Witness, candidate: Witness, left: str, right: str, terms: Terms
 ) -> tuple[Divergence, Rearrangement | None]:
+    ahead(reference, candidate)
     mine, yours = _evidence(reference, left), _evidence(candidate, right)
     moved = None
     shapes = _shape(mine), _shape(yours)
@@ -184,8 +186,10 @@ def _allowance(
     reference: Witness, candidate: Witness, left: str, right: str, moved: Rearrangement | None
 ) -> Spread | None:
     here, there = reference.model.graph, candidate.model.graph
-    mine = _at(reference.allowance(unmatched_constants(here, there)), left)
-    yours = _at(candidate.allowance(unmatched_constants(there, here)), right)
+    constants = unmatched_constants(here, there), unmatched_constants(there, here)
+    allowances(reference, candidate, *constants)
+    mine = _at(reference.allowance(constants[0]), left)
+    yours = _at(candidate.allowance(constants[1]), right)
     return merged(mine, _move(yours, moved))
 
 

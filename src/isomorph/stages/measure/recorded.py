@@ -63,6 +63,7 @@ class Values:
     twin: Subject | None = None
     role: str = "reference"
     recorded: bool = False
+    isolated: bool = False
 
     def as_run(self) -> Mapping[str, Array] | IsomorphError:
         """The recorded values; of a model on its own, its meaning."""

@@ -33,6 +33,8 @@ class Witness(Protocol):
     model: Model
     recorded: bool
 
+    @property
+    def isolated(self) -> bool: ...  # noqa: D102
     def as_run(self) -> Mapping[str, Array] | IsomorphError: ...  # noqa: D102
     def as_written(self) -> Mapping[str, Array] | IsomorphError: ...  # noqa: D102
     def meaning(self) -> Mapping[str, Array] | IsomorphError: ...  # noqa: D102
@@ -67,6 +69,11 @@ class Subject:
     def as_run(self) -> Mapping[str, Array] | IsomorphError:
         """The outputs, as deployed."""
         return self._keep("run", lambda: self._outputs(self.runtime()))
+
+    @property
+    def isolated(self) -> bool:
+        """Whether it runs in a process of its own, and therefore beside another."""
+        return self.opened is not None and self.opened.host.isolation == "process"
 
     def again(self) -> Mapping[str, Array] | IsomorphError:
         """The outputs of a second run in the same session: equal, or the model is random."""

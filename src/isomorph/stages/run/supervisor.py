@@ -16,6 +16,7 @@ from typing import Any
 
 import psutil
 
+from isomorph.core.cores import threads_of_one_side
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.stages.run import crumbs
 from isomorph.stages.run.autopsy import Death, crashed, out_of_time, too_large
@@ -91,7 +92,12 @@ class WorkerProcess:
                     *("--memory", str(self._memory), "--folder", str(self.folder)),
                 ],
                 # What frameworks leave in the temporary folder goes with the worker.
-                env={**os.environ, **self._variables, "TMPDIR": str(self.folder / _TEMPORARY)},
+                env={
+                    "OPENBLAS_NUM_THREADS": str(threads_of_one_side()),
+                    **os.environ,
+                    **self._variables,
+                    "TMPDIR": str(self.folder / _TEMPORARY),
+                },
                 stdin=subprocess.DEVNULL,
                 stdout=log[1],
                 stderr=log[1],

@@ -1,0 +1,15 @@
+"""How many threads an oracle may use, so that two of them fit side by side."""
+
+from __future__ import annotations
+
+import os
+
+
+def threads_of_one_side() -> int:
+    """Half of the cores that this process may use: reference and candidate run at a time.
+
+    Two pools that each take every core wait for one another far longer than they compute.
+    """
+    available = getattr(os, "sched_getaffinity", None)
+    cores = len(available(0)) if available is not None else os.cpu_count() or 1
+    return max(1, cores // 2)
