@@ -44,6 +44,7 @@ def check(
     layouts: Mapping[str, Sequence[int]] | None = None,
     locate: bool = True,
     quantization: bool | None = None,
+    profile: bool | None = False,
     state: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Report:
@@ -52,7 +53,8 @@ def check(
     ``reference`` and ``candidate`` are paths, ``module:factory`` words or live models; the
     reference may be a file of recorded outputs. Without a candidate, the model is held against
     its own float64 oracle. ``inputs`` is a file, or arrays by input name. ``quantization`` True
-    measures every quantised tensor, however many there are; False none.
+    measures every quantised tensor, however many there are; False none. ``profile`` True tells
+    the error node by node, for a page to draw; None only where guilty nodes are searched anyway.
 
     ``data`` is a test set instead: a folder of files of arrays, or one file with a leading axis
     of samples. All are run, and the worst of them decide. ``metric`` is a function of (outputs,
@@ -75,6 +77,7 @@ def check(
         layouts={name: tuple(axes) for name, axes in (layouts or {}).items()},
         locate=locate,
         quantization=quantization,
+        profile=profile,
         data=samples,
         metric=measured,
         trusted=tuple(str(each) for each in (reference, candidate) if trust and each is not None),

@@ -68,6 +68,13 @@ def check(
             help="Measure every quantised tensor, or none; without it, up to a few hundred.",
         ),
     ] = None,
+    profile: Annotated[
+        bool | None,
+        Option(
+            "--profile/--no-profile",
+            help="Keep the error of every node, for a page; html does, json where it localises.",
+        ),
+    ] = None,
     seed: words.Seed = 0,
     strict: Annotated[
         bool, Option("--strict", help="Exit 1 for a fault that rounding hides, too.")
@@ -113,6 +120,7 @@ def check(
             layouts=words.layouts(layout),
             locate=locate,
             quantization=quantization,
+            profile=getattr(reporter, "profile", False) if profile is None else profile,
             state=state,
             progress=progress,
         )

@@ -41,7 +41,7 @@ Memory = Annotated[
 Timeout = Annotated[
     float | None, Option("--timeout", metavar="SECONDS", help="Most time for one run of a model.")
 ]
-Format = Annotated[str, Option("--format", help="terminal or json.")]
+Format = Annotated[str, Option("--format", help="terminal, html, json, junit, sarif, …")]
 Output = Annotated[Path | None, Option("--output", "-o", help="Write the report to this file.")]
 Debug = Annotated[bool, Option("--debug", help="Show a traceback when something fails.")]
 

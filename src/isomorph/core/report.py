@@ -9,6 +9,7 @@ from typing import Any
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.model import Source
 from isomorph.core.over_samples import OverSamples
+from isomorph.core.profile import ErrorProfile
 from isomorph.core.quantized_tensor import QuantizedTensor
 from isomorph.core.trace import Environment
 
@@ -116,6 +117,7 @@ class Report:
     findings: tuple[Finding, ...] = ()
     quantization: tuple[QuantizedTensor, ...] = ()
     test_set: OverSamples | None = None
+    profile: ErrorProfile | None = None
     skipped: tuple[Skipped, ...] = ()
     trusted: tuple[str, ...] = ()
     elapsed: Mapping[str, float] = field(default_factory=dict)

@@ -18,6 +18,8 @@ class JsonReporter:
     """One JSON document; ``schema`` rises with every incompatible change."""
 
     name = "json"
+    profile = None
+    """The error node by node where it costs little: where guilty nodes were searched anyway."""
 
     def render(self, report: Report) -> str:
         """Sorted keys, so that equal reports are equal bytes."""

@@ -16,7 +16,8 @@ from isomorph.stages.diagnose.cases import cases
 from isomorph.stages.diagnose.diagnose import explained
 from isomorph.stages.diagnose.execution import guilty_of_running
 from isomorph.stages.localise.findings import findings as guilty_findings
-from isomorph.stages.localise.locate import locate
+from isomorph.stages.localise.locate import Located, locate
+from isomorph.stages.localise.profile import Onlooker
 from isomorph.stages.measure import findings as say
 from isomorph.stages.measure import layouts
 from isomorph.stages.measure.compare import Comparison, Terms, compare, compared_elements, differs
@@ -30,12 +31,12 @@ from isomorph.stages.measure.worst import SEVERITY, Worst, weight
 from isomorph.stages.run import feeds as feeding
 from isomorph.stages.run.binding import bind_inputs, bind_outputs
 from isomorph.stages.run.feeds import Sample
-from isomorph.stages.run.generate import SAMPLES, generate
+from isomorph.stages.run.made_up import made_up
 from isomorph.stages.run.opened import Opened
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Model, TensorSpec
+    from isomorph.core.model import TensorSpec
     from isomorph.core.trace import Array
     from isomorph.stages.measure.user_metric import UserMetric
     from isomorph.stages.run.data_sets import DataSet
@@ -57,6 +58,8 @@ class Wishes:
     locate: bool = True
     quantization: bool | None = None
     """Measure every quantised tensor, none, or as many as are measured quickly."""
+    profile: bool | None = False
+    """Tell the error node by node: always, never, or (None) where guilty nodes were searched."""
     data: DataSet | None = None
     metric: UserMetric | None = None
     trusted: tuple[str, ...] = ()
@@ -84,7 +87,11 @@ def check_pair(
         sides = together(reference, candidate, inputs, wishes.layouts, wishes.seed)
         samples = work.chosen(wishes.data, sides, left.inputs, outputs)
     else:
-        samples = [given] if given is not None else _made_up(reference.model, right, inputs, wishes)
+        samples = (
+            [given]
+            if given is not None
+            else made_up(reference.model, right, inputs, wishes.dims, wishes.seed)
+        )
     for sample in work.worthwhile(samples):
         mine = work.subject(reference, sample.feeds)
         yours = work.subject(candidate, _arranged(work, mine, candidate, inputs))
@@ -93,7 +100,7 @@ def check_pair(
             work.add(comparison, outputs)
             outputs = comparison.bindings
             work.locate(mine, yours, comparison)
-            work.worst.remember(sample, comparison.divergences, yours, mine)
+            work.remember(sample, comparison, yours, mine)
         work.failures(mine, yours)
     # PyTorch names no outputs: the names of its nodes are nobody's interface.
     named = "by place" not in marks
@@ -125,7 +132,7 @@ def check_recorded(
     graph = candidate.model.graph
     outputs = bind_outputs(recording.specs, graph.outputs, wishes.bind_outputs)
     work.findings += say.of_signature("output", recording.specs, graph.outputs, outputs)
-    samples = [given] if given is not None else _made_up(candidate.model, graph, (), wishes)
+    samples = [given] if given is not None else _generated(candidate, wishes)
     for sample in work.worthwhile(samples[:1]):
         yours = work.subject(candidate, sample.feeds)
         if work.deterministic(yours):
@@ -143,37 +150,20 @@ def check_alone(candidate: Opened, given: Sample | None, wishes: Wishes) -> Repo
     if wishes.data is not None:
         samples = work.chosen(wishes.data, alone(candidate), graph.inputs, outputs)
     else:
-        samples = [given] if given is not None else _made_up(candidate.model, graph, (), wishes)
+        samples = [given] if given is not None else _generated(candidate, wishes)
     for sample in work.worthwhile(samples):
         subject = work.subject(candidate, sample.feeds)
         if work.deterministic(subject):
             comparison = compare(Recording.of_meaning(subject), subject, outputs, work.terms)
             work.add(comparison, outputs)
             work.findings += first_trouble(subject, work.terms.false_alarm)
-            work.worst.remember(sample, comparison.divergences, subject, None)
+            work.remember(sample, comparison, subject, None)
         work.failures(subject)
     return work.report((candidate,), (), outputs)
 
 
-def _made_up(
-    model: Model, other: object, inputs: Sequence[Binding], wishes: Wishes
-) -> list[Sample]:
-    from isomorph.core.model import Graph
-
-    shapes = {}
-    if isinstance(other, Graph):
-        there = {spec.name: spec.shape for spec in other.inputs}
-        shapes = {pair.reference: there[pair.candidate] for pair in inputs}
-    has_floats = any("float" in (spec.dtype or "") for spec in model.graph.inputs)
-    return [
-        Sample(
-            origin=f"generated: {sample}, seed {wishes.seed}",
-            feeds=generate(
-                model.graph, wishes.dims, sample=sample, seed=wishes.seed, other_shapes=shapes
-            ),
-        )
-        for sample in (SAMPLES if has_floats else SAMPLES[:1])
-    ]
+def _generated(candidate: Opened, wishes: Wishes) -> list[Sample]:
+    return made_up(candidate.model, candidate.model.graph, (), wishes.dims, wishes.seed)
 
 
 class _Work:
@@ -190,6 +180,7 @@ class _Work:
         self.spent = ""
         self.located = False
         self.worst = Worst()
+        self.onlooker = Onlooker(wanted=wishes.profile, told=wishes.told)
         self.started = time.monotonic()
 
     def worthwhile(self, samples: Sequence[Sample]) -> Iterator[Sample]:
@@ -269,7 +260,9 @@ class _Work:
         pairs = [(pair.reference, pair.candidate) for pair in comparison.bindings]
         try:
             if any(_beyond(d.rounding) for d in wrong):
-                found, unexplained = _guilty(reference, candidate, pairs)
+                found, located = _guilty(reference, candidate, pairs)
+                unexplained = located.unexplained
+                self.onlooker.found(candidate, located)
             else:
                 found, unexplained = guilty_of_running(candidate, astray, self.terms.false_alarm)
         except IsomorphError as error:
@@ -277,6 +270,16 @@ class _Work:
         self.findings = [*found, *self.findings]
         if unexplained:
             self.skipped.append(Skipped(what="localisation", why=unexplained))
+
+    def remember(
+        self, sample: Sample, comparison: Comparison, candidate: Subject, reference: Subject | None
+    ) -> None:
+        """Keep the sample if none was worse."""
+        self.worst.remember(sample, comparison.divergences, candidate, reference)
+        outputs = [(pair.reference, pair.candidate) for pair in comparison.bindings]
+        self.onlooker.remember(
+            sample.origin, (reference, candidate), outputs, comparison.divergences
+        )
 
     def chosen(
         self, data: DataSet, sides: Sides, inputs: Sequence[TensorSpec], outputs: Sequence[Binding]
@@ -320,7 +323,8 @@ class _Work:
         if self.verdict is Verdict.EQUIVALENT and not compared_elements(divergences):
             self.verdict, self.reason = Verdict.UNKNOWN, "no value was compared"
         rows, unmeasured = self.worst.quantization(asked=self.wishes.quantization)
-        self.skipped += unmeasured
+        profile, unseen = self.onlooker.profile()
+        self.skipped += [*unmeasured, *unseen]
         environments = {k: v for each in opened for k, v in each.environments.items()}
         summaries = tuple(each.summary for each in opened)
         return Report(
@@ -339,6 +343,7 @@ class _Work:
             outputs=divergences,
             findings=say.ranked(self.findings),
             quantization=rows,
+            profile=profile,
             test_set=self.worst.test_set(self.tried),
             skipped=tuple(self.skipped),
             trusted=self.wishes.trusted,
@@ -353,8 +358,8 @@ def _beyond(part: Part | None) -> bool:
 
 def _guilty(
     reference: Subject, candidate: Subject, outputs: Sequence[tuple[str, str]]
-) -> tuple[list[Finding], str | None]:
-    """The guilty nodes with their causes, and what they leave unexplained."""
+) -> tuple[list[Finding], Located]:
+    """The guilty nodes with their causes, and how they were found."""
     located = locate(reference, candidate, outputs)
     trail, twins = located.trail, located.twins
     by_node = dict(cases(trail.guilts, twins))
@@ -362,7 +367,7 @@ def _guilty(
         explained(finding, by_node[finding.node]) if finding.node in by_node else finding
         for finding in guilty_findings(trail, reference.model.graph, candidate.model.graph)
     ]
-    return found, located.unexplained
+    return found, located
 
 
 def _unsteady(subject: Subject) -> tuple[str, ...]:

@@ -12,6 +12,14 @@ from isomorph.core.over_samples import (
     OutputOverSamples,
     OverSamples,
 )
+from isomorph.core.profile import (
+    CloseUp,
+    Element,
+    ErrorProfile,
+    GraphProfile,
+    HeatMap,
+    Histogram,
+)
 from isomorph.core.quantized_tensor import QuantizedTensor
 from isomorph.core.report import (
     Binding,
@@ -136,7 +144,52 @@ def over_samples():
 
 
 @pytest.fixture
-def report(divergence, quantized, over_samples):
+def profile():
+    """Two small graphs, the second with a fault at its second node."""
+    left = GraphProfile(
+        role="reference",
+        nodes=("blocks.3.conv", "blocks.3.norm"),
+        ops=("Conv", "BatchNormalization"),
+        tensors=("conv", "norm"),
+        sources=((), (0,)),
+        execution=(1e-7, None),
+        budget=(1e-6, 2e-6),
+    )
+    right = GraphProfile(
+        role="candidate",
+        nodes=("conv_3", "norm_3", "shape_7"),
+        ops=("Conv", "BatchNormalization", "Shape"),
+        tensors=("conv_3_out", "norm_3_out", ""),
+        sources=((), (0,), (1,)),
+        execution=(1e-7, 2e-7, None),
+        budget=(1e-6, 2e-6, None),
+        counterpart=(0, 1, None),
+        translation=(1e-15, 3e-5, None),
+        local=(1e-15, float("inf"), None),
+    )
+    seen = CloseUp(
+        kind="node",
+        tensor="norm_3_out",
+        counterpart="norm",
+        dtype="float32",
+        shape=(1, 4, 2, 2),
+        node="norm_3",
+        max_abs=3e-5,
+        relative=3e-5,
+        histogram=Histogram(
+            least=-1.0, most=1.0, reference=(1, 2, 1), candidate=(2, 1, 1), candidate_not_finite=1
+        ),
+        heat_map=HeatMap(
+            row_axis=2, column_axis=3, rows=2, columns=2, values=((0.0, 1e-5), (3e-5, 0.0))
+        ),
+        by_axis=(AxisProfile(axis=1, length=4, relative=(0.0, 1e-5, 3e-5, 0.0), input=None),),
+        worst=(Element(index=(0, 2, 1, 0), reference=0.5, candidate=0.50003),),
+    )
+    return ErrorProfile(origin="generated", graphs=(left, right), close_ups=(seen,))
+
+
+@pytest.fixture
+def report(divergence, quantized, over_samples, profile):
     """A report in which no field is empty."""
     finding = Finding(
         rank=1,
@@ -205,6 +258,7 @@ def report(divergence, quantized, over_samples):
         findings=(finding,),
         quantization=(quantized,),
         test_set=over_samples,
+        profile=profile,
         skipped=(Skipped(what="bodies of If", why="the runtime cannot fetch them"),),
         trusted=("net.py:build",),
         elapsed={"load": 0.5, "run": 1.25},

@@ -35,6 +35,12 @@ class Located:
 
 def locate(reference: Subject, candidate: Subject, outputs: Sequence[tuple[str, str]]) -> Located:
     """Look at every tensor of both sides and follow the guilt."""
+    twins = look(reference, candidate)
+    return Located(trail=follow(twins, outputs), twins=twins)
+
+
+def look(reference: Subject, candidate: Subject) -> Twins:
+    """Every tensor of both oracles, and how far noise moves each."""
     left, right = reference.model.graph, candidate.model.graph
     rounding = Noise(seed=reference.seed, rounding=True)
     noise = rounding
@@ -47,8 +53,7 @@ def locate(reference: Subject, candidate: Subject, outputs: Sequence[tuple[str, 
         )
     mine = Sight(left, reference.oracle(), reference.feeds, rounding)
     yours = Sight(right, candidate.oracle(), candidate.feeds, noise)
-    twins = look_at(mine, yours)
-    return Located(trail=follow(twins, outputs), twins=twins)
+    return look_at(mine, yours)
 
 
 def locate_execution(candidate: Subject, outputs: Sequence[str]) -> Located:

@@ -1,0 +1,60 @@
+"""The error node by node: what a page draws."""
+
+import math
+
+import isomorph
+from alterations import edited, norm_with_epsilon
+
+
+def test_the_profile_jumps_at_the_guilty_node_and_stays_up_behind_it(pair):
+    path = edited(pair, "profile.onnx", norm_with_epsilon(2e-3))
+    report = isomorph.check(
+        pair / "net.pt2", path, inputs=pair / "inputs.npz", profile=None, in_process=True
+    )
+    reference, candidate = report.profile.graphs
+    guilty = candidate.nodes.index(report.findings[0].node)
+    translation = candidate.translation
+    before = [error for error in translation[:guilty] if error is not None]
+    assert max(before) < 1e-10 < translation[guilty]
+    assert translation[-1] > 1e-6
+    # What arises there is told apart from what comes along.
+    local = [(error, place) for place, error in enumerate(candidate.local) if error is not None]
+    assert max(local)[1] == guilty
+    assert candidate.local[-1] < 1e-10
+    counterpart = reference.nodes[candidate.counterpart[guilty]]
+    assert counterpart in report.findings[0].reference_nodes
+    for side in (reference, candidate):
+        measured = [
+            (error, budget)
+            for error, budget in zip(side.execution, side.budget, strict=True)
+            if error is not None and budget
+        ]
+        assert len(measured) > 8
+        assert all(error <= budget for error, budget in measured)
+    node, *outputs = report.profile.close_ups
+    assert (node.kind, node.node) == ("node", report.findings[0].node)
+    assert math.isclose(node.relative, report.findings[0].local_error, rel_tol=1e-3)
+    assert [one.kind for one in outputs] == ["output", "output"]
+
+
+def test_sources_lead_from_every_output_back_to_the_first_node(pair):
+    report = isomorph.check(
+        pair / "net.onnx", inputs=pair / "inputs.npz", profile=True, in_process=True
+    )
+    (side,) = report.profile.graphs
+    reached, open_ends = set(), [len(side.nodes) - 1]
+    while open_ends:
+        place = open_ends.pop()
+        if place not in reached:
+            reached.add(place)
+            assert all(source < place for source in side.sources[place])
+            open_ends += side.sources[place]
+    assert any("conv2d" in side.nodes[place] for place in reached)
+    assert [one.kind for one in report.profile.close_ups] == ["output", "output"]
+
+
+def test_nothing_is_profiled_unless_it_is_asked_for(pair):
+    words = {"inputs": pair / "inputs.npz", "in_process": True}
+    assert isomorph.check(pair / "net.onnx", pair / "net.onnx", **words).profile is None
+    only_where_located = isomorph.check(pair / "net.onnx", pair / "net.onnx", profile=None, **words)
+    assert only_where_located.profile is None

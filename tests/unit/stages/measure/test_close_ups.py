@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+
+from isomorph.stages.measure.close_ups import close_up
+
+RNG = np.random.default_rng(3)
+
+
+def seen(reference, candidate, **more):
+    return close_up("output", ("a", "b"), reference, candidate, **more)
+
+
+def test_the_map_and_the_channel_show_where_the_fault_sits():
+    mine = RNG.normal(size=(1, 6, 8, 8)).astype(np.float32)
+    yours = mine.copy()
+    yours[0, 4, 7, :] += 0.5
+    found = seen(mine, yours)
+    heat = np.array(found.heat_map.values)
+    assert (found.heat_map.row_axis, found.heat_map.column_axis) == (2, 3)
+    assert heat[7].min() > 0.4
+    assert heat[:7].max() == 0
+    channels = next(each for each in found.by_axis if each.axis == 1)
+    assert int(np.argmax(channels.relative)) == 4
+    assert sum(value > 0 for value in channels.relative) == 1
+
+
+def test_channels_last_are_an_image_too():
+    mine = np.zeros((2, 5, 5, 3))
+    found = seen(mine, mine + 1)
+    assert (found.heat_map.row_axis, found.heat_map.column_axis) == (1, 2)
+
+
+def test_long_axes_are_told_in_groups_that_lose_no_peak():
+    mine = np.ones((1, 1000, 300))
+    yours = mine.copy()
+    yours[0, 777, 299] = 3.0
+    found = seen(mine, yours, feeds={"tokens": np.zeros((1, 1000))})
+    heat = np.array(found.heat_map.values)
+    assert heat.size <= 48 * 48
+    assert heat.max() == 2.0
+    steps = next(each for each in found.by_axis if each.axis == 1)
+    assert steps.input == "tokens"
+    assert int(np.argmax(steps.relative)) == 777 // steps.step
+    assert len(steps.relative) <= 128
+
+
+def test_the_worst_elements_come_first_with_both_values():
+    mine = np.array([[1.0, 2.0, 3.0]])
+    yours = np.array([[1.0, 2.5, 5.0]])
+    worst = seen(mine, yours).worst
+    assert [(one.index, one.reference, one.candidate) for one in worst] == [
+        ((0, 2), 3.0, 5.0),
+        ((0, 1), 2.0, 2.5),
+    ]
+
+
+def test_a_nan_on_one_side_is_the_worst_and_on_both_is_nothing():
+    mine = np.array([1.0, np.nan, np.inf, 4.0])
+    yours = np.array([np.nan, np.nan, np.inf, 4.1])
+    found = seen(mine, yours)
+    assert found.max_abs == np.inf
+    assert [one.index for one in found.worst] == [(0,), (3,)]
+    assert (found.histogram.reference_not_finite, found.histogram.candidate_not_finite) == (2, 3)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2), (1, 1)])
+def test_small_and_empty_tensors_have_no_map_and_break_nothing(shape):
+    found = seen(np.zeros(shape), np.ones(shape))
+    assert found.shape == shape
+    assert found.heat_map is None
+    assert len(found.worst) == int(np.prod(shape))
+
+
+def test_integers_count_and_words_do_not():
+    assert seen(np.array([1, 2]), np.array([1, 3])).max_abs == 1
+    assert seen(np.array(["a"], object), np.array(["b"], object)) is None
+    assert seen(np.zeros(2), np.zeros(3)) is None
+
+
+def test_a_range_too_wide_for_a_float_has_no_histogram():
+    assert seen(np.array([-1.7e308, 1.7e308]), np.zeros(2)).histogram is None
