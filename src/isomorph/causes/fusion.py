@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from isomorph.core.case import Case, Diagnosis
+from isomorph.core.report import Experiment
 from isomorph.stages.diagnose import constants
+
+if TYPE_CHECKING:
+    from isomorph.core.execution import Execution, Switch
 
 
 class Fusion:
-    """A fused operator that does not do what its parts did.
+    """A fused operator that does not do what its parts did, or an optimiser pass that changes.
 
-    Recognised where one node of an extension domain stands for several of the reference, and
-    its weights are right.
+    Recognised in a graph where one node of an extension domain stands for several of the
+    reference, and its weights are right. Recognised in a run by switching the runtime's
+    optimisers off: first all, then level by level, then one at a time, until the one is found
+    without which the run is right.
     """
 
     name = "fusion"
+    accuses = ("graph", "run")
 
     def examine(self, case: Case) -> Iterator[Diagnosis]:
-        """Speak where the guilty node is a fused one."""
+        """Speak where the guilty node is a fused one, or where an optimiser off heals the run."""
+        if case.execution is not None:
+            yield from _switched_off(case.execution)
+            return
         if "::" not in case.node.native_op or constants.unmatched(case) or case.scattered:
             return
         parts = " + ".join(dict.fromkeys(node.op for node in case.counterparts))
@@ -29,3 +40,78 @@ class Fusion:
             evidence={"attributes": {k: str(v) for k, v in case.node.attributes.items()}},
             fix="switch off the optimiser that made it, or mend its attributes",
         )
+
+
+def _switched_off(execution: Execution) -> Iterator[Diagnosis]:
+    """Every optimiser off; if that heals, the smallest part of them that does."""
+    right = execution.right(execution.plain)
+    if right is None:
+        return
+    everything = Experiment(
+        question="Does an optimiser of the runtime change the result?",
+        change="the same model runs with every optimiser off",
+        predicts="it is right",
+        seen="it is" if right else "it is not",
+        agrees=right,
+    )
+    if not right:
+        yield Diagnosis(
+            cause="fusion",
+            certainty=0,
+            summary="no optimiser changes the result",
+            experiments=(everything,),
+        )
+        return
+    level, single, tried = _narrowed(execution)
+    guilty = single or level
+    settings = guilty.settings if guilty is not None else execution.plain
+    flags = " ".join(f"--set {key}={value}" for key, value in settings.items())
+    named = guilty.name if guilty is not None else "an optimiser of the runtime"
+    yield Diagnosis(
+        cause="fusion",
+        certainty=3,
+        summary=f"{named} changes the result: with it off the run is right",
+        experiments=(everything, *tried),
+        evidence={"optimiser": named, "settings": dict(settings)},
+        fix=f"run with {flags}",
+    )
+
+
+def _narrowed(execution: Execution) -> tuple[Switch | None, Switch | None, list[Experiment]]:
+    """The outermost group of optimisers that has to be off, then the one among those that ran."""
+    groups = [each for each in execution.switches if each.kind == "optimiser"]
+    now = execution.environment.settings
+    groups = [each for each in groups if any(now.get(k) != v for k, v in each.settings.items())]
+    level, tried = _first(execution, groups, "group of optimisers")
+    single, more = _first(execution, execution.single({}), "optimiser")
+    return level, single, [*tried, *more]
+
+
+def _first(
+    execution: Execution, switches: Sequence[Switch], kind: str
+) -> tuple[Switch | None, list[Experiment]]:
+    """The first switch that heals; one experiment tells of all that were tried before it."""
+    before = 0
+    for switch in switches:
+        if not execution.right(switch.settings):
+            before += 1
+            continue
+        others = f"; {before} others off, one by one, change nothing" if before else ""
+        found = Experiment(
+            question=f"Is it {switch.name}?",
+            change=f"only this {kind} is off",
+            predicts="the run is right",
+            seen=f"it is{others}",
+            agrees=True,
+        )
+        return switch, [found]
+    if not switches:
+        return None, []
+    none = Experiment(
+        question=f"Is it a single {kind}?",
+        change=f"each {kind} of {len(switches)} is off by itself",
+        predicts="with one of them off the run is right",
+        seen="with none",
+        agrees=False,
+    )
+    return None, [none]

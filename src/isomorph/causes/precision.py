@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
+from isomorph.core.patch import Patch, SetAttribute
+from isomorph.core.report import Experiment
+from isomorph.stages.diagnose.narrowing import FLOATS, narrowed
+
+if TYPE_CHECKING:
+    from isomorph.core.execution import Execution
+    from isomorph.core.trace import Array
 
 _NARROW = ("float16", "bfloat16", "float8")
+_FLOAT = 1
+"""ONNX's number for float32."""
 
 
 class Precision:
     """float16, bfloat16 or tf32 where the values are too large or too fine for it.
 
-    Recognised where a narrow float stands between right inputs and a wrong result, and the
-    result overflows or is off by about that type's unit roundoff.
+    Recognised in a graph where a narrow float stands between right inputs and a wrong result,
+    and the result is right once these nodes compute in float32. Recognised in a run by asking
+    the runtime for full precision, and by the fingerprint: the oracle, given inputs rounded to
+    the narrow type, lands near the run.
     """
 
     name = "precision"
+    accuses = ("graph", "run")
 
     def examine(self, case: Case) -> Iterator[Diagnosis]:
         """Speak where a narrow float type is in the way."""
+        if case.execution is not None:
+            yield from _as_run(case, case.execution)
+            return
         narrow = [
             spec.dtype
             for node in case.nodes
@@ -32,10 +48,116 @@ class Precision:
         if not narrow:
             return
         overflow = bool(np.isfinite(case.right).all() and not np.isfinite(case.wrong).all())
+        experiment = _raised(case, str(narrow[0]))
+        confirmed = overflow or (experiment is not None and experiment.agrees)
         yield Diagnosis(
             cause="precision",
-            certainty=3 if overflow else 1,
+            certainty=3 if confirmed else 1,
             summary=f"the values {'overflow' if overflow else 'are too fine for'} {narrow[0]}",
             evidence={"type": narrow[0], "largest": float(np.max(np.abs(case.right)))},
+            experiments=(experiment,) if experiment is not None else (),
             fix="keep this tensor in float32",
         )
+
+
+def _raised(case: Case, narrow: str) -> Experiment | None:
+    """The casts to the narrow type lead to float32 instead, where there are such casts."""
+    edits = tuple(
+        SetAttribute(node=node.name, name="to", value=_FLOAT)
+        for node in case.nodes
+        if node.op == "Cast" and _kind(case, node.outputs[0]).startswith(_NARROW)
+    )
+    found = case.rehearse(Patch(summary="computed in float32", edits=edits)) if edits else None
+    if found is None:
+        return None
+    right = case.equals(found)
+    return Experiment(
+        question=f"Is {narrow} too narrow at {case.node.name!r}?",
+        change="the casts to it lead to float32 instead",
+        predicts="the node is right",
+        seen="it is" if right else "it is not",
+        agrees=right,
+    )
+
+
+def _kind(case: Case, tensor: str) -> str:
+    spec = case.candidate.tensors.get(tensor)
+    return (spec.dtype if spec is not None else None) or ""
+
+
+def _as_run(case: Case, execution: Execution) -> Iterator[Diagnosis]:
+    """The runtime's own choice of precision: asked for otherwise, and recognised by its marks."""
+    experiments = []
+    switch = None
+    now = execution.environment.settings
+    for each in execution.switches:
+        held = all(now.get(key) == value for key, value in each.settings.items())
+        if each.kind != "precision" or held:
+            continue
+        right = execution.right(each.settings)
+        if right is None:
+            continue
+        experiments.append(
+            Experiment(
+                question="Is the precision of the run too low?",
+                change=f"the same model runs with {each.name}",
+                predicts="it is right",
+                seen="it is" if right else "it is not",
+                agrees=right,
+            )
+        )
+        switch = switch or (each if right else None)
+    named, mark = _fingerprint(case, execution)
+    experiments += [mark] if mark is not None else []
+    declared = execution.environment.precision
+    wide = declared in {"as declared", "float32", "float64"}
+    if switch is None and wide and named is None:
+        if experiments:
+            yield Diagnosis(
+                cause="precision",
+                certainty=0,
+                summary="full precision changes nothing",
+                experiments=tuple(experiments),
+            )
+        return
+    word = declared if not wide else named or "a narrower float"
+    flags = " ".join(f"--set {k}={v}" for k, v in (switch.settings if switch else {}).items())
+    yield Diagnosis(
+        cause="precision",
+        certainty=3 if switch is not None else 2,
+        summary=f"the runtime computes in {word}, not in the declared type"
+        + (f"; with {switch.name} it is right" if switch is not None else ""),
+        experiments=tuple(experiments),
+        evidence={"type": word},
+        fix=f"run with {flags}, or accept the loss with --budget" if flags else None,
+    )
+
+
+def _fingerprint(case: Case, execution: Execution) -> tuple[str | None, Experiment | None]:
+    """The narrow type to which the oracle's inputs must be rounded to come near the run."""
+    if case.wrong.shape != case.right.shape or case.wrong.dtype.kind != "f" or not case.right.size:
+        return None, None
+    gap = _rms(case.wrong - case.right)
+    best: tuple[float, str] | None = None
+    for kind in FLOATS:
+        found = execution.imitated(lambda array, kind=kind: narrowed(array, kind))  # type: ignore[misc]
+        if found is None or found.shape != case.wrong.shape:
+            continue
+        left = _rms(case.wrong - found)
+        if best is None or left < best[0]:
+            best = left, kind
+    # Rounding the inputs is most of what a narrow kernel does: the lesser part may be left.
+    if best is None or not best[0] < 0.5 * gap:
+        return None, None
+    return best[1], Experiment(
+        question=f"Does the node compute in {best[1]}?",
+        change=f"the oracle gets its inputs rounded to {best[1]}",
+        predicts="it comes near the run",
+        seen=f"the distance falls from {gap:.2g} to {best[0]:.2g}",
+        agrees=True,
+    )
+
+
+def _rms(step: Array) -> float:
+    with np.errstate(all="ignore"):
+        return float(np.sqrt(np.mean(np.square(step.astype(np.float64)))))

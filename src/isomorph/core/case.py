@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from isomorph.core.execution import Execution
     from isomorph.core.model import Graph, Node
     from isomorph.core.patch import Patch
     from isomorph.core.report import Experiment
@@ -25,9 +26,12 @@ class Case:
     the same in the reference. ``constant`` reads a constant of a graph. ``heals`` says whether
     the wrong tensor becomes right when these tensors of the candidate are replaced.
 
-    For repairs: ``value`` reads any tensor of a graph, with the faults before this place put
-    right; ``twin`` is the candidate's tensor that holds the values of one of the reference's;
-    ``rehearse`` is what the wrong tensor would be in the patched candidate.
+    ``value`` reads any tensor of a graph, with the faults before this place put right;
+    ``rehearse`` is what the wrong tensor would be in the patched candidate. For repairs alone:
+    ``twin`` is the candidate's tensor that holds the values of one of the reference's.
+
+    ``execution`` is there where the run is accused and not the graph: then both graphs are the
+    same, ``wrong`` comes from the runtime and ``right`` from its oracle.
     """
 
     reference: Graph
@@ -45,6 +49,7 @@ class Case:
     value: Callable[[Graph, str], Array | None] = field(default=_nothing, repr=False)
     twin: Callable[[str], str | None] = field(default=_nothing, repr=False)
     rehearse: Callable[[Patch], Array | None] = field(default=_nothing, repr=False)
+    execution: Execution | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +57,7 @@ class Diagnosis:
     """What one cause has to say of a case.
 
     ``certainty`` orders the answers: 3 an experiment confirmed it, 2 the graphs differ in just
-    this, 1 nothing speaks against it.
+    this, 1 nothing speaks against it, 0 an experiment refuted it.
     """
 
     cause: str

@@ -18,6 +18,7 @@ DEFAULTS: Mapping[str, str] = {
     "threads": "",
     "deterministic": "no",
     "custom_ops": "",
+    "name_optimisers": "no",
 }
 
 LEVELS = {
@@ -40,6 +41,8 @@ class Settings:
     threads: int | None
     deterministic: bool
     custom_ops: str
+    talkative: bool = False
+    """Whether it logs what it does; only to a file that is read."""
 
 
 def settings_of(words: Mapping[str, str], threads: int | None, ort: Any) -> Settings:  # noqa: ANN401
@@ -50,8 +53,9 @@ def settings_of(words: Mapping[str, str], threads: int | None, ort: Any) -> Sett
     whole = {**DEFAULTS, **words}
     if whole["optimisation"] not in LEVELS:
         raise _unknown("optimisation level", whole["optimisation"], tuple(LEVELS))
-    if whole["deterministic"] not in ("yes", "no"):
-        raise _unknown("value for deterministic", whole["deterministic"], ("yes", "no"))
+    for flag in ("deterministic", "name_optimisers"):
+        if whole[flag] not in ("yes", "no"):
+            raise _unknown(f"value for {flag}", whole[flag], ("yes", "no"))
     if whole["custom_ops"] and not Path(whole["custom_ops"]).is_file():
         raise UsageError("BAD_SETTING", "there is no custom-op library", file=whole["custom_ops"])
     return Settings(
@@ -69,7 +73,7 @@ def session_options(ort: Any, settings: Settings) -> Any:  # noqa: ANN401
     """Fresh options; each session has its own, because they can carry weights."""
     options = ort.SessionOptions()
     # Fatal only: what goes wrong is raised as well, and the terminal belongs to reporters.
-    options.log_severity_level = 4
+    options.log_severity_level = 1 if settings.talkative else 4
     level = getattr(ort.GraphOptimizationLevel, settings.level, None)
     if level is None:
         raise UsageError(

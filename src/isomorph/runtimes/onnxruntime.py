@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UsageError
+from isomorph.core.execution import OPTIMISERS_THAT_RAN, Switch
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.native.onnx_ort_settings import DEFAULTS
 
@@ -34,6 +35,17 @@ class OnnxRuntime:
     worker = "onnxruntime"
     settings: Mapping[str, str] = DEFAULTS
     plain: Mapping[str, str] = {"optimisation": "none"}
+    switches = (
+        Switch(name="an optimiser beyond those of layout", settings={"optimisation": "layout"}),
+        Switch(name="an optimiser of layout", settings={"optimisation": "extended"}),
+        Switch(name="an extended optimiser", settings={"optimisation": "basic"}),
+        Switch(name="a basic optimiser", settings={"optimisation": "none"}),
+    )
+
+    def single(self, facts: Mapping[str, str]) -> tuple[Switch, ...]:
+        """Each optimiser that changed the model, as a switch."""
+        ran = [name for name in facts.get(OPTIMISERS_THAT_RAN, "").split(", ") if name]
+        return tuple(Switch(name=name, settings={"disable_optimisers": name}) for name in ran)
 
     def accepts(self, model: Model) -> bool:
         """Only ONNX models."""
@@ -191,6 +203,11 @@ class OnnxSession:
                 "nodes without a float16 kernel are computed in float32, and such neighbours "
                 "hand each other values that were not rounded to float16"
             )
+        if settings.words["name_optimisers"] == "yes":
+            from isomorph.native.onnx_ort_optimisers import optimisers_that_ran
+
+            ran = optimisers_that_ran(ort, settings, self._model.native, file=self._model.location)
+            facts[OPTIMISERS_THAT_RAN] = ", ".join(ran)
         if settings.disabled:
             # ONNX Runtime ignores names it does not know, and has no list to check against.
             facts["optimisers disabled, if known"] = ", ".join(settings.disabled)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import RuntimeFailedError, UsageError
+from isomorph.core.execution import Switch
 from isomorph.core.lazy import require
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ class PytorchRuntime:
         "deterministic": "no",
     }
     plain: Mapping[str, str] = {"compile": "no"}
+    switches = (
+        Switch(name="torch.compile", settings={"compile": "no"}),
+        Switch(name="the declared types", settings={"dtype": "as declared"}, kind="precision"),
+    )
 
     def accepts(self, model: Model) -> bool:
         """Only PyTorch models."""

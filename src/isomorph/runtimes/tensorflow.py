@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import RuntimeFailedError, UsageError
+from isomorph.core.execution import Switch
 from isomorph.native.tf_quiet import import_tensorflow
 
 if TYPE_CHECKING:
@@ -34,6 +35,11 @@ class TensorflowRuntime:
         "threads": "",
     }
     plain: Mapping[str, str] = {"grappler": "off", "xla": "no"}
+    switches = (
+        Switch(name="XLA", settings={"xla": "no"}),
+        Switch(name="grappler", settings={"grappler": "off"}),
+        Switch(name="the kernels without oneDNN", settings={"onednn": "off"}, kind="kernel"),
+    )
 
     def accepts(self, model: Model) -> bool:
         """Only TensorFlow models."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import UsageError
+from isomorph.core.execution import Switch
 from isomorph.core.lazy import require
 
 if TYPE_CHECKING:
@@ -26,6 +27,14 @@ class TfliteRuntime:
     settings: Mapping[str, str] = {"xnnpack": "on", "kernels": "default", "threads": ""}
     # The reference kernels are another arithmetic, not another graph: an experiment of its own.
     plain: Mapping[str, str] = {"xnnpack": "off"}
+    switches = (
+        Switch(name="XNNPACK", settings={"xnnpack": "off"}),
+        Switch(
+            name="the reference kernels",
+            settings={"xnnpack": "off", "kernels": "reference"},
+            kind="kernel",
+        ),
+    )
 
     def accepts(self, model: Model) -> bool:
         """Only TFLite models."""

@@ -9,31 +9,43 @@ import numpy as np
 
 from isomorph.core.case import Case
 from isomorph.core.errors import IsomorphError
+from isomorph.stages.diagnose.rehearsal import Rehearsal
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph
+    from isomorph.core.patch import Patch
     from isomorph.core.trace import Array
     from isomorph.stages.align.twins import Twins
     from isomorph.stages.localise.guilt import Guilt
+    from isomorph.stages.run.opened import Opened
 
 
-def cases(guilts: Sequence[Guilt], twins: Twins) -> Iterator[tuple[str, Case]]:
-    """The first guilt of each node, as a case, by the node's name."""
+def cases(
+    guilts: Sequence[Guilt], twins: Twins, candidate: Opened | None = None
+) -> Iterator[tuple[str, Case]]:
+    """The first guilt of each node, as a case, by the node's name.
+
+    With ``candidate`` at hand, patches can be rehearsed on a copy of it.
+    """
     earlier: dict[str, Array] = {}
     told: set[str] = set()
     for guilt in guilts:
         if guilt.node not in told:
             told.add(guilt.node)
-            yield guilt.node, _case(guilt, twins, dict(earlier))
+            yield guilt.node, _case(guilt, twins, dict(earlier), candidate)
         earlier[guilt.tensor] = guilt.value
 
 
-def _case(guilt: Guilt, twins: Twins, earlier: Mapping[str, Array]) -> Case:
+def _case(
+    guilt: Guilt, twins: Twins, earlier: Mapping[str, Array], candidate: Opened | None
+) -> Case:
     left, right = twins.reference.graph, twins.candidate.graph
     here = {node.name: node for node in right.nodes}
     there = {node.name: node for node in left.nodes}
+    nodes = tuple(here[name] for name in guilt.nodes)
+    stage = Rehearsal(candidate, twins.candidate, nodes, earlier) if candidate else None
 
-    def value(given: Mapping[str, Array]) -> Array | None:
+    def replaced(given: Mapping[str, Array]) -> Array | None:
         try:
             return twins.candidate.run([guilt.tensor], {**earlier, **given}).get(guilt.tensor)
         except (IsomorphError, ValueError):
@@ -45,15 +57,26 @@ def _case(guilt: Guilt, twins: Twins, earlier: Mapping[str, Array]) -> Case:
         )
 
     def heals(given: Mapping[str, Array]) -> bool:
-        found = value(given)
+        found = replaced(given)
         return found is not None and equals(found)
 
-    wrong = value({})
+    def value(graph: Graph, name: str) -> Array | None:
+        side, given = (twins.candidate, earlier) if graph is right else (twins.reference, {})
+        try:
+            return side.run([name], given).get(name)
+        except (IsomorphError, ValueError):
+            return None
+
+    def rehearse(patch: Patch) -> Array | None:
+        found = stage.run(patch, [guilt.tensor]) if stage is not None else None
+        return None if found is None else found[guilt.tensor]
+
+    wrong = replaced({})
     return Case(
         reference=left,
         candidate=right,
         node=here[guilt.node],
-        nodes=tuple(here[name] for name in guilt.nodes),
+        nodes=nodes,
         counterparts=tuple(there[name] for name in guilt.reference_nodes),
         tensor=guilt.tensor,
         wrong=guilt.value if wrong is None else wrong,
@@ -62,6 +85,8 @@ def _case(guilt: Guilt, twins: Twins, earlier: Mapping[str, Array]) -> Case:
         constant=lambda graph, name: _constant(twins, graph, name),
         heals=heals,
         equals=equals,
+        value=value,
+        rehearse=rehearse,
     )
 
 

@@ -2,36 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isomorph import registry
+from isomorph.stages.diagnose.known_issues import cited
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case, Diagnosis
-    from isomorph.core.report import Finding
+    from isomorph.core.report import Experiment, Finding
+
+GRAPH, RUN = "graph", "run"
+"""What a cause may accuse: the translated graph, or the run of a graph that is right."""
 
 
 def diagnoses(case: Case) -> list[Diagnosis]:
     """Every answer, the best founded first; among equals the order of the registry."""
+    accused = GRAPH if case.execution is None else RUN
+    causes = [registry.cause(name) for name in registry.names("causes")]
     answers = [
-        answer for name in registry.names("causes") for answer in registry.cause(name).examine(case)
+        answer
+        for cause in causes
+        if accused in getattr(cause, "accuses", (GRAPH,))
+        for answer in cause.examine(case)
     ]
     return sorted(answers, key=lambda answer: -answer.certainty)
 
 
-def explained(finding: Finding, case: Case) -> Finding:
-    """The finding with its cause, the experiment behind it, and what would repair it."""
+def explained(finding: Finding, case: Case, frameworks: Sequence[str] = ()) -> Finding:
+    """The finding with its cause, the experiments behind it, and what would repair it.
+
+    Experiments that refuted another cause are kept: they say what it is not.
+    """
     answers = diagnoses(case)
-    if not answers:
-        return finding
-    best = answers[0]
-    others = [f"{each.cause}: {each.summary}" for each in answers[1:3]]
+    refuted = [each for answer in answers if not answer.certainty for each in answer.experiments]
+    standing = [answer for answer in answers if answer.certainty]
+    if not standing:
+        return replace(finding, experiments=(*finding.experiments, *refuted))
+    return answered(finding, standing, refuted, case, frameworks)
+
+
+def answered(
+    finding: Finding,
+    standing: Sequence[Diagnosis],
+    refuted: Sequence[Experiment],
+    case: Case,
+    frameworks: Sequence[str] = (),
+) -> Finding:
+    """The finding with the first of these answers, and what else was said beside it."""
+    best = standing[0]
+    others = [f"{each.cause}: {each.summary}" for each in standing[1:3]]
+    evidence = {**finding.evidence, **best.evidence, **({"also": others} if others else {})}
+    issues = cited(best.cause, f"{best.summary} {best.evidence}", case, frameworks)
     return replace(
         finding,
         cause=best.cause,
         summary=f"{finding.summary}; {best.summary}",
-        experiments=(*finding.experiments, *best.experiments),
-        evidence={**finding.evidence, **best.evidence, **({"also": others} if others else {})},
+        experiments=(*finding.experiments, *best.experiments, *refuted),
+        evidence={**evidence, **({"known_issues": issues} if issues else {})},
         fix=best.fix,
     )

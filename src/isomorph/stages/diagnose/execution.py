@@ -6,14 +6,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from isomorph.core.divergence import Divergence, Judgement
-from isomorph.core.errors import IsomorphError
-from isomorph.core.report import Experiment, Finding
+import numpy as np
+
+from isomorph.core.case import Case
+from isomorph.core.divergence import Divergence
+from isomorph.core.report import Finding
+from isomorph.stages.diagnose.cases import cases
+from isomorph.stages.diagnose.diagnose import explained
+from isomorph.stages.diagnose.trials import Trials
 from isomorph.stages.localise.findings import findings
 from isomorph.stages.localise.locate import locate_execution
-from isomorph.stages.measure.judge import judge
 
 if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Node
+    from isomorph.stages.localise.locate import Located
     from isomorph.stages.measure.subject import Subject
 
 
@@ -22,77 +28,81 @@ def guilty_of_running(
 ) -> tuple[list[Finding], str | None]:
     """The nodes at which the run leaves its oracle, with the cause that an experiment shows."""
     names = [d.candidate_output for d in astray if d.candidate_output is not None]
-    experiment = _without_optimisers(candidate, names, false_alarm)
-    cause = "fusion" if experiment is not None and experiment.agrees else _cause(candidate)
-    runtime = candidate.runtime()
-    if runtime.capabilities.fetch != "all":
-        return _whole(cause, experiment, names), "this session gives no tensors but its outputs"
+    trials = Trials(candidate, names, false_alarm)
+    if candidate.runtime().capabilities.fetch != "all":
+        reason = "this session gives no tensors but its outputs"
+        return [_whole(candidate, trials, names)], reason
     located = locate_execution(candidate, names)
-    graph = candidate.model.graph
-    found = [
-        replace(
-            finding,
-            cause=cause,
-            summary=finding.summary.replace("the reference's is", "its float64 oracle is"),
-            experiments=(*finding.experiments, *((experiment,) if experiment else ())),
-        )
-        for finding in findings(located.trail, graph, graph)
-    ]
+    found = _places(candidate, trials, located)
     if found:
         return found, located.unexplained
     # Captured, the run is right: taking tensors out keeps the optimisers from joining nodes.
-    return _whole(cause, experiment, names), None
+    return [_whole(candidate, trials, names)], None
 
 
-def _whole(cause: str, experiment: Experiment | None, names: Sequence[str]) -> list[Finding]:
+def _places(candidate: Subject, trials: Trials, located: Located) -> list[Finding]:
+    graph = candidate.model.graph
+    by_node = dict(cases(located.trail.guilts, located.twins))
+    found = []
+    for finding in findings(located.trail, graph, graph):
+        told = replace(
+            finding, summary=finding.summary.replace("the reference's is", "its float64 oracle is")
+        )
+        case = by_node.get(finding.node or "")
+        if case is not None:
+            execution = trials.execution(case.nodes, case.tensor, located.twins)
+            told = explained(told, replace(case, execution=execution), _frameworks(candidate))
+        found.append(told)
+    return found
+
+
+def _whole(candidate: Subject, trials: Trials, names: Sequence[str]) -> Finding:
     """No node could be singled out: what is known of the run as a whole."""
-    told = "; with every optimiser off it is right" if cause == "fusion" else ""
-    return [
-        Finding(
-            rank=0,
-            code="RUN_AS_A_WHOLE",
-            cause=cause,
-            status="confirmed" if experiment is not None and experiment.agrees else "suspected",
-            effect="reaches_output",
-            summary=f"the deployed run is off, but no node is by itself{told}",
-            tensors=tuple(names),
-            experiments=(experiment,) if experiment is not None else (),
-        )
-    ]
-
-
-def _cause(candidate: Subject) -> str:
-    """A precision other than the declared one explains itself; else it is a kernel."""
-    precision = candidate.runtime().environment.precision
-    return "kernel" if precision in {"as declared", "float32", "float64"} else "precision"
-
-
-def _without_optimisers(
-    candidate: Subject, names: Sequence[str], false_alarm: float
-) -> Experiment | None:
-    """Run the graph as written, and see whether it is right then."""
-    written, meaning, rounding = candidate.as_written(), candidate.meaning(), candidate.rounding()
-    if (
-        isinstance(written, IsomorphError)
-        or isinstance(meaning, IsomorphError)
-        or isinstance(rounding, IsomorphError)
-    ):
-        return None
-    right = True
-    for name in names:
-        part = judge(
-            written[name],
-            meaning[name],
-            rounding[name],
-            dtype=str(written[name].dtype),
-            derivation="",
-            false_alarm=false_alarm,
-        )
-        right = right and part.budget.within is Judgement.YES
-    return Experiment(
-        question="Does an optimiser of the runtime change the result?",
-        change="the same model runs with every optimiser off",
-        predicts="it is right",
-        seen="it is" if right else "it is not",
-        agrees=right,
+    finding = Finding(
+        rank=0,
+        code="RUN_AS_A_WHOLE",
+        cause=None,
+        status="suspected",
+        effect="reaches_output",
+        summary="the deployed run is off, but no node is by itself",
+        tensors=tuple(names),
     )
+    case = whole_run(candidate, names)
+    execution = trials.execution((), names[0], None)
+    told = explained(finding, replace(case, execution=execution), _frameworks(candidate))
+    confirmed = any(each.agrees for each in told.experiments)
+    return replace(told, status="confirmed" if confirmed else "suspected")
+
+
+def whole_run(candidate: Subject, names: Sequence[str]) -> Case:
+    """A case without a place: the outputs as they came, and as they should be."""
+    graph = candidate.model.graph
+    run, meaning = candidate.as_run(), candidate.meaning()
+    name = names[0]
+    nothing = np.empty(0)
+    wrong = run.get(name, nothing) if isinstance(run, dict) else nothing
+    right = meaning.get(name, nothing) if isinstance(meaning, dict) else nothing
+    node = _maker(graph, name)
+    return Case(
+        reference=graph,
+        candidate=graph,
+        node=node,
+        nodes=(node,),
+        counterparts=(node,),
+        tensor=name,
+        wrong=wrong,
+        right=right,
+        scattered=False,
+        constant=lambda _graph, _name: None,
+        heals=lambda _given: False,
+        equals=lambda array: bool(np.array_equal(array, right)),
+    )
+
+
+def _maker(graph: Graph, name: str) -> Node:
+    """The node that makes an output; the last one for an output that is an input or a part."""
+    return next((n for n in graph.nodes if name in n.outputs), graph.nodes[-1])
+
+
+def _frameworks(candidate: Subject) -> tuple[str, str]:
+    return candidate.model.framework, candidate.runtime().environment.runtime

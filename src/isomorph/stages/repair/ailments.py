@@ -108,6 +108,7 @@ def _subject(opened: Opened, feeds: Mapping[str, object], wishes: Wishes) -> Sub
         plain=opened.plain,
         oracle=opened.oracle,
         seed=wishes.seed,
+        opened=opened,
         told=wishes.told,
     )
 

@@ -1,0 +1,121 @@
+"""Inputs or outputs are not where, or not what, a caller of the reference expects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.case import Case, Diagnosis
+from isomorph.core.report import Experiment
+from isomorph.stages.align.topology import Topology
+
+if TYPE_CHECKING:
+    from isomorph.core.model import TensorSpec
+
+
+class Interface:
+    """Names, order, types or shapes of inputs and outputs that the conversion changed.
+
+    Recognised where an output holds the values of another output of the reference, or where two
+    inputs exchanged set the node right. Changes that move no value (a name, a type, an axis that
+    is no longer dynamic) are told without a guilty node.
+    """
+
+    name = "interface"
+
+    def examine(self, case: Case) -> Iterator[Diagnosis]:
+        """Outputs that are each other's, inputs that are each other's, inputs of another type."""
+        yield from _other_output(case)
+        yield from _exchanged_inputs(case)
+        yield from _retyped_inputs(case)
+
+
+def _other_output(case: Case) -> Iterator[Diagnosis]:
+    if case.tensor not in {spec.name for spec in case.candidate.outputs}:
+        return
+    for spec in case.reference.outputs:
+        value = case.value(case.reference, spec.name)
+        if value is None or value.shape != case.wrong.shape or np.array_equal(value, case.right):
+            continue
+        # What is equal to another output bit for bit in float64 was not computed wrongly.
+        if np.array_equal(value, case.wrong):
+            yield Diagnosis(
+                cause="interface",
+                certainty=3,
+                summary=f"output {case.tensor!r} holds the values of the reference's {spec.name!r}",
+                evidence={"output": case.tensor, "reference_output": spec.name},
+                experiments=(
+                    _experiment(
+                        f"Is {case.tensor!r} another output of the reference?",
+                        f"it is compared with {spec.name!r}",
+                        "they agree",
+                    ),
+                ),
+                fix="put the outputs back in order, or bind them by name with --bind-output",
+            )
+            return
+
+
+def _exchanged_inputs(case: Case) -> Iterator[Diagnosis]:
+    for one, other in combinations(case.candidate.inputs, 2):
+        if not _interchangeable(one, other):
+            continue
+        mine, yours = (case.value(case.candidate, spec.name) for spec in (one, other))
+        if mine is None or yours is None or np.array_equal(mine, yours):
+            continue
+        if not case.heals({one.name: yours, other.name: mine}):
+            continue
+        yield Diagnosis(
+            cause="interface",
+            certainty=3,
+            summary=f"inputs {one.name!r} and {other.name!r} are exchanged",
+            evidence={"inputs": [one.name, other.name]},
+            experiments=(
+                _experiment(
+                    f"Are {one.name!r} and {other.name!r} each other's?",
+                    "each is fed with the other's values",
+                    "the node is right",
+                ),
+            ),
+            fix=f"bind them with --bind-input {one.name}={other.name}, or exchange them",
+        )
+        return
+
+
+def _retyped_inputs(case: Case) -> Iterator[Diagnosis]:
+    """An input that the node reads is declared in a type that cannot hold the reference's."""
+    topology = Topology(case.candidate)
+    read = {name for node in case.nodes for name in topology.sources(node)}
+    theirs = [spec.dtype for spec in case.reference.inputs]
+    if len(theirs) != len(case.candidate.inputs):
+        return
+    for spec, declared in zip(case.candidate.inputs, theirs, strict=True):
+        if spec.name in read and declared and spec.dtype and not _holds(spec.dtype, declared):
+            yield Diagnosis(
+                cause="interface",
+                certainty=1,
+                summary=f"input {spec.name!r} was {declared} and is {spec.dtype}, "
+                "which does not hold it",
+                evidence={"input": spec.name, "was": declared, "is": spec.dtype},
+                fix=f"declare the input as {declared}",
+            )
+
+
+def _interchangeable(one: TensorSpec, other: TensorSpec) -> bool:
+    return one.dtype == other.dtype and one.shape == other.shape
+
+
+def _holds(dtype: str, other: str) -> bool:
+    try:
+        return bool(np.can_cast(np.dtype(other), np.dtype(dtype), casting="safe"))
+    except TypeError:
+        return dtype == other
+
+
+def _experiment(question: str, change: str, predicts: str) -> Experiment:
+    return Experiment(
+        question=question, change=change, predicts=predicts, seen="it is so", agrees=True
+    )

@@ -1,0 +1,127 @@
+"""The implementation of one operator does not do what the operator means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.case import Case, Diagnosis
+from isomorph.core.report import Experiment
+
+if TYPE_CHECKING:
+    from isomorph.core.execution import Execution
+    from isomorph.core.trace import Array
+
+
+class Kernel:
+    """A kernel of the runtime is wrong, flushes subnormal numbers, or treats NaN its own way.
+
+    Recognised by running the guilty node alone, every optimiser off, fed with the oracle's
+    values: if it is still off, nothing around it is to blame. Then what sets it right: the
+    runtime's other kernels, another runtime, or an oracle that reads subnormal numbers as zero.
+    """
+
+    name = "kernel"
+    accuses = ("run",)
+
+    def examine(self, case: Case) -> Iterator[Diagnosis]:
+        """Speak where the node by itself is off; most surely where something sets it right."""
+        execution = case.execution
+        if execution is None:
+            return
+        found = execution.alone(execution.environment.runtime, execution.plain)
+        if found is None:
+            yield Diagnosis(
+                cause="kernel",
+                certainty=1,
+                summary="a kernel is likely, but no node could be run by itself",
+            )
+            return
+        off = not case.equals(found)
+        alone = Experiment(
+            question=f"Is {case.node.op} by itself wrong in this runtime?",
+            change="the node runs alone, every optimiser off, fed with the oracle's values",
+            predicts="it is as far off as in the whole model",
+            seen="it is" if off else "alone it is right",
+            agrees=off,
+        )
+        if not off:
+            yield Diagnosis(
+                cause="kernel", certainty=0, summary="alone it is right", experiments=(alone,)
+            )
+            return
+        decisive = [each for each in (_flushed(case, found), _other_kernels(execution)) if each]
+        others = list(_other_runtimes(case, execution))
+        yield Diagnosis(
+            cause="kernel",
+            certainty=3 if decisive else 2,
+            summary=f"the kernel of {case.node.op} in {execution.environment.runtime} is off by "
+            "itself" + _special(case, found) + "".join(f"; {told}" for told, _ in decisive),
+            experiments=(alone, *(each for _, each in decisive), *others),
+            evidence={"operator": case.node.native_op},
+            fix="use another runtime or version for this operator, or spell it out",
+        )
+
+
+def _flushed(case: Case, found: Array) -> tuple[str, Experiment] | None:
+    """Whether the node reads subnormal numbers as zero."""
+    execution = case.execution
+    imitation = execution.imitated(_without_subnormals) if execution is not None else None
+    if imitation is None or np.array_equal(imitation, case.right) or case.equals(imitation):
+        return None  # no subnormal number reaches it, so this cannot be the reason
+    with np.errstate(invalid="ignore"):
+        near = np.abs(imitation - found.astype(np.float64)) < np.abs(imitation - case.right)
+    lost = ~np.isclose(imitation, case.right, rtol=0.0, atol=0.0, equal_nan=True)
+    if not np.all(near[lost]):
+        return None
+    return "it reads subnormal numbers as zero", Experiment(
+        question=f"Does {case.node.op} read subnormal inputs as zero?",
+        change="the oracle gets the same inputs with subnormal numbers set to zero",
+        predicts="the oracle lands on the run",
+        seen="it does",
+        agrees=True,
+    )
+
+
+def _without_subnormals(array: Array) -> Array:
+    smallest = float(np.finfo(np.float32).smallest_normal)
+    return np.where(np.abs(array) < smallest, 0.0, array)
+
+
+def _other_kernels(execution: Execution) -> tuple[str, Experiment] | None:
+    """Whether the runtime has other kernels that are right."""
+    for switch in execution.switches:
+        if switch.kind == "kernel" and execution.right(switch.settings):
+            return f"with {switch.name} it is right", Experiment(
+                question="Are the runtime's other kernels right?",
+                change=f"the same model runs with {switch.name}",
+                predicts="it is right",
+                seen="it is",
+                agrees=True,
+            )
+    return None
+
+
+def _other_runtimes(case: Case, execution: Execution) -> Iterator[Experiment]:
+    for name in execution.others:
+        found = execution.alone(name, {})
+        if found is not None:
+            right = case.equals(found)
+            yield Experiment(
+                question=f"Is {case.node.op} right in {name}?",
+                change=f"the node runs alone in {name}, fed with the oracle's values",
+                predicts="it agrees with the oracle",
+                seen="it does" if right else "it does not",
+                agrees=right,
+            )
+
+
+def _special(case: Case, found: Array) -> str:
+    """Where only NaN and infinities stand in other places."""
+    if case.right.dtype.kind != "f" or found.shape != case.right.shape:
+        return ""
+    special = np.isfinite(case.right) != np.isfinite(found.astype(np.float64))
+    count = int(np.count_nonzero(special))
+    return f": NaN or an infinity stands in the wrong place {count} times" if count else ""

@@ -1,0 +1,101 @@
+"""The model does not repeat itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from isomorph.core.case import Case, Diagnosis
+from isomorph.core.report import Experiment
+from isomorph.stages.measure.findings import random_nodes
+
+if TYPE_CHECKING:
+    from isomorph.core.execution import Execution
+
+
+class Nondeterminism:
+    """Dropout or random numbers left in, or a result that depends on the number of threads.
+
+    Recognised by running one session twice on the same inputs, as deployed and with every
+    optimiser off (an optimiser may remove the random node that the file still carries); then
+    with one thread. Random nodes of the graph are named.
+    """
+
+    name = "nondeterminism"
+    accuses = ("run",)
+
+    def examine(self, case: Case) -> Iterator[Diagnosis]:
+        """Run it twice; then ask whether threads or random nodes are behind the difference."""
+        execution = case.execution
+        if execution is None:
+            return
+        steady = [execution.steady({}), execution.steady(execution.plain)]
+        nodes = random_nodes(case.candidate)
+        if False not in steady:
+            yield from _by_threads(execution)
+            return
+        twice = Experiment(
+            question="Does the model repeat itself?",
+            change="the same session runs a second time on the same inputs"
+            + ("" if steady[0] is False else ", every optimiser off"),
+            predicts="if something is random, the two runs differ",
+            seen="they differ",
+            agrees=True,
+        )
+        threads = _threads(execution)
+        if nodes:
+            told = f"it draws random numbers at {', '.join(map(repr, nodes))}"
+            repair = "export the model in evaluation mode"
+        elif threads is not None and threads.agrees:
+            told = "its threads race: with one thread it repeats itself"
+            repair = "run with --set threads=1, or ask the runtime for deterministic kernels"
+        else:
+            told, repair = "nothing in the graph says why", None
+        yield Diagnosis(
+            cause="nondeterminism",
+            certainty=3,
+            summary=told,
+            experiments=(twice, *((threads,) if threads is not None and not nodes else ())),
+            evidence={"random_nodes": list(nodes)},
+            fix=repair,
+        )
+
+
+def _threads(execution: Execution) -> Experiment | None:
+    if "threads" not in execution.environment.settings:
+        return None
+    steady = execution.steady({"threads": "1"})
+    if steady is None:
+        return None
+    return Experiment(
+        question="Do its threads race?",
+        change="the model runs twice with one thread",
+        predicts="the two runs agree",
+        seen="they do" if steady else "they differ",
+        agrees=steady,
+    )
+
+
+def _by_threads(execution: Execution) -> Iterator[Diagnosis]:
+    """It repeats itself, and may still depend on how many threads share the work."""
+    settings = execution.environment.settings
+    if "threads" not in settings or settings["threads"] == "1":
+        return
+    right = execution.right({"threads": "1"})
+    if right is None:
+        return
+    yield Diagnosis(
+        cause="nondeterminism",
+        certainty=3 if right else 0,
+        summary="with one thread it is right" if right else "the number of threads changes nothing",
+        experiments=(
+            Experiment(
+                question="Does the result depend on the number of threads?",
+                change="the model runs with one thread",
+                predicts="it is right",
+                seen="it is" if right else "it is not",
+                agrees=right,
+            ),
+        ),
+        fix="run with --set threads=1" if right else None,
+    )

@@ -1,0 +1,96 @@
+"""A size that followed the input was frozen when the model was exported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.case import Case, Diagnosis
+from isomorph.core.report import Experiment
+from isomorph.stages.align.topology import Topology
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Node
+    from isomorph.core.trace import Array
+
+_MOST_SIZES = 16
+_FILLED = frozenset({"Reshape", "Expand", "ConstantOfShape"})
+
+
+class Shape:
+    """A batch size, a length or a size of an image that is a constant in the candidate.
+
+    Recognised where the guilty node reads whole numbers that are stored, and the reference
+    computes the same numbers from the shape of its input: with the numbers that belong to this
+    input in their place, the node is right. Such a model agrees at the size it was exported
+    with, and at no other.
+    """
+
+    name = "shape"
+
+    def examine(self, case: Case) -> Iterator[Diagnosis]:
+        """Put in, for each stored size, what the reference computes for this input."""
+        for node in case.nodes:
+            for name in node.inputs:
+                stored = case.candidate.constants.get(name)
+                if stored is None or "int" not in stored.dtype or stored.values is None:
+                    continue
+                for theirs, value in _computed(case, node, len(stored.values)):
+                    changed = value.reshape(stored.shape)
+                    if tuple(changed.reshape(-1)) == stored.values:
+                        continue
+                    if case.heals({name: changed.astype(stored.dtype)}):
+                        yield _frozen(node, name, stored.values, changed, theirs)
+                        return
+
+
+def _computed(case: Case, node: Node, size: int) -> Iterator[tuple[str, Array]]:
+    """As many sizes, computed by the reference from its input: by name, and their values."""
+    topology = Topology(case.reference)
+    readers = [each for each in case.counterparts if each.op == node.op]
+    for each in (*readers, *(other for other in case.counterparts if other not in readers)):
+        for name in each.inputs:
+            if name not in topology.live or not _whole(case.reference, name):
+                continue
+            value = case.value(case.reference, name)
+            if value is not None and value.dtype.kind in "iu" and value.size == size:
+                yield f"the reference's {name!r}", value
+    # PyTorch keeps computed sizes inside the call: then the result itself shows them.
+    if node.op in _FILLED and case.right.ndim == size and _dynamic(case.reference):
+        yield "the reference's result", np.asarray(case.right.shape, np.int64)
+
+
+def _whole(graph: Graph, name: str) -> bool:
+    spec = graph.tensors.get(name)
+    return spec is None or spec.dtype is None or "int" in spec.dtype
+
+
+def _dynamic(graph: Graph) -> bool:
+    return any(
+        not isinstance(size, int) for spec in graph.inputs for size in (spec.shape or (None,))
+    )
+
+
+def _frozen(
+    node: Node, name: str, stored: tuple[object, ...], value: Array, theirs: str
+) -> Diagnosis:
+    right = [int(each) for each in value.reshape(-1)][:_MOST_SIZES]
+    return Diagnosis(
+        cause="shape",
+        certainty=3,
+        summary=f"{node.op} reads sizes {list(stored)} that were frozen; for this input they are "
+        f"{right}",
+        evidence={"constant": name, "frozen": list(stored), "sizes": right},
+        experiments=(
+            Experiment(
+                question=f"Is {name!r} a size of another input?",
+                change=f"it gets the sizes of {theirs}",
+                predicts="the node is right",
+                seen="it is",
+                agrees=True,
+            ),
+        ),
+        fix="export with this axis marked dynamic, or compute the size from the input's shape",
+    )

@@ -1,0 +1,69 @@
+"""A run that is accused although its graph is right, and the ways to run it again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array, Environment
+
+OPTIMISERS_THAT_RAN = "optimisers that ran"
+"""The fact under which a runtime lists the optimisers that changed this model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """One thing that a runtime does of its own accord, and the settings without it.
+
+    ``kind`` is ``optimiser``, ``kernel`` or ``precision``.
+    """
+
+    name: str
+    settings: Mapping[str, str]
+    kind: str = "optimiser"
+
+
+class Switchable(Protocol):
+    """What a runtime has besides if parts of it can be switched off for an experiment."""
+
+    switches: tuple[Switch, ...]
+    """From the outermost to the innermost: each leaves less to the runtime than the one before."""
+
+    def single(self, facts: Mapping[str, str]) -> tuple[Switch, ...]:
+        """The optimisers that can be switched off one by one, given what a session answered."""
+        ...
+
+
+def _nobody(_settings: Mapping[str, str]) -> tuple[Switch, ...]:
+    return ()
+
+
+def _nothing(_change: Callable[[Array], Array]) -> Array | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """What an experiment may ask of the accused runtime; None where it cannot be run so.
+
+    ``right``: are the accused outputs right under these changed settings? ``steady``: do two runs
+    under them agree bit for bit? ``alone``: the wrong tensor, computed by the guilty nodes alone
+    from the oracle's values, in a runtime under changed settings. ``single``: the optimisers that
+    ran on this model under these settings, each to be switched off by itself. ``imitated``: the
+    wrong tensor in the oracle, if this is done to everything that the guilty nodes read.
+    """
+
+    environment: Environment
+    plain: Mapping[str, str]
+    right: Callable[[Mapping[str, str]], bool | None] = field(repr=False)
+    steady: Callable[[Mapping[str, str]], bool | None] = field(repr=False)
+    alone: Callable[[str, Mapping[str, str]], Array | None] = field(repr=False)
+    single: Callable[[Mapping[str, str]], tuple[Switch, ...]] = field(default=_nobody, repr=False)
+    imitated: Callable[[Callable[[Array], Array]], Array | None] = field(
+        default=_nothing, repr=False
+    )
+    switches: tuple[Switch, ...] = ()
+    others: tuple[str, ...] = ()
+    """Further runtimes that can run this model."""

@@ -1,0 +1,30 @@
+"""Real numbers as a narrower float shows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+FLOATS = ("bfloat16", "tf32", "float16")
+"""The narrow floats that runtimes choose by themselves, from coarse to fine."""
+
+_TF32_DIGITS = 11
+
+
+def narrowed(array: Array, kind: str) -> Array:
+    """The values rounded to a narrow float and back."""
+    if kind == "tf32":
+        # float32's exponent with float16's digits: no NumPy type, but its rounding is plain.
+        mantissa, exponent = np.frexp(array.astype(np.float64))
+        with np.errstate(over="ignore"):
+            whole = np.rint(np.ldexp(mantissa, _TF32_DIGITS))
+            return np.asarray(np.ldexp(whole, exponent - _TF32_DIGITS))
+    import ml_dtypes
+
+    narrow = ml_dtypes.bfloat16 if kind == "bfloat16" else np.float16
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(array.astype(narrow).astype(array.dtype))
