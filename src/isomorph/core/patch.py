@@ -40,6 +40,19 @@ class AddConstant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SetQuantization:
+    """Give a tensor another grid, where the framework keeps it beside the tensor.
+
+    One scale and zero point for the whole tensor, or one for each slice of ``axis``.
+    """
+
+    tensor: str
+    scale: tuple[float, ...]
+    zero_point: tuple[int, ...]
+    axis: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SetInput:
     """Let one input of a node read another tensor."""
 
@@ -111,6 +124,7 @@ Edit = (
     SetAttribute
     | SetConstant
     | AddConstant
+    | SetQuantization
     | SetInput
     | SetOp
     | RemoveNode
@@ -123,8 +137,8 @@ Edit = (
 EDITS: Mapping[str, type[Edit]] = {
     kind.__name__: kind
     for kind in (
-        SetAttribute, SetConstant, AddConstant, SetInput, SetOp, RemoveNode, InsertBehind,
-        InsertAhead, SetOutputs, SwapBodies,
+        SetAttribute, SetConstant, AddConstant, SetQuantization, SetInput, SetOp, RemoveNode,
+        InsertBehind, InsertAhead, SetOutputs, SwapBodies,
     )
 }  # fmt: skip
 """Every edit by the word under which it crosses to a worker."""

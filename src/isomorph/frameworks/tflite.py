@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from isomorph.core.model import Model
 from isomorph.native.tflite_wire import looks_like_model
 
 if TYPE_CHECKING:
+    from isomorph.core.patch import Patch
     from isomorph.native.tflite_program import TfliteProgram
     from isomorph.native.tflite_read import Opened
 
@@ -67,6 +69,19 @@ class TfliteFramework:
         from isomorph.native.tflite_read import save
 
         save(model.native, Path(path))
+
+    def apply(self, model: Model, patch: Patch, path: Path) -> None:
+        """Write a patched copy; the result passes the same checks as any model that is read."""
+        from isomorph.native.tflite_edit import patched
+        from isomorph.native.tflite_read import write
+
+        write(patched(model.native, patch), Path(path), source=model.native.path)
+
+    def sketch(self, model: Model, patch: Patch) -> Model:
+        """The patched model in memory, for the oracle to try a few tensors of it."""
+        from isomorph.native.tflite_edit import sketched
+
+        return replace(model, native=sketched(model.native, patch))
 
 
 def _open(source: Any) -> tuple[Opened, str]:  # noqa: ANN401

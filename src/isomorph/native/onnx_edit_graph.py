@@ -49,6 +49,7 @@ class Editor:
             edits.SetAttribute: self._set_attribute,
             edits.SetConstant: self._set_constant,
             edits.AddConstant: self._add_constant,
+            edits.SetQuantization: self._set_quantization,
             edits.SetInput: self._set_input,
             edits.SetOp: self._set_op,
             edits.RemoveNode: self._remove_node,
@@ -123,6 +124,13 @@ class Editor:
         array = np.asarray(edit.value)
         self.graph.initializer.append(_tensor(edit.name, array, array.dtype))
         self.stored.add(edit.name)
+
+    def _set_quantization(self, edit: edits.SetQuantization) -> None:
+        raise UsageError(
+            "PATCH_GRID",
+            f"ONNX keeps no scale beside the tensor {edit.tensor!r}",
+            fix="change the constants that its quantiser reads",
+        )
 
     def _set_input(self, edit: edits.SetInput) -> None:
         node = self._node(edit.node)

@@ -71,6 +71,11 @@ def serialised(model: Any) -> bytes:  # noqa: ANN401
     return bytes(builder.Output())
 
 
+def aligned(raw: Any) -> Any:  # noqa: ANN401
+    """A buffer of these bytes, for a ModelT that is to be serialised."""
+    return _Buffer(raw)
+
+
 class _Buffer:
     """A buffer whose data begin where the schema wants them; the generated one does not align."""
 

@@ -12,7 +12,7 @@ from ai_edge_litert import schema_py_generated as schema
 
 from isomorph.native.tflite_buffers import DTYPES
 
-_WORDS = {
+ENUMS = {
     "fused_activation_function": schema.ActivationFunctionType,
     "padding": schema.Padding,
     "weights_format": schema.FullyConnectedOptionsWeightsFormat,
@@ -25,10 +25,12 @@ _WORDS = {
     "algorithm": schema.RngAlgorithm,
     "precision_config": schema.StablehloPrecisionConfig,
 }
-_TYPES = frozenset(
+"""The options that are words, with the enum that numbers them."""
+TYPES = frozenset(
     {"in_data_type", "out_data_type", "output_type", "out_type", "idx_out_type", "key_dtype",
      "value_dtype", "quantized_bias_type"}
 )  # fmt: skip
+"""The options that are element types."""
 _TEXTS = frozenset({"container", "shared_name", "name", "call_target_name", "backend_config"})
 
 
@@ -75,11 +77,11 @@ def _number(owner: str, name: str, value: Any) -> Any:  # noqa: ANN401
     plain = value.item() if isinstance(value, np.generic) else value
     if not isinstance(plain, int) or isinstance(plain, bool):
         return plain
-    if name in _TYPES:
+    if name in TYPES:
         return dtype_of(plain)
     if owner == "LSHProjectionOptionsT" and name == "type":
         return words_of(schema.LSHProjectionType).get(plain, plain)
     # Stablehlo windows have a vector of numbers under the name that convolutions use for a word.
-    if name in _WORDS and not (name == "padding" and owner.startswith("Stablehlo")):
-        return words_of(_WORDS[name]).get(plain, plain)
+    if name in ENUMS and not (name == "padding" and owner.startswith("Stablehlo")):
+        return words_of(ENUMS[name]).get(plain, plain)
     return plain

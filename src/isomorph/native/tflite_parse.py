@@ -47,6 +47,14 @@ def parse(data: Any, *, file: str, path: Path | None = None) -> TfliteProgram:  
     return checked(program, file=file)
 
 
+def read_program(model: Any, data: Any, *, file: str, path: Path | None = None) -> TfliteProgram:  # noqa: ANN401
+    """The program of schema objects that somebody has edited, checked like one from a file.
+
+    ``data`` is the flatbuffer that those of its buffers lie in which nobody replaced.
+    """
+    return checked(_program(model, data, path), file=file)
+
+
 def damaged(size: int, error: BaseException, *, file: str) -> UnreadableModelError:
     """The error for bytes that are no whole flatbuffer."""
     return UnreadableModelError(

@@ -48,7 +48,12 @@ def open_bytes(data: bytes) -> Opened:
 
 def save(program: TfliteProgram, path: Path) -> None:
     """Write the flatbuffer to ``path``, complete or not at all, never over its own file."""
-    if program.path is not None and path.exists() and path.samefile(program.path):
+    write(program.data, path, source=program.path)
+
+
+def write(data: Any, path: Path, *, source: Path | None) -> None:  # noqa: ANN401
+    """Write these bytes, complete or not at all, never over the file they were made from."""
+    if source is not None and path.exists() and path.samefile(source):
         raise RefusedError(
             "OUTPUT_IS_INPUT",
             "the output path is the model itself",
@@ -57,7 +62,7 @@ def save(program: TfliteProgram, path: Path) -> None:
             fix="give another name",
         )
     with new_file(path) as stream:
-        stream.write(program.data)
+        stream.write(data)
 
 
 def _opened(data: Any, *, file: str, path: Path | None = None) -> Opened:  # noqa: ANN401

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core import patch as edits
@@ -44,6 +44,8 @@ def edit_words(edit: Edit) -> str:
             return f"constant {tensor} = {_value(value)}"
         case edits.AddConstant(name=name, value=value):
             return f"new constant {name} = {_value(value)}"
+        case edits.SetQuantization(tensor=tensor, scale=scale, zero_point=zero):
+            return f"{tensor}: scale {_few(scale)}, zero point {_few(zero)}"
         case edits.SetInput(node=node, index=index, tensor=tensor):
             return f"{node}: input {index} reads {tensor or 'nothing'}"
         case edits.SetOp(node=node, op=op):
@@ -58,6 +60,11 @@ def edit_words(edit: Edit) -> str:
             return f"outputs: {', '.join(names)}"
         case edits.SwapBodies(node=node):
             return f"{node}: branches exchanged"
+
+
+def _few(numbers: Sequence[float]) -> str:
+    more = ", …" if len(numbers) > _MOST_VALUES else ""
+    return ", ".join(f"{each:.6g}" for each in numbers[:_MOST_VALUES]) + more
 
 
 def _value(value: Any) -> str:  # noqa: ANN401
