@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isomorph.stages.align.fingerprint import Fingerprint, fingerprint
+from isomorph.stages.align.remembered import Layered, Remembered, batches
 from isomorph.stages.align.topology import Topology
+from isomorph.stages.run.forecast import in_float64
+from isomorph.stages.run.memory import usual_share
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph
@@ -19,18 +22,34 @@ if TYPE_CHECKING:
 DRAWS = 4
 """A root mean square over a whole tensor is steady after few draws."""
 
+_HELD_AT_ONCE = DRAWS + 2
+"""Of one batch: its values, its draws, and what is being computed."""
+
 
 class Sight:
     """One side: its graph, its oracle and the feeds.
 
     Without ``noise`` it is a run that is looked at, in a runtime: what it gives is what it is.
+    Of each tensor a fingerprint is kept, and its values only as far as ``memory_bytes`` go: what
+    does not fit is looked at batch by batch, each fed with what the one before it left.
     """
 
-    def __init__(self, graph: Graph, oracle: Session, feeds: Arrays, noise: Noise | None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        oracle: Session,
+        feeds: Arrays,
+        noise: Noise | None,
+        *,
+        memory_bytes: int | None = None,
+    ) -> None:
         self.graph, self.oracle, self.feeds, self.noise = graph, oracle, feeds, noise
         self.topology = Topology(graph)
         self.names = [name for name in self.topology.maker if name in self.topology.live]
-        self.values: dict[str, Array] = {}
+        self._fed = {name: np.asarray(value) for name, value in feeds.items() if numeric(value)}
+        self._room = (memory_bytes or usual_share()) // 4
+        self._sizes = in_float64(graph, feeds)
+        self.values: Mapping[str, Array] = {}
         self.prints: dict[str, Fingerprint] = {}
         self.spread: dict[str, float] = {}
         self.peak: dict[str, float] = {}
@@ -38,26 +57,65 @@ class Sight:
 
     def look(self) -> None:
         """Compute every tensor, its fingerprint, and the rms and peak by which noise moves it."""
-        fed = {name: np.asarray(value) for name, value in self.feeds.items() if numeric(value)}
-        self.values = {**fed, **self.run(self.names)}
-        self.prints = {name: fingerprint(value) for name, value in self.values.items()}
-        self.spread, self.peak = dict.fromkeys(fed, 0.0), dict.fromkeys(fed, 0.0)
-        computed = {name: value for name, value in self.values.items() if name not in fed}
-        noise = self.noise
-        if noise is None:
-            self.spread, self.peak = (
-                dict.fromkeys(self.values, 0.0),
-                dict.fromkeys(self.values, 0.0),
+        self.prints = {name: fingerprint(value) for name, value in self._fed.items()}
+        self.spread, self.peak = dict.fromkeys(self._fed, 0.0), dict.fromkeys(self._fed, 0.0)
+        pieces = self._batches(self.names)
+        kept = self._remembered(pieces, {})
+        seeds = (None,) if self.noise is None else (None, *range(DRAWS))
+        carried: list[dict[str, Any]] = [{} for _ in seeds]
+        last = self._last_read(pieces)
+        for place, batch in enumerate(pieces):
+            drawn: list[Mapping[str, Any]] = []
+            for each, seed in enumerate(seeds):
+                found = self._drawn({**self.feeds, **carried[each]}, batch, seed)
+                drawn.append(found)
+                left = {**carried[each], **{name: found[name] for name in batch}}
+                carried[each] = {name: left[name] for name in left if last.get(name, -1) > place}
+            values = self._numbers(drawn[0], batch)
+            self._note(values, drawn[1:])
+            kept.put(place, values)
+        self.values = Layered(kept, self._fed)
+
+    def _drawn(self, feeds: Arrays, batch: Sequence[str], seed: int | None) -> Mapping[str, Any]:
+        if seed is None or self.noise is None:
+            return self.oracle.run(feeds, list(batch))
+        return self.oracle.run(feeds, list(batch), noise=replace(self.noise, seed=seed))
+
+    def _note(self, values: Mapping[str, Array], draws: Sequence[Mapping[str, Any]]) -> None:
+        """What is kept of a batch when its values are let go."""
+        about_mean = self.noise is not None and self.noise.quantisers
+        for name, value in values.items():
+            self.prints[name] = fingerprint(value)
+            moved = [draw.get(name) for draw in draws]
+            self.spread[name], self.peak[name] = (
+                _spread(value, moved, about_mean=about_mean) if draws else (0.0, 0.0)
             )
-            return
-        draws = [
-            self.oracle.run(self.feeds, list(computed), noise=replace(noise, seed=seed))
-            for seed in range(DRAWS)
-        ]
-        for name, value in computed.items():
-            self.spread[name], self.peak[name] = _spread(
-                value, [draw.get(name) for draw in draws], about_mean=noise.quantisers
-            )
+
+    def _last_read(self, pieces: Sequence[Sequence[str]]) -> dict[str, int]:
+        """The last batch for which each tensor is needed."""
+        return {
+            source: place
+            for place, batch in enumerate(pieces)
+            for name in batch
+            for source in self.topology.reads(self.topology.maker[name])
+        }
+
+    def _batches(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        return batches(names, self._sizes, self._room // _HELD_AT_ONCE)
+
+    def _remembered(
+        self, pieces: Sequence[Sequence[str]], given: Mapping[str, Array]
+    ) -> Remembered:
+        return Remembered(pieces, lambda batch: self.run(batch, given), self._room)
+
+    def with_given(self, given: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Every tensor, with these replaced: what lies behind them is computed when asked for."""
+        if not given:
+            return self.values
+        behind = self.topology.below(given)
+        changed = [name for name in self.names if name in behind and name in self.values]
+        fresh = self._remembered(self._batches(changed), given)
+        return Layered(dict(given), fresh, self.values)
 
     def run(
         self, names: Iterable[str], given: Mapping[str, Array] | None = None
@@ -67,8 +125,10 @@ class Sight:
         if not wanted:
             return {}
         placed = {name: self._as_stored(name, value) for name, value in (given or {}).items()}
-        result = self.oracle.run({**self.feeds, **placed}, wanted)
-        values = {name: np.asarray(result[name]) for name in wanted if numeric(result[name])}
+        return self._numbers(self.oracle.run({**self.feeds, **placed}, wanted), wanted)
+
+    def _numbers(self, result: Mapping[str, Any], names: Iterable[str]) -> dict[str, Array]:
+        values = {name: np.asarray(result[name]) for name in names if numeric(result[name])}
         self._stored.update({name: value.dtype for name, value in values.items()})
         # What NumPy has no kind for (bfloat16, float8) is compared as float64, exactly.
         return {n: v if v.dtype.kind in "fiub" else v.astype(float) for n, v in values.items()}

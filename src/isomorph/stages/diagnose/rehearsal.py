@@ -34,17 +34,12 @@ class Rehearsal:
     ) -> None:
         self._candidate, self._sight, self._earlier = candidate, sight, dict(earlier)
         self._nodes = {node.name for node in nodes}
-        self._values: dict[str, Array] | None = None
+        self._values: Mapping[str, Array] | None = None
 
-    def values(self) -> dict[str, Array]:
+    def values(self) -> Mapping[str, Array]:
         """Every tensor of the candidate, with the faults before this place put right."""
         if self._values is None:
-            sight = self._sight
-            self._values = dict(sight.values)
-            if self._earlier:
-                changed = sight.topology.below(self._earlier)
-                names = [name for name in sight.names if name in changed]
-                self._values |= {**sight.run(names, self._earlier), **self._earlier}
+            self._values = self._sight.with_given(self._earlier)
         return self._values
 
     def run(

@@ -13,6 +13,7 @@ from isomorph.stages.localise.trail import follow
 from isomorph.stages.measure.widths import narrow_constants, quantised, widths
 
 if TYPE_CHECKING:
+    from isomorph.core.protocols import Session
     from isomorph.stages.align.twins import Twins
     from isomorph.stages.localise.guilt import Trail
     from isomorph.stages.measure.subject import Subject
@@ -51,8 +52,8 @@ def look(reference: Subject, candidate: Subject) -> Twins:
             constants=narrow_constants(right),
             quantisers=quantised(right),
         )
-    mine = Sight(left, reference.oracle(), reference.feeds, rounding)
-    yours = Sight(right, candidate.oracle(), candidate.feeds, noise)
+    mine = _sight(reference, reference.oracle(), rounding)
+    yours = _sight(candidate, candidate.oracle(), noise)
     return look_at(mine, yours)
 
 
@@ -62,10 +63,12 @@ def locate_execution(candidate: Subject, outputs: Sequence[str]) -> Located:
     The right value is put into the runtime itself, so what is proven is proven as deployed, as
     far as cutting the graph leaves it as deployed.
     """
-    graph = candidate.model.graph
-    oracle = Sight(
-        graph, candidate.oracle(), candidate.feeds, Noise(seed=candidate.seed, rounding=True)
-    )
-    run = Sight(graph, candidate.runtime(), candidate.feeds, None)
+    oracle = _sight(candidate, candidate.oracle(), Noise(seed=candidate.seed, rounding=True))
+    run = _sight(candidate, candidate.runtime(), None)
     twins = look_at(oracle, run)
     return Located(trail=follow(twins, [(name, name) for name in outputs]), twins=twins)
+
+
+def _sight(subject: Subject, session: Session, noise: Noise | None) -> Sight:
+    room = subject.opened.host.memory_bytes if subject.opened is not None else None
+    return Sight(subject.model.graph, session, subject.feeds, noise, memory_bytes=room)

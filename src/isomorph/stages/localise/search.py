@@ -48,19 +48,12 @@ class Search:
     ) -> None:
         self.twins, self.outputs, self.given = twins, outputs, given
         self.reference, self.candidate = twins.reference, twins.candidate
-        self.values = self._values()
-        self.pairs = {name: twins.pair(name, value) for name, value in self.values.items()}
+        self.values = self.candidate.with_given(given)
+        self.pairs = {name: twins.pair(name, self.values[name]) for name in self.values}
         inputs = {spec.name for spec in self.candidate.graph.inputs}
         self.right = {name for name, pair in self.pairs.items() if pair is not None}
         self.right |= set(given) | inputs
         self.seen = {pair[0] for pair in self.pairs.values() if pair is not None}
-
-    def _values(self) -> dict[str, Array]:
-        if not self.given:
-            return self.candidate.values
-        changed = self.candidate.topology.below(self.given)
-        fresh = self.candidate.run([n for n in self.candidate.names if n in changed], self.given)
-        return {**self.candidate.values, **fresh, **self.given}
 
     def wrong_outputs(self) -> list[tuple[str, str]]:
         """The bound outputs that do not agree, place by place."""
@@ -179,7 +172,7 @@ class Search:
         return [
             name
             for name in names
-            if self.reference.values[name].size == value.size
+            if self.reference.prints[name].elements == value.size
             and (self.reference.values[name].dtype.kind in "iub" or value.dtype.kind == "f")
         ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -58,7 +58,7 @@ def _agree(twins: Twins, mine: str, yours: str, value: Array) -> bool:
     return first is not None and twins.equal(mine, yours, first.array(source), value)
 
 
-def _errors(twins: Twins, outputs: Sequence[tuple[str, str]], values: dict[str, Array]) -> float:
+def _errors(twins: Twins, outputs: Sequence[tuple[str, str]], values: Mapping[str, Array]) -> float:
     """The outputs' errors in units of their own noise, together."""
     total = 0.0
     for mine, yours in outputs:

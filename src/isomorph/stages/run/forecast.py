@@ -6,7 +6,7 @@ import math
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import RuntimeFailedError
@@ -35,6 +35,13 @@ def largest(graph: Graph, feeds: Arrays) -> Largest | None:
         return None
     tensor = max(sizes, key=lambda name: sizes[name])
     return Largest(tensor=tensor, node=makers.get(tensor), bytes=sizes[tensor])
+
+
+def in_float64(graph: Graph, feeds: Arrays) -> dict[str, int]:
+    """The bytes that an oracle's value of each tensor takes at the least."""
+    axes = _axes(graph, feeds)
+    wide = {name: replace(spec, dtype="float64") for name, spec in graph.tensors.items()}
+    return {name: _bytes(spec, axes) for name, spec in wide.items()}
 
 
 def refuse_without_room(model: Model, feeds: Arrays, fetch: Sequence[str]) -> int:

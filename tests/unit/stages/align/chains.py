@@ -1,0 +1,75 @@
+"""Graphs of a few operators, and a session that computes them, cut anywhere."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+
+from isomorph.core.model import Graph, Node, TensorSpec
+from isomorph.core.trace import Capabilities
+
+OPS = {
+    "Sin": np.sin,
+    "Add": np.add,
+    "Mul": np.multiply,
+    "Transpose": np.transpose,
+    "Identity": lambda array: array,
+    "ReduceSum": lambda array: np.asarray(array.sum()),
+}
+
+
+def node(op, inputs, output, **changes):
+    return Node(
+        name=changes.pop("name", f"make_{output}"), op=op, native_op=op,
+        inputs=tuple(inputs), outputs=(output,), **changes,
+    )  # fmt: skip
+
+
+def graph(nodes, *, outputs, constants=(), shape=(4, 6)):
+    made = [name for each in nodes for name in each.outputs]
+    specs = {name: TensorSpec(name=name, dtype="float32", shape=shape) for name in ("x", *made)}
+    return Graph(
+        name="g",
+        inputs=(specs["x"],),
+        outputs=tuple(specs[name] for name in outputs),
+        nodes=tuple(nodes),
+        tensors=specs,
+        constants={each.name: each for each in constants},
+    )
+
+
+class Session:
+    """What an oracle is to the stages; ``computed`` counts the nodes that ran."""
+
+    capabilities = Capabilities(noise=True)
+
+    def __init__(self, graph, stored=None):
+        self.graph, self.stored = graph, dict(stored or {})
+        self.computed, self.most_fetched = 0, 0
+
+    def run(self, feeds, fetch, *, noise=None):
+        makers = {name: each for each in self.graph.nodes for name in each.outputs}
+        values = {**self.stored, **feeds}
+        for each in self._needed(makers, values, fetch):
+            result = OPS[each.op](*(values[name] for name in each.inputs))
+            if noise is not None and noise.rounding:
+                seed = zlib.crc32(f"{noise.seed} {each.name}".encode())
+                step = np.random.default_rng(seed).normal(size=np.shape(result))
+                result = result * (1 + 2.0**-24 * step)
+            values[each.outputs[0]] = result
+            self.computed += 1
+        self.most_fetched = max(self.most_fetched, len(fetch))
+        return {name: np.asarray(values[name]) for name in fetch}
+
+    def _needed(self, makers, known, fetch):
+        wanted, open_ends = set(), [name for name in fetch if name not in known]
+        while open_ends:
+            each = makers[open_ends.pop()]
+            if each.name not in wanted:
+                wanted.add(each.name)
+                open_ends += [name for name in each.inputs if name not in known]
+        return [each for each in self.graph.nodes if each.name in wanted]
+
+    def close(self):
+        pass

@@ -1,0 +1,97 @@
+import numpy as np
+import pytest
+from chains import Session, graph, node
+
+from isomorph.core.trace import Noise
+from isomorph.stages.align.remembered import Layered, Remembered, batches
+from isomorph.stages.align.sight import DRAWS, Sight
+
+X = np.random.default_rng(0).normal(size=(4, 6))
+LONG = 40
+
+
+def long_chain():
+    """Each node reads the two before it, so that every cut has two tensors."""
+    names = ["x", "x", *(f"t{place}" for place in range(LONG))]
+    return graph(
+        [node("Sin" if place % 3 else "Add", names[place : place + 2][: 1 if place % 3 else 2],
+              names[place + 2]) for place in range(LONG)],
+        outputs=[names[-1]],
+    )  # fmt: skip
+
+
+def sight(memory_bytes, noise=True):
+    session = Session(long_chain())
+    seen = Sight(
+        session.graph, session, {"x": X}, Noise(seed=0, rounding=True) if noise else None,
+        memory_bytes=memory_bytes,
+    )  # fmt: skip
+    seen.look()
+    return seen, session
+
+
+def test_batches_keep_the_order_and_a_large_tensor_stands_alone():
+    sizes = {"a": 3, "b": 3, "c": 50, "d": 3, "e": 3}
+    assert batches(list("abcde"), sizes, 7) == [("a", "b"), ("c",), ("d", "e")]
+    assert batches([], sizes, 7) == []
+
+
+def test_little_memory_changes_no_number():
+    whole, at_once = sight(1 << 30)
+    pieces, piecewise = sight(4 * 6 * 8 * 100)
+    assert at_once.most_fetched == LONG
+    assert piecewise.most_fetched < LONG / 4
+    assert pieces.prints == whole.prints
+    assert list(pieces.values) == list(whole.values)
+    for name in whole.values:
+        np.testing.assert_array_equal(pieces.values[name], whole.values[name])
+        assert pieces.spread[name] == pytest.approx(whole.spread[name], rel=1e-9)
+        assert pieces.peak[name] == pytest.approx(whole.peak[name], rel=1e-9)
+
+
+def test_each_batch_goes_on_where_the_one_before_it_ended():
+    _, session = sight(4 * 6 * 8 * 100)
+    assert session.computed == LONG * (DRAWS + 1)
+
+
+def test_what_was_let_go_is_computed_again_and_only_that():
+    seen, session = sight(4 * 6 * 8 * 100)
+    before = session.computed
+    assert f"t{LONG - 1}" in seen.values
+    seen.values[f"t{LONG - 1}"]
+    assert session.computed == before, "the last batch is still there"
+    seen.values["t0"]
+    assert session.computed > before
+
+
+def test_what_lies_behind_a_given_tensor_is_computed_with_it():
+    seen, _ = sight(4 * 6 * 8 * 100)
+    given = {"t5": np.zeros_like(X)}
+    values = seen.with_given(given)
+    assert list(values) == list(seen.values)
+    np.testing.assert_array_equal(values["t5"], given["t5"])
+    np.testing.assert_array_equal(values["t4"], seen.values["t4"])
+    expected = seen.oracle.run({"x": X, **given}, ["t20"])["t20"]
+    np.testing.assert_array_equal(values["t20"], expected)
+    assert not np.array_equal(values["t20"], seen.values["t20"])
+
+
+def test_a_run_without_noise_has_no_spread():
+    seen, session = sight(1 << 30, noise=False)
+    assert set(seen.spread.values()) == {0.0}
+    assert session.computed == LONG
+
+
+def test_names_without_a_value_are_no_longer_names():
+    kept = Remembered([("a", "b")], lambda _: {}, 100)
+    kept.put(0, {"a": np.zeros(2)})
+    assert list(kept) == ["a"]
+    assert kept.get("b") is None
+
+
+def test_the_first_layer_that_has_a_name_answers():
+    both = Layered({"a": np.ones(1)}, {"a": np.zeros(1), "b": np.zeros(1)})
+    assert len(both) == 2
+    assert both["a"][0] == 1
+    with pytest.raises(KeyError):
+        both["c"]
