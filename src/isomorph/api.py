@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from isomorph.core.errors import IsomorphError
     from isomorph.core.model import Model
     from isomorph.core.patch import Repair
+    from isomorph.core.record import Record
     from isomorph.core.report import Report
     from isomorph.core.trace import Trace
     from isomorph.stages.measure.user_metric import UserMetric
@@ -62,7 +63,7 @@ def check(
     """
     from isomorph.stages import check as stage
     from isomorph.stages.measure.recorded import Recording
-    from isomorph.stages.run.intake import recorded
+    from isomorph.stages.run.intake import is_trace_of_model, recorded
 
     samples, measured = _test_set(data, metric, inputs, memory=memory, trust=trust)
     if samples is not None and not all(map(_is_file, (reference, candidate))):
@@ -98,6 +99,12 @@ def check(
             given = None if samples else intake.sample(alone.model.graph.inputs)
             return stage.check_alone(alone, given, wishes)
         intake.warm(reference, candidate)
+        if is_trace_of_model(reference) or is_trace_of_model(candidate):
+            from isomorph.stages.replay import check_replayed
+
+            one, other = intake.side("reference", reference), intake.side("candidate", candidate)
+            given = intake.sample(one.model.graph.inputs)
+            return check_replayed(one, other, given, wishes)
         record = recorded(reference)
         if record is not None and samples is not None:
             raise _no_recorded_set()
@@ -209,6 +216,51 @@ def run(
             everything=everything,
             told=progress,
         )
+
+
+def trace(
+    model: Any,  # noqa: ANN401
+    *,
+    output: str | Path | None = None,
+    inputs: Any = None,  # noqa: ANN401
+    runtime: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    dims: Mapping[str, int] | None = None,
+    oracle: bool = True,
+    seed: int = 0,
+    trust: bool = False,
+    in_process: bool = False,
+    memory: int | None = None,
+    timeout: float | None = None,
+    state: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Record:
+    """Every tensor of one run with its inputs, and, with ``oracle``, its meaning in float64.
+
+    Written to the folder ``output``, it may stand in the place of a model in ``check``, on this
+    machine or on another.
+    """
+    from isomorph.stages.measure.tracing import record
+    from isomorph.stages.run.made_up import made_up
+    from isomorph.stages.run.records import save_record
+
+    with _intake(
+        in_process=in_process,
+        memory=memory,
+        timeout=timeout,
+        runtime=runtime,
+        settings=settings,
+        options=_options(trust=trust, state=state),
+        inputs=inputs,
+        told=progress,
+    ) as intake:
+        opened = intake.open("candidate", model)
+        graph = opened.model.graph
+        given = intake.sample(graph.inputs) or made_up(opened.model, graph, (), dims or {}, seed)[0]
+        made = record(opened, given.feeds, seed=seed, oracle=oracle, told=progress)
+        if output is not None:
+            save_record(made, Path(output))
+        return made
 
 
 def inspect(

@@ -89,6 +89,10 @@ class Search:
                 return self._guilt(best[1])
         return None
 
+    def entries(self, wrong: Sequence[str]) -> list[Node]:
+        """Where wrongness begins: nodes whose inputs are right and whose outputs are not."""
+        return self._entries(self._region(wrong))
+
     def _region(self, wrong: Sequence[str]) -> set[str]:
         """The tensors that are not right and lead to a wrong output through none that is."""
         region, open_ends = set(wrong), list(wrong)

@@ -19,6 +19,8 @@ from isomorph.stages.run.forecast import readable, refuse_without_room
 from isomorph.stages.run.generate import SAMPLES, generate
 from isomorph.stages.run.input_files import read_arrays
 from isomorph.stages.run.opened import Opened, chosen_runtime, with_notes
+from isomorph.stages.run.playback import Replayed, replayed
+from isomorph.stages.run.records import is_record, read_record
 from isomorph.stages.run.sniff import identify, source_kind, suffix_note
 from isomorph.store import is_trace, read
 
@@ -85,6 +87,12 @@ class Intake:
             settings=self._settings(role, runtime),
         )
 
+    def side(self, role: str, source: Any) -> Opened | Replayed:  # noqa: ANN401
+        """A model opened, or the trace that stands in its place."""
+        if is_trace_of_model(source):
+            return replayed(role, read_record(Path(source)))
+        return self.open(role, source)
+
     def sample(self, specs: Sequence[TensorSpec]) -> Sample | None:
         """The user's inputs, checked against a signature; None where none were given."""
         if self.arrays is None:
@@ -119,6 +127,15 @@ class Intake:
         folder.mkdir()
         path = registry.framework(framework).hand_over(source, self.arrays or {}, folder)
         return self.host.load(str(path), framework, self.options)
+
+
+def is_trace_of_model(source: object) -> bool:
+    """Whether the source is a folder that ``isomorph trace`` wrote."""
+    return (
+        isinstance(source, (str, Path))
+        and source_kind(source) == "recorded"
+        and (is_record(Path(source)))
+    )
 
 
 def _framework_of(source: object) -> str:

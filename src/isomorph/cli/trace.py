@@ -1,0 +1,81 @@
+"""``isomorph trace``: record a run here, to be compared elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
+
+from isomorph.cli import words
+
+if TYPE_CHECKING:
+    from isomorph.core.record import Record
+
+
+def trace(
+    model: words.ModelWord,
+    *,
+    output: Annotated[
+        Path, Option("--output", "-o", metavar="DIR", help="The folder to write; a new one.")
+    ],
+    inputs: words.Inputs = None,
+    runtime: Annotated[
+        str | None, Option("--runtime", metavar="NAME", help="Instead of the usual runtime.")
+    ] = None,
+    setting: words.Setting = None,
+    dim: words.Dim = None,
+    oracle: Annotated[
+        bool,
+        Option("--oracle/--no-oracle", help="Record the float64 meaning and its budget, too."),
+    ] = True,
+    seed: words.Seed = 0,
+    trust: words.Trust = False,
+    state: words.State = None,
+    in_process: words.InProcess = False,
+    memory: words.Memory = None,
+    timeout: words.Timeout = None,
+    debug: words.Debug = False,
+) -> int:
+    """Record every tensor of one run, with its inputs, for: isomorph check DIR MODEL.
+
+    A trace may stand in the place of either model of a check, on any machine.
+    """
+    from isomorph import api
+    from isomorph.cli.output import refuse_overwriting, write
+    from isomorph.cli.progress import Progress
+    from isomorph.core.text import printable
+
+    refuse_overwriting(output, model, inputs, state)
+    with Progress() as progress:
+        record = api.trace(
+            model,
+            output=output,
+            inputs=inputs,
+            runtime=runtime,
+            settings=words.settings(setting),
+            dims=words.dims(dim),
+            oracle=oracle,
+            seed=seed,
+            trust=trust,
+            in_process=in_process,
+            memory=words.memory_bytes(memory),
+            timeout=words.seconds(timeout),
+            state=state,
+            progress=progress,
+        )
+    write("\n".join(printable(line, limit=2000) for line in lines(record, output)), None)
+    return 0
+
+
+def lines(record: Record, output: Path) -> list[str]:
+    """What was recorded, and what can be done with it."""
+    environment = record.run.environment
+    place = f"{environment.runtime} {environment.version} on {environment.device}"
+    oracle = "with its float64 oracle" if record.meaning is not None else "without an oracle"
+    count = len(record.run.tensors)
+    return [
+        f"recorded {count} tensors of {record.model.location} in {place}, {oracle}",
+        *(f"note: {note}" for note in record.notes),
+        f"compare it: isomorph check {output} MODEL, or: isomorph check MODEL {output}",
+    ]

@@ -1,0 +1,69 @@
+"""Where two sides first differ, when nothing can be put in the place of anything.
+
+A trace holds the values of a run and not the model, so no substitution proves anything. What
+is left is the order of the graph: the nodes whose inputs have twins and whose outputs have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from isomorph.core.report import Finding
+from isomorph.core.trace import Noise
+from isomorph.stages.align.sight import Sight, apart
+from isomorph.stages.localise.locate import look
+from isomorph.stages.localise.search import Search, look_at
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.core.protocols import Session
+    from isomorph.stages.measure.subject import Subject
+
+_MOST = 3
+
+
+def first_apart(
+    reference: Subject, candidate: Subject, outputs: Sequence[tuple[str, str]]
+) -> Iterator[Finding]:
+    """The first nodes of the candidate whose values the reference does not have."""
+    search = Search(look(reference, candidate), outputs, {})
+    for node in _begin(search):
+        yield _finding(node, "no tensor of the reference holds its values")
+
+
+def first_astray(
+    candidate: Subject, captured: Session, outputs: Sequence[str]
+) -> Iterator[Finding]:
+    """The first nodes at which a recorded run leaves its own oracle."""
+    graph, rounding = candidate.model.graph, Noise(seed=candidate.seed, rounding=True)
+    oracle = Sight(graph, candidate.oracle(), candidate.feeds, rounding)
+    run = Sight(graph, captured, candidate.feeds, None)
+    search = Search(look_at(oracle, run), [(name, name) for name in outputs], {})
+    for node in _begin(search):
+        name = node.outputs[0]
+        error, _ = apart(run.values[name], oracle.values[name])
+        size = oracle.prints[name].rms
+        off = error / size if size > 0 else error
+        yield _finding(node, f"the run is off by {off:.2g} of its float64 oracle's size")
+
+
+def _begin(search: Search) -> list[Node]:
+    return search.entries([yours for _, yours in search.wrong_outputs()])[:_MOST]
+
+
+def _finding(node: Node, why: str) -> Finding:
+    return Finding(
+        rank=0,
+        code="FIRST_APART",
+        cause=None,
+        status="suspected",
+        effect="reaches_output",
+        summary=f"node {node.name!r} ({node.op}) is the first to differ: its inputs are right, "
+        f"and {why}; a trace cannot be run again, so this is not proven",
+        node=node.name,
+        nodes=(node.name,),
+        tensors=tuple(name for name in node.outputs if name),
+        source=node.source,
+        fix="give the model itself in the place of its trace, and the guilt is proven",
+    )

@@ -1,0 +1,162 @@
+"""Records on disk: a trace folder, with what else was recorded in folders beside its shards.
+
+``record.json`` holds the description of the model and the digest of every part, so that its own
+digest stands for all. A folder that holds only a trace is still a file of recorded outputs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isomorph.core.errors import UnreadableModelError
+from isomorph.core.model import Model
+from isomorph.core.record import Meaning, Record
+from isomorph.core.trace import Trace
+from isomorph.stages.run.codec import decode, encode
+from isomorph.store import is_trace, read, save
+from isomorph.store.atomic import new_folder
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Arrays
+
+SCHEMA = "isomorph.record/1"
+INDEX = "record.json"
+_MOST_BYTES = 256 << 20
+_MANIFEST = "manifest.json"
+
+
+def is_record(path: Path) -> bool:
+    """Whether a folder was written by ``isomorph trace``."""
+    return (path / INDEX).is_file() and is_trace(path)
+
+
+def save_record(record: Record, folder: Path) -> None:
+    """Write a record; the folder appears when it is complete."""
+    with new_folder(folder) as aside:
+        # The trace wants a folder of its own to appear in, so it is made first and then joined.
+        save(record.run, aside / "run")
+        for each in sorted((aside / "run").iterdir()):
+            each.replace(aside / each.name)
+        (aside / "run").rmdir()
+        environment = record.run.environment
+        parts: dict[str, Arrays] = {
+            "inputs": record.inputs, "untouched": record.untouched, "written": record.written,
+        }  # fmt: skip
+        if record.meaning is not None:
+            parts["oracle"] = record.meaning.tensors
+            parts |= {f"draws-{key}": values for key, values in record.meaning.draws.items()}
+        for name, tensors in parts.items():
+            told = environment
+            if record.meaning is not None and name not in {"inputs", "untouched", "written"}:
+                told = record.meaning.environment
+            save(Trace(environment=told, tensors=tensors), aside / _folder(name))
+        body = {
+            "model": encode(replace(record.model, native=None)),
+            "seed": record.seed,
+            "notes": list(record.notes),
+            "version": record.version,
+            "spread": None if record.meaning is None else encode(dict(record.meaning.spread)),
+            "parts": {name: _digest(aside / _folder(name)) for name in parts},
+            "run": _digest(aside),
+        }
+        index = {"schema": SCHEMA, "digest": _digest_of(body), **body}
+        (aside / INDEX).write_text(json.dumps(index), encoding="ascii")
+
+
+def read_record(folder: Path) -> Record:
+    """A saved record; tensors are read, and held against their digests, when looked at."""
+    body = _read_index(folder)
+    try:
+        parts = {name: _part(folder, name, digest) for name, digest in body["parts"].items()}
+        if _digest(folder) != body["run"]:
+            raise _damaged(folder, "the trace is not the one that was recorded")
+        return Record(
+            model=decode(Model, body["model"]),
+            seed=int(body["seed"]),
+            inputs=parts["inputs"].tensors,
+            run=read(folder),
+            untouched=parts["untouched"].tensors,
+            written=parts["written"].tensors,
+            meaning=_meaning(body, parts),
+            notes=tuple(str(note) for note in body["notes"]),
+            location=str(folder),
+            digest=f"sha256:{body['digest']}",
+            version=str(body["version"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _damaged(folder, f"{INDEX} is incomplete: {error}") from error
+
+
+def _meaning(body: Mapping[str, Any], parts: Mapping[str, Trace]) -> Meaning | None:
+    if "oracle" not in parts:
+        return None
+    prefix = "draws-"
+    return Meaning(
+        environment=parts["oracle"].environment,
+        tensors=parts["oracle"].tensors,
+        spread=decode(Mapping[str, Mapping[str, tuple[float, float]]], body["spread"]),
+        draws={
+            name.removeprefix(prefix): part.tensors
+            for name, part in parts.items()
+            if name.startswith(prefix)
+        },
+    )
+
+
+def _read_index(folder: Path) -> dict[str, Any]:
+    try:
+        if (folder / INDEX).stat().st_size > _MOST_BYTES:
+            raise _damaged(folder, f"{INDEX} is longer than {_MOST_BYTES} bytes")
+        index = json.loads((folder / INDEX).read_bytes())
+        schema, digest = index.pop("schema"), index.pop("digest")
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise _damaged(folder, f"{INDEX} cannot be read: {error}") from error
+    if schema != SCHEMA:
+        raise UnreadableModelError(
+            "TRACE_TOO_NEW",
+            "the trace is of another version",
+            file=str(folder),
+            why=f"it says {schema!r}; this isomorph reads {SCHEMA!r}",
+        )
+    if _digest_of(index) != digest:
+        raise _damaged(folder, f"{INDEX} does not match its digest")
+    return {**index, "digest": digest}
+
+
+def _part(folder: Path, name: str, digest: str) -> Trace:
+    part = folder / _folder(name)
+    if _digest(part) != digest:
+        raise _damaged(folder, f"part {name!r} is not the one that was recorded")
+    return read(part)
+
+
+def _folder(name: str) -> str:
+    # An index may come from anywhere, and must not lead out of its folder.
+    flat = name.replace("/", "-")
+    if flat in {"", ".", ".."} or Path(flat).name != flat:
+        raise ValueError(f"{name!r} is no name of a part")
+    return flat
+
+
+def _digest(folder: Path) -> str:
+    """A trace's manifest holds the digest of every tensor, so its own digest stands for all."""
+    try:
+        with (folder / _MANIFEST).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise _damaged(folder, f"{_MANIFEST}: {error.strerror}") from error
+
+
+def _digest_of(body: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode("ascii")).hexdigest()
+
+
+def _damaged(folder: Path, why: str) -> UnreadableModelError:
+    return UnreadableModelError(
+        "TRACE_DAMAGED", "the trace is damaged", file=str(folder), why=why, fix="record it again"
+    )
