@@ -75,7 +75,7 @@ class Silence:
 
 
 class Rounding:
-    """Gaussian noise of the size of the arithmetic's own rounding.
+    """Noise of the size of the arithmetic's own rounding.
 
     ``unit`` is the unit roundoff of the arithmetic; zero where only the quantisers are asked.
     ``enter`` begins a node: its noise depends on the seed and the node's ``site`` alone, not on
@@ -163,7 +163,8 @@ class Rounding:
         return np.asarray(whole & (total * self.unit <= 1.0))
 
     def _disturb(self, y: Array, size: Array | np.floating[Any]) -> Array:
-        step = self.random.standard_normal(y.shape, dtype=np.float32) * self.unit
+        step = spread_evenly(self.random, y.shape)
+        step *= np.float32(self.unit)
         with np.errstate(over="ignore", invalid="ignore"):
             step = step * size
             # An infinite or NaN magnitude must not turn a finite result into NaN, and a
@@ -171,6 +172,18 @@ class Rounding:
             if not np.isfinite(np.sum(step)):
                 step = np.where(np.isfinite(step), step, 0.0)
             return np.asarray(y + step, dtype=y.dtype)
+
+
+def spread_evenly(random: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Numbers of mean 0 and deviation 1.
+
+    Only the deviation of what they cause is looked at. Rounding errors are spread evenly too,
+    and such numbers cost a third of normal ones.
+    """
+    numbers = random.random(shape, dtype=np.float32)
+    numbers -= np.float32(0.5)
+    numbers *= np.float32(np.sqrt(12.0))
+    return numbers
 
 
 def generator(seed: int, site: Any) -> np.random.Generator:  # noqa: ANN401

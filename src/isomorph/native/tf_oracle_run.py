@@ -12,7 +12,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.trace import Noise
 from isomorph.kernels.dtypes import HALVES, is_float, numpy_dtype
 from isomorph.kernels.held import Held, lifted
-from isomorph.kernels.noise import Array, Rounding, generator, unit_roundoff
+from isomorph.kernels.noise import Array, Rounding, generator, spread_evenly, unit_roundoff
 from isomorph.kernels.rounding_rules import difference, disturbed_attributes, stored_noise
 from isomorph.kernels.table import Call
 from isomorph.native.tf_kernels_random import RANDOM
@@ -75,7 +75,7 @@ class Run:
             return held
         if not is_float(held.dtype) or not isinstance(held.data, np.ndarray):
             return held
-        draw = generator(noise.seed, ("constant", name)).standard_normal(held.data.shape)
+        draw = spread_evenly(generator(noise.seed, ("constant", name)), held.data.shape)
         shift = unit_roundoff(held.dtype) * lifted(held.data) * draw
         shift = np.where(np.isfinite(shift), shift, 0.0)
         return Held(held.data, dtype=held.dtype, constant=True, shift=shift)

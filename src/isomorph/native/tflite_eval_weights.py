@@ -7,7 +7,7 @@ import numpy as np
 from isomorph.core.trace import Noise
 from isomorph.kernels.dtypes import is_float, numpy_dtype
 from isomorph.kernels.held import Held, lifted
-from isomorph.kernels.noise import Array, generator, unit_roundoff
+from isomorph.kernels.noise import Array, generator, spread_evenly, unit_roundoff
 from isomorph.kernels.tflite_quantised import Grid, reals
 from isomorph.native.tflite_eval_steps import grid_of
 from isomorph.native.tflite_program import TfliteProgram
@@ -75,7 +75,7 @@ def disturbed(name: str, held: Held, noise: Noise | None) -> Held:
         return held
     if not is_float(held.dtype):
         return held
-    draw = generator(noise.seed, ("constant", name)).standard_normal(held.data.shape)
+    draw = spread_evenly(generator(noise.seed, ("constant", name)), held.data.shape)
     shift = unit_roundoff(held.dtype) * lifted(held.data) * draw
     shift = np.where(np.isfinite(shift), shift, 0.0)
     return Held(held.data, dtype=held.dtype, constant=True, shift=shift)

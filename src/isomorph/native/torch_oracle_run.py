@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from isomorph.core.trace import Noise
-from isomorph.kernels.noise import UNIT_ROUNDOFF, Rounding, generator, unit_roundoff
+from isomorph.kernels.noise import UNIT_ROUNDOFF, Rounding, generator, spread_evenly, unit_roundoff
 from isomorph.native.torch_arrays import FLOATS, dtype_name, is_float
 from isomorph.native.torch_control import is_control, run_control
 from isomorph.native.torch_declared import Declared
@@ -64,7 +64,7 @@ class OracleRun:
                 continue
             unit = unit_roundoff(dtype_name(value.dtype))
             random = generator(self.noise.seed if self.noise else 0, ("constant", name))
-            draw = torch.from_numpy(np.asarray(random.standard_normal(tuple(value.shape))))
+            draw = torch.from_numpy(np.asarray(spread_evenly(random, tuple(value.shape))))
             changed[name] = value.to(torch.float64) * (1.0 + unit * draw)
         return changed
 
