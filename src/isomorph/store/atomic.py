@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from isomorph.core.errors import UsageError
+from isomorph.core.errors import RefusedError, UsageError
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 def refuse_link(path: Path) -> None:
     """A name that leads elsewhere is not written to: the file at its end is not ours."""
     if path.is_symlink():
-        raise UsageError(
+        raise RefusedError(
             "OUTPUT_IS_LINK",
             "the place to write to is a symbolic link",
             file=str(path),

@@ -155,7 +155,7 @@ def test_d07_output_is_a_link(isomorph, tmp_path, command):
     (tmp_path / target).symlink_to("precious")
     words = ["--format", "json"] if command == "check" else []
     ran = isomorph(command, "m.onnx", *words, "-o", target)
-    ran.refused("OUTPUT_IS_LINK", file=target)
+    ran.refused("OUTPUT_IS_LINK", exit_code=4, file=target)
     assert (tmp_path / "precious").read_text() == "keep me"
 
 

@@ -4,7 +4,7 @@ import stat
 import pytest
 
 from isomorph.cli.output import check_target, colour_wanted, encodable, write
-from isomorph.core.errors import UsageError
+from isomorph.core.errors import RefusedError, UsageError
 
 
 def test_a_file_is_replaced_whole_and_nothing_is_left_beside_it(tmp_path):
@@ -29,7 +29,7 @@ def test_a_link_is_not_followed(tmp_path):
     precious.write_text("mine")
     link = tmp_path / "link"
     link.symlink_to(precious)
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(RefusedError) as caught:
         write("x", link)
     assert caught.value.code == "OUTPUT_IS_LINK"
     assert precious.read_text() == "mine"
@@ -37,7 +37,7 @@ def test_a_link_is_not_followed(tmp_path):
 
 def test_a_dangling_link_is_not_followed_either(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(UsageError):
+    with pytest.raises(RefusedError):
         check_target(tmp_path / "link")
 
 

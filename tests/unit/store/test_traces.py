@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import safetensors
 
-from isomorph.core.errors import UnreadableModelError, UsageError
+from isomorph.core.errors import RefusedError, UnreadableModelError, UsageError
 from isomorph.core.trace import Environment, Trace
 from isomorph.store import is_trace, read, save, traces
 
@@ -149,7 +149,7 @@ def test_nothing_is_overwritten_and_no_link_followed(tmp_path):
         saved(tmp_path)
     assert raised.value.code == "OUTPUT_EXISTS"
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(RefusedError) as raised:
         save(Trace(environment=HERE, tensors={}), tmp_path / "link")
     assert raised.value.code == "OUTPUT_IS_LINK"
     (tmp_path / "empty").mkdir()

@@ -213,7 +213,7 @@ def test_writing_never_follows_a_link_nor_leaves_half_a_file(tmp_path):
     target = tmp_path / "target.npz"
     target.write_bytes(b"precious")
     (tmp_path / "link.npz").symlink_to(target)
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(RefusedError) as raised:
         write_arrays(tmp_path / "link.npz", {"x": X})
     assert raised.value.code == "OUTPUT_IS_LINK"
     assert target.read_bytes() == b"precious"
