@@ -9,8 +9,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isomorph.core.case import Case, Diagnosis
+    from isomorph.core.conversion import Cure, Order
     from isomorph.core.model import Model
     from isomorph.core.patch import Patch
+    from isomorph.core.piece import Piece
     from isomorph.core.report import Finding, Report
     from isomorph.core.trace import Arrays, Capabilities, Environment, Noise
 
@@ -60,6 +62,17 @@ class Surgeon(Protocol):
 
     def sketch(self, model: Model, patch: Patch) -> Model:
         """The patched model in memory, for its oracle to compute a few tensors."""
+        ...
+
+
+class Carver(Protocol):
+    """What a framework has besides if parts of its models can be models of their own."""
+
+    suffix: str
+    """How the file of a part is named."""
+
+    def cut(self, model: Model, piece: Piece, feeds: Arrays, path: Path) -> None:
+        """Write the part; ``feeds`` are examples of its inputs. Never over an existing model."""
         ...
 
 
@@ -142,4 +155,40 @@ class Fix(Protocol):
 
     def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
         """Patches for this case, the likeliest and cheapest first."""
+        ...
+
+
+class Converter(Protocol):
+    """Takes a model of one framework to another, or to a narrower type.
+
+    It runs in a worker process of its own, in an empty folder, without a network. Whatever it
+    raises, prints or spoils is caught there; whatever it writes is loaded and checked.
+    """
+
+    name: str
+    source: str
+    """The framework of what it reads."""
+    target: str
+    """The framework of what it writes; its own source where it only rewrites."""
+    widths: frozenset[str]
+    """What it can do, of ``core.conversion.WIDTHS``; ``AS_IS`` among them if it narrows nothing."""
+    packages: tuple[str, ...]
+    """What it imports."""
+    install: str
+    """The line that installs them."""
+    worker: str
+    """Converters with the same word may share one worker process."""
+    rank: int
+    """Where several lead to the same place, the lowest is tried first."""
+    named: bool
+    """Whether it is used only where the user names it with ``--via``."""
+    suffix: str
+    """Of what it writes; empty for a folder."""
+    cures: tuple[Cure, ...]
+    """What is known to help when it fails, in the order to try."""
+    loses: tuple[str, ...]
+    """What none of its results can keep."""
+
+    def convert(self, order: Order) -> Sequence[str]:
+        """Write ``order.target``; what a user should know about how it was done."""
         ...

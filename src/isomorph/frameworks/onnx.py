@@ -15,6 +15,8 @@ from isomorph.native.onnx_wire import looks_like_model
 
 if TYPE_CHECKING:
     from isomorph.core.patch import Patch
+    from isomorph.core.piece import Piece
+    from isomorph.core.trace import Arrays
     from isomorph.native.onnx_read import Opened
 
 
@@ -22,6 +24,7 @@ class OnnxFramework:
     """Files, bytes and ModelProtos of ONNX."""
 
     name = "onnx"
+    suffix = ".onnx"
     extra: str | None = None
     runtime = "onnxruntime"
     oracle = "onnx_oracle"
@@ -89,6 +92,13 @@ class OnnxFramework:
         from isomorph.native.onnx_edit import sketched
 
         return replace(model, native=sketched(model.native, patch))
+
+    def cut(self, model: Model, piece: Piece, feeds: Arrays, path: Path) -> None:
+        """Write a part of the model, or a body inside it, as a model of its own."""
+        from isomorph.native.onnx_piece import piece_of
+        from isomorph.native.onnx_save import save
+
+        save(piece_of(model.native, piece, feeds), Path(path))
 
 
 def _open(source: Any, *, trusted: bool) -> tuple[Opened, str]:  # noqa: ANN401

@@ -15,6 +15,8 @@ from isomorph.core.model import Graph, Model
 from isomorph.native.torch_archive import is_archive, is_damaged, kind_of
 
 if TYPE_CHECKING:
+    from isomorph.core.piece import Piece
+    from isomorph.core.trace import Arrays
     from isomorph.native.torch_model import TorchModel
 
 _NEEDED_FOR = "framework 'pytorch'"
@@ -24,6 +26,7 @@ class PytorchFramework:
     """Models of PyTorch, described from the graph that ``torch.export`` or TorchScript keeps."""
 
     name = "pytorch"
+    suffix = ".pt2"
     extra = "torch"
     runtime = "pytorch"
     oracle = "pytorch_oracle"
@@ -86,6 +89,15 @@ class PytorchFramework:
             unfinished.replace(path)
         finally:
             unfinished.unlink(missing_ok=True)
+
+    def cut(self, model: Model, piece: Piece, feeds: Arrays, path: Path) -> None:
+        """Write a part of the program as an exported program of its own."""
+        torch = require("torch", extra=self.extra, needed_for=_NEEDED_FOR)
+        from isomorph.native.torch_piece import piece_of
+        from isomorph.store.atomic import new_file
+
+        with new_file(Path(path)) as stream:
+            torch.export.save(piece_of(model.native, piece, feeds), stream)
 
 
 def _from_file(path: Path, options: Mapping[str, str], digest: str, version: str) -> Model:

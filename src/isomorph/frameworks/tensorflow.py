@@ -26,6 +26,8 @@ from isomorph.native.tf_quiet import import_tensorflow
 from isomorph.native.tf_wire import looks_like_graph, looks_like_saved_model
 
 if TYPE_CHECKING:
+    from isomorph.core.piece import Piece
+    from isomorph.core.trace import Arrays
     from isomorph.native.tf_model import TfModel
 
 _NEEDED_FOR = "framework 'tensorflow'"
@@ -36,6 +38,7 @@ class TensorflowFramework:
     """Models of TensorFlow and Keras, described from the frozen inference graph."""
 
     name = "tensorflow"
+    suffix = ".pb"
     extra = "tensorflow"
     runtime = "tensorflow"
     oracle = "tensorflow_oracle"
@@ -74,6 +77,15 @@ class TensorflowFramework:
         from isomorph.native.tf_save import save
 
         save(model, Path(path))
+
+    def cut(self, model: Model, piece: Piece, feeds: Arrays, path: Path) -> None:
+        """Write a part of the program, or a body inside it, as a frozen graph of its own."""
+        from isomorph.native.tf_piece import piece_of
+        from isomorph.store.atomic import new_file
+
+        with new_file(Path(path)) as stream:
+            graph = piece_of(model.native.program, piece, feeds)
+            stream.write(graph.SerializeToString(deterministic=True))
 
 
 def _head(path: Path) -> bytes:

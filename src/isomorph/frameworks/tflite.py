@@ -14,6 +14,8 @@ from isomorph.native.tflite_wire import looks_like_model
 
 if TYPE_CHECKING:
     from isomorph.core.patch import Patch
+    from isomorph.core.piece import Piece
+    from isomorph.core.trace import Arrays
     from isomorph.native.tflite_program import TfliteProgram
     from isomorph.native.tflite_read import Opened
 
@@ -24,6 +26,7 @@ class TfliteFramework:
     """Files and bytes of TensorFlow Lite, which is also LiteRT's format."""
 
     name = "tflite"
+    suffix = ".tflite"
     extra: str | None = "tflite"
     runtime = "tflite"
     oracle = "tflite_oracle"
@@ -82,6 +85,14 @@ class TfliteFramework:
         from isomorph.native.tflite_edit import sketched
 
         return replace(model, native=sketched(model.native, patch))
+
+    def cut(self, model: Model, piece: Piece, feeds: Arrays, path: Path) -> None:
+        """Write a part of the model, or a body inside it, as a flatbuffer of its own."""
+        from isomorph.native.tflite_piece import piece_of
+        from isomorph.store.atomic import new_file
+
+        with new_file(Path(path)) as stream:
+            stream.write(piece_of(model.native, piece))
 
 
 def _open(source: Any) -> tuple[Opened, str]:  # noqa: ANN401

@@ -58,6 +58,18 @@ def build(
     return Cut(serialised(model), builder.places)
 
 
+def rooted(program: TfliteProgram, index: int) -> bytes:
+    """A body in the place of the main sub-graph; operators know the others by number."""
+    builder = _CutBuilder(program)
+    model = copy.copy(program.model)
+    model.subgraphs = builder.copied([index, *range(1, len(program.graphs))])
+    model.signatureDefs = None
+    model.metadata = builder.metadata()
+    model.metadataBuffer = None
+    model.buffers = builder.buffers
+    return serialised(model)
+
+
 def serialised(model: Any) -> bytes:  # noqa: ANN401
     """The flatbuffer of a ModelT."""
     size = sum(len(each) for each in model.buffers if isinstance(each, _Buffer))

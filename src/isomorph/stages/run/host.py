@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from isomorph.core.model import Model
     from isomorph.core.patch import Patch
+    from isomorph.core.piece import Piece
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Arrays, Environment
 
@@ -53,6 +54,10 @@ class Host(Protocol):
 
     def rehearse(self, model: Model, patch: Patch, feeds: Arrays, fetch: Sequence[str]) -> Arrays:
         """Tensors of the patched model in float64, without writing it."""
+        ...
+
+    def cut(self, model: Model, piece: Piece, feeds: Arrays, path: Path) -> None:
+        """Write a part of the model as a model of its own; its framework does it."""
         ...
 
     def close(self) -> None:

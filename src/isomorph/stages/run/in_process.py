@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from isomorph.core.model import Model
     from isomorph.core.patch import Patch
-    from isomorph.core.protocols import Session, Surgeon
+    from isomorph.core.piece import Piece
+    from isomorph.core.protocols import Carver, Session, Surgeon
     from isomorph.core.trace import Arrays, Noise
 
 Progress = Callable[[str, str], None]
@@ -75,6 +76,12 @@ class InProcessHost:
                 return session.run(feeds, fetch)
             finally:
                 session.close()
+
+    def cut(self, model: Model, piece: Piece, feeds: Arrays, path: Path) -> None:
+        """Write a part of the model as a model of its own; its framework does it."""
+        self._tell("cut", str(path))
+        with guard("cutting out a part", file=model.location):
+            carver(model.framework).cut(model, piece, feeds, path)
 
     def warm(self, names: Sequence[str]) -> None:
         """Nothing to start here."""
@@ -134,6 +141,18 @@ def surgeon(model: Model) -> Surgeon:
             fix="see what isomorph check says of the guilty node, and convert again",
         )
     return cast("Surgeon", framework)
+
+
+def carver(framework: str) -> Carver:
+    """The framework as what cuts models into parts; an error where it cannot."""
+    found: Any = registry.framework(framework)
+    if not hasattr(found, "cut"):
+        raise UsageError(
+            "CUT_UNSUPPORTED",
+            f"framework {framework!r} cannot write parts of its models",
+            fix="attach the whole model to the report",
+        )
+    return cast("Carver", found)
 
 
 def _usual(model: Model) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isomorph.core.patch import Patch
+    from isomorph.core.piece import Piece
     from isomorph.core.trace import Arrays, Environment
     from isomorph.stages.run.host import Limits
     from isomorph.stages.run.recipes import Recipe
@@ -142,6 +143,19 @@ class Slot:
                 "fetch": list(fetch),
             }
             return self._fed(message, feeds, "trying a patch")
+
+    def cut(self, recipe: Recipe, piece: Piece, feeds: Arrays, path: Path) -> None:
+        """Write a part of the model."""
+        with self._lock:
+            self.load(recipe, describe=False)
+            message = {
+                "command": "cut",
+                "about": recipe.source,
+                "model": recipe.number,
+                "piece": encode(piece),
+                "path": str(path.resolve()),
+            }
+            self._fed(message, feeds, "cutting out a part")
 
     def close_session(self, number: int, generation: int) -> None:
         """Forget a session, unless its process has died and taken it along."""

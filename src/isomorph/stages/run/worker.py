@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.model import Model
+from isomorph.core.piece import Piece
 from isomorph.core.trace import Environment, Noise
 from isomorph.stages.run import crumbs
 from isomorph.stages.run.autopsy import begun_last
@@ -58,6 +59,7 @@ class Worker:
             "close_session": self._close_session,
             "apply": self._apply,
             "rehearse": self._rehearse,
+            "cut": self._cut,
         }
 
     def serve(self) -> None:
@@ -117,6 +119,12 @@ class Worker:
         model, patch = self._models[message["model"]], patch_from_data(message["patch"])
         feeds = unpack(self._folder / "to_worker", message["feeds"])
         return self._outbox.pack(self._host.rehearse(model, patch, feeds, message["fetch"]))
+
+    def _cut(self, message: Message) -> Message:
+        model, piece = self._models[message["model"]], decode(Piece, message["piece"])
+        feeds = unpack(self._folder / "to_worker", message["feeds"])
+        self._host.cut(model, piece, feeds, Path(message["path"]))
+        return self._outbox.pack({})
 
     def _close_session(self, message: Message) -> Message:
         self._sessions.pop(message["session"]).close()

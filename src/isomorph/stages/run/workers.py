@@ -32,6 +32,7 @@ from isomorph.stages.run.supervisor import GRACE_SECONDS
 
 if TYPE_CHECKING:
     from isomorph.core.patch import Patch
+    from isomorph.core.piece import Piece
     from isomorph.core.trace import Arrays, Noise
 
 _Place = tuple[str, frozenset[tuple[str, str]]]
@@ -95,6 +96,12 @@ class WorkerHost:
         """Tensors of the patched model in float64, without writing it."""
         slot, recipe = self._home(model)
         return slot.rehearse(recipe, patch, feeds, fetch)
+
+    def cut(self, model: Model, piece: Piece, feeds: Arrays, path: Path) -> None:
+        """Write a part of the model, where its oracle runs it."""
+        self._tell("cut", str(path))
+        slot, recipe = self._home(model)
+        slot.cut(recipe, piece, feeds, path)
 
     def _home(self, model: Model) -> tuple[Slot, Recipe]:
         oracle = registry.framework(model.framework).oracle
