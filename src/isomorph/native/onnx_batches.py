@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from isomorph.core.model import TensorSpec
-    from isomorph.core.trace import Array, Arrays, Value
+    from isomorph.core.trace import Arrays
     from isomorph.native.onnx_cut import Cutter
 
 
@@ -57,16 +56,6 @@ def batches(
         found[-1].append(name)
         used += sizes[name]
     return found
-
-
-def spilled(value: Value) -> Value:
-    """The same tensor on disk, in a file without a name; anything else stays as it is."""
-    if not isinstance(value, np.ndarray) or value.dtype.kind in "OUS" or value.nbytes == 0:
-        return value
-    with tempfile.TemporaryFile(prefix="isomorph-") as file:
-        whole: Array = np.memmap(file, dtype=value.dtype, mode="w+", shape=value.shape)
-        whole[...] = value
-    return whole
 
 
 def _dtype(name: str) -> np.dtype[np.generic]:

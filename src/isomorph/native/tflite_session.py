@@ -18,7 +18,7 @@ import numpy as np
 
 from isomorph.core.errors import UsageError
 from isomorph.core.trace import Capabilities, Environment, Noise
-from isomorph.native.onnx_batches import spilled
+from isomorph.native.spilling import byte_budget, spilled
 from isomorph.native.tflite_batches import batches
 from isomorph.native.tflite_buffers import HANDLES, numpy_dtype
 from isomorph.native.tflite_build import build
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array, Arrays
     from isomorph.native.tflite_program import TfliteProgram
 
-BYTE_BUDGET = 1 << 30
-"""Fetching more than this at once is done in batches that are moved to disk."""
 KEPT_PIECES = 8
 """Cuts that stay open: a bisection comes back to the same few."""
 
@@ -112,7 +110,7 @@ class TfliteSession:
         apart = [index for index in fetch if index in fixed and self._settings.delegates]
         found = self._cut(given, apart, self._settings.undelegated) if apart else {}
         rest = [index for index in fetch if index not in found]
-        parts = batches(self._cutter, rest, given, BYTE_BUDGET)
+        parts = batches(self._cutter, rest, given, byte_budget())
         for batch in parts:
             # What is already known is fed, so every operator runs once; weights stay constants.
             known = {index: value for index, value in found.items() if index not in fixed}

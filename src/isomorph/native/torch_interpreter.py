@@ -93,9 +93,15 @@ Evaluate = Callable[[int, Step, Values], Any]
 """Computes one step from the values so far: its index, the step, the values."""
 
 
-def execute(plan: Plan, values: Values, fetch: Sequence[str], evaluate: Evaluate) -> dict[str, Any]:
-    """Run the plan in order; ``values`` is used up."""
-    fetched = {name: values[name] for name in fetch if name in values}
+def execute(
+    plan: Plan,
+    values: Values,
+    fetch: Sequence[str],
+    evaluate: Evaluate,
+    keep: Callable[[str, Any], Any] = lambda _, value: value,
+) -> dict[str, Any]:
+    """Run the plan in order; ``values`` is used up. ``keep`` says how what is fetched is held."""
+    fetched = {name: keep(name, values[name]) for name in fetch if name in values}
     for place, (index, step) in enumerate(plan.steps):
         leave(step.name)
         # What is fed stays: another output of a step that runs anyway may have been cut.
@@ -105,7 +111,7 @@ def execute(plan: Plan, values: Values, fetch: Sequence[str], evaluate: Evaluate
             if not fed:
                 values[name] = value
             if name in fetch and not fed:
-                fetched[name] = value
+                fetched[name] = keep(name, value)
         for name in plan.releases[place]:
             values.pop(name, None)
     return fetched

@@ -12,6 +12,7 @@ import torch
 
 from isomorph.core.cores import threads_of_one_side
 from isomorph.core.trace import Capabilities, Environment, Noise
+from isomorph.native.spilling import Keeper
 from isomorph.native.torch_arrays import FLOATS, to_array
 from isomorph.native.torch_control import refuse_unsupported
 from isomorph.native.torch_interpreter import Planner, execute, starting_values
@@ -70,8 +71,14 @@ class TorchOracle:
             given = {**values, **tables}
             start = starting_values(self._program, given, plan, self._program.constants)
             steps = data_steps(plan.steps, set(values) - set(tables))
-            fetched = execute(plan, start, fetch, run.evaluator(self._program, steps, ""))
-        return {name: to_array(run.wide_value(name, fetched)) for name in fetch}
+            keeper = Keeper()
+            return execute(
+                plan,
+                start,
+                fetch,
+                run.evaluator(self._program, steps, ""),
+                lambda name, value: keeper.keep(to_array(run.wide_value(name, {name: value}))),
+            )
 
     def _table(self, name: str, value: Any) -> Any:  # noqa: ANN401
         """A fed value that no input reaches keeps its declared type, if that holds it exactly."""

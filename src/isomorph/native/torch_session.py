@@ -11,6 +11,7 @@ import torch
 
 from isomorph.core.errors import RuntimeFailedError, UsageError
 from isomorph.core.trace import Capabilities, Environment, Noise
+from isomorph.native.spilling import Keeper
 from isomorph.native.torch_arrays import is_float, to_array, to_tensor
 from isomorph.native.torch_control import is_control, refuse_unsupported, run_control
 from isomorph.native.torch_interpreter import (
@@ -87,7 +88,15 @@ class TorchSession:
             else:
                 plan = self._planner.plan(frozenset(values), tuple(fetch))
                 start = starting_values(self._program, values, plan, self._constants)
-                fetched = execute(plan, start, fetch, self._evaluate)
+                keeper = Keeper()
+                # At once as an array, so that what exceeds memory can leave it.
+                return execute(
+                    plan,
+                    start,
+                    fetch,
+                    self._evaluate,
+                    lambda _, value: keeper.keep(to_array(value)),
+                )
             return {name: to_array(fetched[name]) for name in fetch}
 
     def close(self) -> None:

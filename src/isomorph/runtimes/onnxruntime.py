@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
     from isomorph.native.onnx_ort_session import Opening
     from isomorph.native.onnx_ort_settings import Settings
 
-BYTE_BUDGET = 1 << 30
-"""Fetching more than this at once is done in batches that are moved to disk."""
-_SHARE = 8
 KEPT_PIECES = 8
 """Sub-models that stay open: a bisection comes back to the same few cuts."""
 
@@ -123,13 +119,14 @@ class OnnxSession:
         given, inputs = set(feeds), set(cutter.inputs)
         if cutter.required <= given <= inputs and set(fetch) <= set(cutter.outputs):
             return self._fetched(self._deployed, feeds, fetch)
-        from isomorph.native.onnx_batches import batches, bound_sizes, estimated_bytes, spilled
+        from isomorph.native.onnx_batches import batches, bound_sizes, estimated_bytes
         from isomorph.native.onnx_ort_values import feedable
+        from isomorph.native.spilling import byte_budget, spilled
 
         specs = self._model.graph.tensors
         sizes, largest = bound_sizes(specs, feeds)
         estimates = {name: estimated_bytes(specs.get(name), sizes, largest) for name in fetch}
-        parts = batches(cutter, fetch, estimates, _byte_budget())
+        parts = batches(cutter, fetch, estimates, byte_budget())
         found: dict[str, Value] = {}
         for part in parts:
             # What is already known is fed, so every node runs once however many batches there are.
@@ -219,14 +216,6 @@ class OnnxSession:
             settings=settings.words,
             facts={**asked.facts, **facts},
         )
-
-
-def _byte_budget() -> int:
-    """What may be fetched at once: a small share of what this process may hold."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
-    if limit == resource.RLIM_INFINITY:
-        return BYTE_BUDGET
-    return max(1, min(BYTE_BUDGET, limit // _SHARE))
 
 
 def _kind(value: Value) -> str:

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 from isomorph import registry
 from isomorph.core.errors import RuntimeFailedError, UnreadableModelError, UsageError
 from isomorph.core.trace import Environment, Noise
-from isomorph.native import onnx_batches
+from isomorph.native import onnx_batches, spilling
 from isomorph.runtimes import onnxruntime as module
 
 FRAMEWORK, RUNTIME = registry.framework("onnx"), registry.runtime("onnxruntime")
@@ -320,7 +320,7 @@ def test_batches_give_the_same_tensors_from_disk_and_run_each_node_once(monkeypa
     names = [f"t{i}" for i in range(1, 21)]
     feeds = {"t0": floats(64, 64)}
     whole = opened(parsed(text)).run(feeds, names)
-    monkeypatch.setattr(module, "BYTE_BUDGET", 3 * 64 * 64 * 4)
+    monkeypatch.setattr(spilling, "BYTE_BUDGET", 3 * 64 * 64 * 4)
     session = opened(parsed(text))
     sizes, open_piece = [], session._open_piece
 

@@ -8,6 +8,7 @@ from pytorch_networks import (
     fetchable,
     load,
     networks,
+    oracle,
     outputs,
     rms,
     runtime,
@@ -17,6 +18,7 @@ from torch import nn
 from isomorph.core.errors import IsomorphError, RuntimeFailedError, UsageError
 from isomorph.core.trace import Noise
 from isomorph.frameworks.pytorch import PytorchFramework
+from isomorph.native import spilling
 
 
 @pytest.fixture(scope="module")
@@ -245,3 +247,15 @@ def test_torchs_own_message_comes_with_node_and_operator(cnn):
         runtime(model).run({node.inputs[0]: np.ones((2, 3), np.float32)}, node.outputs)
     assert "aten.linear.default" in failed.value.sentence
     assert node.name in failed.value.sentence
+
+
+@pytest.mark.parametrize("open_session", [runtime, oracle])
+def test_more_than_memory_holds_waits_on_disk(cnn, monkeypatch, open_session):
+    model, _, example = cnn
+    feeds, names = feeds_of(model, example), fetchable(model)
+    whole = open_session(model).run(feeds, names)
+    monkeypatch.setattr(spilling, "BYTE_BUDGET", 4096)
+    parts = open_session(model).run(feeds, names)
+    assert all(np.array_equal(parts[name], whole[name]) for name in names)
+    held = sum(array.nbytes for array in parts.values() if not isinstance(array, np.memmap))
+    assert held <= 4096 < sum(array.nbytes for array in parts.values())

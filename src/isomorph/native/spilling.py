@@ -1,0 +1,50 @@
+"""Fetched tensors that memory does not hold wait on disk, in files without a name."""
+
+from __future__ import annotations
+
+import resource
+import tempfile
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array, Value
+
+BYTE_BUDGET = 1 << 30
+"""What may be fetched at once where nothing limits the process; more of it waits on disk."""
+
+_SHARE = 8
+
+
+def byte_budget() -> int:
+    """What may be fetched at once: a small share of what this process may hold."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    if limit == resource.RLIM_INFINITY:
+        return BYTE_BUDGET
+    return max(1, min(BYTE_BUDGET, limit // _SHARE))
+
+
+def spilled(value: Value) -> Value:
+    """The same tensor on disk; anything else stays as it is."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind in "OUS" or value.nbytes == 0:
+        return value
+    with tempfile.TemporaryFile(prefix="isomorph-") as file:
+        whole: Array = np.memmap(file, dtype=value.dtype, mode="w+", shape=value.shape)
+        whole[...] = value
+    return whole
+
+
+class Keeper:
+    """Holds what was fetched so far: in memory up to the budget, on disk beyond it."""
+
+    def __init__(self, budget: int | None = None) -> None:
+        self._room = byte_budget() if budget is None else budget
+
+    def keep(self, value: Value) -> Value:
+        """The value, or the same on disk."""
+        size = getattr(value, "nbytes", 0)
+        if size <= self._room:
+            self._room -= size
+            return value
+        return spilled(value)
