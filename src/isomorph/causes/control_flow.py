@@ -3,28 +3,149 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
+from isomorph.core.patch import Patch, SetInput, SwapBodies
+from isomorph.core.report import Experiment
 
-_DECIDING = frozenset({"If", "Loop", "Scan", "While", "Where", "Case"})
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.core.trace import Array
+
+_BRANCHING = frozenset({"If", "Where", "Case"})
+_LOOPING = frozenset({"Loop", "Scan", "While"})
+_MOST_ROUNDS = 8
 
 
 class ControlFlow:
     """A branch or a trip count that is frozen or exchanged, or a condition that is inverted.
 
-    Recognised where a deciding operator gives a wrong result although what it decides upon and
-    what it chooses from are right.
+    Recognised by deciding otherwise: with the condition inverted, the branches exchanged, or
+    another number of rounds, the node is right although nothing that it computes with was
+    changed. A branch that was frozen when the model was traced leaves no deciding node behind:
+    then the reference decides and the candidate does not.
     """
 
     name = "control_flow"
 
     def examine(self, case: Case) -> Iterator[Diagnosis]:
-        """Speak where the guilty node decides."""
-        if case.node.op in _DECIDING:
+        """Decide otherwise, and see."""
+        deciding = [node for node in case.nodes if node.op in _BRANCHING | _LOOPING]
+        for node in deciding:
+            found = _inverted(case, node) or _exchanged(case, node) or _rounds(case, node)
+            if found is not None:
+                yield found
+                return
+        frozen = _frozen(case) if not deciding else None
+        if frozen is not None:
+            yield frozen
+        elif case.node.op in _BRANCHING | _LOOPING:
             yield Diagnosis(
                 cause="control_flow",
-                certainty=3,
-                summary=f"{case.node.op} takes another branch than the reference "
+                certainty=2 if case.node.op in _BRANCHING else 1,
+                summary=f"{case.node.op} gives another result than the reference's "
                 "on the same condition",
                 fix="exchange the branches, or do not invert the condition",
             )
+
+
+def _inverted(case: Case, node: Node) -> Diagnosis | None:
+    condition = node.inputs[0] if node.op in _BRANCHING and node.inputs else ""
+    value = case.value(case.candidate, condition) if condition else None
+    if value is None or value.dtype.kind not in "biu":
+        return None
+    if not case.heals({condition: np.logical_not(value).astype(value.dtype)}):
+        return None
+    return _diagnosis(
+        node,
+        f"{node.op} takes the other branch than the reference on the same condition",
+        f"its condition {condition!r} is inverted",
+        "exchange the branches, or do not invert the condition",
+    )
+
+
+def _exchanged(case: Case, node: Node) -> Diagnosis | None:
+    """Where the condition cannot be fed: the branches themselves in each other's place."""
+    if node.op == "If":
+        patch = Patch(summary="", edits=(SwapBodies(node=node.name),))
+    elif node.op == "Where" and len(node.inputs) == 3:
+        patch = Patch(
+            summary="",
+            edits=(
+                SetInput(node=node.name, index=1, tensor=node.inputs[2]),
+                SetInput(node=node.name, index=2, tensor=node.inputs[1]),
+            ),
+        )
+    else:
+        return None
+    found = case.rehearse(patch)
+    if found is None or not case.equals(found):
+        return None
+    return _diagnosis(
+        node,
+        f"the branches of {node.op} are exchanged",
+        "its branches are exchanged",
+        "exchange the branches",
+    )
+
+
+def _rounds(case: Case, node: Node) -> Diagnosis | None:
+    """A loop that runs once too often or too rarely, or as often as for another input."""
+    count = node.inputs[0] if node.op == "Loop" and node.inputs else ""
+    value = case.value(case.candidate, count) if count else None
+    if value is None or value.size != 1 or value.dtype.kind not in "iu":
+        return None
+    now = int(value.reshape(-1)[0])
+    tried = [now + step for near in range(1, _MOST_ROUNDS + 1) for step in (near, -near)]
+    for rounds in (*_sizes(case), *tried):
+        if rounds >= 0 and rounds != now and case.heals({count: np.full_like(value, rounds)}):
+            return _diagnosis(
+                node,
+                f"the loop runs {now} rounds, and the reference's {rounds}",
+                f"its trip count {count!r} becomes {rounds}",
+                "compute the trip count from the input instead of storing it",
+            )
+    return None
+
+
+def _sizes(case: Case) -> Iterator[int]:
+    for spec in case.candidate.inputs:
+        value: Array | None = case.value(case.candidate, spec.name)
+        yield from (int(size) for size in (value.shape if value is not None else ()))
+
+
+def _frozen(case: Case) -> Diagnosis | None:
+    """The reference decides where the candidate has no decision left."""
+    there = [node for node in case.counterparts if node.op in {"If", "Loop", "While", "Scan"}]
+    if not there:
+        return None
+    return Diagnosis(
+        cause="control_flow",
+        certainty=2,
+        summary=f"the reference's {there[0].op} {there[0].name!r} decides by its input; the "
+        "candidate always takes the way that it was exported with",
+        evidence={"reference_node": there[0].name},
+        fix="export with the decision kept (torch.cond, a scripted function), not traced away",
+    )
+
+
+def _diagnosis(node: Node, summary: str, change: str, fix: str) -> Diagnosis:
+    return Diagnosis(
+        cause="control_flow",
+        certainty=3,
+        summary=summary,
+        evidence={"operator": node.op},
+        experiments=(
+            Experiment(
+                question=f"Does {node.name!r} decide wrongly?",
+                change=change,
+                predicts="the node is right",
+                seen="it is",
+                agrees=True,
+            ),
+        ),
+        fix=fix,
+    )

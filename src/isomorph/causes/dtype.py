@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
+from isomorph.core.report import Experiment
+from isomorph.stages.align.topology import Topology
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
+    from isomorph.core.trace import Array
+
+_CASTS = frozenset({"Cast", "CastLike"})
+_ROUNDINGS: Mapping[str, Callable[[Array], Array]] = {
+    "truncates": np.trunc, "rounds": np.rint, "rounds down": np.floor, "rounds up": np.ceil,
+    "keeps the fraction": lambda values: values,
+}  # fmt: skip
 
 
 class Dtype:
     """Narrowing, overflow of an integer, truncation, integer against float division.
 
     Recognised where a cast, or a division in another type than the reference's, stands between
-    right inputs and a wrong result.
+    right inputs and a wrong result; and by doing to the right values what that type would do to
+    them: cut off the fraction, or wrap around at its largest number.
     """
 
     name = "dtype"
 
     def examine(self, case: Case) -> Iterator[Diagnosis]:
         """Speak where the nodes in question change the type and the values are finite."""
+        if not _finite(case):
+            return
+        divided = _divided(case)
+        if divided is not None:
+            yield divided
+            return
         mine, theirs = _kinds(case.candidate, case.nodes), _kinds(case.reference, case.counterparts)
         for op in sorted(mine.keys() & theirs.keys()):
             if mine[op] != theirs[op]:
@@ -34,26 +50,105 @@ class Dtype:
                     fix="compute it in the reference's type",
                 )
                 return
-        casts = [node for node in case.nodes if node.op in {"Cast", "CastLike"}]
-        if not casts or not _finite(case):
-            return
-        types = [_type(case, node.outputs[0]) for node in casts]
-        yield Diagnosis(
-            cause="dtype",
-            certainty=2,
-            summary=f"values pass through {', '.join(dict.fromkeys(types))} and are changed by it",
-            evidence={"casts": [node.name for node in casts]},
-            fix="keep the reference's type",
-        )
+        casts = [node for node in case.nodes if node.op in _CASTS]
+        if casts:
+            yield _cast(case, casts)
+
+
+def _cast(case: Case, casts: Sequence[Node]) -> Diagnosis:
+    types = list(dict.fromkeys(_type(case, node.outputs[0]) for node in casts))
+    told = next((said for kind in types if (said := _done_by(case, kind)) is not None), None)
+    experiment = Experiment(
+        question=f"Do the values fit into {', '.join(types)}?",
+        change="the right values pass through that type",
+        predicts="they become the wrong ones",
+        seen="they do" if told else "they do not",
+        agrees=told is not None,
+    )
+    return Diagnosis(
+        cause="dtype",
+        certainty=3 if told else 2,
+        summary=told or f"values pass through {', '.join(types)} and are changed by it",
+        evidence={"casts": [node.name for node in casts], "types": types},
+        experiments=(experiment,),
+        fix="keep the reference's type",
+    )
+
+
+def _done_by(case: Case, kind: str) -> str | None:
+    """What this type does to the right values, if that makes them the wrong ones."""
+    try:
+        dtype = np.dtype(kind)
+    except TypeError:
+        return None
+    right, wrong = case.right.astype(np.float64), case.wrong.astype(np.float64)
+    if dtype.kind not in "iu" or right.shape != wrong.shape or not np.isfinite(right).all():
+        return None
+    info = np.iinfo(dtype)
+    whole = np.trunc(right)
+    if np.any((whole < info.min) | (whole > info.max)):
+        span = float(info.max) - float(info.min) + 1.0
+        wrapped = (whole - float(info.min)) % span + float(info.min)
+        if np.array_equal(wrapped, wrong):
+            return f"the values leave the range of {kind} and wrap around"
+        if np.array_equal(np.clip(whole, info.min, info.max), wrong):
+            return f"the values leave the range of {kind} and are cut off at its ends"
+        return f"the values leave the range of {kind}"
+    if np.array_equal(whole, wrong) and not np.array_equal(whole, right):
+        return f"the fraction is lost in {kind}"
+    return None
+
+
+def _divided(case: Case) -> Diagnosis | None:
+    """A quotient that one side rounds otherwise than the other."""
+    nodes = [node for node in case.nodes if node.op in {"Div", "Mod"}]
+    division = next((node for node in nodes if node.op == "Div"), None)
+    if division is None or len(division.inputs) < 2:
+        return None
+    values = [case.value(case.candidate, name) for name in division.inputs[:2]]
+    if values[0] is None or values[1] is None:
+        return None
+    with np.errstate(all="ignore"):
+        quotient = values[0].astype(np.float64) / values[1].astype(np.float64)
+    if quotient.shape != case.right.shape or not np.isfinite(quotient).all():
+        return None
+    theirs = _rounding(quotient, case.right)
+    mine = _rounding(quotient, case.wrong)
+    if mine is None or theirs is None or mine == theirs:
+        return None
+    return Diagnosis(
+        cause="dtype",
+        certainty=3,
+        summary=f"the division {mine} its quotient, and the reference's {theirs} it",
+        evidence={"mine": mine, "reference": theirs},
+        experiments=(
+            Experiment(
+                question="How does each side round the quotient?",
+                change="the same operands are divided in float64 and rounded in every way",
+                predicts="the two sides are two of them",
+                seen=f"the candidate {mine}, the reference {theirs}",
+                agrees=True,
+            ),
+        ),
+        fix="divide in the reference's type, and round as it does",
+    )
+
+
+def _rounding(quotient: Array, result: Array) -> str | None:
+    for name, way in _ROUNDINGS.items():
+        if np.array_equal(way(quotient), result.astype(np.float64)):
+            return name
+    return None
 
 
 def _kinds(graph: Graph, nodes: Sequence[Node]) -> dict[str, str]:
     """Whether each operator that computes does so on integers or on floats."""
+    live = Topology(graph).live
     found = {}
     for node in nodes:
         for name in node.inputs:
             spec = graph.tensors.get(name)
-            if spec is not None and spec.dtype and node.op not in {"Cast", "CastLike"}:
+            if name in live and spec is not None and spec.dtype and node.op not in _CASTS:
                 found[node.op] = "floats" if "float" in spec.dtype else "integers"
                 break
     return found

@@ -60,8 +60,11 @@ def _other_output(case: Case) -> Iterator[Diagnosis]:
 
 
 def _exchanged_inputs(case: Case) -> Iterator[Diagnosis]:
+    readers = Topology(case.candidate).readers
     for one, other in combinations(case.candidate.inputs, 2):
-        if not _interchangeable(one, other):
+        reading = [node for spec in (one, other) for node in readers.get(spec.name, ())]
+        # Where one node reads both, its operands are exchanged: a matter of layout.
+        if not _interchangeable(one, other) or len({node.name for node in reading}) < 2:
             continue
         mine, yours = (case.value(case.candidate, spec.name) for spec in (one, other))
         if mine is None or yours is None or np.array_equal(mine, yours):

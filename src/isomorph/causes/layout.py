@@ -3,69 +3,121 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice, permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
+from isomorph.core.patch import Patch, SetInput
 from isomorph.core.report import Experiment
 
 if TYPE_CHECKING:
+    from isomorph.core.model import Node
     from isomorph.core.trace import Array
+
+_ORDERED = frozenset(
+    {"Sub", "Div", "MatMul", "Pow", "Mod", "Less", "Greater", "LessOrEqual", "GreaterOrEqual",
+     "BitShift", "Concat", "Einsum"}
+)  # fmt: skip
+_MOST_ORDERS = 24
 
 
 class Layout:
     """A transpose that is missing, extra or wrong; operands or parts in another order.
 
     Recognised by the values themselves: all of them are there, as the reference has them, but
-    not in the same places; or the operands exchanged give the right result.
+    not in the same places; or by exchanging the operands, after which the node is right.
     """
 
     name = "layout"
 
     def examine(self, case: Case) -> Iterator[Diagnosis]:
-        """Values that only moved; then operands that were exchanged."""
-        if case.scattered:
-            yield Diagnosis(
-                cause="layout",
-                certainty=3,
-                summary=f"{case.node.op} puts the right values in the wrong places",
-                experiments=(
-                    Experiment(
-                        question=f"Are the values of {case.tensor!r} right but for their order?",
-                        change="both tensors are compared whatever the order of their elements",
-                        predicts="they agree",
-                        seen="they do, and element by element they do not",
-                        agrees=True,
-                    ),
-                ),
-                fix="restore the reference's order of axes or operands",
-            )
-        yield from _exchanged(case)
+        """Operands that were exchanged; then values that only moved."""
+        exchanged = next(_exchanged(case), None)
+        if exchanged is not None:
+            yield exchanged
+        elif case.scattered:
+            yield _moved(case)
+
+
+def _moved(case: Case) -> Diagnosis:
+    """How the axes have to be put back, where that is all that it takes."""
+    order = _order_of_axes(case)
+    told = f": its axes should stand in the order {order}" if order is not None else ""
+    return Diagnosis(
+        cause="layout",
+        certainty=3,
+        summary=f"{case.node.op} puts the right values in the wrong places{told}",
+        evidence={"axes": list(order)} if order is not None else {},
+        experiments=(
+            Experiment(
+                question=f"Are the values of {case.tensor!r} right but for their order?",
+                change="both tensors are compared whatever the order of their elements",
+                predicts="they agree",
+                seen="they do, and element by element they do not",
+                agrees=True,
+            ),
+        ),
+        fix="restore the reference's order of axes or operands",
+    )
+
+
+def _order_of_axes(case: Case) -> tuple[int, ...] | None:
+    """The transposition of the candidate's axes, sizes as they should be, that is right."""
+    for sizes in (case.wrong.shape, case.right.shape):
+        if int(np.prod(sizes)) != case.wrong.size:
+            continue
+        wrong = case.wrong.reshape(sizes)
+        for order in islice(permutations(range(wrong.ndim)), 1, _MOST_ORDERS):
+            moved = np.transpose(wrong, order)
+            if moved.size == case.right.size and case.equals(moved.reshape(case.right.shape)):
+                return order
+    return None
 
 
 def _exchanged(case: Case) -> Iterator[Diagnosis]:
-    if case.node.op not in {"Sub", "Div"} or len(case.nodes) != 1:
-        return
-    change = -case.wrong if case.node.op == "Sub" else _inverse(case)
-    if change is not None and case.equals(change):
-        yield Diagnosis(
-            cause="layout",
-            certainty=3,
-            summary=f"the operands of {case.node.op} are exchanged",
-            experiments=(
-                Experiment(
-                    question=f"Are the operands of {case.node.name!r} exchanged?",
-                    change="its result is negated" if case.node.op == "Sub" else "it is inverted",
-                    predicts="the node is right",
-                    seen="it is",
-                    agrees=True,
-                ),
-            ),
-            fix="exchange the operands",
-        )
+    """Each other order of the operands; for few nodes this is one other order."""
+    for node in case.nodes:
+        if node.op not in _ORDERED or len(node.inputs) < 2:
+            continue
+        for order in islice(permutations(node.inputs), 1, _MOST_ORDERS):
+            found = _rehearsed(case, node, order)
+            if order != node.inputs and found is not None and case.equals(found):
+                yield _diagnosis(node, order)
+                return
 
 
-def _inverse(case: Case) -> Array | None:
+def _rehearsed(case: Case, node: Node, order: tuple[str, ...]) -> Array | None:
+    edits = tuple(
+        SetInput(node=node.name, index=place, tensor=name)
+        for place, name in enumerate(order)
+        if name != node.inputs[place]
+    )
+    found = case.rehearse(Patch(summary="", edits=edits))
+    if found is not None or node.op not in {"Sub", "Div"} or len(case.nodes) != 1:
+        return found
+    # Where no patch can be tried, the two arithmetics have a short way.
     with np.errstate(all="ignore"):
-        return np.asarray(1.0 / case.wrong) if case.wrong.dtype.kind == "f" else None
+        return -case.wrong if node.op == "Sub" else np.asarray(1.0 / case.wrong)
+
+
+def _diagnosis(node: Node, order: tuple[str, ...]) -> Diagnosis:
+    parts = "parts" if node.op == "Concat" else "operands"
+    told = "exchanged" if len(order) == 2 else "in another order"
+    return Diagnosis(
+        cause="layout",
+        certainty=3,
+        summary=f"the {parts} of {node.op} are {told}",
+        evidence={"order": list(order)},
+        experiments=(
+            Experiment(
+                question=f"Are the {parts} of {node.name!r} {told}?",
+                change=f"it reads {', '.join(order)} in this order",
+                predicts="the node is right",
+                seen="it is",
+                agrees=True,
+            ),
+        ),
+        fix=f"put the {parts} in the order {', '.join(order)}",
+    )

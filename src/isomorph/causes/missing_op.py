@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
+from isomorph.core.report import Experiment
+from isomorph.stages.align.sight import apart
 from isomorph.stages.align.topology import Topology
 from isomorph.stages.diagnose import constants
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
 
 
 class MissingOp:
@@ -32,15 +40,66 @@ class MissingOp:
             return
         if constants.weights(case, constants.unmatched(case)):
             return  # weights that the reference does not hold are folded or wrong, not missing
-        here = {node.op for node in case.nodes}
-        absent = [node.op for node in case.counterparts if node.op not in here]
-        if absent and len(case.counterparts) > len(case.nodes):
+        absent = _absent(case)
+        if not absent:
+            return
+        experiment = _done_for_it(case, absent)
+        if experiment is not None or len(case.counterparts) > len(case.nodes):
             yield Diagnosis(
                 cause="missing_op",
-                certainty=1,
-                summary=f"nothing in the candidate does the reference's {absent[0]}",
-                evidence={"operators": absent},
+                certainty=3 if experiment is not None else 1,
+                summary=f"nothing in the candidate does the reference's {absent[0].op}",
+                evidence={"operators": [node.op for node in absent]},
+                experiments=(experiment,) if experiment is not None else (),
+                fix=f"put {absent[0].op} back",
             )
+
+
+def _absent(case: Case) -> list[Node]:
+    """The counterparts whose operator none of the guilty nodes has; constants do nothing."""
+    here = {node.op for node in case.nodes}
+    live = Topology(case.reference).live
+    return [node for node in case.counterparts if node.op not in here and set(node.outputs) & live]
+
+
+def _done_for_it(case: Case, absent: Sequence[Node]) -> Experiment | None:
+    """The guilty nodes fed with what the absent operators make, or a result that lacks them."""
+    topology = Topology(case.candidate)
+    own = {name for node in case.nodes for name in node.outputs}
+    sources = {name for node in case.nodes for name in topology.sources(node)} - own
+    for node in absent:
+        made = case.value(case.reference, node.outputs[0])
+        for source in sources:
+            held = case.value(case.candidate, source)
+            if made is None or held is None or made.shape != held.shape:
+                continue
+            if case.heals({source: made.astype(held.dtype)}):
+                return _experiment(
+                    f"the reference's {node.outputs[0]!r} goes in instead of {source!r}",
+                    "the node is right",
+                )
+    last = absent[-1]
+    before = case.value(case.reference, next((n for n in last.inputs if n), ""))
+    made_last = case.tensor and last is case.counterparts[-1]
+    if made_last and before is not None and before.shape == case.wrong.shape:
+        gap, size = apart(before, case.wrong)[0], apart(before, np.zeros_like(before))[0]
+        # What float32 keeps of a number: nothing else lies between the two.
+        if gap <= 8.0 * float(np.finfo(np.float32).eps) * size:
+            return _experiment(
+                f"the result is compared with what goes into the reference's {last.name!r}",
+                "they agree",
+            )
+    return None
+
+
+def _experiment(change: str, predicts: str) -> Experiment:
+    return Experiment(
+        question="Is an operator of the reference left out?",
+        change=change,
+        predicts=predicts,
+        seen="it is so",
+        agrees=True,
+    )
 
 
 def _live_inputs(case: Case, *, mine: bool) -> int:

@@ -12,11 +12,10 @@ from isomorph.core.report import Experiment
 from isomorph.stages.align.topology import Topology
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Graph, Node
+    from isomorph.core.model import Constant, Graph, Node
     from isomorph.core.trace import Array
 
 _MOST_SIZES = 16
-_FILLED = frozenset({"Reshape", "Expand", "ConstantOfShape"})
 
 
 class Shape:
@@ -37,7 +36,7 @@ class Shape:
                 stored = case.candidate.constants.get(name)
                 if stored is None or "int" not in stored.dtype or stored.values is None:
                     continue
-                for theirs, value in _computed(case, node, len(stored.values)):
+                for theirs, value in _computed(case, node, stored):
                     changed = value.reshape(stored.shape)
                     if tuple(changed.reshape(-1)) == stored.values:
                         continue
@@ -46,20 +45,32 @@ class Shape:
                         return
 
 
-def _computed(case: Case, node: Node, size: int) -> Iterator[tuple[str, Array]]:
-    """As many sizes, computed by the reference from its input: by name, and their values."""
-    topology = Topology(case.reference)
-    readers = [each for each in case.counterparts if each.op == node.op]
-    for each in (*readers, *(other for other in case.counterparts if other not in readers)):
-        for name in each.inputs:
-            if name not in topology.live or not _whole(case.reference, name):
-                continue
-            value = case.value(case.reference, name)
-            if value is not None and value.dtype.kind in "iu" and value.size == size:
-                yield f"the reference's {name!r}", value
-    # PyTorch keeps computed sizes inside the call: then the result itself shows them.
-    if node.op in _FILLED and case.right.ndim == size and _dynamic(case.reference):
-        yield "the reference's result", np.asarray(case.right.shape, np.int64)
+def _computed(case: Case, node: Node, stored: Constant) -> Iterator[tuple[str, Array]]:
+    """Sizes that belong to this input: what the reference computes, then the sizes of tensors."""
+    topology, size = Topology(case.reference), len(stored.values or ())
+    alike = [each for each in case.reference.nodes if each.op == node.op]
+    names = [name for each in (*case.counterparts, *alike) for name in each.inputs]
+    names = [n for n in dict.fromkeys(names) if n in topology.live and _whole(case.reference, n)]
+    for name in names[:_MOST_SIZES]:
+        value = case.value(case.reference, name)
+        if value is not None and value.dtype.kind in "iu" and value.size == size:
+            yield f"the reference's {name!r}", value
+    # PyTorch keeps computed sizes inside the call: then tensors themselves show them.
+    if _dynamic(case.reference):
+        yield from _single(case, node, stored)
+
+
+def _single(case: Case, node: Node, stored: Constant) -> Iterator[tuple[str, Array]]:
+    """One size at a time replaced by a size of what goes in or should come out."""
+    into = case.value(case.candidate, node.inputs[0]) if node.inputs else None
+    sizes = dict.fromkeys((*(into.shape if into is not None else ()), *case.right.shape))
+    now = np.asarray(stored.values)
+    for place in range(now.size):
+        for size in sizes:
+            if size != now[place]:
+                changed = now.copy()
+                changed[place] = size
+                yield "the sizes of this input", changed
 
 
 def _whole(graph: Graph, name: str) -> bool:
@@ -86,7 +97,7 @@ def _frozen(
         experiments=(
             Experiment(
                 question=f"Is {name!r} a size of another input?",
-                change=f"it gets the sizes of {theirs}",
+                change=f"it gets {theirs}",
                 predicts="the node is right",
                 seen="it is",
                 agrees=True,

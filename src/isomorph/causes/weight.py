@@ -12,12 +12,12 @@ from isomorph.core.case import Case, Diagnosis
 from isomorph.core.report import Experiment
 from isomorph.stages.align.twins import ways
 from isomorph.stages.diagnose import constants
+from isomorph.stages.diagnose.differences import difference
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 _GATES = {"LSTM": 4, "GRU": 3}
-_FEW = 0.05
 
 
 class Weight:
@@ -131,7 +131,7 @@ class Weight:
 
 
 def _replaced(mine: str, theirs: str, wrong: Array, right: Array) -> Diagnosis:
-    kind, cause = _difference(wrong, right)
+    kind, cause = difference(wrong, right)
     return Diagnosis(
         cause=cause,
         certainty=3,
@@ -148,31 +148,6 @@ def _replaced(mine: str, theirs: str, wrong: Array, right: Array) -> Diagnosis:
         ),
         fix=f"give {mine!r} the values of {theirs!r}",
     )
-
-
-def _difference(wrong: Array, right: Array) -> tuple[str, str]:
-    """What happened to the constant, in words, and the cause that this is."""
-    square = wrong.ndim == 2 and wrong.shape[0] == wrong.shape[1]
-    if square and np.array_equal(wrong, right.T):
-        return "it is transposed", "layout"
-    left, other = np.sort(wrong, axis=None), np.sort(right, axis=None)
-    if np.allclose(left, other, rtol=2.0**-20, atol=0.0):
-        return "the same values in another order", "weight"
-    for narrow in ("float16", "bfloat16"):
-        if np.array_equal(wrong, _through(right, narrow)):
-            return f"its values were rounded to {narrow}", "weight"
-    differing = int(np.count_nonzero(wrong != right))
-    if differing <= _FEW * wrong.size:
-        return f"{differing} of {wrong.size} values differ", "weight"
-    return "other values altogether", "weight"
-
-
-def _through(array: Array, narrow: str) -> Array:
-    import ml_dtypes
-
-    kind = ml_dtypes.bfloat16 if narrow == "bfloat16" else np.float16
-    with np.errstate(over="ignore"):
-        return array.astype(kind).astype(array.dtype)
 
 
 def _reordered(value: Array, blocks: int, order: tuple[int, ...]) -> Array:

@@ -34,6 +34,12 @@ def names(graph: Graph, nodes: Sequence[Node]) -> list[str]:
     return found
 
 
+def fixed(graph: Graph, name: str) -> bool:
+    """Whether a tensor depends on constants alone."""
+    makers = {output: node for node in graph.nodes for output in node.outputs}
+    return _fixed(graph, name, makers)
+
+
 def _fixed(graph: Graph, name: str, makers: dict[str, Node], depth: int = 0) -> bool:
     """Whether a tensor depends on constants alone."""
     if name in graph.constants:
@@ -115,6 +121,30 @@ def folded(case: Case) -> dict[str, Array]:
         if value is not None:
             found[name] = value.reshape(shape)
     return found
+
+
+def stored_alike(case: Case) -> bool:
+    """Whether each weight of the candidate's nodes stands in the reference byte for byte."""
+    theirs = {
+        case.reference.constants[name].digest for name in floats(case.reference, case.counterparts)
+    }
+    mine = [case.candidate.constants[name] for name in floats(case.candidate, case.nodes)]
+    return all(each.digest in theirs for each in mine if len(each.shape) > 1)
+
+
+def stated(case: Case) -> Iterator[float]:
+    """Every single number that the counterparts are told, by attribute or constant, once each."""
+    seen: set[float] = set()
+    numbers: list[object] = [v for node in case.counterparts for v in node.attributes.values()]
+    for name in floats(case.reference, case.counterparts):
+        held = case.reference.constants[name].values
+        numbers += [held[0]] if held is not None and len(held) == 1 else []
+    for number in numbers:
+        if isinstance(number, (int, float)) and not isinstance(number, bool):
+            value = float(number)
+            if value not in seen:
+                seen.add(value)
+                yield value
 
 
 def alike_in_size(case: Case, name: str) -> Iterator[tuple[str, Array]]:

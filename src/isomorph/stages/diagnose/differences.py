@@ -1,0 +1,95 @@
+"""What happened to a constant, in words: the same values elsewhere, narrower, scaled, or other."""
+
+from __future__ import annotations
+
+from itertools import islice, permutations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.stages.diagnose.narrowing import narrowed
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+_FEW = 0.05
+_MOST_ORDERS = 120
+_NARROW = ("float16", "bfloat16", "tf32")
+_ROUNDING = 4.0 * float(np.finfo(np.float32).eps)
+"""Two roundings in float32 on either side: no farther apart are equal values stored twice."""
+
+
+def difference(wrong: Array, right: Array) -> tuple[str, str]:
+    """What happened to a constant that should hold ``right``, and the cause that this is."""
+    if wrong.size and not np.any(wrong):
+        return "it is all zeros", "weight"
+    order = _order_of_axes(wrong, right)
+    if order is not None:
+        square = wrong.ndim == 2 and wrong.shape[0] == wrong.shape[1]
+        told = "it is transposed" if square or wrong.ndim == 2 else f"its axes are {order}"
+        return told, "layout"
+    if _alike(np.sort(wrong, axis=None), np.sort(right, axis=None)):
+        return _permuted(wrong, right), "weight"
+    for narrow in _NARROW:
+        if np.array_equal(wrong, narrowed(right, narrow)):
+            return f"its values were rounded to {narrow}", "weight"
+    differing = int(np.count_nonzero(~_close(wrong, right)))
+    if differing <= _FEW * wrong.size:
+        return f"{differing} of {wrong.size} values differ", "weight"
+    factor = _factor(wrong, right)
+    if factor is not None:
+        return f"its values are multiplied by {factor:.6g}", "weight"
+    return _kinship(wrong, right), "weight"
+
+
+def _order_of_axes(wrong: Array, right: Array) -> tuple[int, ...] | None:
+    """The order of axes in which the right values were written down."""
+    if right.ndim < 2 or np.array_equal(wrong, right.reshape(wrong.shape)):
+        return None
+    for order in islice(permutations(range(right.ndim)), 1, _MOST_ORDERS):
+        if np.array_equal(np.transpose(right, order).reshape(-1), wrong.reshape(-1)):
+            return order
+    return None
+
+
+def _permuted(wrong: Array, right: Array) -> str:
+    """Slices along one axis that stand in another order, if it is no more than that."""
+    for axis in range(wrong.ndim if wrong.shape == right.shape else 0):
+        mine = np.moveaxis(wrong, axis, 0).reshape(wrong.shape[axis], -1)
+        theirs = np.moveaxis(right, axis, 0).reshape(right.shape[axis], -1)
+        rows = {row.tobytes(): place for place, row in enumerate(np.ascontiguousarray(theirs))}
+        found = [rows.get(row.tobytes()) for row in np.ascontiguousarray(mine)]
+        if None in found or len(set(found)) < len(found):
+            continue
+        moved = sum(place != origin for place, origin in enumerate(found))
+        return f"{moved} of {len(found)} channels along axis {axis} are in another order"
+    return "the same values in another order"
+
+
+def _factor(wrong: Array, right: Array) -> float | None:
+    """The one number by which every value was multiplied."""
+    size = float(np.dot(right.reshape(-1), right.reshape(-1)))
+    if size == 0.0:
+        return None
+    factor = float(np.dot(wrong.reshape(-1), right.reshape(-1))) / size
+    return factor if factor and _alike(wrong, factor * right) else None
+
+
+def _kinship(wrong: Array, right: Array) -> str:
+    """Whether they are two states of one training, or strangers."""
+    a, b = wrong.reshape(-1) - np.mean(wrong), right.reshape(-1) - np.mean(right)
+    sizes = float(np.linalg.norm(a) * np.linalg.norm(b))
+    likeness = float(np.dot(a, b)) / sizes if sizes > 0 else 0.0
+    # Independent values of this many elements are this much alike by chance.
+    chance = 6.0 / np.sqrt(max(wrong.size, 1))
+    if likeness > max(chance, 0.5):
+        return f"another state of the same weights: {likeness:.0%} alike"
+    return "other values altogether"
+
+
+def _close(left: Array, right: Array) -> Array:
+    return np.asarray(np.abs(left - right) <= _ROUNDING * np.abs(right))
+
+
+def _alike(left: Array, right: Array) -> bool:
+    return left.shape == right.shape and bool(np.all(_close(left, right)))
