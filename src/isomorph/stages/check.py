@@ -15,6 +15,7 @@ from isomorph.core.report import Binding, Finding, InputSummary, Report, Skipped
 from isomorph.stages.diagnose.cases import cases
 from isomorph.stages.diagnose.diagnose import explained
 from isomorph.stages.diagnose.execution import guilty_of_running
+from isomorph.stages.diagnose.randomness import random_run
 from isomorph.stages.localise.findings import findings as guilty_findings
 from isomorph.stages.localise.locate import Located, locate
 from isomorph.stages.localise.profile import Onlooker
@@ -203,6 +204,7 @@ class _Work:
             plain=opened.plain,
             oracle=opened.oracle,
             seed=self.wishes.seed,
+            opened=opened,
             told=self.wishes.told,
         )
 
@@ -220,7 +222,7 @@ class _Work:
         """Whether each model repeats itself; a random reference leaves nothing to compare with."""
         random = {each.role: each for each in subjects if _unsteady(each)}
         for role, subject in random.items():
-            finding = say.of_randomness(role, subject.model.graph, _unsteady(subject))
+            finding = random_run(subject, _unsteady(subject))
             # A random reference can convict nobody, not even a candidate that is random too.
             verdict = Verdict.UNKNOWN if "reference" in random else Verdict.DIVERGENT
             self.accuse(finding, verdict, f"the {role} is random")
@@ -362,9 +364,10 @@ def _guilty(
     """The guilty nodes with their causes, and how they were found."""
     located = locate(reference, candidate, outputs)
     trail, twins = located.trail, located.twins
-    by_node = dict(cases(trail.guilts, twins))
+    by_node = dict(cases(trail.guilts, twins, candidate.opened))
+    known = reference.model.framework, candidate.model.framework
     found = [
-        explained(finding, by_node[finding.node]) if finding.node in by_node else finding
+        explained(finding, by_node[finding.node], known) if finding.node in by_node else finding
         for finding in guilty_findings(trail, reference.model.graph, candidate.model.graph)
     ]
     return found, located
