@@ -58,11 +58,15 @@ def build(
     return Cut(serialised(model), builder.places)
 
 
-def rooted(program: TfliteProgram, index: int) -> bytes:
-    """A body in the place of the main sub-graph; operators know the others by number."""
+def rooted(program: TfliteProgram, index: int, fetch: Sequence[int]) -> bytes:
+    """A body in the place of the main sub-graph, with ``fetch`` of its tensors as outputs.
+
+    Operators know the other bodies by number, so those stay where they are.
+    """
     builder = _CutBuilder(program)
     model = copy.copy(program.model)
     model.subgraphs = builder.copied([index, *range(1, len(program.graphs))])
+    model.subgraphs[0].outputs = _vector(list(fetch))
     model.signatureDefs = None
     model.metadata = builder.metadata()
     model.metadataBuffer = None

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 def piece_of(program: TfliteProgram, piece: Piece) -> bytes:
     """The sub-model, inputs and outputs in the order of the piece."""
     if piece.node is not None:
-        return rooted(program, _find(program, str(piece.node), str(piece.body)).index)
+        graph = _find(program, str(piece.node), str(piece.body))
+        places = {tensor.name: tensor.index for tensor in graph.tensors}
+        return rooted(program, graph.index, [places[name] for name in piece.fetch])
     cutter = Cutter(program)
     feeds = [cutter.find(name) for name in piece.feeds]
     fetch = [cutter.find(name) for name in piece.fetch]

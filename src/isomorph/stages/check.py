@@ -15,6 +15,7 @@ from isomorph.core.report import Binding, Finding, InputSummary, Report, Skipped
 from isomorph.stages.diagnose.cases import cases
 from isomorph.stages.diagnose.diagnose import explained
 from isomorph.stages.diagnose.execution import guilty_of_running
+from isomorph.stages.diagnose.inside import inside
 from isomorph.stages.diagnose.randomness import random_run
 from isomorph.stages.localise.findings import findings as guilty_findings
 from isomorph.stages.localise.locate import Located, locate
@@ -370,7 +371,8 @@ def _guilty(
         explained(finding, by_node[finding.node], known) if finding.node in by_node else finding
         for finding in guilty_findings(trail, reference.model.graph, candidate.model.graph)
     ]
-    return found, located
+    sides = reference.opened, candidate.opened
+    return [inner for finding in found for inner in inside(finding, located, sides)], located
 
 
 def _unsteady(subject: Subject) -> tuple[str, ...]:

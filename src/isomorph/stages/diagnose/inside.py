@@ -1,0 +1,74 @@
+"""A guilty branch or loop, replaced by the nodes inside it that are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from isomorph.core.errors import IsomorphError
+from isomorph.core.report import Finding
+from isomorph.stages.diagnose.cases import cases
+from isomorph.stages.diagnose.diagnose import explained
+from isomorph.stages.localise.bodies import Inside, enter
+from isomorph.stages.localise.findings import findings
+
+if TYPE_CHECKING:
+    from isomorph.stages.localise.locate import Located
+    from isomorph.stages.run.opened import Opened
+
+_DEEPEST = 4
+
+
+def inside(
+    finding: Finding, located: Located, sides: tuple[Opened | None, Opened | None], depth: int = 0
+) -> list[Finding]:
+    """The findings inside the bodies of a guilty node; the finding itself where none is."""
+    reference, candidate = sides
+    node = {each.name: each for each in located.twins.candidate.graph.nodes}.get(finding.node or "")
+    if node is None or not node.bodies or reference is None or candidate is None:
+        return [finding]
+    guilts = located.trail.guilts
+    guilt = next(each for each in guilts if each.node == finding.node)
+    earlier = {each.tensor: each.value for each in guilts[: guilts.index(guilt)]}
+    with TemporaryDirectory(prefix="isomorph-bodies-") as folder:
+        try:
+            pair = (reference, candidate)
+            within = enter(guilt, located.twins, earlier, pair, Path(folder))
+            found = [] if within is None else _found(finding, within, depth)
+        except (IsomorphError, ValueError, KeyError) as error:
+            # A body that cannot be cut out leaves the node that holds it guilty.
+            told = error.sentence if isinstance(error, IsomorphError) else str(error)
+            return [replace(finding, evidence={**finding.evidence, "bodies": told})]
+    return found or [finding]
+
+
+def _found(outer: Finding, within: Inside, depth: int) -> list[Finding]:
+    trail, twins = within.located.trail, within.located.twins
+    known = within.reference.model.framework, within.candidate.model.framework
+    by_node = dict(cases(trail.guilts, twins))
+    found: list[Finding] = []
+    for each in findings(trail, twins.reference.graph, twins.candidate.graph):
+        told = explained(each, by_node[each.node], known) if each.node in by_node else each
+        sides = (within.reference.opened, within.candidate.opened)
+        deeper = inside(told, within.located, sides, depth + 1) if depth < _DEEPEST else [told]
+        found += [_told(inner, outer, within) for inner in deeper]
+    return found
+
+
+def _told(inner: Finding, outer: Finding, within: Inside) -> Finding:
+    """With full names, and the share of the node that holds the body."""
+    proven = inner.status == outer.status == "confirmed"
+    return replace(
+        inner,
+        node=f"{within.prefix}{inner.node}",
+        nodes=tuple(f"{within.prefix}{name}" for name in inner.nodes),
+        reference_nodes=tuple(f"{within.reference_prefix}{n}" for n in inner.reference_nodes),
+        status="confirmed" if proven else "suspected",
+        share=outer.share,
+        summary=f"inside {outer.node!r}, round {within.round + 1}: {inner.summary}",
+        source=inner.source or outer.source,
+        experiments=(*inner.experiments, *outer.experiments[:1]),
+        evidence={**inner.evidence, "inside": outer.node, "round": within.round + 1},
+    )

@@ -1,0 +1,135 @@
+"""Into the bodies of a guilty branch or loop: the first round that differs, and where in it.
+
+A body is cut out as a model of its own and looked at like any other. Both sides are led through
+their rounds separately, each with its own results; as long as these agree, the inputs of the next
+round are right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.stages.align.sight import apart
+from isomorph.stages.localise.locate import Located, look
+from isomorph.stages.localise.rounds import Round, body_output, other_branches, prefix_of
+from isomorph.stages.localise.search import Search
+from isomorph.stages.localise.trail import follow
+from isomorph.stages.localise.walks import Walk
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.core.trace import Array
+    from isomorph.stages.align.twins import Twins
+    from isomorph.stages.localise.guilt import Guilt
+    from isomorph.stages.measure.subject import Subject
+    from isomorph.stages.run.opened import Opened
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inside:
+    """What was found in a body: the two sides as models of their own, and what names begin with."""
+
+    reference: Subject
+    candidate: Subject
+    located: Located
+    prefix: str
+    reference_prefix: str
+    round: int
+
+
+def enter(
+    guilt: Guilt, twins: Twins, earlier: Mapping[str, Array], sides: tuple[Opened, Opened],
+    folder: Path,
+) -> Inside | None:  # fmt: skip
+    """The first round of a guilty node's bodies in which their results differ, and where."""
+    here = {node.name: node for node in twins.candidate.graph.nodes}[guilt.node]
+    theirs = [node for node in twins.reference.graph.nodes if node.name in guilt.reference_nodes]
+    there = next((node for node in reversed(theirs) if node.bodies), None)
+    if not here.bodies or there is None or guilt.counterpart not in there.outputs:
+        return None
+    if guilt.tensor not in here.outputs:
+        return None
+    mine = Walk(sides[0], there, twins.reference, {}, folder / "reference")
+    yours = Walk(sides[1], here, twins.candidate, earlier, folder / "candidate")
+    pairs = _bound(there, here, guilt)
+    for left, right in zip(mine.rounds(), yours.rounds(), strict=False):
+        names = _names(mine, yours, left, right, pairs)
+        if not names or not _differ(mine.results[-1], yours.results[-1], names):
+            continue
+        if _exchanged(mine, yours, right, names):
+            return None
+        found = _located(mine, yours, names)
+        if found is not None:
+            return Inside(
+                reference=mine.subject(),
+                candidate=yours.subject(),
+                located=found,
+                prefix=prefix_of(here, right.key),
+                reference_prefix=prefix_of(there, left.key),
+                round=right.number,
+            )
+    return None
+
+
+def _bound(there: Node, here: Node, guilt: Guilt) -> list[tuple[str, str]]:
+    """Outputs of both nodes that belong together: by place where they have equally many."""
+    if len(there.outputs) == len(here.outputs) and (
+        there.outputs.index(guilt.counterpart) == here.outputs.index(guilt.tensor)
+    ):
+        return [(a, b) for a, b in zip(there.outputs, here.outputs, strict=True) if a and b]
+    return [(guilt.counterpart, guilt.tensor)]
+
+
+def _names(
+    mine: Walk, yours: Walk, left: Round, right: Round, pairs: Sequence[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """The pairs of outputs as the bodies call them, as far as both bodies compute them."""
+    found = []
+    for one, other in pairs:
+        inner = body_output(mine.node, left.key, one), body_output(yours.node, right.key, other)
+        if inner[0] in mine.body(left).outputs and inner[1] in yours.body(right).outputs:
+            found.append((str(inner[0]), str(inner[1])))
+    return found
+
+
+def _differ(
+    left: Mapping[str, Array], right: Mapping[str, Array], names: Sequence[tuple[str, str]]
+) -> bool:
+    """Whether anything is worth a closer look: two float64 evaluations are not bit-equal."""
+    for one, other in names:
+        error, _ = apart(left[one], right[other])
+        value = left[one].astype(np.float64)
+        size = float(np.sqrt(np.mean(np.square(value)))) if value.size else 0.0
+        if error > 2.0**-40 * size:
+            return True
+    return False
+
+
+def _exchanged(mine: Walk, yours: Walk, right: Round, names: Sequence[tuple[str, str]]) -> bool:
+    """Whether another branch of the candidate does what the reference's does: no node is wrong."""
+    for other in other_branches(yours.node, right):
+        results = yours.run(other)
+        ends = [spec.name for spec in yours.node.bodies[other.key].outputs]
+        taken = [spec.name for spec in yours.node.bodies[right.key].outputs]
+        moved = [(one, ends[taken.index(two)]) for one, two in names if two in taken]
+        if all(two in results for _, two in moved) and not _differ(
+            mine.results[-1], results, moved
+        ):
+            return True
+    return False
+
+
+def _located(mine: Walk, yours: Walk, names: Sequence[tuple[str, str]]) -> Located | None:
+    left, right = mine.subject(), yours.subject()
+    twins = look(left, right)
+    inner, other = mine.body(), yours.body()
+    pairs = [(inner.outputs[one], other.outputs[two]) for one, two in names]
+    if not Search(twins, pairs, {}).wrong_outputs():
+        return None
+    trail = follow(twins, pairs)
+    return Located(trail=trail, twins=twins) if trail.guilts else None

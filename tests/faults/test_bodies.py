@@ -1,0 +1,213 @@
+"""Faults planted inside branches and loops: the node in the body is named, not only the loop."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import isomorph
+
+RNG = np.random.default_rng(11)
+W = (0.5 * RNG.normal(size=(4, 4))).astype(np.float32)
+X = {"x": RNG.normal(size=(3, 4)).astype(np.float32)}
+
+
+def info(name, shape, kind=TensorProto.FLOAT):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def model(nodes, weights=(), shape=(3, 4)):
+    graph = helper.make_graph(
+        nodes, "g", [info("x", [3, 4])], [info("y", list(shape))],
+        [numpy_helper.from_array(np.asarray(v), n) for n, v in dict(weights).items()],
+    )  # fmt: skip
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.checker.check_model(made)
+    return made
+
+
+def recurrence(alpha=0.1, weight=W):
+    """Nodes of one step: matrix product with an outer weight, a bend, the outer input added."""
+    return [
+        helper.make_node("MatMul", ["h", "w"], ["m"], "product"),
+        helper.make_node("LeakyRelu", ["m"], ["a"], "bend", alpha=alpha),
+        helper.make_node("Add", ["a", "x"], ["h_next"], "sum"),
+    ]
+
+
+def loop(alpha=0.1, trips=4, late=False, axis=1):
+    steps = recurrence(alpha)
+    if late:
+        # The slope is wrong from the third round on, when the counter passes one.
+        steps[1:2] = [
+            helper.make_node("LeakyRelu", ["m"], ["a_right"], "bend", alpha=0.1),
+            helper.make_node("LeakyRelu", ["m"], ["a_wrong"], "bend_late", alpha=alpha),
+            helper.make_node("Greater", ["i", "one"], ["later"], "later"),
+            helper.make_node("Where", ["later", "a_wrong", "a_right"], ["a"], "choice"),
+        ]
+    body = helper.make_graph(
+        [*steps, helper.make_node("Identity", ["going"], ["go_on"], "go")],
+        "body",
+        [info("i", [], TensorProto.INT64), info("going", [], TensorProto.BOOL), info("h", [3, 4])],
+        [info("go_on", [], TensorProto.BOOL), info("h_next", [3, 4])],
+    )
+    nodes = [
+        helper.make_node("Tanh", ["x"], ["start"], "before"),
+        helper.make_node("Loop", ["trips", "yes", "start"], ["h_last"], "rounds", body=body),
+        helper.make_node("Sigmoid", ["h_last"], ["half"], "between"),
+        helper.make_node("LeakyRelu", ["half"], ["bent"], "steady"),
+        helper.make_node("Softmax", ["bent"], ["y"], "after", axis=axis),
+    ]
+    weights = {"w": W, "trips": np.array(trips), "yes": np.array(True), "one": np.array(1)}
+    return model(nodes, weights)
+
+
+def scan(alpha=0.1):
+    body = helper.make_graph(
+        [
+            helper.make_node("Mul", ["s", "row"], ["p"], "product"),
+            helper.make_node("LeakyRelu", ["p"], ["b"], "bend", alpha=alpha),
+            helper.make_node("Add", ["b", "row"], ["s_next"], "sum"),
+            helper.make_node("Sigmoid", ["s_next"], ["out"], "gate"),
+        ],
+        "body", [info("s", [4]), info("row", [4])], [info("s_next", [4]), info("out", [4])],
+    )  # fmt: skip
+    nodes = [
+        helper.make_node("ReduceSum", ["x", "axis"], ["s0"], "start", keepdims=0),
+        helper.make_node("Scan", ["s0", "x"], ["last", "y"], "scan", body=body, num_scan_inputs=1),
+    ]
+    return model(nodes, {"axis": np.array([0])})
+
+
+def branch(alpha=0.1, swapped=False, nested=False):
+    then = [
+        helper.make_node("LeakyRelu", ["t"], ["b"], "bend", alpha=alpha),
+        helper.make_node("Exp", ["b"], ["then_out"], "grow"),
+    ]
+    if nested:
+        inner = helper.make_graph(
+            [helper.make_node("LeakyRelu", ["t"], ["deep"], "deep_bend", alpha=alpha)],
+            "inner", [], [info("deep", [3, 4])],
+        )  # fmt: skip
+        other = helper.make_graph(
+            [helper.make_node("Neg", ["t"], ["flat"], "negate")], "other", [],
+            [info("flat", [3, 4])],
+        )  # fmt: skip
+        then[0] = helper.make_node("If", ["yes"], ["b"], "inner_if", then_branch=inner,
+                                   else_branch=other)  # fmt: skip
+    branches = [
+        helper.make_graph(then, "then", [], [info("then_out", [3, 4])]),
+        helper.make_graph([helper.make_node("Neg", ["t"], ["else_out"], "flip")], "else", [],
+                          [info("else_out", [3, 4])]),
+    ]  # fmt: skip
+    if swapped:
+        branches.reverse()
+    nodes = [
+        helper.make_node("Tanh", ["x"], ["t"], "before"),
+        helper.make_node("If", ["yes"], ["y"], "choose", then_branch=branches[0],
+                         else_branch=branches[1]),
+    ]  # fmt: skip
+    return model(nodes, {"yes": np.array(True)})
+
+
+def accuse(right, wrong):
+    report = isomorph.check(right, wrong, inputs=X, in_process=True)
+    assert report.verdict == "divergent"
+    first = report.findings[0]
+    assert first.code == "GUILTY_NODE"
+    return first
+
+
+@pytest.mark.parametrize(
+    ("build", "node"),
+    [
+        (loop, "rounds/body#0/bend"),
+        (scan, "scan/body#0/bend"),
+        (branch, "choose/then_branch#0/bend"),
+    ],
+)
+def test_a_fault_in_a_body_names_the_node_in_the_body(build, node):
+    first = accuse(build(), build(alpha=0.3))
+    assert first.node == node
+    assert first.status == "confirmed"
+    assert first.cause == "attribute"
+    assert first.reference_nodes == (node,)
+    assert first.evidence["round"] == 1
+
+
+def test_a_fault_of_later_rounds_is_found_in_its_round():
+    first = accuse(loop(late=True), loop(alpha=0.3, late=True))
+    assert first.node == "rounds/body#0/bend_late"
+    assert first.evidence["round"] == 3
+
+
+def test_a_body_within_a_body_is_entered_too():
+    first = accuse(branch(nested=True), branch(alpha=0.3, nested=True))
+    assert first.node == "choose/then_branch#0/inner_if/then_branch#0/deep_bend"
+
+
+def test_exchanged_branches_are_the_fault_of_the_branch():
+    first = accuse(branch(), branch(swapped=True))
+    assert (first.node, first.cause) == ("choose", "control_flow")
+
+
+def test_another_number_of_rounds_is_the_fault_of_the_loop():
+    assert accuse(loop(), loop(trips=5)).node == "rounds"
+
+
+def test_faults_inside_and_outside_are_both_found():
+    report = isomorph.check(loop(), loop(alpha=0.3, axis=0), inputs=X, in_process=True)
+    guilty = {f.node for f in report.findings if f.code == "GUILTY_NODE"}
+    assert guilty == {"rounds/body#0/bend", "after"}
+
+
+@pytest.fixture(scope="module")
+def functions():
+    tf = pytest.importorskip("tensorflow")
+    spec = [tf.TensorSpec([3, 4], tf.float32, name="x")]
+
+    def made(alpha, shift):
+        @tf.function(input_signature=spec)
+        def function(x):
+            def body(k, h):
+                return k + 1, tf.nn.leaky_relu(tf.matmul(h, W), alpha) + x
+
+            _, h = tf.while_loop(lambda k, _: k < 3, body, [0, tf.tanh(x)])
+            return tf.cond(tf.reduce_sum(h) > -1e3, lambda: h * 2.0 + shift, lambda: h - 1.0)
+
+        return function
+
+    return tf, made
+
+
+def lite(tf, function):
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([function.get_concrete_function()])
+    return converter.convert()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "holder", "op"), [((0.3, 0.0), "while", "LeakyRelu"), ((0.1, 0.5), "cond", "add")]
+)
+def test_bodies_of_tensorflow_are_entered(functions, wrong, holder, op):
+    _, made = functions
+    first = accuse(made(0.1, 0.0), made(*wrong))
+    assert first.node.startswith(f"{holder}/")
+    assert op in first.node.rpartition("#")[2]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "holder", "op"),
+    [((0.3, 0.0), "WHILE:1/body#0/", "LEAKY_RELU"), ((0.1, 0.5), "IF:", "ADD")],
+)
+def test_bodies_of_tflite_are_entered(functions, wrong, holder, op):
+    tf, made = functions
+    first = accuse(lite(tf, made(0.1, 0.0)), lite(tf, made(*wrong)))
+    assert first.node.startswith(holder)
+    assert op in first.node.rpartition("#")[2]
+
+
+def test_from_tensorflow_into_a_body_of_tflite(functions):
+    tf, made = functions
+    first = accuse(made(0.1, 0.0), lite(tf, made(0.3, 0.0)))
+    assert first.node.startswith("WHILE:1/body#0/LEAKY_RELU")
+    assert first.reference_nodes[-1].startswith("while/body#0/")
