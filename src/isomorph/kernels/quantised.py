@@ -71,11 +71,13 @@ def requantise(  # noqa: PLR0917
     *,
     block: int = 0,
     saturate: bool = True,
+    least_step: float = 0.0,
 ) -> Array:
     """Real numbers on the grid of ``dtype``: round(x/scale) + zero point, saturated.
 
     Ties go to the even neighbour. The division is done in the type of ``real``. NaN becomes the
-    smallest value, as in ONNX Runtime. ``saturate`` False lets a float8 overflow.
+    smallest value, as in ONNX Runtime. ``saturate`` False lets a float8 overflow. ``least_step``
+    is that of the finest quantiser that the format allows here.
     """
     granularity = None if np.size(scale) == 1 else axis
     with np.errstate(all="ignore"):
@@ -83,7 +85,9 @@ def requantise(  # noqa: PLR0917
         offset = _offset(zero_point, real.shape, axis, block)
         if call.noise.quantisers:
             wide = _kept_activation(real.astype(np.float64), offset, dtype)
-            disturbed = wide + ideal_rounding(wide, dtype, granularity, call, block=block)
+            disturbed = wide + ideal_rounding(
+                wide, dtype, granularity, call, block=block, least_step=least_step
+            )
             return np.asarray(disturbed / width.astype(np.float64) + offset)
         steps = call.noise.rounded(real / width)
         if (bounds := limits(dtype)) is None:
@@ -134,7 +138,13 @@ def centred_weights(
 
 
 def ideal_rounding(
-    real: Array, dtype: str, axis: int | None, call: Call, *, block: int = 0
+    real: Array,
+    dtype: str,
+    axis: int | None,
+    call: Call,
+    *,
+    block: int = 0,
+    least_step: float = 0.0,
 ) -> Array:
     """A draw of the error of the best min/max quantiser for this very tensor.
 
@@ -146,7 +156,7 @@ def ideal_rounding(
     if (bounds := limits(dtype)) is None:
         return np.asarray(draw * unit_roundoff(dtype) * np.abs(real))
     low, high = _range(np.where(np.isfinite(real), real, 0.0), axis, block)
-    half_step = (high - low) / (2.0 * (bounds[1] - bounds[0]))
+    half_step = np.maximum((high - low) / (bounds[1] - bounds[0]), least_step) / 2.0
     return np.asarray(np.where(real == 0, 0.0, draw * half_step))
 
 

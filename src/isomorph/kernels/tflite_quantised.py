@@ -57,11 +57,13 @@ class Reach:
     """How far the integer arithmetic of a kernel may be off before it rounds.
 
     ``quanta`` of the output, one number or one per channel; and a share of the result, where a
-    multiplier is cut short.
+    multiplier is cut short. ``step`` is the output's where the format fixes it: there no
+    quantiser of this width can be finer, whatever range the values fill.
     """
 
     quanta: Array | float = TIE
     share: float = 0.0
+    step: float = 0.0
 
 
 def onto(real: Array, grid: Grid, call: Call, *, keeps: bool, reach: Reach) -> Array:
@@ -76,7 +78,9 @@ def onto(real: Array, grid: Grid, call: Call, *, keeps: bool, reach: Reach) -> A
         width = spread(grid.scale, real.shape, grid.axis)
         draw = call.noise.random.uniform(-1.0, 1.0, real.shape)
         real = real + draw * (reach.quanta * width + reach.share * np.abs(real))
-    return requantise(real, grid.scale, grid.zero_point, grid.dtype, grid.axis, call)
+    return requantise(
+        real, grid.scale, grid.zero_point, grid.dtype, grid.axis, call, least_step=reach.step
+    )
 
 
 def kept(real: Array, grid: Grid | None, call: Call) -> Array:

@@ -29,6 +29,13 @@ _SHORT = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV"})
 _TABLES_OF_16_BITS = {"LOGISTIC": 1.0, "TANH": 2.5, "SOFTMAX": 16.0}
 """Quanta of 1/32768 between the points of tables that are interpolated."""
 
+_FIXED_OF_8_BITS = {
+    "SOFTMAX": 2.0**-8, "LOGISTIC": 2.0**-8, "TANH": 2.0**-7, "L2_NORMALIZATION": 2.0**-7,
+    "LOG_SOFTMAX": 2.0**-4,
+}  # fmt: skip
+_FIXED_OF_16_BITS = {"SOFTMAX": 2.0**-15, "LOGISTIC": 2.0**-15, "TANH": 2.0**-15}
+"""The scales that TFLite prescribes for these outputs; its kernels take no others."""
+
 
 def reach_of(
     op: str,
@@ -54,8 +61,9 @@ def reach_of(
         quanta = np.maximum(_twice_rounded(given.scale * slope, made).max(), 0.25)
         return Reach(quanta=quanta)
     if made.dtype == "int16":
-        return Reach(quanta=_TABLES_OF_16_BITS.get(op, TIE))
-    return Reach()
+        step = _FIXED_OF_16_BITS.get(op, 0.0)
+        return Reach(quanta=_TABLES_OF_16_BITS.get(op, TIE), step=step)
+    return Reach(step=_FIXED_OF_8_BITS.get(op, 0.0))
 
 
 def _twice_rounded(scale: Array, made: Grid) -> Array:

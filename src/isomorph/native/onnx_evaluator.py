@@ -11,10 +11,21 @@ import onnx
 from onnx import numpy_helper
 
 from isomorph.core.breadcrumb import leave
+from isomorph.core.model import Quantization
 from isomorph.core.trace import Noise
 from isomorph.kernels.dtypes import is_float, numpy_dtype
 from isomorph.kernels.held import Held, lifted
-from isomorph.kernels.noise import Array, generator, unit_roundoff
+from isomorph.kernels.noise import (
+    SILENT,
+    Array,
+    NoiseSource,
+    Rounding,
+    generator,
+    spread_evenly,
+    unit_roundoff,
+)
+from isomorph.kernels.quantised import requantise
+from isomorph.kernels.table import Call
 from isomorph.native.onnx_eval_attributes import Read
 from isomorph.native.onnx_eval_exact import SHAPE_ONLY
 from isomorph.native.onnx_eval_plan import Plan, make_plan
@@ -40,6 +51,7 @@ class Evaluator:
         *,
         read: Read = numpy_helper.to_array,
         file: str | None = None,
+        grids: Mapping[str, Quantization] | None = None,
     ) -> None:
         compiler = Compiler(model, read)
         self._program = compiler.graph(model.graph, compiler.opsets, {}, values=False)
@@ -51,6 +63,7 @@ class Evaluator:
         self._plans: dict[tuple[frozenset[str], tuple[str, ...]], Plan] = {}
         self._magnitudes: dict[Any, Array] = {}
         self._magnitudes_of = b""
+        self._grids = {n: g for n, g in (grids or {}).items() if n not in self._constants}
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -65,10 +78,13 @@ class Evaluator:
     def run(
         self, feeds: Mapping[str, Any], fetch: Sequence[str], noise: Noise | None = None
     ) -> dict[str, Any]:
-        """Compute ``fetch`` from ``feeds``; floats come back in float64, the rest as declared."""
+        """Compute ``fetch`` from ``feeds``; floats come back in float64, the rest as declared.
+
+        A float array fed to a quantised tensor is taken for real numbers and put onto its grid.
+        """
         plan = self._plan(frozenset(feeds), tuple(fetch))
         evaluation = Run(noise, self._magnitudes_for(feeds) if noise is not None else None)
-        values = {name: self._fed(name, value) for name, value in feeds.items()}
+        values = {name: self._fed(name, value, noise) for name, value in feeds.items()}
         results = {name: values[name].wide() for name in fetch if name in values}
 
         def read(name: str) -> Held:
@@ -103,7 +119,7 @@ class Evaluator:
             self._plans[key] = make_plan(self._program, self._weights, feeds, fetch)
         return self._plans[key]
 
-    def _fed(self, name: str, value: Any) -> Held:  # noqa: ANN401
+    def _fed(self, name: str, value: Any, noise: Noise | None) -> Held:  # noqa: ANN401
         if value is None or isinstance(value, (list, tuple)):
             held = None if value is None else [np.asarray(item) for item in value]
             return Held(lifted(held), dtype=self._types.get(name))
@@ -111,6 +127,8 @@ class Evaluator:
         if array.dtype.kind in "SU":
             array = array.astype(str).astype(object)
         declared = self._types.get(name)
+        if name in self._grids and array.dtype.kind == "f" and not is_float(declared):
+            return Held(_quantised(array, self._grids[name], noise))
         tag = declared if is_float(declared) and is_float(array.dtype.name) else None
         if name in self._constants and tag is not None:
             # Fed with its own value, a constant stays what it was.
@@ -126,7 +144,7 @@ class Evaluator:
             return held
         if not is_float(held.dtype) or not isinstance(held.data, np.ndarray):
             return held
-        draw = generator(noise.seed, ("constant", name)).standard_normal(held.data.shape)
+        draw = spread_evenly(generator(noise.seed, ("constant", name)), held.data.shape)
         shift = unit_roundoff(held.dtype) * lifted(held.data) * draw
         shift = np.where(np.isfinite(shift), shift, 0.0)
         return Held(held.data, dtype=held.dtype, constant=True, shift=shift)
@@ -137,6 +155,17 @@ class Evaluator:
         if mark != self._magnitudes_of:
             self._magnitudes, self._magnitudes_of = {}, mark
         return self._magnitudes
+
+
+def _quantised(array: Array, entry: Quantization, noise: Noise | None) -> Array:
+    """Real numbers on the grid of a tensor, or beside it where the noise disturbs quantisers."""
+    source: NoiseSource = SILENT
+    if noise is not None and noise.quantisers:
+        source = disturbing = Rounding(noise.seed, quantisers=True)
+        disturbing.enter(("fed", entry.tensor), 0.0)
+    scale, zero = np.asarray(entry.scale, np.float64), np.asarray(entry.zero_point or (0,))
+    call = Call(op="QuantizeLinear", noise=source)
+    return requantise(array.astype(np.float64), scale, zero, entry.dtype, entry.axis, call)
 
 
 def _given_types(graph: onnx.GraphProto, weights: Weights) -> dict[str, str | None]:

@@ -39,6 +39,8 @@ class OnnxOracle:
             getattr(native, "proto", native),
             read=getattr(native, "array", onnx.numpy_helper.to_array),
             file=model.location,
+            # Of several entries for a tensor the first is its writer's.
+            grids={each.tensor: each for each in reversed(model.graph.quantization) if each.scale},
         )
         return OnnxOracleSession(
             evaluator,

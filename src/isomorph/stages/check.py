@@ -26,14 +26,16 @@ from isomorph.stages.measure.compare import Comparison, Terms, compare, compared
 from isomorph.stages.measure.over_samples import measure
 from isomorph.stages.measure.recorded import Recording
 from isomorph.stages.measure.sides import Sides, alone, together
-from isomorph.stages.measure.spread import DRAWS, FALSE_ALARM
+from isomorph.stages.measure.spread import FALSE_ALARM
 from isomorph.stages.measure.subject import Subject
+from isomorph.stages.measure.verdict import most_draws
 from isomorph.stages.measure.whereabouts import first_trouble
 from isomorph.stages.measure.worst import SEVERITY, Worst, weight
 from isomorph.stages.run import feeds as feeding
 from isomorph.stages.run.binding import bind_inputs, bind_outputs
 from isomorph.stages.run.feeds import Sample
 from isomorph.stages.run.made_up import made_up
+from isomorph.stages.run.meeting import against_values, meet
 from isomorph.stages.run.opened import Opened
 from isomorph.version import VERSION
 
@@ -73,6 +75,10 @@ def check_pair(
 ) -> Report:
     """Two models: the same function?"""
     work = _Work(wishes)
+    as_stored = reference.model.graph.inputs
+    met = meet(reference, candidate, wishes.bind_inputs, wishes.bind_outputs)
+    reference, candidate = met.reference, met.candidate
+    work.findings += met.findings()
     left, right = reference.model.graph, candidate.model.graph
     inputs = bind_inputs(left.inputs, right.inputs, wishes.bind_inputs)
     outputs = bind_outputs(left.outputs, right.outputs, wishes.bind_outputs)
@@ -87,16 +93,13 @@ def check_pair(
             work.worsen(Verdict.DIVERGENT, f"the candidate lacks output {spec.name!r}")
     if wishes.data is not None:
         sides = together(reference, candidate, inputs, wishes.layouts, wishes.seed)
-        samples = work.chosen(wishes.data, sides, left.inputs, outputs)
+        samples = work.chosen(wishes.data, sides, as_stored, outputs)
     else:
-        samples = (
-            [given]
-            if given is not None
-            else made_up(reference.model, right, inputs, wishes.dims, wishes.seed)
-        )
+        samples = [given] if given is not None else met.made_up(inputs, wishes.dims, wishes.seed)
     for sample in work.worthwhile(samples):
-        mine = work.subject(reference, sample.feeds)
+        mine = work.subject(reference, reference.real(sample.feeds))
         yours = work.subject(candidate, _arranged(work, mine, candidate, inputs))
+        work.findings += met.beyond(sample, yours.feeds)
         if work.deterministic(mine, yours):
             comparison = compare(mine, yours, outputs, work.terms)
             work.add(comparison, outputs)
@@ -131,6 +134,8 @@ def check_recorded(
 ) -> Report:
     """A model against outputs that were recorded elsewhere."""
     work = _Work(wishes)
+    candidate, changes = against_values(recording.specs, candidate, wishes.bind_outputs)
+    work.findings += [change.finding for change in changes]
     graph = candidate.model.graph
     outputs = bind_outputs(recording.specs, graph.outputs, wishes.bind_outputs)
     work.findings += say.of_signature("output", recording.specs, graph.outputs, outputs)
@@ -335,7 +340,7 @@ class _Work:
             reason=self.reason,
             command="check",
             seed=self.wishes.seed,
-            draws=DRAWS,
+            draws=most_draws(divergences),
             false_alarm=FALSE_ALARM,
             strict=self.wishes.strict,
             models=((recording.summary,) if recording else ()) + summaries,

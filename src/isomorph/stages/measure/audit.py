@@ -7,7 +7,7 @@ of a kernel is local: the oracle computes the piece from the very integers that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,10 @@ from isomorph.stages.align.islands import Islands
 from isomorph.stages.align.originals import original
 from isomorph.stages.align.quantisers import real_values, written
 from isomorph.stages.measure.grids import Figures, Grid
+from isomorph.stages.run.real_numbers import RealSession
 
 if TYPE_CHECKING:
+    from isomorph.core.protocols import Session
     from isomorph.core.trace import Array, Arrays
     from isomorph.stages.measure.subject import Subject
 
@@ -46,11 +48,37 @@ def _on_grid(entry: Quantization, real: Array) -> Figures:
     return Figures(representable=alone.representable, seen=alone.seen, used=alone.used)
 
 
+def _as_stored(subject: Subject) -> Subject:
+    """With the integers of quantised inputs and outputs, where it is seen in real numbers."""
+
+    def stored(opened: Callable[[], Session]) -> Callable[[], Session]:
+        def session() -> Session:
+            seen = opened()
+            return seen.stored if isinstance(seen, RealSession) else seen
+
+        return session
+
+    try:
+        seen = subject.oracle()
+    except IsomorphError:
+        return subject
+    if not isinstance(seen, RealSession):
+        return subject
+    return replace(
+        subject,
+        feeds=seen.on_grid(subject.feeds),
+        runtime=stored(subject.runtime),
+        plain=stored(subject.plain),
+        oracle=stored(subject.oracle),
+    )
+
+
 class Audit:
     """The measurements, made in as few runs as possible."""
 
     def __init__(self, candidate: Subject, reference: Subject | None) -> None:
-        self.candidate, self.reference = candidate, reference
+        self.given = candidate.feeds
+        self.candidate, self.reference = _as_stored(candidate), reference
         self.graph = candidate.model.graph
         self.skipped: list[Skipped] = []
         dynamic = [node for node in self.graph.nodes if node.op == RUN_TIME]
@@ -110,7 +138,9 @@ class Audit:
         if before:
             real = self.meaning.get(before, self.candidate.feeds.get(before))
         elif maker is None:
-            given = self.candidate.feeds.get(entry.tensor)
+            given = self.given.get(entry.tensor)
+            if given is not None and np.asarray(given).dtype.kind == "f":
+                return Grid(entry).figures(np.asarray(given))
             real = None if given is None else real_values(np.asarray(given), entry)
             return None if real is None else _on_grid(entry, real)
         else:

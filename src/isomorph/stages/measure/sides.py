@@ -64,19 +64,20 @@ def together(
         return _outputs(reference, reference.run(), sample.feeds)
 
     def yours(sample: Sample) -> Arrays:
-        shapes = tuple(np.shape(sample.feeds[pair.reference]) for pair in inputs)
+        given = reference.real(sample.feeds)
+        shapes = tuple(np.shape(given[pair.reference]) for pair in inputs)
         if shapes not in settled:
             subject = Subject(
                 role=reference.role,
                 model=reference.model,
-                feeds=sample.feeds,
+                feeds=given,
                 runtime=reference.run,
                 plain=reference.plain,
                 oracle=reference.oracle,
                 seed=seed,
             )
             settled[shapes] = layouts.settle(subject, taker, inputs, stated)
-        feeds = feeding.carried_over(sample.feeds, inputs, graph.inputs)
+        feeds = feeding.carried_over(given, inputs, graph.inputs)
         return _outputs(candidate, candidate.run(), layouts.rearranged(feeds, settled[shapes]))
 
     marks = {each.model.metadata.get("outputs") for each in (reference, candidate)}

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from isomorph import registry
 from isomorph.core.errors import UsageError
 from isomorph.core.report import ModelSummary
 from isomorph.core.trace import Environment
+from isomorph.stages.run.real_numbers import RealSession, grids, reals
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Model
+    from isomorph.core.model import Model, Quantization, TensorSpec
     from isomorph.core.protocols import Runtime, Session
+    from isomorph.core.trace import Array
     from isomorph.stages.run.host import Host
 
 
@@ -26,6 +30,8 @@ class Opened:
     host: Host
     runtime: str
     settings: Mapping[str, str]
+    reals: Mapping[str, Quantization] = field(default_factory=dict)
+    """Quantised inputs and outputs that are given and returned as real numbers."""
     _sessions: dict[str, Session] = field(default_factory=dict)
 
     def run(self) -> Session:
@@ -73,7 +79,37 @@ class Opened:
                 settings=completed(runtime, settings),
             )
             self._sessions[purpose] = self.host.open(self.model, asked)
-        return self._sessions[purpose]
+        session = self._sessions[purpose]
+        return RealSession(session, self.reals) if self.reals else session
+
+    def in_reals(self, names: Collection[str]) -> Opened:
+        """The same model with the same sessions; these inputs and outputs in real numbers."""
+        if not names:
+            return self
+        graph = self.model.graph
+        known = {name: entry for name, entry in grids(graph).items() if name in names}
+        seen = replace(
+            graph,
+            inputs=real_specs(graph.inputs, known),
+            outputs=real_specs(graph.outputs, known),
+        )
+        return replace(self, model=replace(self.model, graph=seen), reals=known)
+
+    def real(self, feeds: Mapping[str, Array]) -> dict[str, Array]:
+        """Integers given for an input that is seen in real numbers, as those they stand for."""
+        return {
+            name: reals(value, self.reals[name]).astype(np.float32)
+            if name in self.reals and np.asarray(value).dtype.kind in "iu"
+            else value
+            for name, value in feeds.items()
+        }
+
+
+def real_specs(
+    specs: Sequence[TensorSpec], known: Mapping[str, Quantization]
+) -> tuple[TensorSpec, ...]:
+    """A signature with quantised integers as the float32 they stand for."""
+    return tuple(replace(spec, dtype="float32") if spec.name in known else spec for spec in specs)
 
 
 def completed(runtime: str, settings: Mapping[str, str]) -> Mapping[str, str]:

@@ -1,0 +1,229 @@
+"""Two models that state their inputs or outputs in different numbers meet in real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.errors import UsageError
+from isomorph.core.report import Binding, Finding
+from isomorph.stages.run.binding import bind_inputs, bind_outputs
+from isomorph.stages.run.made_up import made_up
+from isomorph.stages.run.real_numbers import calibrated, clipped, grids, reach
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Quantization, TensorSpec
+    from isomorph.core.trace import Array, Arrays
+    from isomorph.stages.run.feeds import Sample
+    from isomorph.stages.run.opened import Opened
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One input or output that is in other numbers in the candidate than in the reference."""
+
+    kind: str
+    reference: TensorSpec
+    candidate: TensorSpec
+    grids: tuple[Quantization | None, Quantization | None]
+
+    @property
+    def finding(self) -> Finding:
+        """What was done about it, for the report."""
+        was, now = self.reference.dtype, self.candidate.dtype
+        verb = "takes" if self.kind == "input" else "gives"
+        return Finding(
+            rank=0,
+            code="INTERFACE",
+            tensors=(self.candidate.name,),
+            summary=f"{self.kind} {self.candidate.name!r} was {was} and {verb} {now}: "
+            f"it is {self._done}, {self._told}",
+            cause="interface",
+            status="confirmed",
+            effect="none",
+        )
+
+    @property
+    def _done(self) -> str:
+        mine, yours = self.grids
+        if yours is None:
+            return "compared with the real numbers that the reference's integers stand for"
+        if mine is not None:
+            return "compared by the real numbers that the integers stand for"
+        return "fed with quantised values" if self.kind == "input" else "compared dequantised"
+
+    @property
+    def _told(self) -> str:
+        entry = self.grids[1] or self.grids[0]
+        assert entry is not None
+        several = len(entry.scale) > 1
+        if several:
+            return f"{len(entry.scale)} scales along axis {entry.axis}"
+        zero = entry.zero_point[0] if entry.zero_point else 0
+        return f"scale {entry.scale[0]:.6g}, zero point {zero}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meeting:
+    """Both sides with those tensors in real numbers that can only so be compared."""
+
+    reference: Opened
+    candidate: Opened
+    changes: tuple[Change, ...] = ()
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def findings(self) -> Iterator[Finding]:
+        """Each settled difference, said."""
+        for change in self.changes:
+            yield change.finding
+
+    def made_up(
+        self, inputs: Sequence[Binding], dims: Mapping[str, int], seed: int
+    ) -> list[Sample]:
+        """Samples for both, moved into the range for which the candidate was calibrated.
+
+        Nobody knows the data that was, but what lies beyond that range was not among it, and
+        what fills a sliver of it was not all.
+        """
+        drawn = made_up(self.reference.model, self.candidate.model.graph, inputs, dims, seed)
+        ends = {p.reference: self.ranges[p.candidate] for p in inputs if p.candidate in self.ranges}
+        if not ends:
+            return drawn
+        return [
+            replace(
+                sample,
+                feeds={
+                    name: _moved(array, ends[name]) if name in ends else array
+                    for name, array in sample.feeds.items()
+                },
+                origin=f"{sample.origin}, in the calibrated range",
+            )
+            for sample in drawn
+        ]
+
+    def beyond(self, sample: Sample, feeds: Arrays) -> Iterator[Finding]:
+        """Inputs of the candidate whose grid does not reach as far as the values."""
+        for change in self.changes:
+            entry, name = change.grids[1], change.candidate.name
+            if change.kind != "input" or entry is None or name not in feeds:
+                continue
+            share = clipped(np.asarray(feeds[name]), entry)
+            if share > 0.0:
+                low, high = reach(entry)
+                yield Finding(
+                    rank=0,
+                    code="INPUT_CLIPPED",
+                    tensors=(name,),
+                    summary=f"input {name!r}: {share:.1%} of the values ({sample.origin}) "
+                    f"lie beyond {low:.4g} … {high:.4g}, where its integers end",
+                    cause="quantization",
+                    status="confirmed",
+                    effect="none",
+                    fix="give inputs like those it was calibrated with, or calibrate it for these",
+                )
+
+
+def meet(
+    reference: Opened,
+    candidate: Opened,
+    stated_inputs: Mapping[str, str],
+    stated_outputs: Mapping[str, str],
+) -> Meeting:
+    """See an input or output as real numbers where one side has it in float, or on another grid.
+
+    Integers that mean the same on both sides stay integers.
+    """
+    left, right = reference.model.graph, candidate.model.graph
+    mine, yours, ranges = grids(left), grids(right), calibrated(right)
+    if not mine and not yours:
+        return Meeting(reference=reference, candidate=candidate, ranges=ranges)
+    inputs = _bound(left, right, mine, yours, stated_inputs)
+    outputs = bind_outputs(left.outputs, right.outputs, stated_outputs)
+    changes = (
+        *_changes("input", left.inputs, right.inputs, inputs, (mine, yours)),
+        *_changes("output", left.outputs, right.outputs, outputs, (mine, yours)),
+    )
+    return Meeting(
+        reference=reference.in_reals({c.reference.name for c in changes} & mine.keys()),
+        candidate=candidate.in_reals({c.candidate.name for c in changes} & yours.keys()),
+        changes=changes,
+        ranges=ranges,
+    )
+
+
+def _moved(array: Array, ends: tuple[float, float]) -> Array:
+    """Made-up values, N(0, 1) or 0…1, over a range: four deviations to its ends, or evenly.
+
+    Data about zero is rarely spread evenly up to its extremes: there, over the middle half.
+    """
+    if array.dtype.kind != "f" or not array.size:
+        return array
+    low, high = ends
+    wide = array.astype(np.float64)
+    if wide.min() < 0.0:
+        moved = 0.5 * (low + high) + 0.125 * (high - low) * wide
+    else:
+        room = 1.0 if min(abs(low), abs(high)) < 0.1 * (high - low) else 0.5
+        moved = 0.5 * (low + high) + room * (high - low) * (wide - 0.5)
+    return np.clip(moved, low, high).astype(array.dtype)
+
+
+def against_values(
+    specs: Sequence[TensorSpec], candidate: Opened, stated: Mapping[str, str]
+) -> tuple[Opened, tuple[Change, ...]]:
+    """The candidate with its quantised outputs in real numbers where recorded ones are floats."""
+    outputs = candidate.model.graph.outputs
+    yours = grids(candidate.model.graph)
+    bound = bind_outputs(specs, outputs, stated)
+    changes = tuple(_changes("output", specs, outputs, bound, ({}, yours)))
+    return candidate.in_reals({c.candidate.name for c in changes}), changes
+
+
+def _bound(
+    left: Graph,
+    right: Graph,
+    mine: Mapping[str, Quantization],
+    yours: Mapping[str, Quantization],
+    stated: Mapping[str, str],
+) -> Sequence[Binding]:
+    from isomorph.stages.run.opened import real_specs
+
+    try:
+        return bind_inputs(left.inputs, right.inputs, stated)
+    except UsageError as error:
+        if error.code != "AMBIGUOUS_BINDING":
+            raise
+        # The types may be what stands in the way: a float for one side, its integers for the other.
+        return bind_inputs(real_specs(left.inputs, mine), real_specs(right.inputs, yours), stated)
+
+
+def _changes(
+    kind: str,
+    left: Sequence[TensorSpec],
+    right: Sequence[TensorSpec],
+    bound: Sequence[Binding],
+    known: tuple[Mapping[str, Quantization], Mapping[str, Quantization]],
+) -> Iterator[Change]:
+    ours, theirs = ({spec.name: spec for spec in side} for side in (left, right))
+    for pair in bound:
+        specs = ours[pair.reference], theirs[pair.candidate]
+        entries = known[0].get(pair.reference), known[1].get(pair.candidate)
+        if _apart(specs, entries):
+            yield Change(kind=kind, reference=specs[0], candidate=specs[1], grids=entries)
+
+
+def _apart(
+    specs: tuple[TensorSpec, TensorSpec],
+    entries: tuple[Quantization | None, Quantization | None],
+) -> bool:
+    """Whether the same integers would not stand for the same number."""
+    mine, yours = entries
+    if mine is not None and yours is not None:
+        return (mine.dtype, mine.scale, mine.zero_point, mine.axis) != (
+            yours.dtype, yours.scale, yours.zero_point, yours.axis
+        )  # fmt: skip
+    other = specs[1] if mine is not None else specs[0]
+    return (mine is not None or yours is not None) and "float" in (other.dtype or "")

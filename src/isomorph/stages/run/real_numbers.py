@@ -1,0 +1,146 @@
+"""Quantised inputs and outputs as the real numbers that their integers stand for.
+
+A fully quantised model takes integers and gives integers; the model it was made from takes and
+gives real numbers. Whoever deploys it quantises what goes in and dequantises what comes out,
+with the scale and zero point that the file states. So does a session seen through here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.kernels.quantised import dequantise, limits, requantise
+from isomorph.kernels.table import Call
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Quantization, TensorSpec
+    from isomorph.core.protocols import Session
+    from isomorph.core.trace import Array, Arrays, Noise
+
+_QUIET = Call(op="QuantizeLinear")
+
+
+def grids(graph: Graph) -> dict[str, Quantization]:
+    """How the integers of each input and output stand for real numbers, where the file says so."""
+    whole = {spec.name: spec for spec in (*graph.inputs, *graph.outputs) if _whole(spec)}
+    return {
+        entry.tensor: entry
+        # Of several entries the first is the writer's, or the first reader's.
+        for entry in reversed(graph.quantization)
+        if entry.scale
+        and entry.tensor in whole
+        and entry.dtype == whole[entry.tensor].dtype
+        and _fits(entry, whole[entry.tensor])
+    }
+
+
+def calibrated(graph: Graph) -> dict[str, tuple[float, float]]:
+    """The range that each input was quantised for, by its own grid or by the one it is put onto."""
+    known = {entry.tensor: entry for entry in reversed(graph.quantization) if entry.scale}
+    floats = {spec.name for spec in graph.inputs if "float" in (spec.dtype or "")}
+    onto = {
+        node.inputs[0]: known[node.outputs[0]]
+        for node in graph.nodes
+        if node.op == "QuantizeLinear" and node.inputs[0] in floats and node.outputs[0] in known
+    }
+    own = {name: entry for name, entry in grids(graph).items() if name not in floats}
+    return {
+        name: reach(entry)
+        for name, entry in {**onto, **own}.items()
+        if limits(entry.dtype) is not None
+    }
+
+
+def integers(real: Array, entry: Quantization) -> Array:
+    """Real numbers on the grid: to the nearest step, ties to the even one, clipped at its ends."""
+    wide = np.asarray(real, np.float64)
+    scale, zero = _parameters(entry)
+    return requantise(wide, scale, zero, entry.dtype, entry.axis, _QUIET)
+
+
+def reals(stored: Array, entry: Quantization) -> Array:
+    """The float64 numbers behind the integers, or behind the steps of a disturbed oracle."""
+    scale, zero = _parameters(entry)
+    return dequantise(np.asarray(stored), scale, zero, entry.axis)
+
+
+def clipped(real: Array, entry: Quantization) -> float:
+    """The share of the numbers that lie beyond the last step of the grid."""
+    if not np.size(real):
+        return 0.0
+    step = np.max(entry.scale)
+    lost = np.abs(np.asarray(real, np.float64) - reals(integers(real, entry), entry))
+    return float(np.mean(lost > step))
+
+
+def reach(entry: Quantization) -> tuple[float, float]:
+    """The smallest and the largest real number of the grid."""
+    bounds = limits(entry.dtype)
+    assert bounds is not None
+    scale, zero = _parameters(entry)
+    ends = [(bound - zero) * scale for bound in bounds]
+    return float(np.min(ends[0])), float(np.max(ends[1]))
+
+
+class RealSession:
+    """A session that is given real numbers for some quantised tensors, and returns them so."""
+
+    def __init__(self, stored: Session, grids: Mapping[str, Quantization]) -> None:
+        self.stored = stored
+        self.capabilities, self.environment = stored.capabilities, stored.environment
+        self._grids = grids
+
+    def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
+        """Compute ``fetch`` from ``feeds``; integers that are fed are taken as they are."""
+        # Where the noise disturbs the quantisers, the one before an input is disturbed as well:
+        # an oracle puts real numbers onto the grid itself.
+        own = noise is not None and noise.quantisers
+        given = feeds if own else self.on_grid(feeds)
+        result = (
+            self.stored.run(given, fetch)
+            if noise is None
+            else self.stored.run(given, fetch, noise=noise)
+        )
+        return {name: self._real(name, value) for name, value in result.items()}
+
+    def close(self) -> None:
+        """Let go of what the session holds."""
+        self.stored.close()
+
+    def on_grid(self, feeds: Arrays) -> Arrays:
+        """The feeds as the stored session takes them."""
+        return {
+            name: integers(np.asarray(value), self._grids[name])
+            if name in self._grids and np.asarray(value).dtype.kind == "f"
+            else value
+            for name, value in feeds.items()
+        }
+
+    def _real(self, name: str, value: Any) -> Any:  # noqa: ANN401
+        entry = self._grids.get(name)
+        if entry is None or value is None:
+            return value
+        # What a float32 program reads behind its integers. An oracle's are rounded alike: equal
+        # integers are equal numbers, whoever computed them.
+        narrow = reals(value, entry).astype(np.float32)
+        return narrow.astype(np.float64) if self.capabilities.noise else narrow
+
+
+def _whole(spec: TensorSpec) -> bool:
+    return spec.kind == "tensor" and spec.dtype is not None and limits(spec.dtype) is not None
+
+
+def _fits(entry: Quantization, spec: TensorSpec) -> bool:
+    """Whether there is one scale, or one for each slice of an axis that the tensor has."""
+    if len(entry.scale) == 1:
+        return True
+    axis, shape = entry.axis, spec.shape
+    return axis is not None and shape is not None and shape[axis] == len(entry.scale)
+
+
+def _parameters(entry: Quantization) -> tuple[Array, Array]:
+    zero = np.asarray(entry.zero_point or (0,), np.int64)
+    return np.asarray(entry.scale, np.float64), zero
