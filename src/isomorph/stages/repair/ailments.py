@@ -23,6 +23,7 @@ from isomorph.stages.measure.subject import Subject
 from isomorph.stages.repair.parts import taken_apart
 from isomorph.stages.run import feeds as feeding
 from isomorph.stages.run.binding import bind_inputs, bind_outputs
+from isomorph.stages.run.meeting import meet
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
@@ -83,17 +84,19 @@ def _parts(located: Located, guilt: Guilt, candidate: Opened) -> Iterator[Ailmen
 
 
 def _located(reference: Opened, candidate: Opened, sample: Sample, wishes: Wishes) -> Located:
+    met = meet(reference, candidate, wishes.bind_inputs, wishes.bind_outputs)
+    reference, candidate = met.reference, met.candidate
     left, right = reference.model.graph, candidate.model.graph
     inputs = bind_inputs(left.inputs, right.inputs, wishes.bind_inputs)
     outputs = bind_outputs(left.outputs, right.outputs, wishes.bind_outputs)
-    mine = _subject(reference, sample.feeds, wishes)
+    mine = _subject(reference, reference.real(sample.feeds), wishes)
     taker = layouts.Taker(
         inputs=right.inputs,
         outputs=list(dict.fromkeys(spec.name for spec in right.outputs)),
         oracle=candidate.oracle,
     )
     settled = layouts.settle(mine, taker, inputs, wishes.layouts)
-    arrays = {name: np.asarray(value) for name, value in sample.feeds.items()}
+    arrays = {name: np.asarray(value) for name, value in mine.feeds.items()}
     feeds = layouts.rearranged(feeding.carried_over(arrays, inputs, right.inputs), settled)
     yours = _subject(candidate, feeds, wishes)
     return locate(mine, yours, [(pair.reference, pair.candidate) for pair in outputs])
