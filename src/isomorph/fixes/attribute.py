@@ -105,7 +105,7 @@ def _bounds(case: Case, node: Node) -> Iterator[Patch]:
 
 def _numbers(case: Case, node: Node) -> Iterator[Patch]:
     """Real parameters, one at a time, at the value where the error is least."""
-    names = [*node.attributes, *parameter_places(node.op)]
+    names = [*node.attributes, *parameter_places(node)]
     for name in dict.fromkeys(names):
         now = current(case, node, name)
         if not isinstance(now, float) or not np.isfinite(now):

@@ -13,12 +13,11 @@ from isomorph.core.patch import (
     InsertBehind,
     Patch,
     RemoveNode,
-    SetAttribute,
     SetInput,
 )
 from isomorph.fixes._around import neighbours
 from isomorph.stages.diagnose import constants
-from isomorph.stages.diagnose.parameters import fresh, stored
+from isomorph.stages.diagnose.parameters import current, fresh, parameter, stored
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -38,7 +37,7 @@ class Layout:
         """What changes a node that is there comes before what inserts one."""
         for node in neighbours(case, depth=2):
             if node.op == "Transpose":
-                yield from _permutations(node)
+                yield from _permutations(case, node)
         for node in case.nodes:
             yield from _parts(node)
         yield from _transposed_constants(case)
@@ -50,15 +49,15 @@ class Layout:
         yield from _inserted(case)
 
 
-def _permutations(node: Node) -> Iterator[Patch]:
-    now = tuple(node.attributes.get("perm", ()))
+def _permutations(case: Case, node: Node) -> Iterator[Patch]:
+    now = tuple(current(case, node, "perm") or ())
     if not 1 < len(now) <= _MOST_AXES:
         return
     for order in permutations(range(len(now))):
         if order != now:
             yield Patch(
                 summary=f"Transpose {node.name!r}: perm from {now} to {order}",
-                edits=(SetAttribute(node=node.name, name="perm", value=order),),
+                edits=parameter(case, node, "perm", order),
             )
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.patch import AddConstant, Edit, InsertBehind, Patch, SetInput
+from isomorph.core.patch import AddConstant, Edit, InsertBehind, Patch, SetInput, SetQuantization
 from isomorph.fixes._folding import folded
+from isomorph.fixes._grids import beside, reals, stored_on_grids
 from isomorph.fixes._recurrent import recurrent
 from isomorph.stages.align.twins import ways
 from isomorph.stages.diagnose import constants
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 _BIAS_INPUT = {"Conv": 2, "ConvTranspose": 2, "Gemm": 2, "FusedConv": 2, "LayerNormalization": 2}
+_TFLITE_BIAS_INPUT = {"TRANSPOSE_CONV": 3}
 
 
 class Weight:
@@ -32,7 +34,7 @@ class Weight:
     def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
         """The constant that the evidence names first; then the others; then reordering."""
         named = finding.evidence.get("constant")
-        mine = constants.floats(case.candidate, case.nodes)
+        mine = [*constants.floats(case.candidate, case.nodes), *stored_on_grids(case)]
         mine.sort(key=lambda name: name != named)
         for name in mine:
             yield from _replaced(case, name)
@@ -51,9 +53,15 @@ def _set(case: Case, values: Sequence[tuple[str, Array]], source: str) -> Patch:
     return Patch(summary=f"constant {names}: {source}", edits=edits)
 
 
+def _held(case: Case, name: str) -> Array | None:
+    """The real numbers that a constant of the candidate holds or stands for."""
+    grid = stored_on_grids(case).get(name)
+    return case.constant(case.candidate, name) if grid is None else reals(case, name, grid)
+
+
 def _replaced(case: Case, mine: str) -> Iterator[Patch]:
     """The counterpart's constants of the same size, in every arrangement that fits."""
-    wrong = case.constant(case.candidate, mine)
+    wrong = _held(case, mine)
     if wrong is None:
         return
     for theirs, right in constants.alike_in_size(case, mine):
@@ -68,7 +76,7 @@ def _folded(case: Case, mine: Sequence[str]) -> Iterator[Patch]:
     found: list[tuple[str, Array, str]] = []
     for source, right in folded(case):
         for name in mine:
-            wrong = case.constant(case.candidate, name)
+            wrong = _held(case, name)
             if wrong is None or wrong.size != right.size:
                 continue
             for moved in ways(right, wrong.shape):
@@ -91,9 +99,11 @@ def _channels(case: Case, mine: Sequence[str]) -> Iterator[Patch]:
         moved = []
         for name in mine:
             value = case.constant(case.candidate, name)
-            if value is not None and value.ndim and value.shape[0] == len(order):
-                moved.append((name, value[order]))
-                yield _set(case, [moved[-1]], "its channels reordered")
+            for place in range(value.ndim) if value is not None else ():
+                if value is not None and value.shape[place] == len(order):
+                    moved.append((name, np.take(value, order, place)))
+                    yield _set(case, [moved[-1]], "its channels reordered")
+                    break
         if len(moved) > 1:
             yield _set(case, moved, "their channels reordered")
 
@@ -120,7 +130,7 @@ def _biases(case: Case) -> Iterator[Patch]:
     slots = [node for node in case.nodes if node.op in _BIAS_INPUT]
     for source, bias in (*_known_biases(case), *_shown_bias(case)):
         for node in slots:
-            place = _BIAS_INPUT[node.op]
+            place = _TFLITE_BIAS_INPUT.get(node.native_op, _BIAS_INPUT[node.op])
             if place < len(node.inputs) and node.inputs[place]:
                 continue
             yield Patch(
@@ -158,6 +168,9 @@ def _shown_bias(case: Case) -> Iterator[tuple[str, Array]]:
 
 
 def _connected(case: Case, node: Node, place: int, bias: Array) -> tuple[Edit, ...]:
+    grids = beside(case)
+    if node.inputs[0] in grids and node.inputs[1] in grids:
+        return _connected_on_grid(case, node, place, bias)
     kind = dtype_of(case, node.inputs[1]) or np.dtype(np.float32)
     value = bias.astype(kind)
     for name, constant in case.candidate.constants.items():
@@ -168,6 +181,25 @@ def _connected(case: Case, node: Node, place: int, bias: Array) -> tuple[Edit, .
     name = fresh(case, f"{node.outputs[0]}_bias")
     return (
         AddConstant(name=name, value=value),
+        SetInput(node=node.name, index=place, tensor=name),
+    )
+
+
+def _connected_on_grid(case: Case, node: Node, place: int, bias: Array) -> tuple[Edit, ...]:
+    """A bias of whole numbers, which counts in products of the two scales it is added to."""
+    grids = beside(case)
+    data, weight = (np.asarray(grids[name].scale, np.float64) for name in node.inputs[:2])
+    scale = (data * weight).astype(np.float32)
+    name = fresh(case, f"{node.outputs[0]}_bias")
+    whole = np.rint(bias / scale.astype(np.float64)).astype(np.int32)
+    return (
+        AddConstant(name=name, value=whole),
+        SetQuantization(
+            tensor=name,
+            scale=tuple(scale.tolist()),
+            zero_point=(0,) * scale.size,
+            axis=0 if scale.size > 1 else None,
+        ),
         SetInput(node=node.name, index=place, tensor=name),
     )
 

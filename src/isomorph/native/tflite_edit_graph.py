@@ -108,8 +108,9 @@ class Editor:
         if described is None or not described.constant:
             raise _unknown("constant", edit.tensor)
         value = np.asarray(edit.value)
-        if value.dtype.kind == "f" and tensor.quantization is not None:
-            value = _on_grid(value, tensor.quantization, described.dtype)
+        grid = tensor.quantization
+        if value.dtype.kind == "f" and grid is not None and grid.scale is not None:
+            value = _on_grid(value, grid, described.dtype)
         self._store(tensor, value, described.dtype)
 
     def _described(self, index: int) -> TfliteTensor | None:

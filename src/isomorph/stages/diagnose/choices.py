@@ -37,6 +37,12 @@ _WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "BitShift": {"direction": ("LEFT", "RIGHT")},
     "Upsample": {"mode": ("nearest", "linear")},
 }  # fmt: skip
+_TFLITE_WORDS: Mapping[str, tuple[str, ...]] = {
+    "fused_activation_function": ("NONE", "RELU", "RELU6", "RELU_N1_TO_1", "TANH"),
+    "padding": ("SAME", "VALID"),
+    "mode": ("REFLECT", "SYMMETRIC"),
+}
+"""Words of TFLite's options, by the option."""
 _AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 _NUMBERS: Mapping[str, tuple[float, ...]] = {"cubic_coeff_a": (-0.75, -0.5)}
 _FLAGS = frozenset(
@@ -44,8 +50,11 @@ _FLAGS = frozenset(
      "linear_before_reset", "exclusive", "reverse", "largest", "sorted", "exclude_outside",
      "antialias", "align_corners", "input_forget", "upper", "noop_with_empty_axes", "interleaved",
      "is_causal", "unidirectional", "training_mode", "across_channels", "normalize_variance",
-     "storage_order", "allowzero", "transBatchA", "transBatchB", "saturate", "batch_dims"}
+     "storage_order", "allowzero", "transBatchA", "transBatchB", "saturate", "batch_dims",
+     "keep_dims", "half_pixel_centers", "adj_x", "adj_y", "keep_num_dims"}
 )  # fmt: skip
+_STEPS = frozenset({"stride_w", "stride_h", "dilation_w_factor", "dilation_h_factor",
+                    "filter_width", "filter_height"})  # fmt: skip
 _LARGEST_STEP = 3
 _MOST_COMBINATIONS = 320
 
@@ -61,7 +70,7 @@ def several(case: Case, node: Node, rank: int) -> Iterator[dict[str, Any]]:
     small = {
         name: values
         for name, values in choices(case, node, rank).items()
-        if name in _FLAGS or name in _NUMBERS or name in _WORDS.get(node.op, {})
+        if name in _FLAGS or name in _NUMBERS or name in _STEPS or _words(node, name)
     }
     counted = 0
     for size in (2, 3):
@@ -75,7 +84,7 @@ def several(case: Case, node: Node, rank: int) -> Iterator[dict[str, Any]]:
 
 def choices(case: Case, node: Node, rank: int) -> dict[str, list[Any]]:
     """For each parameter of the node, the values that it could have instead."""
-    names = [*node.attributes, *(n for n in parameter_places(node.op) if n not in node.attributes)]
+    names = [*node.attributes, *(n for n in parameter_places(node) if n not in node.attributes)]
     found: dict[str, list[Any]] = {}
     for name in names:
         now = current(case, node, name)
@@ -87,27 +96,56 @@ def choices(case: Case, node: Node, rank: int) -> dict[str, list[Any]]:
     return found
 
 
+def _words(node: Node, name: str) -> tuple[str, ...]:
+    if node.native_op.isupper():
+        return _TFLITE_WORDS.get(name, ())
+    return _WORDS.get(node.op, {}).get(name, ())
+
+
 def _values(node: Node, name: str, now: Any, rank: int) -> Sequence[Any]:  # noqa: ANN401
-    words = _WORDS.get(node.op, {}).get(name)
-    if words is not None:
+    words = _words(node, name)
+    if words:
         return words
     if name == "auto_pad":
         return _AUTO_PADS
     if name in _NUMBERS:
         return _NUMBERS[name]
     if name in _FLAGS:
-        return (0, 1)
+        return (False, True) if isinstance(now, bool) else (0, 1)
+    if name == "approximate" and isinstance(now, bool):
+        return (False, True)
+    if name in _STEPS:
+        return range(1, max(int(now), _LARGEST_STEP) + 2)
     if name == "axis":
         return [axis for axis in range(-1, rank) if axis != int(now) % rank] if rank else ()
     if name == "axes":
         return [axes for size in range(1, rank + 1) for axes in combinations(range(rank), size)]
-    if name == "pads" and isinstance(now, (tuple, list)):
-        return _pads(tuple(int(each) for each in now))
-    if name in ("strides", "dilations") and isinstance(now, (tuple, list)):
-        return [(step,) * len(now) for step in range(1, _LARGEST_STEP + 1)]
     if name == "k" and isinstance(now, int):
         return (now - 1, now + 1, 0)
+    return _vectors(name, tuple(now)) if isinstance(now, (tuple, list)) else ()
+
+
+def _vectors(name: str, now: tuple[Any, ...]) -> Sequence[Any]:
+    if name == "pads":
+        return _pads(tuple(int(each) for each in now))
+    if name == "paddings":
+        return _paddings(tuple(int(each) for each in now))
+    if name in ("strides", "dilations"):
+        return [(step,) * len(now) for step in range(1, _LARGEST_STEP + 1)]
     return ()
+
+
+def _paddings(now: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Begin and end of every axis side by side: each axis split otherwise, then axes exchanged."""
+    found = []
+    for axis in range(0, len(now), 2):
+        total = now[axis] + now[axis + 1]
+        splits = ((begin, total - begin) for begin in range(total + 1))
+        found += [(*now[:axis], *split, *now[axis + 2 :]) for split in splits]
+    axes = range(0, len(now), 2)
+    flipped = tuple(now[axis + side] for axis in axes for side in (1, 0))
+    turned = tuple(now[(axis + 2) % len(now) + side] for axis in axes for side in (0, 1))
+    return list(dict.fromkeys([*found, flipped, turned]))
 
 
 def _pads(now: tuple[int, ...]) -> list[tuple[int, ...]]:

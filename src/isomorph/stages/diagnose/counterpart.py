@@ -21,6 +21,14 @@ SAME_MEANING = {
     "permutation": "perm",
 }  # fmt: skip
 
+# And ONNX's word, then TFLite's, for each spatial axis where it has one for each.
+_IN_TFLITE = {
+    "keepdims": ("keep_dims",), "strides": ("stride_h", "stride_w"),
+    "dilations": ("dilation_h_factor", "dilation_w_factor"),
+    "kernel_shape": ("filter_height", "filter_width"), "transA": ("adj_x",), "transB": ("adj_y",),
+    "pads": ("paddings",), "axes": ("axis",), "axis": ("axes",), "lambd": ("alpha",),
+}  # fmt: skip
+
 
 def told(case: Case, node: Node) -> Iterator[tuple[str, Any]]:
     """Parameters of this node with the counterpart's values, where they differ."""
@@ -48,9 +56,21 @@ def _meanings(name: str, value: Any, node: Node) -> Iterator[tuple[str, Any]]:  
     elif name == "ord":
         yield "p", value
     else:
-        yield SAME_MEANING.get(name, name), value
+        word = SAME_MEANING.get(name, name)
+        yield word, value
+        if node.native_op.isupper():
+            yield from _spatial(_IN_TFLITE.get(word, ()), value)
         if name in node.attributes and SAME_MEANING.get(name, name) != name:
             yield name, value
+
+
+def _spatial(words: tuple[str, ...], value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    """One value for each word; of four, batch and channels stand first and last."""
+    if len(words) == 1 or isinstance(value, (int, float)):
+        yield from ((word, value) for word in words)
+    elif isinstance(value, (tuple, list)) and len(value) in (len(words), len(words) + 2):
+        inner = value if len(value) == len(words) else value[1:-1]
+        yield from zip(words, inner, strict=True)
 
 
 def _fitted(value: Any, now: Any) -> Any:  # noqa: ANN401

@@ -25,13 +25,36 @@ PARAMETER_INPUTS = {
     "Unsqueeze": {"axes": 1},
     "Slice": {"starts": 1, "ends": 2, "axes": 3, "steps": 4},
 }
+# The same for TFLite, by its own words: what other frameworks keep as attributes.
+_TFLITE_INPUTS = {
+    "TRANSPOSE": {"perm": 1},
+    "PAD": {"paddings": 1},
+    "PADV2": {"paddings": 1, "constant_value": 2},
+    "MIRROR_PAD": {"paddings": 1},
+    "ARG_MAX": {"axis": 1},
+    "ARG_MIN": {"axis": 1},
+    "EXPAND_DIMS": {"axis": 1},
+    "SPLIT": {"axis": 0},
+    "CUMSUM": {"axis": 1},
+    "REVERSE_V2": {"axes": 1},
+    "RESHAPE": {"shape": 1},
+    "RESIZE_BILINEAR": {"size": 1},
+    "RESIZE_NEAREST_NEIGHBOR": {"size": 1},
+    "TOPK_V2": {"k": 1},
+    "SLICE": {"begin": 1, "size": 2},
+    "STRIDED_SLICE": {"begin": 1, "end": 2, "strides": 3},
+}
 _REDUCTIONS = ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1",
                "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")  # fmt: skip
 
 
-def parameter_places(op: str) -> dict[str, int]:
-    """The parameters of this operator that it may read as inputs."""
-    return {"axes": 1} if op in _REDUCTIONS else PARAMETER_INPUTS.get(op, {})
+def parameter_places(node: Node) -> dict[str, int]:
+    """The parameters of this node that it may read as inputs."""
+    if node.op in _REDUCTIONS:
+        return {"axes": 1}
+    if node.native_op.isupper():
+        return _TFLITE_INPUTS.get(node.native_op, {})
+    return PARAMETER_INPUTS.get(node.op, {})
 
 
 def fresh(case: Case, wanted: str) -> str:
@@ -58,7 +81,9 @@ def stored(case: Case, name: str, value: Array) -> tuple[Edit, ...]:
     readers = [node for node in case.candidate.nodes if name in node.inputs]
     outsiders = [node for node in readers if node.name not in guilty]
     insiders = [node for node in readers if node.name in guilty]
-    if not outsiders or not insiders:
+    # Real numbers for stored integers are put onto the constant's own grid, which a new one lacks.
+    on_grid = value.dtype.kind == "f" and "float" not in case.candidate.constants[name].dtype
+    if not outsiders or not insiders or on_grid:
         return (SetConstant(tensor=name, value=value),)
     own = fresh(case, f"{name}_repaired")
     kind = np.dtype(case.candidate.constants[name].dtype)
@@ -77,7 +102,8 @@ def as_input(case: Case, node: Node, index: int, value: Any) -> tuple[Edit, ...]
     if known in case.candidate.constants:
         old = case.candidate.constants[known]
         array = np.asarray(value).astype(old.dtype)
-        return stored(case, known, array.reshape(old.shape) if array.size == 1 else array)
+        fits = array.size == int(np.prod(old.shape))
+        return stored(case, known, array.reshape(old.shape) if fits else array)
     kind = dtype_of(case, node.inputs[0])
     array = np.asarray(value)
     array = array.astype(kind) if kind is not None and array.dtype.kind == "f" else array
@@ -87,7 +113,7 @@ def as_input(case: Case, node: Node, index: int, value: Any) -> tuple[Edit, ...]
 
 def parameter(case: Case, node: Node, name: str, value: Any) -> tuple[Edit, ...]:  # noqa: ANN401
     """An attribute, or the input that has taken its place, set to a value."""
-    places = parameter_places(node.op)
+    places = parameter_places(node)
     if name in places and name not in node.attributes:
         return as_input(case, node, places[name], value)
     return (SetAttribute(node=node.name, name=name, value=value),)
@@ -97,7 +123,7 @@ def current(case: Case, node: Node, name: str) -> Any:  # noqa: ANN401
     """The value that a parameter has now; None where it is absent or computed."""
     if name in node.attributes:
         return node.attributes[name]
-    place = parameter_places(node.op).get(name)
+    place = parameter_places(node).get(name)
     if place is None or place >= len(node.inputs) or not node.inputs[place]:
         return None
     held = case.candidate.constants.get(node.inputs[place])
