@@ -17,7 +17,7 @@ REAL_MODELS := basic-pitch openwakeword fer pymicro-wakeword
 # warning is an error here before the first test is collected.
 PYTEST_PLUGINS_OFF := -p no:anyio
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench web web-check clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMP)
@@ -37,7 +37,23 @@ bench: $(STAMP)
 	@mkdir -p benchmarks/results
 	@set -e; for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
 
+# The page of the HTML report. Only who changes it needs Node; the built page is in the repository.
+PAGE := src/isomorph/web/page.html
+
+web: web/node_modules/.installed
+	cd web && npm run build
+	cp web/dist/index.html $(PAGE)
+
+web-check: web/node_modules/.installed
+	cd web && npm run build
+	cmp web/dist/index.html $(PAGE)
+
+web/node_modules/.installed: web/package-lock.json
+	cd web && npm install --no-save
+	touch $@
+
 clean:
+	rm -rf web/node_modules web/dist
 	rm -rf $(VENV) .base-venv build dist demo benchmarks/results src/*.egg-info
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

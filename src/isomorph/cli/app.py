@@ -11,6 +11,7 @@ from isomorph.cli.demo import demo
 from isomorph.cli.doctor import doctor
 from isomorph.cli.fix import fix
 from isomorph.cli.inspect import inspect
+from isomorph.cli.report import report
 from isomorph.cli.run import run
 from isomorph.cli.trace import trace
 from isomorph.version import VERSION
@@ -22,7 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (check, fix, run, trace, inspect, doctor, demo):
+for command in (check, fix, run, trace, inspect, report, doctor, demo):
     app.command()(command)
 
 

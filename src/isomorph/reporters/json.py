@@ -26,9 +26,10 @@ class JsonReporter:
         return as_json(report)
 
 
-def as_json(value: Any) -> str:  # noqa: ANN401
-    """Any of our nouns as JSON text, in ASCII, with sorted keys."""
-    return json.dumps(_plain(value), sort_keys=True, indent=2, allow_nan=False)
+def as_json(value: Any, *, compact: bool = False) -> str:  # noqa: ANN401
+    """Any of our nouns as JSON text, in ASCII, with sorted keys; ``compact`` on one line."""
+    layout: dict[str, Any] = {"separators": (",", ":")} if compact else {"indent": 2}
+    return json.dumps(_plain(value), sort_keys=True, allow_nan=False, **layout)
 
 
 def schema() -> dict[str, Any]:

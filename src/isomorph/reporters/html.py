@@ -1,0 +1,27 @@
+"""The report as one page that opens by double-click, with the network off."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isomorph.reporters.json import as_json
+from isomorph.web import page
+
+if TYPE_CHECKING:
+    from isomorph.core.report import Report
+
+
+class HtmlReporter:
+    """One self-contained file: the bundle, and the report as data in it.
+
+    The page runs no script but its own and asks the network for nothing; its content security
+    policy says so to the browser. Names from models are text wherever they are shown.
+    """
+
+    name = "html"
+    profile = True
+    """The page draws the error node by node."""
+
+    def render(self, report: Report) -> str:
+        """The whole page."""
+        return page(as_json(report, compact=True))

@@ -1,0 +1,163 @@
+/** One card for each finding: where, why, the evidence, and what makes it right. */
+
+import { h, name, section, shown, table } from "./dom";
+import { figure, percent } from "./figures";
+import { model, type Finding, type Report } from "./report";
+import type { Selection } from "./selection";
+
+const MOST_CARDS = 40;
+const MOST_NAMES = 6;
+
+export function findings(report: Report, selection: Selection): HTMLElement {
+  const all = report.findings;
+  if (all.length === 0) {
+    return section("findings", "Findings", "", h("p", { class: "empty" }, "Nothing to report."));
+  }
+  return section(
+    "findings",
+    all.length === 1 ? "One finding" : `${all.length} findings`,
+    report.profile ? "Choose one to see its node in the profile, in the graphs and close up." : "",
+    ...all.slice(0, MOST_CARDS).map((finding) => card(finding, report, selection)),
+    all.length > MOST_CARDS && h("p", { class: "note" }, `… and ${all.length - MOST_CARDS} more in the JSON report.`),
+  );
+}
+
+function card(finding: Finding, report: Report, selection: Selection): HTMLElement {
+  const choose = (): void => {
+    if (selection.byName(finding.node)) document.getElementById("profile")?.scrollIntoView({ block: "start" });
+  };
+  const located = finding.node !== null && (report.profile?.graphs.some((side) => side.nodes.includes(finding.node ?? "")) ?? false);
+  const element = h(
+    "article",
+    { class: `card ${finding.effect === "none" ? "remark" : ""}`, "data-node": finding.node ?? undefined },
+    h(
+      "div",
+      { class: "card-head" },
+      h("span", { class: "rank" }, finding.rank),
+      h("h3", {}, finding.node === null ? finding.code : name(finding.node)),
+      h("span", { class: "chips" }, ...chips(finding)),
+      located && h("button", { type: "button", class: "locate", click: choose }, "Show in graphs"),
+    ),
+    h("p", { class: "summary" }, finding.summary),
+    place(finding),
+    measures(finding),
+    experiments(finding),
+    remedy(finding, report),
+  );
+  selection.onChange((at) => {
+    const candidate = selection.onCandidate(at);
+    const side = report.profile?.graphs.find((one) => one.role === "candidate");
+    element.classList.toggle("selected", candidate !== null && side?.nodes[candidate] === finding.node);
+  });
+  return element;
+}
+
+function chips(finding: Finding): HTMLElement[] {
+  const words = [finding.cause, finding.status, finding.effect === "none" ? "changes no number" : finding.effect.replaceAll("_", " ")];
+  return words.filter((word): word is string => Boolean(word)).map((word, place) =>
+    h("span", { class: place === 0 && finding.cause ? "chip cause" : "chip" }, word),
+  );
+}
+
+function place(finding: Finding): HTMLElement | null {
+  const rows: [string, Node][] = [];
+  if (finding.reference_nodes.length > 0) rows.push(["reference", names(finding.reference_nodes)]);
+  if (finding.nodes.length > 1) rows.push(["with", names(finding.nodes.filter((one) => one !== finding.node))]);
+  if (finding.tensors.length > 0) rows.push([finding.tensors.length > 1 ? "tensors" : "tensor", names(finding.tensors)]);
+  const source = finding.source;
+  if (source !== null) {
+    const line = source.file === null ? "" : `${source.file}${source.line === null ? "" : `:${source.line}`}`;
+    rows.push([
+      "source",
+      h("span", {}, line !== "" && name(line), source.module !== null && h("span", { class: "dim" }, ` in ${source.module}`), source.text !== null && h("pre", {}, source.text)),
+    ]);
+  }
+  if (rows.length === 0) return null;
+  return h("dl", { class: "facts" }, ...rows.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)]));
+}
+
+function names(all: string[]): HTMLElement {
+  const rest = all.length - MOST_NAMES;
+  const listed = all.slice(0, MOST_NAMES).flatMap((one, at) => (at === 0 ? [name(one)] : [", ", name(one)]));
+  return h("span", {}, ...listed, rest > 0 && ` and ${rest} more`);
+}
+
+function measures(finding: Finding): HTMLElement | null {
+  const all: [string, string][] = [];
+  if (finding.local_error !== null) all.push(["own error, relative", figure(finding.local_error)]);
+  if (finding.inherited_error !== null) all.push(["inherited", figure(finding.inherited_error)]);
+  if (finding.share !== null) all.push(["of the output error goes with it", percent(finding.share)]);
+  if (all.length === 0) return null;
+  return h("div", { class: "measures" }, ...all.map(([label, value]) => h("p", {}, h("b", {}, value), h("span", {}, label))));
+}
+
+function experiments(finding: Finding): HTMLElement | null {
+  if (finding.experiments.length === 0) return null;
+  const rows = finding.experiments.map((one) => [
+    one.question,
+    one.change,
+    one.predicts,
+    one.seen,
+    h("span", { class: one.agrees ? "outcome agrees" : "outcome differs" }, one.agrees ? "as predicted" : "not as predicted"),
+  ]);
+  return h(
+    "div",
+    { class: "evidence" },
+    h("h4", {}, "Evidence"),
+    table(["question", "change", "prediction", "seen", "outcome"], rows),
+  );
+}
+
+function remedy(finding: Finding, report: Report): HTMLElement | null {
+  const diff = changes(finding);
+  if (finding.fix === null && diff.length === 0) return null;
+  const [left, right] = [model(report, "reference"), model(report, "candidate")];
+  const command =
+    finding.fix !== null && left && right ? `isomorph fix ${quoted(left.location)} ${quoted(right.location)} -o repaired${suffix(right.location)}` : null;
+  return h(
+    "div",
+    { class: "remedy" },
+    h("h4", {}, "Fix"),
+    finding.fix !== null && h("p", {}, finding.fix, finding.share !== null && h("span", { class: "dim" }, ` · removes ${percent(finding.share)} of the output error`)),
+    diff.length > 0 && h("pre", { class: "diff" }, ...diff),
+    command !== null && copyable(command),
+  );
+}
+
+/** Attributes as [name, the candidate's, the reference's]. */
+function changes(finding: Finding): HTMLElement[] {
+  const attributes = finding.evidence["attributes"];
+  if (!Array.isArray(attributes)) return [];
+  return attributes
+    .filter((one): one is [unknown, unknown, unknown] => Array.isArray(one) && one.length === 3)
+    .slice(0, 12)
+    .flatMap(([attribute, candidate, reference]) => [
+      h("del", {}, `− ${String(attribute)} = ${value(candidate)}\n`),
+      h("ins", {}, `+ ${String(attribute)} = ${value(reference)}\n`),
+    ]);
+}
+
+/** A float32 shows itself in float64 as 9.999999747378752e-05; people wrote 0.0001. */
+function value(told: unknown): string {
+  const text = typeof told === "string" ? told : JSON.stringify(told);
+  const number = Number(text);
+  return text !== "" && Number.isFinite(number) ? String(Number(number.toPrecision(7))) : shown(text);
+}
+
+function copyable(command: string): HTMLElement {
+  const button = h("button", { type: "button", class: "copy" }, "Copy");
+  button.addEventListener("click", () => {
+    void navigator.clipboard?.writeText(command).then(() => {
+      button.textContent = "Copied";
+    });
+  });
+  return h("p", { class: "command" }, h("code", {}, `$ ${command}`), button);
+}
+
+function quoted(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}
+
+function suffix(path: string): string {
+  return /\.[A-Za-z0-9]+$/.exec(path)?.[0] ?? "";
+}

@@ -1,0 +1,59 @@
+/** Which node everybody looks at. */
+
+import type { GraphProfile, Report } from "./report";
+import { graph } from "./report";
+
+export interface Place {
+  role: "reference" | "candidate";
+  index: number;
+}
+
+type Listener = (place: Place) => void;
+
+export class Selection {
+  private listeners: Listener[] = [];
+  current: Place | null = null;
+
+  constructor(private readonly report: Report) {}
+
+  onChange(listener: Listener): void {
+    this.listeners.push(listener);
+  }
+
+  set(place: Place): void {
+    this.current = place;
+    for (const listener of this.listeners) listener(place);
+  }
+
+  /** Select a node of the candidate by name; false where it is in no profile. */
+  byName(wanted: string | null): boolean {
+    const side = graph(this.report, "candidate");
+    const index = wanted === null ? -1 : (side?.nodes.indexOf(wanted) ?? -1);
+    if (index < 0) return false;
+    this.set({ role: "candidate", index });
+    return true;
+  }
+
+  /** The same place on the candidate's side, if it has one. */
+  onCandidate(place: Place): number | null {
+    if (place.role === "candidate") return place.index;
+    const found = graph(this.report, "candidate")?.counterpart.indexOf(place.index) ?? -1;
+    return found < 0 ? null : found;
+  }
+
+  onReference(place: Place): number | null {
+    if (place.role === "reference") return place.index;
+    return graph(this.report, "candidate")?.counterpart[place.index] ?? null;
+  }
+}
+
+/** Places of the nodes that a finding accuses. */
+export function guilty(report: Report, side: GraphProfile): Map<number, number> {
+  const places = new Map<number, number>();
+  for (const finding of report.findings) {
+    if (finding.node === null || finding.effect === "none") continue;
+    const index = side.nodes.indexOf(finding.node);
+    if (index >= 0 && !places.has(index)) places.set(index, finding.rank);
+  }
+  return places;
+}

@@ -1,0 +1,320 @@
+/** A piece of each graph around the chosen node, drawn side by side. */
+
+import cytoscape from "cytoscape";
+import { css, h, section, shown } from "./dom";
+import { figure } from "./figures";
+import { graph, real, type GraphProfile, type Report } from "./report";
+import { commonRanks, HEIGHT, key, layOut, WIDTH, type Role, type Side } from "./arrange";
+import { guilty, type Place, type Selection } from "./selection";
+
+const USUAL = 11;
+const MOST = 150;
+const BETWEEN = 190;
+
+export function slices(report: Report, selection: Selection): HTMLElement {
+  const [left, right] = [graph(report, "reference"), graph(report, "candidate")];
+  if (right === undefined) return h("div", { hidden: true });
+  const canvas = h("div", { class: "canvas", role: "img", "aria-label": "Both graphs around the chosen node" });
+  const told = h("p", { class: "readout", "aria-live": "polite" });
+  const size = h("input", { type: "range", min: 5, max: MOST, value: USUAL, id: "slice-size" });
+  const find = h("input", { type: "search", placeholder: "Find a node of the candidate", "aria-label": "Find a node of the candidate", list: "node-names" });
+  const view = new View(report, left, right, canvas, told, selection);
+  size.addEventListener("input", () => view.resize(Number(size.value)));
+  find.addEventListener("change", () => {
+    const wanted = find.value.toLowerCase();
+    const place = right.nodes.findIndex((one) => one.toLowerCase() === wanted);
+    const similar = place >= 0 ? place : right.nodes.findIndex((one) => one.toLowerCase().includes(wanted));
+    if (wanted !== "" && similar >= 0) selection.set({ role: "candidate", index: similar });
+  });
+  selection.onChange((place) => view.show(place));
+  requestAnimationFrame(() => {
+    if (selection.current === null) selection.set({ role: "candidate", index: firstPlace(report, right) });
+    else view.show(selection.current);
+  });
+  return section(
+    "graphs",
+    left === undefined ? "The graph around a node" : "Both graphs around a node",
+    left === undefined ? "" : "Reference left, candidate right; dashed lines join tensors that correspond. The fill is the error that arises at the node.",
+    h(
+      "div",
+      { class: "tools" },
+      find,
+      h("label", { for: "slice-size" }, "nodes shown"),
+      size,
+      h("button", { type: "button", click: () => view.fit() }, "Fit"),
+      h("span", { class: "legend" }, h("i", { class: "ramp" }), h("span", {}, "own error: none … largest")),
+    ),
+    canvas,
+    told,
+  );
+}
+
+/** The first accused node, or where the error is largest. */
+function firstPlace(report: Report, side: GraphProfile): number {
+  const accused = [...guilty(report, side)].sort((a, b) => a[1] - b[1])[0];
+  if (accused !== undefined) return accused[0];
+  const values = side.translation.map((one, place) => real(one) ?? real(side.execution[place]) ?? -1);
+  return values.indexOf(values.reduce((a, b) => Math.max(a, b), -1));
+}
+
+type Spots = Map<string, { x: number; y: number }>;
+
+class View {
+  private cy: cytoscape.Core | null = null;
+  private size = USUAL;
+  private place: Place | null = null;
+  private readonly readers: Map<Role, number[][]>;
+
+  constructor(
+    private readonly report: Report,
+    private readonly left: GraphProfile | undefined,
+    private readonly right: GraphProfile,
+    private readonly box: HTMLElement,
+    private readonly told: HTMLElement,
+    private readonly selection: Selection,
+  ) {
+    this.readers = new Map([["candidate", readers(right)]]);
+    if (left !== undefined) this.readers.set("reference", readers(left));
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
+    addEventListener("beforeprint", () => this.fit());
+  }
+
+  resize(size: number): void {
+    this.size = size;
+    this.redraw();
+  }
+
+  fit(): void {
+    this.cy?.fit(undefined, 24);
+  }
+
+  show(place: Place): void {
+    const known = this.cy?.getElementById(key(place.role, place.index));
+    this.place = place;
+    // What is in sight already is chosen without moving everything.
+    if (known !== undefined && known.nonempty() && this.cy !== null) {
+      this.cy.nodes().removeClass("chosen");
+      for (const one of this.chosen()) this.cy.getElementById(one).addClass("chosen");
+      this.describe();
+      return;
+    }
+    this.redraw();
+  }
+
+  private chosen(): string[] {
+    if (this.place === null) return [];
+    const [mine, yours] = [this.selection.onReference(this.place), this.selection.onCandidate(this.place)];
+    return [mine === null ? "" : key("reference", mine), yours === null ? "" : key("candidate", yours)].filter(Boolean);
+  }
+
+  private redraw(): void {
+    if (this.place === null) return;
+    const yours = this.selection.onCandidate(this.place);
+    const mine = this.selection.onReference(this.place);
+    const right = yours === null ? [] : around(this.right, this.readers.get("candidate") ?? [], yours, this.size);
+    const centre = mine ?? this.stand(right);
+    const left = this.left === undefined || centre === null ? [] : around(this.left, this.readers.get("reference") ?? [], centre, this.size);
+    const positions = this.arranged(left, right);
+    this.cy?.destroy();
+    this.cy = cytoscape({
+      container: this.box,
+      elements: [...this.nodes("reference", left), ...this.nodes("candidate", right), ...this.edges("reference", left, positions), ...this.edges("candidate", right, positions), ...this.links(left, right)],
+      style: style(),
+      layout: { name: "preset", positions: (node: string | cytoscape.NodeSingular) => positions.get(typeof node === "string" ? node : node.id()) ?? { x: 0, y: 0 }, padding: 24 },
+      minZoom: 0.15,
+      maxZoom: 2.5,
+      userPanningEnabled: true,
+      autoungrabify: true,
+      boxSelectionEnabled: false,
+    });
+    // The wheel belongs to the page unless someone means the graph.
+    this.cy.userZoomingEnabled(false);
+    this.box.onwheel = (event) => this.cy?.userZoomingEnabled(event.ctrlKey || event.metaKey);
+    this.cy.on("tap", "node", (event) => {
+      const [role, index] = String(event.target.id()).split(":");
+      this.selection.set({ role: role as Role, index: Number(index) });
+    });
+    this.cy.on("mouseover", "node", (event) => this.describe(event.target.id()));
+    this.cy.on("mouseout", "node", () => this.describe());
+    for (const one of this.chosen()) this.cy.getElementById(one).addClass("chosen");
+    this.fit();
+    if (this.cy.zoom() > 1.1) {
+      this.cy.zoom(1.1);
+      this.cy.center();
+    }
+    this.box.dataset["nodes"] = String(this.cy.nodes().length);
+    this.describe();
+  }
+
+  /** Where the candidate's node has no counterpart: that of its nearest neighbour. */
+  private stand(right: number[]): number | null {
+    for (const place of right) {
+      const other = this.right.counterpart[place];
+      if (other !== null && other !== undefined) return other;
+    }
+    return null;
+  }
+
+  /** Both sides below themselves, joined nodes at one height. */
+  private arranged(left: number[], right: number[]): Spots {
+    const positions: Spots = new Map();
+    const sides: Side[] = [{ role: "candidate", graph: this.right, places: right }];
+    if (this.left !== undefined) sides.unshift({ role: "reference", graph: this.left, places: left });
+    const ranks = commonRanks(sides, this.right.counterpart);
+    let offset = 0;
+    for (const side of sides) offset = layOut(positions, side, ranks, offset) + BETWEEN;
+    return positions;
+  }
+
+  private nodes(role: Role, places: number[]): cytoscape.ElementDefinition[] {
+    const side = role === "candidate" ? this.right : this.left;
+    if (side === undefined) return [];
+    const accused = role === "candidate" ? guilty(this.report, side) : new Map<number, number>();
+    const heat = heatOf(this.right);
+    return places.map((place) => ({
+      data: {
+        id: key(role, place),
+        label: `${shown(side.ops[place] ?? "")}\n${short(shown(side.nodes[place] ?? ""))}`,
+        heat: role === "candidate" ? heat(place) : 0,
+      },
+      classes: accused.has(place) ? `${role} guilty` : role,
+    }));
+  }
+
+  private edges(role: Role, places: number[], positions: Spots): cytoscape.ElementDefinition[] {
+    const side = role === "candidate" ? this.right : this.left;
+    if (side === undefined) return [];
+    const present = new Set(places);
+    return places.flatMap((place) =>
+      (side.sources[place] ?? [])
+        .filter((source) => present.has(source))
+        .map((source) => ({
+          data: { id: `${role}:${source}>${place}`, source: key(role, source), target: key(role, place) },
+          classes: this.far(positions, role, source, place) ? "far" : "",
+        })),
+    );
+  }
+
+  /** An edge over several rows leads around what stands between. */
+  private far(positions: Spots, role: Role, source: number, target: number): boolean {
+    const [from, to] = [positions.get(key(role, source)), positions.get(key(role, target))];
+    return from !== undefined && to !== undefined && to.y - from.y > 1.5 * (HEIGHT + 26);
+  }
+
+  private links(left: number[], right: number[]): cytoscape.ElementDefinition[] {
+    const present = new Set(left);
+    return right.flatMap((place) => {
+      const other = this.right.counterpart[place];
+      if (other === null || other === undefined || !present.has(other)) return [];
+      return [{ data: { id: `pair:${place}`, source: key("reference", other), target: key("candidate", place) }, classes: "pair" }];
+    });
+  }
+
+  private describe(id?: string): void {
+    const wanted = id ?? this.chosen().at(-1);
+    const [role, index] = (wanted ?? "").split(":");
+    const side = role === "candidate" ? this.right : this.left;
+    const place = Number(index);
+    if (side === undefined || wanted === undefined) return;
+    const counterpart = role === "candidate" && this.left !== undefined ? side.counterpart[place] : null;
+    const parts = [
+      h("span", { class: "who" }, h("span", { class: "dim" }, `${role} · ${side.ops[place] ?? ""} `), h("code", { class: "name" }, side.nodes[place] ?? "")),
+      ...(role === "candidate" && this.left !== undefined
+        ? [
+            pairing("corresponds to", counterpart === null || counterpart === undefined ? "no single node" : (this.left.nodes[counterpart] ?? "")),
+            pairing("translation", figure(side.translation[place])),
+            pairing("arises here", figure(side.local[place])),
+          ]
+        : []),
+      pairing("run", figure(side.execution[place])),
+      pairing("budget", figure(side.budget[place])),
+    ];
+    this.told.replaceChildren(...parts);
+  }
+}
+
+function pairing(label: string, value: string): HTMLElement {
+  return h("span", { class: "pairing" }, h("span", { class: "dim" }, label), h("b", {}, value));
+}
+
+function short(text: string): string {
+  return text.length <= 26 ? text : `${text.slice(0, 10)}…${text.slice(-15)}`;
+}
+
+function readers(side: GraphProfile): number[][] {
+  const found: number[][] = side.nodes.map(() => []);
+  side.sources.forEach((sources, place) => sources.forEach((source) => found[source]?.push(place)));
+  return found;
+}
+
+/** Whether a node carries values that rounding can move, or that the other side has too. */
+function carries(side: GraphProfile, place: number): boolean {
+  if (side.tensors[place] === "") return false;
+  const paired = side.counterpart[place] !== null && side.counterpart[place] !== undefined;
+  return paired || real(side.budget[place]) !== 0;
+}
+
+/** The nodes nearest to one, those first that carry values from the inputs. */
+function around(side: GraphProfile, following: number[][], centre: number, count: number): number[] {
+  const found = new Set([centre]);
+  let layer = [centre];
+  while (layer.length > 0 && found.size < count) {
+    const next: number[] = [];
+    for (const place of layer) {
+      for (const near of [...(side.sources[place] ?? []), ...(following[place] ?? [])]) {
+        // Sizes and constants surround every node and explain none.
+        if (found.size >= count || found.has(near) || !carries(side, near)) continue;
+        found.add(near);
+        next.push(near);
+      }
+    }
+    layer = next;
+  }
+  return [...found];
+}
+
+/** From nothing at the budget to one at the largest error that arises anywhere. */
+function heatOf(side: GraphProfile): (place: number) => number {
+  const values = side.local.length > 0 ? side.local : side.execution;
+  const finite = values.map((one) => real(one)).filter((one): one is number => one !== null && Number.isFinite(one) && one > 0);
+  const most = finite.reduce((a, b) => Math.max(a, b), 0);
+  return (place) => {
+    const value = real(values[place]) ?? 0;
+    if (value === Infinity) return 1;
+    const floor = Math.max(real(side.budget[place]) ?? 0, most * 1e-6);
+    if (!(value > 0) || most === 0 || value <= floor * 1e-2) return 0;
+    const scale = Math.log10(most / (floor * 1e-2));
+    return scale <= 0 ? 1 : Math.min(1, Math.max(0, Math.log10(value / (floor * 1e-2)) / scale));
+  };
+}
+
+function style(): cytoscape.StylesheetJson {
+  const [ink, dim, paper, lineColour, accent] = ["--ink", "--dim", "--raised", "--edge", "--accent"].map(css);
+  return [
+    {
+      selector: "node",
+      style: {
+        shape: "round-rectangle",
+        width: WIDTH,
+        height: HEIGHT,
+        "background-color": `mapData(heat, 0, 1, ${paper}, ${accent})`,
+        "border-width": 1,
+        "border-color": lineColour ?? "",
+        label: "data(label)",
+        "text-wrap": "wrap",
+        "text-valign": "center",
+        "text-halign": "center",
+        "font-size": 11,
+        "font-family": "system-ui, sans-serif",
+        "line-height": 1.25,
+        color: ink ?? "",
+      },
+    },
+    { selector: "node[heat > 0.55]", style: { color: css("--on-accent") } },
+    { selector: "node.guilty", style: { "border-width": 3, "border-color": accent ?? "" } },
+    { selector: "node.chosen", style: { "border-width": 3, "border-color": ink ?? "", "outline-width": 3, "outline-color": css("--reference"), "outline-opacity": 0.45, "outline-offset": 2 } },
+    { selector: "edge", style: { width: 1.25, "line-color": lineColour ?? "", "target-arrow-color": lineColour ?? "", "target-arrow-shape": "triangle", "arrow-scale": 0.8, "curve-style": "bezier" } },
+    { selector: "edge.far", style: { "curve-style": "unbundled-bezier", "control-point-distances": [WIDTH * 0.75], "control-point-weights": [0.5] } },
+    { selector: "edge.pair", style: { "line-style": "dashed", "line-dash-pattern": [4, 4], "target-arrow-shape": "none", width: 1, "line-color": dim ?? "", opacity: 0.5, "curve-style": "straight" } },
+  ] as cytoscape.StylesheetJson;
+}

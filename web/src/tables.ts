@@ -1,0 +1,149 @@
+/** What the answer rests on: quantisation, sequences, alignment, environments, inputs, gaps. */
+
+import { h, name, section, table } from "./dom";
+import { decibels, figure, percent, shape } from "./figures";
+import { graph, real, type AxisProfile, type Environment, type Report } from "./report";
+import type { Selection } from "./selection";
+import { bars } from "./tensors";
+
+const MOST_ROWS = 200;
+
+export function quantization(report: Report): HTMLElement | null {
+  const rows = report.quantization;
+  if (rows.length === 0) return null;
+  const ends = (interval: (number | string)[] | null): string => (interval === null ? "–" : `${figure(interval[0] as number)} … ${figure(interval[1] as number)}`);
+  return section(
+    "quantisation",
+    "Quantisation",
+    "Worst first. Clipped: values beyond the range. Used: the share of the range that values fill. SQNR beside that of an ideal min/max quantiser of the same width. Quanta: steps by which the runtime misses the float64 result of the same operands.",
+    table(
+      ["tensor", "type", "scale", "zero point", "range", "seen", "#clipped", "#used", "#SQNR", "#ideal", "#quanta", "parameters"],
+      rows.slice(0, MOST_ROWS).map((row) => [
+        name(row.tensor),
+        `${row.dtype}${row.channels > 1 ? ` ×${row.channels}` : ""} ${row.kind}`,
+        row.scale[0] === row.scale[1] ? figure(row.scale[0]) : ends(row.scale),
+        row.zero_point[0] === row.zero_point[1] ? String(row.zero_point[0]) : row.zero_point.join(" … "),
+        ends(row.representable),
+        ends(row.seen),
+        percent(row.clipped),
+        percent(row.used),
+        h("span", { class: lost(row.sqnr_db, row.ideal_sqnr_db) ? "bad" : undefined }, decibels(row.sqnr_db)),
+        decibels(row.ideal_sqnr_db),
+        h("span", { class: (real(row.local_quanta) ?? 0) > 1 ? "bad" : undefined }, figure(row.local_quanta)),
+        [row.misread.length > 0 ? `reader has another ${row.misread.join(", ")}` : "", row.changed.length > 0 ? `${row.changed.join(", ")} changed` : ""].filter(Boolean).join("; "),
+      ]),
+    ),
+    rows.length > MOST_ROWS && h("p", { class: "note" }, `… and ${rows.length - MOST_ROWS} more.`),
+  );
+}
+
+/** More than a bit of precision behind the ideal. */
+function lost(seen: QuantisedFigure, ideal: QuantisedFigure): boolean {
+  const [a, b] = [real(seen), real(ideal)];
+  return a !== null && b !== null && b - a > 6;
+}
+type QuantisedFigure = Parameters<typeof real>[0];
+
+/** The error by time step: of the sample looked at, and over a test set. */
+export function steps(report: Report): HTMLElement | null {
+  const own = (report.profile?.close_ups ?? []).filter((one) => one.kind === "output").flatMap((one) => one.by_axis.filter(timed).map((axis) => ({ label: one.tensor, axis })));
+  const over = (report.test_set?.outputs ?? []).flatMap((one) => one.by_axis.filter(timed).map((axis) => ({ label: `${one.candidate_output}, all samples`, axis })));
+  const all = [...own, ...over];
+  if (all.length === 0) return null;
+  return section(
+    "steps",
+    "Error by time step",
+    "Along the axis that is as long as one of the inputs'.",
+    h("div", { class: "panels" }, ...all.map(({ label, axis }) => h("figure", {}, h("figcaption", {}, name(label), ` · axis ${axis.axis} (${axis.length}), as in `, name(axis.input)), bars(axis)))),
+  );
+}
+
+function timed(axis: AxisProfile): boolean {
+  return axis.input !== null && axis.length >= 4;
+}
+
+export function testSet(report: Report): HTMLElement | null {
+  const told = report.test_set;
+  if (told === null) return null;
+  return section(
+    "test-set",
+    "Test set",
+    `${told.samples} samples of ${told.location}, run against run.`,
+    table(
+      ["output", "worst sample", "#its relative error", "#median", "#99%", "#labels agree"],
+      told.outputs.map((one) => [name(one.candidate_output), name(one.worst), figure(one.worst_relative), figure(one.quantiles["0.5"]), figure(one.quantiles["0.99"]), percent(one.label_agreement)]),
+    ),
+    told.metric !== null && h("p", {}, name(told.metric.name), `: reference ${figure(told.metric.reference, 6)}, candidate ${figure(told.metric.candidate, 6)}`),
+  );
+}
+
+/** Which node corresponds to which; searched as one types. */
+export function alignment(report: Report, selection: Selection): HTMLElement | null {
+  const [left, right] = [graph(report, "reference"), graph(report, "candidate")];
+  if (left === undefined || right === undefined) return null;
+  const rows = right.nodes.map((_, place) => place).filter((place) => right.tensors[place] !== "");
+  const paired = rows.filter((place) => right.counterpart[place] !== null && right.counterpart[place] !== undefined).length;
+  const body = h("div", {});
+  const find = h("input", { type: "search", placeholder: "Search nodes, tensors and operators", "aria-label": "Search the alignment" });
+  const only = h("input", { type: "checkbox", id: "unpaired" });
+  const texts = rows.map((place) => {
+    const other = right.counterpart[place] ?? -1;
+    return [right.nodes[place], right.ops[place], right.tensors[place], left.nodes[other], left.tensors[other]].join("\n").toLowerCase();
+  });
+  const show = (): void => {
+    const wanted = find.value.trim().toLowerCase();
+    const found = rows.filter((place, at) => (texts[at] ?? "").includes(wanted) && !(only.checked && (right.counterpart[place] ?? null) !== null));
+    body.replaceChildren(
+      table(
+        ["candidate", "op", "reference", "#translation", "#arises here"],
+        found.slice(0, MOST_ROWS).map((place) => {
+          const other = right.counterpart[place];
+          const link = h("button", { type: "button", class: "link", click: () => selection.set({ role: "candidate", index: place }) }, right.nodes[place] ?? "");
+          return [link, right.ops[place], other === null || other === undefined ? h("span", { class: "dim" }, "no single counterpart") : name(left.nodes[other]), figure(right.translation[place]), figure(right.local[place])];
+        }),
+        "tight",
+      ),
+      h("p", { class: "note" }, found.length > MOST_ROWS ? `${MOST_ROWS} of ${found.length} shown; search for the rest.` : `${found.length} shown.`),
+    );
+  };
+  find.addEventListener("input", show);
+  only.addEventListener("change", show);
+  show();
+  return section(
+    "alignment",
+    "Alignment",
+    `${paired} of ${rows.length} nodes of the candidate have a counterpart: equal values in some arrangement of axes, everything before put right.`,
+    h("div", { class: "tools" }, find, only, h("label", { for: "unpaired" }, "only those without")),
+    body,
+  );
+}
+
+export function foundations(report: Report): HTMLElement {
+  return section(
+    "foundations",
+    "Environments and inputs",
+    "",
+    details("Models", report.models.length, table(["role", "file", "framework", "#nodes", "#constants", "producer", "digest"], report.models.map((one) => [one.role, name(one.location), one.framework, one.nodes, one.constants, [one.producer, ...one.notes].filter(Boolean).join("; "), name(one.digest.slice(0, 24))]))),
+    details("Environments", Object.keys(report.environments).length, table(["who", "runtime", "device", "precision", "#threads", "isolation", "settings and facts"], Object.entries(report.environments).map(([who, one]) => environment(who, one)))),
+    details("Inputs", report.inputs.length, table(["input", "type", "origin", "digest"], report.inputs.map((one) => [name(one.name), `${one.dtype}[${shape(one.shape)}]`, one.origin, name(one.digest.slice(0, 24))]))),
+    details("Skipped", report.skipped.length, table(["what", "why"], report.skipped.map((one) => [one.what, one.why])), report.skipped.length > 0),
+    report.trusted.length > 0 && details("Trusted", report.trusted.length, h("ul", {}, ...report.trusted.map((one) => h("li", {}, name(one))))),
+    h(
+      "p",
+      { class: "note" },
+      `Seed ${report.seed}, up to ${report.draws} draws, false alarm ${figure(report.false_alarm)} per output`,
+      `, ${figure(Object.values(report.elapsed).reduce<number>((sum, one) => sum + (real(one) ?? 0), 0))} s`,
+      report.version !== "" && `, isomorph ${report.version}`,
+      ". Where fusions are switched off to read a tensor, the profile shows the run without them; the figures at the top are of the untouched runs.",
+    ),
+  );
+}
+
+function details(title: string, count: number, content: HTMLElement, open = false): HTMLElement {
+  return h("details", { open }, h("summary", {}, title, " ", h("span", { class: "dim" }, count)), count > 0 ? content : h("p", { class: "empty" }, "Nothing."));
+}
+
+function environment(who: string, one: Environment): (HTMLElement | string | number | null)[] {
+  const words = [...Object.entries(one.settings), ...Object.entries(one.facts)].filter(([, value]) => value !== "").map(([key, value]) => `${key}=${value}`);
+  return [who, `${one.runtime} ${one.version}`, one.device, one.precision, one.threads ?? "–", one.isolation, h("span", { class: "small" }, words.join(" · "))];
+}

@@ -1,0 +1,132 @@
+/** The answer first: the verdict, both models, and the three errors. */
+
+import { h, name, table } from "./dom";
+import { figure, shape, size, times } from "./figures";
+import { model, real, type Divergence, type Part, type Report, type Verdict } from "./report";
+
+const SENTENCE: Record<Verdict, string> = {
+  equivalent: "Equivalent",
+  degraded: "Degraded",
+  divergent: "Divergent",
+  unknown: "Unknown",
+};
+
+const WORST_FIRST: Verdict[] = ["divergent", "unknown", "degraded", "equivalent"];
+const MOST_ROWS = 50;
+
+export function verdict(report: Report): HTMLElement {
+  const outputs = [...report.outputs].sort(
+    (a, b) => WORST_FIRST.indexOf(a.verdict) - WORST_FIRST.indexOf(b.verdict) || weight(b) - weight(a),
+  );
+  const worst = outputs[0];
+  return h(
+    "header",
+    { id: "verdict" },
+    h("p", { class: "brand" }, "isomorph"),
+    h("h1", {}, h("span", { class: "verdict" }, SENTENCE[report.verdict]), h("span", { class: "reason" }, report.reason)),
+    h("p", { class: "pair" }, side(report, "reference"), arrow(report), side(report, "candidate")),
+    worst !== undefined && numbers(worst, outputs.length),
+    outputs.length > 1 && outputsTable(outputs),
+  );
+}
+
+function arrow(report: Report): HTMLElement | null {
+  return model(report, "reference") === undefined ? null : h("span", { class: "arrow", "aria-label": "converted to" }, "→");
+}
+
+function side(report: Report, role: string): HTMLElement | null {
+  const found = model(report, role);
+  if (found === undefined) return null;
+  const told = [found.framework, `${found.nodes} nodes`].filter(Boolean).join(", ");
+  const file = found.location.split(/[\\/]/).pop() ?? found.location;
+  return h("span", { class: `side ${role}`, title: found.location }, name(file), h("span", { class: "dim" }, told));
+}
+
+interface Figure {
+  label: string;
+  what: string;
+  part: Part | null;
+  yardstick: string;
+  /** Beyond one the candidate, or its run, is not what it should be. */
+  grave: boolean;
+}
+
+function numbers(output: Divergence, count: number): HTMLElement {
+  const lossy = output.intended_loss !== null;
+  const three: Figure[] = [
+    {
+      label: "Translation",
+      what: "oracle against oracle, in float64",
+      part: output.intended_loss ?? output.rounding ?? output.translation,
+      yardstick: lossy ? "of the intended loss" : output.rounding ? "of what rounding explains" : "of the allowance",
+      grave: true,
+    },
+    { label: "Reference run", what: "against its own oracle", part: output.execution_reference, yardstick: "of its rounding budget", grave: true },
+    { label: "Candidate run", what: "against its own oracle", part: output.execution_candidate, yardstick: "of its rounding budget", grave: true },
+  ];
+  const at = output.candidate_output ?? output.reference_output ?? "";
+  return h(
+    "div",
+    {},
+    h("div", { class: "numbers" }, ...three.map(number)),
+    h(
+      "p",
+      { class: "note" },
+      count > 1 ? "At the worst output, " : "At the output ",
+      name(at),
+      ` ${output.dtype}[${shape(output.shape)}]. `,
+      output.observed !== null &&
+        `Run against run: largest difference ${size(output.observed)}, relative ${figure(output.observed.distance.max_rel)}.`,
+    ),
+  );
+}
+
+function number(one: Figure): HTMLElement {
+  const ratio = one.part === null ? null : real(one.part.budget.ratio);
+  const state = ratio === null ? "unjudged" : ratio <= 1 ? "within" : "beyond";
+  return h(
+    "div",
+    { class: `number ${state}` },
+    h("h3", {}, one.label),
+    h("p", { class: "what" }, one.what),
+    h("p", { class: "ratio" }, one.part === null ? "not measured" : times(one.part.budget.ratio)),
+    h("p", { class: "what" }, one.part === null ? " " : one.yardstick),
+    meter(ratio),
+    h("p", { class: "size" }, one.part === null ? "" : `largest |Δ| ${size(one.part)}`),
+  );
+}
+
+/** From a thousandth to a thousand times its yardstick, on a logarithmic scale. */
+function meter(ratio: number | null): HTMLElement {
+  const position = (value: number): number => Math.min(100, Math.max(0, (Math.log10(value) + 3) * (100 / 6)));
+  const bar = h("div", { class: "meter", "aria-hidden": "true" }, h("i", { class: "limit" }));
+  if (ratio !== null && ratio > 0) {
+    const fill = h("i", { class: "fill" });
+    fill.style.width = `${position(Number.isFinite(ratio) ? ratio : 1e9)}%`;
+    bar.prepend(fill);
+  }
+  return bar;
+}
+
+function weight(output: Divergence): number {
+  return Math.max(...[output.rounding, output.observed, output.execution_candidate].map((part) => real(part?.budget.ratio) ?? 0));
+}
+
+function outputsTable(outputs: Divergence[]): HTMLElement {
+  const cell = (part: Part | null): string => (part === null ? "not measured" : `${size(part)} · ${times(part.budget.ratio)}`);
+  const rows = outputs.slice(0, MOST_ROWS).map((output) => [
+    name(output.candidate_output ?? output.reference_output),
+    h("span", { class: `chip ${output.verdict}` }, output.verdict),
+    cell(output.intended_loss ?? output.rounding ?? output.translation),
+    cell(output.execution_reference),
+    cell(output.execution_candidate),
+    output.reason,
+  ]);
+  return h(
+    "details",
+    { open: outputs.length <= 4 },
+    h("summary", {}, `All ${outputs.length} outputs`),
+    table(["output", "verdict", "#translation", "#reference run", "#candidate run", "reason"], rows),
+    outputs.length > MOST_ROWS && h("p", { class: "note" }, `… and ${outputs.length - MOST_ROWS} more.`),
+  );
+}
