@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _MOST_TRIALS = 64
 _MOST_NODES = 4
+_SPOKEN_FOR = frozenset({"Constant", "Cast", "CastLike"})
+"""What these are told is a value or a type, and other causes know them."""
 # A weight that is stored transposed is read rightly by the flag beside it.
 _READS_WEIGHTS = frozenset({"transA", "transB"})
 
@@ -65,7 +67,7 @@ def _confirmed(case: Case) -> Iterator[Diagnosis]:
 
 def _trials(case: Case) -> Iterator[tuple[Node | None, str, Any, Any, tuple[Edit, ...]]]:
     nodes = [case.node, *(node for node in case.nodes if node.name != case.node.name)]
-    nodes = [node for node in nodes if node.op != "Constant"][:_MOST_NODES]
+    nodes = [node for node in nodes if node.op not in _SPOKEN_FOR][:_MOST_NODES]
     for node in nodes:
         for name, value in told(case, node):
             now = current(case, node, name)
@@ -173,6 +175,8 @@ def _decomposed(case: Case) -> Iterator[Diagnosis]:
     if one is None and len(case.counterparts) != 1:
         return
     whole = one or case.counterparts[0]
+    if whole.op in _SPOKEN_FOR:
+        return
     if not whole.attributes and not constants.unmatched(case):
         return
     yield Diagnosis(

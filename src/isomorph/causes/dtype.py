@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 _CASTS = frozenset({"Cast", "CastLike"})
 _ROUNDINGS: Mapping[str, Callable[[Array], Array]] = {
-    "truncates": np.trunc, "rounds": np.rint, "rounds down": np.floor, "rounds up": np.ceil,
-    "keeps the fraction": lambda values: values,
+    "truncates its quotient": np.trunc, "rounds its quotient": np.rint,
+    "rounds its quotient down": np.floor, "rounds its quotient up": np.ceil,
+    "keeps the fraction of its quotient": lambda values: values,
 }  # fmt: skip
 
 
@@ -119,7 +120,7 @@ def _divided(case: Case) -> Diagnosis | None:
     return Diagnosis(
         cause="dtype",
         certainty=3,
-        summary=f"the division {mine} its quotient, and the reference's {theirs} it",
+        summary=f"the division {mine}, and the reference's {theirs}",
         evidence={"mine": mine, "reference": theirs},
         experiments=(
             Experiment(

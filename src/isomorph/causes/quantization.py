@@ -3,41 +3,181 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
+from isomorph.core.patch import Patch, SetAttribute
+from isomorph.core.report import Experiment
+from isomorph.stages.diagnose import grids
 from isomorph.stages.measure.widths import QUANTISED_OPS
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+_RANKS = 5
 
 
 class Quantization:
     """A quantiser loses more than its width has to.
 
     Recognised where the first wrong tensor comes out of a quantiser or of quantised arithmetic
-    although what goes in is right.
+    although what goes in is right: its range cuts values off, its scale or zero point is another
+    number, its scales lie along another axis, the scale of a bias is not that of the product it
+    is added to, or stored integers read through their grid are not the reference's weight.
     """
 
     name = "quantization"
 
     def examine(self, case: Case) -> Iterator[Diagnosis]:
-        """Compare what the quantiser kept with what went in."""
-        ops = {node.op for node in case.nodes}
-        if not ops & QUANTISED_OPS:
+        """Put the parameters right in thought, one after the other; then tell what is lost."""
+        ops = sorted({node.op for node in case.nodes} & QUANTISED_OPS)
+        gridded = grids.step(case) is not None
+        if not ops and not gridded:
             return
-        yield Diagnosis(
-            cause="quantization",
-            certainty=3,
-            summary=_range(case),
-            evidence={"operators": sorted(ops & QUANTISED_OPS)},
-            fix="calibrate the quantiser again on the values it sees",
+        found = _axis(case) or _stored(case) or _affine(case)
+        if found is not None:
+            yield found
+            return
+        bias = grids.bias_scale(case)
+        if bias is not None:
+            yield Diagnosis(
+                cause="quantization",
+                certainty=2,
+                summary=bias,
+                evidence={"operators": ops},
+                fix="give the bias the product of the scales of input and weight",
+            )
+        if ops or _cut(case) > 0.0:
+            yield Diagnosis(
+                cause="quantization",
+                certainty=3 if ops else 1,
+                summary=_range(case),
+                evidence={"operators": ops, "cut_off": _cut(case)},
+                fix="calibrate the quantiser again on the values it sees",
+            )
+
+
+def _axis(case: Case) -> Diagnosis | None:
+    """Scales for each channel, laid along another axis."""
+    for node in case.nodes:
+        now = node.attributes.get("axis")
+        if node.op not in {"QuantizeLinear", "DequantizeLinear"} or not isinstance(now, int):
+            continue
+        scale = case.candidate.constants.get(node.inputs[1]) if len(node.inputs) > 1 else None
+        if scale is None or int(np.prod(scale.shape)) <= 1:
+            continue
+        for axis in range(_RANKS):
+            edit = SetAttribute(node=node.name, name="axis", value=axis)
+            found = case.rehearse(Patch(summary="", edits=(edit,))) if axis != now else None
+            if found is not None and (case.equals(found) or _within(case, found)):
+                return _diagnosis(
+                    f"its scales lie along axis {now}, not {axis}",
+                    f"the axis of {node.name!r} becomes {axis}",
+                    f"set axis to {axis}",
+                    axis=axis,
+                )
+    return None
+
+
+def _stored(case: Case) -> Diagnosis | None:
+    """Stored integers that do not stand for the reference's weight."""
+    found = grids.misread_weight(case)
+    if found is None:
+        return None
+    name, told, cause = found
+    return Diagnosis(
+        cause=cause,
+        certainty=3,
+        summary=f"the integers of {name!r} do not stand for the reference's weight: {told}",
+        evidence={"constant": name, "difference": told},
+        experiments=(
+            Experiment(
+                question=f"Do the integers of {name!r} stand for the reference's weight?",
+                change="the reference's weight goes in instead",
+                predicts="the node is right",
+                seen="it is",
+                agrees=True,
+            ),
+        ),
+        fix="quantise the reference's weight again",
+    )
+
+
+def _affine(case: Case) -> Diagnosis | None:
+    """One factor, or one shift, between right and wrong values: another scale or zero point."""
+    step = grids.step(case)
+    right, wrong = case.right.astype(np.float64), case.wrong.astype(np.float64)
+    if step is None or right.shape != wrong.shape or right.size < 8:
+        return None
+    inside = (wrong > wrong.min()) & (wrong < wrong.max())
+    if np.count_nonzero(inside) < 8:
+        return None
+    factor, shift = np.polyfit(right[inside], wrong[inside], 1)
+    steps = shift / step
+    if abs(steps) >= 0.5 and _near(wrong[inside] - shift, right[inside], step):
+        count = round(float(steps))
+        mixed = ": int8 is read as uint8 or the reverse" if abs(count) == 128 else ""
+        return _diagnosis(
+            f"its values are shifted by {count} steps: the zero point is off{mixed}",
+            f"{shift:.3g} is taken away from every value that is not cut off",
+            "put the zero point back",
+            steps=count,
         )
+    visible = abs(factor - 1.0) * float(np.max(np.abs(right[inside]))) > step
+    if factor > 0 and visible and _near((wrong[inside] - shift) / factor, right[inside], step):
+        return _diagnosis(
+            f"its values are {factor:.4g} times the right ones: the scale is another number",
+            f"every value that is not cut off is divided by {factor:.4g}",
+            "put the scale back",
+            factor=float(factor),
+        )
+    return None
+
+
+def _near(values: Array, right: Array, step: float) -> bool:
+    """Within the one step that rounding twice may cost."""
+    return bool(np.mean(np.abs(values - right)) <= 0.5 * step)
+
+
+def _within(case: Case, found: Array) -> bool:
+    """Whether a step of the grid explains what is left."""
+    step = grids.step(case)
+    return step is not None and found.shape == case.right.shape and _near(found, case.right, step)
+
+
+def _diagnosis(summary: str, change: str, fix: str, **evidence: object) -> Diagnosis:
+    return Diagnosis(
+        cause="quantization",
+        certainty=3,
+        summary=summary,
+        evidence=evidence,
+        experiments=(
+            Experiment(
+                question="Is one parameter of the quantiser wrong?",
+                change=change,
+                predicts="the values are right but for one step",
+                seen="they are",
+                agrees=True,
+            ),
+        ),
+        fix=fix,
+    )
+
+
+def _cut(case: Case) -> float:
+    right, wrong = case.right.astype(np.float64), case.wrong.astype(np.float64)
+    if not right.size:
+        return 0.0
+    return float(np.mean((right < np.min(wrong)) | (right > np.max(wrong))))
 
 
 def _range(case: Case) -> str:
     """Whether values are cut off, shifted, or merely coarse."""
     right, wrong = case.right.astype(np.float64), case.wrong.astype(np.float64)
     low, high = float(np.min(wrong)), float(np.max(wrong))
-    cut = float(np.mean((right < low) | (right > high))) if right.size else 0.0
+    cut = _cut(case)
     shift = float(np.mean(wrong - right)) if right.size else 0.0
     spread = float(np.std(wrong - right)) if right.size else 0.0
     if cut > 0.01:

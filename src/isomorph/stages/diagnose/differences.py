@@ -57,13 +57,18 @@ def _permuted(wrong: Array, right: Array) -> str:
     for axis in range(wrong.ndim if wrong.shape == right.shape else 0):
         mine = np.moveaxis(wrong, axis, 0).reshape(wrong.shape[axis], -1)
         theirs = np.moveaxis(right, axis, 0).reshape(right.shape[axis], -1)
-        rows = {row.tobytes(): place for place, row in enumerate(np.ascontiguousarray(theirs))}
-        found = [rows.get(row.tobytes()) for row in np.ascontiguousarray(mine)]
+        found = [_row_of(row, theirs) for row in mine]
         if None in found or len(set(found)) < len(found):
             continue
         moved = sum(place != origin for place, origin in enumerate(found))
         return f"{moved} of {len(found)} channels along axis {axis} are in another order"
     return "the same values in another order"
+
+
+def _row_of(row: Array, rows: Array) -> int | None:
+    """The place of a row among others, up to a rounding of each value."""
+    equal = np.flatnonzero(np.all(_close(row[None, :], rows), axis=1))
+    return int(equal[0]) if equal.size else None
 
 
 def _factor(wrong: Array, right: Array) -> float | None:

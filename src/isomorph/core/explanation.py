@@ -1,0 +1,22 @@
+"""What a word of a report means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """A cause, a finding's code or an error's code, for a person who meets it first.
+
+    ``kind`` is ``cause``, ``finding`` or ``error``. ``exit_code`` is that of an error. ``issues``
+    are public reports in which this cause was behind it.
+    """
+
+    word: str
+    kind: str
+    what: str
+    recognised: str
+    do: str
+    exit_code: int | None = None
+    issues: tuple[str, ...] = ()

@@ -1,0 +1,104 @@
+"""The grids of quantised tensors at a guilty place: their steps, and what stands on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.stages.diagnose import constants
+from isomorph.stages.diagnose.differences import difference
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.model import Quantization
+    from isomorph.core.trace import Array
+
+_READING = "DequantizeLinear"
+_LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul", "FullyConnected"})
+_FEW = 0.05
+
+
+def step(case: Case) -> float | None:
+    """The step of the grid on which the wrong tensor's values stand, the widest if it has many."""
+    near = {case.tensor, *(n for node in case.nodes for n in (*node.outputs, *node.inputs))}
+    found = [each for each in case.candidate.quantization if each.tensor in near and each.scale]
+    exact = [each for each in found if each.tensor == case.tensor]
+    live = [each for each in found if each.tensor not in case.candidate.constants]
+    chosen = exact or live
+    return max(max(each.scale) for each in chosen) if chosen else None
+
+
+def bias_scale(case: Case) -> str | None:
+    """A bias whose scale is not that of the products it is added to, in words."""
+    by_tensor: dict[str, Quantization] = {}
+    for each in case.candidate.quantization:
+        by_tensor.setdefault(each.tensor, each)
+    readers = {node.outputs[0]: node for node in case.candidate.nodes if node.op == _READING}
+
+    def grid(name: str) -> Quantization | None:
+        reader = readers.get(name)
+        return by_tensor.get(reader.inputs[0] if reader is not None else name)
+
+    for node in case.nodes:
+        if node.op not in _LINEAR or len(node.inputs) < 3:
+            continue
+        data, weight, bias = (grid(name) for name in node.inputs[:3])
+        if data is None or weight is None or bias is None or not data.scale or not bias.scale:
+            continue
+        product = np.asarray(data.scale[0]) * np.asarray(weight.scale)
+        ratio = np.asarray(bias.scale) / product
+        # The product is rounded to float32 once more.
+        off = np.abs(ratio - 1.0) > 4.0 * float(np.finfo(np.float32).eps)
+        if np.any(off):
+            factor = float(ratio.reshape(-1)[int(np.argmax(off))])
+            return (
+                f"the scale of the bias of {node.name!r} is {factor:.4g} times that of input "
+                "and weight"
+            )
+    return None
+
+
+def misread_weight(case: Case) -> tuple[str, str, str] | None:
+    """A stored weight whose real values are not the reference's: name, what it is, and its cause.
+
+    Told only where the reference's weight in its place puts the node right.
+    """
+    fed = {name for node in case.nodes for name in node.inputs}
+    for node in case.candidate.nodes:
+        made = node.outputs[0] if node.op == _READING else ""
+        if made not in fed or node.inputs[0] not in case.candidate.constants:
+            continue
+        held, scale = (
+            case.value(case.candidate, made),
+            case.constant(case.candidate, node.inputs[1]),
+        )
+        if held is None or scale is None:
+            continue
+        for name in constants.floats(case.reference, case.counterparts):
+            right = case.constant(case.reference, name)
+            if right is None or right.size != held.size or right.ndim < 2:
+                continue
+            placed = right.reshape(held.shape)
+            widest = float(np.max(scale))
+            if np.max(np.abs(held - placed)) > 2.0 * widest and case.heals({made: placed}):
+                return node.inputs[0], *_told(held, placed, widest)
+    return None
+
+
+def _told(held: Array, right: Array, widest: float) -> tuple[str, str]:
+    """What happened to the integers, up to the half step that quantising them costs."""
+    astray = np.abs(held - right) > 2.0 * widest
+    count = int(np.count_nonzero(astray))
+    if count <= _FEW * held.size:
+        return f"{count} of {held.size} values are off by more than a step", "weight"
+    factor = float(np.vdot(held, right)) / (float(np.vdot(right, right)) or 1.0)
+    if factor > 0 and np.mean(np.abs(held - factor * right)) <= widest:
+        return f"they are {factor:.4g} times too large: the scale is off", "quantization"
+    shift = float(np.mean(held - right))
+    if np.mean(np.abs(held - shift - right)) <= widest:
+        return f"they are shifted by {shift / widest:.0f} steps: the zero point is off", (
+            "quantization"
+        )
+    told, cause = difference(held, right)
+    return (told, cause) if "order" in told else ("other values", "weight")

@@ -1,0 +1,28 @@
+from isomorph.__main__ import main
+
+
+def test_a_cause_is_explained(capsys):
+    assert main(["explain", "kernel"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("kernel (cause)")
+    assert "how it is known" in told
+    assert "what to do" in told
+    assert "https://github.com/" in told
+
+
+def test_a_code_is_explained_with_its_exit_code(capsys):
+    assert main(["explain", "UNSAFE_PICKLE"]) == 0
+    assert "exit 4" in capsys.readouterr().out
+
+
+def test_an_unknown_word_is_wrong_use(capsys):
+    assert main(["explain", "kernle"]) == 2
+    assert "did you mean 'kernel'" in capsys.readouterr().err
+
+
+def test_nothing_asked_is_wrong_use_and_everything_is_a_list(capsys):
+    assert main(["explain"]) == 2
+    assert main(["explain", "--list"]) == 0
+    told = capsys.readouterr().out
+    assert "GUILTY_NODE" in told
+    assert "weight" in told

@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+
+from isomorph.stages.diagnose.differences import difference
+
+RIGHT = np.random.default_rng(0).normal(size=(6, 6)).astype(np.float32).astype(np.float64)
+KERNEL = np.random.default_rng(1).normal(size=(4, 3, 2, 5))
+
+
+def corrupted():
+    wrong = RIGHT.copy()
+    wrong[2, 3] += 1
+    return wrong
+
+
+@pytest.mark.parametrize(
+    ("wrong", "word", "cause"),
+    [
+        (RIGHT.T.copy(), "transposed", "layout"),
+        (RIGHT[[1, 0, 2, 3, 4, 5]], "2 of 6 channels along axis 0", "weight"),
+        (RIGHT[:, ::-1].copy(), "6 of 6 channels along axis 1", "weight"),
+        (RIGHT.reshape(-1)[::-1].reshape(6, 6), "another order", "weight"),
+        (RIGHT.astype(np.float16).astype(np.float64), "rounded to float16", "weight"),
+        (corrupted(), "1 of 36 values", "weight"),
+        (RIGHT * 0, "all zeros", "weight"),
+        (-RIGHT, "multiplied by -1", "weight"),
+        (RIGHT * 1.5, "multiplied by 1.5", "weight"),
+        (np.random.default_rng(5).normal(size=(6, 6)), "other values altogether", "weight"),
+    ],
+)
+def test_what_happened_to_a_weight_is_recognised(wrong, word, cause):
+    told, found = difference(wrong, RIGHT)
+    assert word in told
+    assert found == cause
+
+
+def test_an_older_state_of_the_same_weights_is_told_from_strangers():
+    draw = np.random.default_rng(2)
+    right = draw.normal(size=4000)
+    told, _ = difference(right + 0.2 * draw.normal(size=4000), right)
+    assert "another state of the same weights" in told
+
+
+def test_a_kernel_written_in_another_order_of_axes_is_a_matter_of_layout():
+    wrong = np.transpose(KERNEL, (0, 2, 3, 1)).reshape(KERNEL.shape)
+    told, cause = difference(wrong, KERNEL)
+    assert cause == "layout"
+    assert "(0, 2, 3, 1)" in told
+
+
+def test_bfloat16_is_known_from_float16():
+    import ml_dtypes
+
+    wrong = RIGHT.astype(ml_dtypes.bfloat16).astype(np.float64)
+    assert "bfloat16" in difference(wrong, RIGHT)[0]
+
+
+def test_rounding_of_a_folded_weight_does_not_hide_a_permutation():
+    moved = RIGHT[[0, 2, 1, 3, 4, 5]]
+    told, _ = difference(moved * (1 + 2.0**-24), RIGHT)
+    assert "2 of 6 channels" in told
