@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from isomorph.core.contrast import Contrast
     from isomorph.core.errors import IsomorphError
+    from isomorph.core.explanation import Explanation
     from isomorph.core.model import Model
     from isomorph.core.patch import Repair
     from isomorph.core.record import Record
@@ -321,6 +322,13 @@ def _options(*, trust: bool, state: str | Path | None) -> dict[str, str]:
     if state is not None:
         options["state"] = str(state)
     return options
+
+
+def explain(word: str | None = None) -> tuple[Explanation, ...]:
+    """What a cause or a code of a report means; every one of them without a word."""
+    from isomorph.stages.diagnose import explain as stage
+
+    return stage.words() if word is None else (stage.explain(word),)
 
 
 def _test_set(

@@ -9,6 +9,7 @@ import typer
 from isomorph.cli.check import check
 from isomorph.cli.demo import demo
 from isomorph.cli.doctor import doctor
+from isomorph.cli.explain import explain
 from isomorph.cli.fix import fix
 from isomorph.cli.inspect import inspect
 from isomorph.cli.report import report
@@ -23,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (check, fix, run, trace, inspect, report, doctor, demo):
+for command in (check, fix, run, trace, inspect, report, explain, doctor, demo):
     app.command()(command)
 
 
