@@ -62,7 +62,10 @@ def test_no_module_is_named_for_nothing(tracked):
 def test_nothing_is_left_undone_in_the_source(tracked):
     unfinished = re.compile(r"\b(?:TODO|FIXME|XXX)\b|raise NotImplementedError")
     found = [
-        path for path, text in _texts(tracked) if "src" in path.parts and unfinished.search(text)
+        path
+        for path, text in _texts(tracked)
+        # The built page has libraries in it, which have notes of their own.
+        if "src" in path.parts and path.name != "page.html" and unfinished.search(text)
     ]
     assert not found
 

@@ -1,0 +1,211 @@
+"""The page as people see it: in a browser, from a file, with the network off."""
+
+import copy
+import json
+import time
+
+import pytest
+from network_for_pages import HOSTILE
+
+
+def _pixels(page, selector):
+    """How many different colours a canvas shows: one means that nothing is drawn."""
+    return page.evaluate(
+        """selector => {
+          const seen = new Set();
+          for (const canvas of document.querySelectorAll(selector)) {
+            if (!canvas.width || !canvas.height) continue;
+            const { width, height } = canvas;
+            const data = canvas.getContext("2d").getImageData(0, 0, width, height).data;
+            for (let at = 0; at < data.length; at += 4) seen.add(data.slice(at, at + 4).join());
+          }
+          return seen.size;
+        }""",
+        selector,
+    )
+
+
+def test_everything_is_drawn_from_a_file_without_the_network(opened, tab, divergent):
+    page = opened(divergent)
+    assert page.inner_text("#verdict .verdict") == "Divergent"
+    assert page.locator(".number").count() == 3
+    assert _pixels(page, ".plot canvas") > 5
+    assert _pixels(page, ".canvas canvas") > 5
+    assert int(page.get_attribute(".canvas", "data-nodes")) >= 9
+    assert page.locator(".panels figure").count() >= 2
+    assert page.locator("#alignment tbody tr").count() == 9
+    assert [url for url in tab.asked if not url.startswith("file:")] == []
+
+
+def test_the_order_of_the_page(opened, divergent):
+    page = opened(divergent)
+    ids = page.evaluate("[...document.querySelectorAll('#page > [id]')].map(one => one.id)")
+    assert ids == [
+        "verdict", "findings", "profile", "graphs", "tensors", "alignment", "foundations",
+    ]  # fmt: skip
+
+
+def test_choosing_a_finding_chooses_its_node_everywhere(opened, divergent):
+    page = opened(divergent)
+    page.fill("#graphs input[type=search]", "b_conv0")
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "document.querySelector('#graphs .readout').innerText.includes('b_conv0')"
+    )
+    assert "b_conv0" in page.inner_text("#profile .readout")
+    card = page.locator(".card", has_text="b_relu2").first
+    assert "selected" not in card.get_attribute("class")
+    card.locator("button.locate").click()
+    page.wait_for_function(
+        "document.querySelector('#graphs .readout').innerText.includes('b_relu2')"
+    )
+    assert "b_relu2" in page.inner_text("#profile .readout")
+    assert "corresponds to" in page.inner_text("#graphs .readout")
+    assert "a_relu2" in page.inner_text("#graphs .readout")
+    assert "selected" in card.get_attribute("class")
+    assert "b_r2" in page.inner_text("#tensors .close-up")
+
+
+def test_the_profile_is_walked_by_keyboard(opened, divergent):
+    page = opened(divergent)
+    page.focus(".plot")
+    for _ in range(20):
+        page.keyboard.press("ArrowLeft")
+    assert "b_conv0" in page.inner_text("#profile .readout")
+    page.keyboard.press("ArrowRight")
+    assert "b_relu0" in page.inner_text("#profile .readout")
+
+
+def test_the_whole_page_is_reached_by_tab(opened, divergent):
+    page = opened(divergent)
+    reached = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.closest('[id]')?.id"))
+    assert {"findings", "profile", "graphs", "tensors", "alignment"} <= reached
+
+
+def test_the_evidence_and_the_fix_stand_on_the_card(opened, divergent):
+    page = opened(divergent)
+    card = page.locator(".card").first
+    text = card.inner_text()
+    assert "as predicted" in text
+    assert "alpha = 0.12" in text
+    assert "alpha = 0.1" in text
+    assert "isomorph fix" in text
+
+
+def test_hostile_names_are_shown_literally(opened, divergent):
+    document = json.loads(json.dumps(divergent).replace("b_relu2", json.dumps(HOSTILE)[1:-1]))
+    document["models"][1]["location"] = HOSTILE
+    page = opened(document)
+    visible = HOSTILE.replace("\u202e", "\\u{202e}")
+    assert page.locator(".card h3").first.inner_text() == visible
+    assert visible in page.inner_text("#profile .readout")
+    assert visible in page.inner_text("#graphs .readout")
+    assert page.locator("main img, main b b, main script").count() == 0
+    assert page.evaluate("document.querySelectorAll('script').length") == 2
+
+
+def test_the_alignment_is_searched(opened, divergent):
+    page = opened(divergent)
+    page.fill("#alignment input[type=search]", "RELU3")
+    assert page.locator("#alignment tbody tr").count() == 1
+    page.locator("#alignment tbody button").click()
+    assert "b_relu3" in page.inner_text("#graphs .readout")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_in_light_and_dark(opened, divergent, scheme):
+    page = opened(divergent)
+    page.emulate_media(color_scheme=scheme)
+    page.reload()
+    page.wait_for_selector(".plot[data-drawn]")
+    worst = page.evaluate(
+        """() => {
+          const light = (colour) => {
+            const parts = colour.match(/[\\d.]+/g).slice(0, 3).map((one) => {
+              const share = Number(one) / 255;
+              return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+            });
+            return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+          };
+          const paper = light(getComputedStyle(document.body).backgroundColor);
+          const against = (one) => (Math.max(paper, one) + 0.05) / (Math.min(paper, one) + 0.05);
+          const words = [...document.querySelectorAll("p, dd, td, th, .verdict, h2, figcaption")];
+          return Math.min(...words.map((one) => against(light(getComputedStyle(one).color))));
+        }"""
+    )
+    assert worst >= 4.5
+
+
+def test_a_narrow_screen_scrolls_in_one_direction(opened, divergent):
+    page = opened(divergent)
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.wait_for_timeout(100)
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert wide <= 390
+
+
+def test_print_shows_the_findings_without_the_tools(opened, divergent):
+    page = opened(divergent)
+    page.emulate_media(media="print")
+    assert page.locator(".card").first.is_visible()
+    assert not page.locator("nav").is_visible()
+    assert not page.locator(".tools").first.is_visible()
+    page.emulate_media(media="screen")
+
+
+def _without_profile(document):
+    document["profile"] = None
+
+
+def _nothing_found(document):
+    document.update(findings=[], outputs=[], profile=None, verdict="unknown", models=[])
+
+
+def _not_finite(document):
+    profile = document["profile"]["graphs"][1]
+    profile["translation"] = ["inf"] * len(profile["translation"])
+    profile["execution"] = ["nan"] * len(profile["execution"])
+    profile["local"] = [0.0] * len(profile["local"])
+    document["findings"][0]["local_error"] = "inf"
+
+
+@pytest.mark.parametrize("change", [_without_profile, _nothing_found, _not_finite])
+def test_a_report_that_lacks_something_is_shown_all_the_same(opened, divergent, change):
+    document = copy.deepcopy(divergent)
+    change(document)
+    page = opened(document)
+    assert page.locator("#findings").is_visible()
+    assert page.locator("#foundations").is_visible()
+
+
+def test_ten_thousand_nodes_are_usable_within_three_seconds(opened, divergent, tmp_path):
+    from large_report import enlarged
+
+    page = opened(enlarged(divergent, 10_000))
+    took = []
+    for _ in range(3):  # other work on the machine is none of the page's business
+        started = time.monotonic()
+        page.reload()
+        page.wait_for_selector(".canvas[data-nodes]")
+        page.fill("#alignment input[type=search]", "stage7_node_9001")
+        page.locator("#alignment tbody button").first.press("Enter")
+        page.wait_for_function(
+            "document.querySelector('#graphs .readout').innerText.includes('stage7_node_9001')"
+        )
+        took.append(time.monotonic() - started)
+    assert min(took) < 3.0
+    assert (tmp_path / "page.html").stat().st_size < 25_000_000
+    assert int(page.get_attribute(".canvas", "data-nodes")) <= 300
+
+
+def test_at_most_three_hundred_nodes_are_drawn(opened, divergent):
+    from large_report import enlarged
+
+    page = opened(enlarged(divergent, 2_000))
+    page.locator("#slice-size").fill("150")
+    page.wait_for_function("document.querySelector('.canvas').dataset.nodes > 200")
+    assert int(page.get_attribute(".canvas", "data-nodes")) <= 300
