@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from isomorph.core.divergence import Verdict
     from isomorph.core.errors import IsomorphError
     from isomorph.core.report import Finding, Report
+    from isomorph.evidence import extract, trace
 
 _HOME = {
     "Finding": "isomorph.core.report",
@@ -22,9 +23,11 @@ _HOME = {
     "Report": "isomorph.core.report",
     "Verdict": "isomorph.core.divergence",
     "check": "isomorph.api",
+    "extract": "isomorph.evidence",
     "fix": "isomorph.api",
     "inspect": "isomorph.api",
     "run": "isomorph.api",
+    "trace": "isomorph.evidence",
 }
 
 __all__ = [
@@ -34,9 +37,11 @@ __all__ = [
     "Verdict",
     "__version__",
     "check",
+    "extract",
     "fix",
     "inspect",
     "run",
+    "trace",
 ]
 
 

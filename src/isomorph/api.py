@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from isomorph.opening import intake as _intake
+from isomorph.opening import options as _options
 
 if TYPE_CHECKING:
     from isomorph.core.contrast import Contrast
@@ -13,13 +15,10 @@ if TYPE_CHECKING:
     from isomorph.core.explanation import Explanation
     from isomorph.core.model import Model
     from isomorph.core.patch import Repair
-    from isomorph.core.record import Record
     from isomorph.core.report import Report
     from isomorph.core.trace import Trace
     from isomorph.stages.measure.user_metric import UserMetric
     from isomorph.stages.run.data_sets import DataSet
-    from isomorph.stages.run.host import Host
-    from isomorph.stages.run.intake import Intake
 
 Progress = Callable[[str, str], None]
 
@@ -219,51 +218,6 @@ def run(
         )
 
 
-def trace(
-    model: Any,  # noqa: ANN401
-    *,
-    output: str | Path | None = None,
-    inputs: Any = None,  # noqa: ANN401
-    runtime: str | None = None,
-    settings: Mapping[str, str] | None = None,
-    dims: Mapping[str, int] | None = None,
-    oracle: bool = True,
-    seed: int = 0,
-    trust: bool = False,
-    in_process: bool = False,
-    memory: int | None = None,
-    timeout: float | None = None,
-    state: str | Path | None = None,
-    progress: Progress | None = None,
-) -> Record:
-    """Every tensor of one run with its inputs, and, with ``oracle``, its meaning in float64.
-
-    Written to the folder ``output``, it may stand in the place of a model in ``check``, on this
-    machine or on another.
-    """
-    from isomorph.stages.measure.tracing import record
-    from isomorph.stages.run.made_up import made_up
-    from isomorph.stages.run.records import save_record
-
-    with _intake(
-        in_process=in_process,
-        memory=memory,
-        timeout=timeout,
-        runtime=runtime,
-        settings=settings,
-        options=_options(trust=trust, state=state),
-        inputs=inputs,
-        told=progress,
-    ) as intake:
-        opened = intake.open("candidate", model)
-        graph = opened.model.graph
-        given = intake.sample(graph.inputs) or made_up(opened.model, graph, (), dims or {}, seed)[0]
-        made = record(opened, given.feeds, seed=seed, oracle=oracle, told=progress)
-        if output is not None:
-            save_record(made, Path(output))
-        return made
-
-
 def inspect(
     model: Any,  # noqa: ANN401
     *,
@@ -289,46 +243,6 @@ def contrast(
 
     with _intake(in_process=in_process, options=_options(trust=trust, state=state)) as intake:
         return stage(intake.open("reference", reference), intake.open("candidate", candidate))
-
-
-@contextmanager
-def _intake(
-    *,
-    in_process: bool,
-    memory: int | None = None,
-    timeout: float | None = None,
-    **stated: Any,  # noqa: ANN401
-) -> Iterator[Intake]:
-    from isomorph.stages.run.host import Limits
-    from isomorph.stages.run.in_process import InProcessHost
-    from isomorph.stages.run.intake import Intake
-    from isomorph.stages.run.workers import WorkerHost
-
-    phases = ("load_seconds", "open_seconds", "run_seconds")
-    limits = Limits(memory_bytes=memory, **dict.fromkeys(phases if timeout else (), timeout or 0.0))
-    host: Host = InProcessHost() if in_process else WorkerHost(limits)
-    try:
-        intake = Intake(host=host, **stated)
-        try:
-            yield intake
-        finally:
-            intake.close()
-    finally:
-        host.close()
-
-
-def _options(*, trust: bool, state: str | Path | None) -> dict[str, str]:
-    options = {"trust": "yes"} if trust else {}
-    if state is not None:
-        options["state"] = str(state)
-    return options
-
-
-def explain(word: str | None = None) -> tuple[Explanation, ...]:
-    """What a cause or a code of a report means; every one of them without a word."""
-    from isomorph.stages.diagnose import explain as stage
-
-    return stage.words() if word is None else (stage.explain(word),)
 
 
 def _test_set(

@@ -19,9 +19,11 @@ def test_the_public_names_are_exactly_these():
         "Verdict",
         "__version__",
         "check",
+        "extract",
         "fix",
         "inspect",
         "run",
+        "trace",
     ]
 
 

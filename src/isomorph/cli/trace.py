@@ -41,14 +41,14 @@ def trace(
 
     A trace may stand in the place of either model of a check, on any machine.
     """
-    from isomorph import api
+    from isomorph import evidence
     from isomorph.cli.output import refuse_overwriting, write
     from isomorph.cli.progress import Progress
     from isomorph.core.text import printable
 
     refuse_overwriting(output, model, inputs, state)
     with Progress() as progress:
-        record = api.trace(
+        record = evidence.trace(
             model,
             output=output,
             inputs=inputs,

@@ -115,7 +115,7 @@ def _cut_out(opened: Opened, node: Node, now: Round, read: Read, folder: Path) -
         name: opened.model.graph.tensors[name] for name in outer
     }
     known = {**outer, **now.feeds}
-    examples = {name: _declared(specs[name], known[name]) for name in names}
+    examples = {name: declared(specs[name], known[name]) for name in names}
     piece = Piece(feeds=tuple(names), fetch=tuple(fetch), node=node.name, body=now.key)
     framework = opened.model.framework
     path = folder / f"{now.key.replace('/', '_')}{carver(framework).suffix}"
@@ -133,9 +133,9 @@ def _cut_out(opened: Opened, node: Node, now: Round, read: Read, folder: Path) -
     )
 
 
-def _declared(spec: TensorSpec, value: Array) -> Array:
-    """An example in the type that the file declares; an oracle's own is wider."""
-    dtype = spec.dtype
+def declared(spec: TensorSpec | None, value: Array) -> Array:
+    """A value in the type that the file declares; an oracle's own is wider."""
+    dtype = spec.dtype if spec is not None else None
     if dtype is None:
         dtype = "float32" if value.dtype == np.float64 else str(value.dtype)
     if dtype == str(value.dtype) or dtype == "string":

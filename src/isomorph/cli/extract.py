@@ -1,0 +1,101 @@
+"""``isomorph extract``: the smallest pair of models that still shows the fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Option
+
+from isomorph.cli import words
+
+if TYPE_CHECKING:
+    from isomorph.core.extraction import Extraction
+
+
+def extract(
+    reference: Annotated[str, Argument(metavar="REFERENCE", help="The model to trust.")],
+    candidate: Annotated[str, Argument(metavar="CANDIDATE", help="The model to question.")],
+    *,
+    output: Annotated[
+        Path, Option("--output", "-o", metavar="DIR", help="The folder to write; a new one.")
+    ],
+    node: Annotated[
+        str | None,
+        Option("--node", metavar="NAME", help="A guilty node; without it, the first one."),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        Option("--report", metavar="JSON", help="Take the node from this report's first finding."),
+    ] = None,
+    inputs: words.Inputs = None,
+    runtime: words.Runtime = None,
+    setting: words.Setting = None,
+    dim: words.Dim = None,
+    bind_input: Annotated[
+        list[str] | None,
+        Option("--bind-input", metavar="REF=CAND", help="These two inputs are the same."),
+    ] = None,
+    bind_output: Annotated[
+        list[str] | None,
+        Option("--bind-output", metavar="REF=CAND", help="These two outputs are the same."),
+    ] = None,
+    layout: Annotated[
+        list[str] | None,
+        Option("--layout", metavar="INPUT=AXES", help="How the candidate orders an input's axes."),
+    ] = None,
+    seed: words.Seed = 0,
+    trust: words.Trust = False,
+    state: words.State = None,
+    in_process: words.InProcess = False,
+    memory: words.Memory = None,
+    timeout: words.Timeout = None,
+    debug: words.Debug = False,
+) -> int:
+    """Cut the guilty node out of both models, with its inputs, ready for a bug report.
+
+    Exit codes: 0 the part alone shows the fault, 1 it does not, 2 wrong use or nothing guilty.
+    """
+    from isomorph import evidence
+    from isomorph.cli.output import refuse_overwriting, write
+    from isomorph.cli.progress import Progress
+    from isomorph.core.text import printable
+
+    refuse_overwriting(output, reference, candidate, inputs, state)
+    with Progress() as progress:
+        found = evidence.extract(
+            reference,
+            candidate,
+            output=output,
+            node=node,
+            report=report,
+            inputs=inputs,
+            runtime=words.runtimes(runtime),
+            settings=words.settings(setting),
+            dims=words.dims(dim),
+            seed=seed,
+            trust=trust,
+            in_process=in_process,
+            memory=words.memory_bytes(memory),
+            timeout=words.seconds(timeout),
+            bind_inputs=words.bindings("--bind-input", bind_input),
+            bind_outputs=words.bindings("--bind-output", bind_output),
+            layouts=words.layouts(layout),
+            state=state,
+            progress=progress,
+        )
+    write("\n".join(printable(line, limit=2000) for line in lines(found)), None)
+    return found.exit_code
+
+
+def lines(found: Extraction) -> list[str]:
+    """What was cut out, and whether it shows the fault."""
+    size = f"{found.nodes} of {found.nodes_before} nodes"
+    told = [f"{found.folder}: the part around node {found.node!r}, {size}"]
+    if found.whole:
+        told.append("it begins at the model's inputs: no smaller part shows the fault")
+    if found.shows:
+        told.append(f"the part alone is divergent: {found.report.reason}")
+    else:
+        told.append(f"the part alone does not show the fault: {found.report.reason}")
+    return [*told, f"see it: cd {found.folder} && {found.command}"]

@@ -1,0 +1,120 @@
+"""The verbs that leave something behind to be looked at elsewhere: a trace, a part of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isomorph.opening import intake as opened_intake
+from isomorph.opening import options
+
+if TYPE_CHECKING:
+    from isomorph.core.extraction import Extraction
+    from isomorph.core.record import Record
+
+Progress = Callable[[str, str], None]
+
+
+def trace(
+    model: Any,  # noqa: ANN401
+    *,
+    output: str | Path | None = None,
+    inputs: Any = None,  # noqa: ANN401
+    runtime: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    dims: Mapping[str, int] | None = None,
+    oracle: bool = True,
+    seed: int = 0,
+    trust: bool = False,
+    in_process: bool = False,
+    memory: int | None = None,
+    timeout: float | None = None,
+    state: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Record:
+    """Every tensor of one run with its inputs, and, with ``oracle``, its meaning in float64.
+
+    Written to the folder ``output``, it may stand in the place of a model in ``check``, on this
+    machine or on another.
+    """
+    from isomorph.stages.measure.tracing import record
+    from isomorph.stages.run.made_up import made_up
+    from isomorph.stages.run.records import save_record
+
+    with opened_intake(
+        in_process=in_process,
+        memory=memory,
+        timeout=timeout,
+        runtime=runtime,
+        settings=settings,
+        options=options(trust=trust, state=state),
+        inputs=inputs,
+        told=progress,
+    ) as intake:
+        opened = intake.open("candidate", model)
+        graph = opened.model.graph
+        given = intake.sample(graph.inputs) or made_up(opened.model, graph, (), dims or {}, seed)[0]
+        made = record(opened, given.feeds, seed=seed, oracle=oracle, told=progress)
+        if output is not None:
+            save_record(made, Path(output))
+        return made
+
+
+def extract(
+    reference: Any,  # noqa: ANN401
+    candidate: Any,  # noqa: ANN401
+    *,
+    output: str | Path,
+    node: str | None = None,
+    report: str | Path | None = None,
+    inputs: Any = None,  # noqa: ANN401
+    runtime: str | Mapping[str, str] | None = None,
+    settings: Mapping[str, str] | None = None,
+    dims: Mapping[str, int] | None = None,
+    seed: int = 0,
+    trust: bool = False,
+    in_process: bool = False,
+    memory: int | None = None,
+    timeout: float | None = None,
+    bind_inputs: Mapping[str, str] | None = None,
+    bind_outputs: Mapping[str, str] | None = None,
+    layouts: Mapping[str, Sequence[int]] | None = None,
+    state: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Extraction:
+    """Cut a guilty node out of both models, with its inputs, into the folder ``output``.
+
+    Without ``node`` it is the first guilty one, of the JSON ``report`` or of a search made here.
+    """
+    from isomorph.stages import check as stage
+    from isomorph.stages.extract.extract import extract as cut_out
+    from isomorph.stages.extract.places import Request
+    from isomorph.stages.extract.reported import guilty_node
+
+    wishes = stage.Wishes(
+        dims=dims or {},
+        seed=seed,
+        bind_inputs=bind_inputs or {},
+        bind_outputs=bind_outputs or {},
+        layouts={name: tuple(axes) for name, axes in (layouts or {}).items()},
+        told=progress,
+    )
+    if node is None and report is not None:
+        node = guilty_node(Path(report))
+    with opened_intake(
+        in_process=in_process,
+        memory=memory,
+        timeout=timeout,
+        runtime=runtime,
+        settings=settings,
+        options=options(trust=trust, state=state),
+        inputs=inputs,
+        told=progress,
+    ) as intake:
+        intake.warm(reference, candidate)
+        right = intake.open("candidate", candidate)
+        left = intake.open("reference", reference)
+        given = intake.sample(left.model.graph.inputs)
+        request = Request(reference=left, candidate=right, given=given, wishes=wishes, node=node)
+        return cut_out(request, Path(output))

@@ -1,0 +1,97 @@
+"""What has to be cut out around a guilty node, on both sides, and what goes into each part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.stages.align.sight import Sight
+from isomorph.stages.localise.walks import declared
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+    from isomorph.stages.align.twins import Twins
+    from isomorph.stages.localise.guilt import Guilt
+    from isomorph.stages.run.layout import Rearrangement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One side: from these tensors to that one, with values in the declared types."""
+
+    feeds: Mapping[str, Array] = field(repr=False)
+    fetch: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """Both parts; ``bound`` pairs their inputs, ``moved`` says how the axes of each are turned."""
+
+    reference: Part
+    candidate: Part
+    bound: Mapping[str, str]
+    moved: Mapping[str, Rearrangement]
+
+
+def closest(guilt: Guilt, twins: Twins, earlier: Mapping[str, Array]) -> Surroundings | None:
+    """The guilty nodes and their counterparts alone; None where their inputs do not correspond."""
+    yours = _boundary(twins.candidate, guilt.nodes)
+    mine = _boundary(twins.reference, guilt.reference_nodes)
+    values = {**twins.candidate.values, **_put_right(twins.candidate, yours, earlier)}
+    bound: dict[str, str] = {}
+    moved: dict[str, Rearrangement] = {}
+    for name in yours:
+        if name not in values:
+            return None
+        for other in (each for each in mine if each not in bound):
+            way = twins.arranged(other, name, values[name])
+            if way is not None:
+                bound[other], moved[name] = name, way
+                break
+    if not yours or len(bound) != len(yours) or len(mine) != len(yours):
+        return None
+    left = {name: _stored(twins.reference, name, twins.reference.values[name]) for name in bound}
+    right = {
+        name: _stored(twins.candidate, name, np.ascontiguousarray(moved[name].array(left[other])))
+        for other, name in bound.items()
+    }
+    return Surroundings(
+        reference=Part(feeds=left, fetch=guilt.counterpart),
+        candidate=Part(feeds=right, fetch=guilt.tensor),
+        bound=bound,
+        moved=moved,
+    )
+
+
+def part_alone(sight: Sight, nodes: Sequence[str], tensor: str) -> Part | None:
+    """A run's guilty nodes with what goes into them; None where that is not all numbers."""
+    names = _boundary(sight, nodes)
+    if not names or not all(name in sight.values for name in names):
+        return None
+    feeds = {name: _stored(sight, name, sight.values[name]) for name in names}
+    return Part(feeds=feeds, fetch=tensor)
+
+
+def _boundary(sight: Sight, names: Sequence[str]) -> list[str]:
+    """The tensors that these nodes read and none of them makes; constants stay inside."""
+    nodes = [node for node in sight.graph.nodes if node.name in set(names)]
+    own = {name for node in nodes for name in node.outputs}
+    read = (name for node in nodes for name in sight.topology.sources(node))
+    return list(dict.fromkeys(name for name in read if name not in own))
+
+
+def _put_right(
+    sight: Sight, names: Sequence[str], earlier: Mapping[str, Array]
+) -> Mapping[str, Array]:
+    """The values of these tensors with the faults before them put right."""
+    if not earlier:
+        return {}
+    below = sight.topology.below(earlier)
+    return {**sight.run([name for name in names if name in below], earlier), **earlier}
+
+
+def _stored(sight: Sight, name: str, value: Array) -> Array:
+    return declared(sight.graph.tensors.get(name), value)
