@@ -12,9 +12,9 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
 from isomorph.core.errors import UsageError
-from isomorph.core.protocols import Cause, Fix, Framework, Reporter, Runtime
+from isomorph.core.protocols import Cause, Converter, Fix, Framework, Reporter, Runtime
 
-KINDS = ("frameworks", "runtimes", "reporters", "causes", "fixes")
+KINDS = ("frameworks", "runtimes", "converters", "reporters", "causes", "fixes")
 
 _SINGULAR = {kind: kind.removesuffix("s") for kind in KINDS} | {"fixes": "fix"}
 
@@ -66,6 +66,11 @@ def cause(name: str) -> Cause:
 def fix(name: str) -> Fix:
     """The fix for the named cause."""
     return cast("Fix", load("fixes", name))
+
+
+def converter(name: str) -> Converter:
+    """The named converter."""
+    return cast("Converter", load("converters", name))
 
 
 def _closest(word: str, known: tuple[str, ...]) -> str | None:

@@ -130,6 +130,13 @@ def seconds(value: float | None) -> float | None:
     return value
 
 
+def one_of(flag: str, word: str, known: Sequence[str]) -> str:
+    """The word, provided that it is one of these."""
+    if word not in known:
+        raise _bad(flag, word, f"one of: {', '.join(known)}")
+    return word
+
+
 def _assignments(
     flag: str, words: Sequence[str] | None, shape: str, *, last: bool = False
 ) -> dict[str, str]:

@@ -74,6 +74,12 @@ class OnnxFramework:
             native=opened.model,
         )
 
+    def beside(self, path: Path) -> tuple[Path, ...]:
+        """The files with weights that belong to this one."""
+        from isomorph.native.onnx_companions import companions
+
+        return companions(path)
+
     def save(self, model: Model, path: Path) -> None:
         """Write a copy, weights beside it where they were beside the original."""
         from isomorph.native.onnx_save import save

@@ -17,13 +17,18 @@ from isomorph.native.tf_quiet import quietly
 _PREFERRED = ("serving_default", "serve", "predict", "call")
 
 
-def from_keras(model: Any) -> TfModel:  # noqa: ANN401
-    """A Keras model in inference; its inputs and outputs by the names of its layers."""
+def from_keras(model: Any, batch: int | None = None) -> TfModel:  # noqa: ANN401
+    """A Keras model in inference; its inputs and outputs by the names of its layers.
+
+    ``batch`` takes the place of every first axis that has no size.
+    """
     struct = _input_struct(model)
     inputs = tf.nest.flatten(struct)
     names = _unique([_layer_of(tensor) for tensor in inputs])
     specs = [
-        tf.TensorSpec(tuple(tensor.shape), tf.dtypes.as_dtype(_dtype(tensor)), name=f"input_{k}")
+        tf.TensorSpec(
+            fixed_batch(tensor.shape, batch), tf.dtypes.as_dtype(_dtype(tensor)), name=f"input_{k}"
+        )
         for k, tensor in enumerate(inputs)
     ]
 
@@ -44,6 +49,12 @@ def from_keras(model: Any) -> TfModel:  # noqa: ANN401
         eager=lambda tensors: tf.nest.flatten(infer(*tensors)),
         origin=(model, function),
     )
+
+
+def fixed_batch(shape: Sequence[int | None], batch: int | None) -> tuple[int | None, ...]:
+    """The shape with this batch, where it has none of its own."""
+    given = tuple(shape)
+    return (batch, *given[1:]) if batch is not None and given and given[0] is None else given
 
 
 def _input_struct(model: Any) -> Any:  # noqa: ANN401

@@ -168,15 +168,25 @@ def from_factory(word: str, options: Mapping[str, str]) -> tuple[TorchModel, tup
             "FACTORY_NEEDS_TRUST", f"refused to call the factory {word}",
             why="calling it runs that Python module", fix="if you trust it, add --trust",
         )  # fmt: skip
+    module, example = _made(word, options)
+    given = example_in(options)
+    if given is None and example is not None:
+        given = Example.of(example)
+    return from_module(module, given, word)
+
+
+def call_factory(word: str, options: Mapping[str, str]) -> Any:  # noqa: ANN401
+    """The live module alone, with the user's weights in it."""
+    return _made(word, options)[0]
+
+
+def _made(word: str, options: Mapping[str, str]) -> tuple[Any, Any]:
     made = _call_factory(word)
     module, example = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
     state = options.get("state")
     if state and isinstance(module, torch.nn.Module):
         _load_state(module, Path(state))
-    given = example_in(options)
-    if given is None and example is not None:
-        given = Example.of(example)
-    return from_module(module, given, word)
+    return module, example
 
 
 def _call_factory(word: str) -> Any:  # noqa: ANN401

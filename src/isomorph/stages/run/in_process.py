@@ -130,6 +130,11 @@ def _make_importable() -> None:
         sys.path.insert(0, here)
 
 
+def can_be_patched(model: Model) -> bool:
+    """Whether the framework of a model applies patches to it."""
+    return hasattr(registry.framework(model.framework), "apply")
+
+
 def surgeon(model: Model) -> Surgeon:
     """The framework of a model as what applies patches to it; an error where it cannot."""
     framework: Any = registry.framework(model.framework)

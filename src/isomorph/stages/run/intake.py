@@ -71,6 +71,14 @@ class Intake:
         model = self.host.load(str(path), framework, self.options)
         return with_notes(model, (note,) if note else ())
 
+    def written(self, source: Any, folder: Path) -> str:  # noqa: ANN401
+        """What a worker can open: the path or word itself, or a live model written to a file."""
+        if isinstance(source, (str, Path)):
+            factory = source_kind(str(source)) == "factory"
+            return str(source) if factory else str(Path(source).resolve())
+        framework = registry.framework(_framework_of(source))
+        return str(framework.hand_over(source, self.arrays or {}, folder))
+
     def open(self, role: str, source: Any) -> Opened:  # noqa: ANN401
         """Load it and choose its runtime."""
         model = self.load(source)

@@ -1,0 +1,1 @@
+"""Existing converters, each in a file of its own: planned, isolated and proven by the stages."""

@@ -1,0 +1,45 @@
+"""onnx2tf, told to keep what it would change and given what it would download."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from isomorph.core.conversion import Order
+from isomorph.core.lazy import require
+
+PACKAGES = ("onnx2tf", "tf_keras", "onnx_graphsurgeon", "sng4onnx", "tensorflow")
+INSTALL = (
+    "pip install --no-deps onnx2tf==1.28.8 tf_keras onnx_graphsurgeon sne4onnx sng4onnx, "
+    "beside 'isomorph[tensorflow]'"
+)
+
+# It wants this file for every input of four axes, from the network unless it is already there.
+_PICTURES = "calibration_image_sample_data_20x128x128x3_float32.npy"
+
+
+def converted(order: Order, folder: Path, **wanted: Any) -> tuple[str, ...]:  # noqa: ANN401
+    """Run it into ``folder``; the current folder is ours, and so is the source."""
+    package = require("onnx2tf", extra="convert", needed_for="the way from ONNX to TensorFlow")
+    import numpy as np
+
+    pictures = np.random.default_rng(0).random((20, 128, 128, 3), dtype=np.float32)
+    np.save(Path.cwd() / _PICTURES, pictures)
+    names = [spec.name for spec in order.inputs]
+    batch = order.options.get("batch")
+    package.convert(
+        input_onnx_file_path=order.source,
+        output_folder_path=str(folder),
+        # Otherwise NCHW becomes NHWC, and (batch, time, features) becomes (batch, features, time).
+        keep_shape_absolutely_input_names=names or None,
+        # Without signatures it gives up on names that begin with an underscore.
+        output_signaturedefs=True,
+        batch_size=int(batch) if batch else None,
+        copy_onnx_input_output_names_to_tflite=True,
+        # Its shape inference needs the simplifier, which runs in yet another process.
+        not_use_onnxsim=order.options.get("simplify") == "no",
+        non_verbose=True,
+        verbosity="error",
+        **wanted,
+    )
+    return (f"the axes of {', '.join(names)} are kept as they are",) if names else ()

@@ -1,0 +1,41 @@
+"""What both quantisers of ONNX Runtime need: a model with shapes, and samples to calibrate on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from isomorph.core.conversion import Order
+
+
+def prepared(order: Order) -> str:
+    """The source with its shapes inferred, as the quantisers want it; itself where that fails."""
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    path = str(Path(order.target).with_name("prepared.onnx"))
+    if order.options.get("infer") == "no":
+        return order.source
+    quant_pre_process(order.source, path, skip_symbolic_shape=True)
+    return path
+
+
+class Samples:
+    """The order's samples, one at a time, as ONNX Runtime's calibration reads them."""
+
+    def __init__(self, order: Order) -> None:
+        self._left = self._arrays(order)
+
+    def get_next(self) -> dict[str, Any] | None:
+        """The next sample, or None after the last."""
+        return next(self._left, None)
+
+    def set_range(self, start_index: int, end_index: int) -> None:
+        """Nothing: all samples are always read."""
+
+    def _arrays(self, order: Order) -> Iterator[dict[str, Any]]:
+        import numpy as np
+
+        for path in order.samples:
+            with np.load(path, allow_pickle=False) as arrays:
+                yield {name: arrays[name] for name in arrays.files}

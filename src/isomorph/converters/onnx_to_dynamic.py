@@ -1,0 +1,38 @@
+"""ONNX with int8 weights by ONNX Runtime; activations are quantised as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from isomorph.core.conversion import Cure, Order
+from isomorph.core.lazy import require
+
+
+class OnnxToDynamic:
+    """``quantize_dynamic``: no samples are needed, and only products of matrices become narrow."""
+
+    name = "onnx_to_dynamic"
+    source, target, suffix = "onnx", "onnx", ".onnx"
+    widths = frozenset({"dynamic"})
+    packages = ("onnx", "onnxruntime")
+    install = "pip install isomorph"
+    worker = "onnx"
+    rank, named = 0, False
+    cures = (
+        Cure(
+            name="without preparation",
+            told="quantised without ONNX Runtime's preprocessing",
+            options={"infer": "no"},
+        ),
+    )
+    loses: tuple[str, ...] = ()
+
+    def convert(self, order: Order) -> Sequence[str]:
+        """Write the model."""
+        require("onnxruntime", extra="all", needed_for=f"converter {self.name!r}")
+        from onnxruntime.quantization import QuantType, quantize_dynamic
+
+        from isomorph.converters._ort_quantize import prepared
+
+        quantize_dynamic(prepared(order), order.target, weight_type=QuantType.QInt8)
+        return ()

@@ -1,0 +1,42 @@
+"""ONNX in float16 by ONNX Runtime's converter; inputs and outputs keep their types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from isomorph.core.conversion import Cure, Order
+from isomorph.core.lazy import require
+
+
+class OnnxToFloat16:
+    """``onnxruntime.transformers.float16``; it has written invalid files, so they are loaded."""
+
+    name = "onnx_to_float16"
+    source, target, suffix = "onnx", "onnx", ".onnx"
+    widths = frozenset({"float16"})
+    packages = ("onnx", "onnxruntime")
+    install = "pip install isomorph"
+    worker = "onnx"
+    rank, named = 0, False
+    cures = (
+        Cure(
+            name="without shapes",
+            told="converted without inferring shapes first",
+            options={"infer": "no"},
+        ),
+    )
+    loses = ("values beyond ±65504, and small ones below 6e-8",)
+
+    def convert(self, order: Order) -> Sequence[str]:
+        """Write the narrow model."""
+        onnx = require("onnx", extra="all", needed_for=f"converter {self.name!r}")
+        require("onnxruntime", extra="all", needed_for=f"converter {self.name!r}")
+        from onnxruntime.transformers.float16 import convert_float_to_float16
+
+        narrow = convert_float_to_float16(
+            onnx.load(order.source),
+            keep_io_types=True,
+            disable_shape_infer=order.options.get("infer") == "no",
+        )
+        onnx.save(narrow, order.target)
+        return ("inputs and outputs stay in float32",)

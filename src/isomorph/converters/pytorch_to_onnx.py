@@ -1,0 +1,51 @@
+"""PyTorch to ONNX by the present exporter, which follows the graph of ``torch.export``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from isomorph.core.conversion import AS_IS, Cure, Order
+from isomorph.core.lazy import require
+
+
+class PytorchToOnnx:
+    """``torch.onnx.export(dynamo=True)``; it refuses Python decisions on values, loudly."""
+
+    name = "pytorch_to_onnx"
+    source, target, suffix = "pytorch", "onnx", ".onnx"
+    widths = frozenset({AS_IS})
+    packages = ("torch", "onnxscript")
+    install = "pip install 'isomorph[torch]'"
+    worker = "pytorch"
+    rank, named = 0, False
+    cures = (
+        Cure(
+            name="unoptimised",
+            told="exported without the exporter's own optimiser",
+            options={"optimize": "no"},
+        ),
+    )
+    loses = ("gradients and training mode",)
+
+    def convert(self, order: Order) -> Sequence[str]:
+        """Export, and store weights inside the file unless it would pass 2 GB."""
+        torch = require("torch", extra="torch", needed_for=f"converter {self.name!r}")
+        require("onnxscript", extra="torch", needed_for=f"converter {self.name!r}")
+        from isomorph.native.torch_live import live
+
+        given = live(order)
+        opset = order.options.get("opset")
+        exported = given.kind == "exported"
+        program = torch.onnx.export(
+            given.subject,
+            () if exported else given.args,
+            kwargs=None if exported or not given.kwargs else dict(given.kwargs),
+            dynamo=True,
+            optimize=order.options.get("optimize") != "no",
+            opset_version=int(opset) if opset else None,
+            # An exported program has its names; a module's would be guessed.
+            input_names=None if exported else [spec.name for spec in order.inputs],
+            verbose=False,
+        )
+        program.save(order.target)
+        return ()

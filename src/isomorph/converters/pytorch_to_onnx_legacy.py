@@ -1,0 +1,61 @@
+"""PyTorch to ONNX by the older exporter, which follows one run of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from isomorph.core.conversion import AS_IS, Cure, Order
+from isomorph.core.lazy import require
+from isomorph.core.model import TensorSpec
+
+
+class PytorchToOnnxLegacy:
+    """``torch.onnx.export(dynamo=False)``; a Python ``if`` on values is baked in, in silence."""
+
+    name = "pytorch_to_onnx_legacy"
+    source, target, suffix = "pytorch", "onnx", ".onnx"
+    widths = frozenset({AS_IS})
+    packages = ("torch",)
+    install = "pip install 'isomorph[torch]'"
+    worker = "pytorch"
+    rank, named = 5, False
+    cures = (Cure(name="older opset", told="exported for opset 13", options={"opset": "13"}),)
+    loses = ("gradients and training mode", "where in the source a node came from")
+
+    def convert(self, order: Order) -> Sequence[str]:
+        """Trace with the example; dynamic axes are declared, which needs the inputs' names."""
+        torch = require("torch", extra="torch", needed_for=f"converter {self.name!r}")
+        from isomorph.native.torch_live import live
+
+        given = live(order)
+        # The fused encoder layer is an operator that this exporter does not know.
+        torch.backends.mha.set_fastpath_enabled(False)
+        axes = dynamic_axes(order.inputs)
+        torch.onnx.export(
+            given.module,
+            given.args,
+            order.target,
+            kwargs=dict(given.kwargs) or None,
+            dynamo=False,
+            opset_version=int(order.options.get("opset", "17")),
+            input_names=[spec.name for spec in order.inputs],
+            dynamic_axes=axes or None,
+        )
+        if not axes:
+            return ()
+        return (f"dynamic axes declared for {', '.join(axes)}, under their names",)
+
+
+def dynamic_axes(specs: Sequence[TensorSpec]) -> dict[str, dict[int, str]]:
+    """The axes without a size, by input and place, as this exporter wants them."""
+    return {
+        spec.name: axes
+        for spec in specs
+        if (
+            axes := {
+                place: size or f"{spec.name}_{place}"
+                for place, size in enumerate(spec.shape or ())
+                if not isinstance(size, int)
+            }
+        )
+    }

@@ -1,0 +1,40 @@
+"""PyTorch to TFLite by litert-torch, without a stop in another format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from isomorph.core.conversion import AS_IS, Cure, Order
+from isomorph.core.errors import RuntimeFailedError
+from isomorph.core.lazy import require
+
+
+class PytorchToTflite:
+    """``litert_torch.convert``; the batch becomes that of the example, int64 inputs int32."""
+
+    name = "pytorch_to_tflite"
+    source, target, suffix = "pytorch", "tflite", ".tflite"
+    widths = frozenset({AS_IS})
+    packages = ("torch", "litert_torch")
+    install = "pip install 'isomorph[convert]'"
+    worker = "litert"
+    rank, named = 0, False
+    cures: tuple[Cure, ...] = ()
+    loses = ("gradients and training mode", "dynamic axes: every size is that of the example")
+
+    def convert(self, order: Order) -> Sequence[str]:
+        """Convert with the example's sizes."""
+        litert = require("litert_torch", extra="convert", needed_for=f"converter {self.name!r}")
+        from isomorph.native.torch_live import live
+
+        given = live(order)
+        if given.kind == "script":
+            raise RuntimeFailedError(
+                "CONVERTER_FAILED",
+                "litert-torch takes no TorchScript",
+                fix="give an exported program (.pt2), or go by way of ONNX: --via onnx",
+            )
+        module = given.module.eval()
+        edge = litert.convert(module, given.args, dict(given.kwargs) or None)
+        edge.export(order.target)
+        return ()

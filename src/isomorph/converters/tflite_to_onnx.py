@@ -1,0 +1,36 @@
+"""TFLite to ONNX by tf2onnx."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from isomorph.converters._tf2onnx import NEWEST_OPSET, failing_loudly
+from isomorph.core.conversion import AS_IS, Cure, Order
+from isomorph.core.lazy import require
+
+
+class TfliteToOnnx:
+    """tf2onnx on the flatbuffer; it drops biases of some LSTMs without a word, so it is checked."""
+
+    name = "tflite_to_onnx"
+    source, target, suffix = "tflite", "onnx", ".onnx"
+    widths = frozenset({AS_IS})
+    packages = ("tensorflow", "tf2onnx")
+    install = "pip install 'isomorph[tensorflow]'"
+    worker = "tensorflow"
+    rank, named = 0, False
+    cures = (Cure(name="older opset", told="converted for opset 15", options={"opset": "15"}),)
+    loses = ("metadata and signatures of the flatbuffer",)
+
+    def convert(self, order: Order) -> Sequence[str]:
+        """Convert, and fail where tf2onnx only logs that it failed."""
+        require("tf2onnx", extra="tensorflow", needed_for=f"converter {self.name!r}")
+        from tf2onnx import convert
+
+        with failing_loudly():
+            convert.from_tflite(
+                order.source,
+                opset=int(order.options.get("opset", NEWEST_OPSET)),
+                output_path=order.target,
+            )
+        return ()

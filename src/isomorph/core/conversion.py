@@ -1,0 +1,142 @@
+"""A conversion as data: what is asked of a converter, the route, each hop and its proof."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from isomorph.core.divergence import Verdict
+from isomorph.core.model import TensorSpec
+from isomorph.core.report import ModelSummary, Report, Skipped
+
+SCHEMA = "isomorph.conversion/1"
+
+AS_IS = ""
+"""The width of a conversion that narrows nothing."""
+
+WIDTHS = ("float16", "dynamic", "int8", "int16x8")
+"""The words of ``--quantize``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What a converter is asked to do; every path is absolute, and its own to spoil.
+
+    ``source`` is a copy of the model, or a ``package.module:factory`` word. ``target`` is to be
+    written. ``example`` is an .npz file with one array per input; ``samples`` are more of them, for
+    calibration. ``options`` are what the user or a cure states, as ``opset`` or ``batch``.
+    """
+
+    source: str
+    target: str
+    example: str
+    samples: tuple[str, ...] = ()
+    width: str = AS_IS
+    inputs: tuple[TensorSpec, ...] = ()
+    outputs: tuple[TensorSpec, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cure:
+    """What is known to help where a converter fails: options to try again with, and why."""
+
+    name: str
+    told: str
+    options: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One hop that could be made; ``missing`` is the line that would install its converter."""
+
+    converter: str
+    source: str
+    target: str
+    width: str = AS_IS
+    missing: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """One way from the source to the target."""
+
+    steps: tuple[Step, ...]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The lines that would install what it lacks; empty where it can be gone."""
+        return tuple(dict.fromkeys(step.missing for step in self.steps if step.missing))
+
+    @property
+    def words(self) -> str:
+        """``pytorch → onnx → tflite (pytorch_to_onnx, onnx_to_tflite)``."""
+        formats = [self.steps[0].source, *(step.target for step in self.steps)]
+        return f"{' → '.join(formats)} ({', '.join(step.converter for step in self.steps)})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Why a hop failed: one of our errors as data, and the end of the converter's log."""
+
+    code: str
+    sentence: str
+    why: str | None = None
+    fix: str | None = None
+    log: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hop:
+    """One conversion that was tried.
+
+    ``status``: ``proven`` (equivalent, or degraded within its budget), ``repaired``, ``guilty``
+    (divergent), ``unproven`` (could not be judged) or ``failed`` (no model came out). ``report``
+    is the check of its result against the *first* model. ``lost`` is what did not survive.
+    """
+
+    step: Step
+    status: str
+    seconds: float
+    cures: tuple[Cure, ...] = ()
+    notes: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    trouble: Trouble | None = None
+    report: Report | None = None
+    patches: tuple[str, ...] = ()
+
+    @property
+    def usable(self) -> bool:
+        """Whether the next hop may build on it."""
+        return self.status in {"proven", "repaired"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversion:
+    """The answer: what was made by which route, what else was tried, and how to repeat it.
+
+    ``chosen`` are the hops of the route that won, or of the one that came farthest; ``tried``
+    are the hops of all others. ``output`` is None where nothing was written.
+    """
+
+    verdict: Verdict
+    reason: str
+    source: ModelSummary
+    target: str
+    width: str
+    chosen: tuple[Hop, ...]
+    tried: tuple[Hop, ...] = ()
+    alternatives: tuple[Route, ...] = ()
+    output: str | None = None
+    report_file: str | None = None
+    repeat: str = ""
+    seed: int = 0
+    skipped: tuple[Skipped, ...] = ()
+    elapsed: float = 0.0
+    version: str = ""
+    schema: str = SCHEMA
+
+    @property
+    def exit_code(self) -> int:
+        """That of the check of the last hop."""
+        return self.verdict.exit_code

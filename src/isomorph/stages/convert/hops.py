@@ -1,0 +1,207 @@
+"""One hop: convert, load what came out, check it against the first model, repair if asked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isomorph import registry
+from isomorph.core.conversion import AS_IS, Cure, Hop, Order, Step, Trouble
+from isomorph.core.divergence import Verdict
+from isomorph.core.errors import IsomorphError
+from isomorph.stages import check as checking
+from isomorph.stages.convert.losses import losses
+from isomorph.stages.convert.samples import Supply
+from isomorph.stages.convert.workshop import Attempt, Workshop, told
+from isomorph.stages.repair.deliver import delivered
+from isomorph.stages.run.in_process import can_be_patched
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Model
+    from isomorph.core.report import Report
+    from isomorph.stages.check import Wishes
+    from isomorph.stages.run.feeds import Sample
+    from isomorph.stages.run.intake import Intake
+    from isomorph.stages.run.opened import Opened
+
+_STATUS = {
+    Verdict.EQUIVALENT: "proven",
+    Verdict.DEGRADED: "proven",
+    Verdict.DIVERGENT: "guilty",
+    Verdict.UNKNOWN: "unproven",
+}
+_NEEDS_SAMPLES = frozenset({"int8", "int16x8"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """Where a route stands: the file, what is known of it, and the hop that made it."""
+
+    location: str
+    model: Model
+    hop: Hop | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Proof:
+    path: Path
+    status: str
+    report: Report | None = None
+    trouble: Trouble | None = None
+    patches: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Hopper:
+    """Makes hops from one first model; nothing that was tried is tried twice."""
+
+    first: Opened
+    given: Sample | None
+    intake: Intake
+    workshop: Workshop
+    supply: Supply
+    wishes: Wishes
+    options: Mapping[str, str]
+    repair: bool = False
+    name: str = "model"
+    _done: dict[tuple[Step, ...], Stop] = field(default_factory=dict)
+
+    def stop(self, origin: Stop, steps: Sequence[Step]) -> Stop:
+        """The last of these steps, made from where the one before it led."""
+        key = tuple(steps)
+        if key not in self._done:
+            self._done[key] = self._hop(origin, steps[-1])
+        return self._done[key]
+
+    @property
+    def hops(self) -> tuple[Hop, ...]:
+        """All that were made, in their order."""
+        return tuple(stop.hop for stop in self._done.values() if stop.hop is not None)
+
+    def _hop(self, origin: Stop, step: Step) -> Stop:
+        """With every known cure in turn, until a readable model comes out."""
+        started = time.monotonic()
+        last: Stop | None = None
+        used: tuple[Cure, ...] = ()
+        for cure in (None, *registry.converter(step.converter).cures):
+            used = (cure,) if cure is not None else ()
+            self._tell(step, cure)
+            attempt = self._attempt(origin, step, cure)
+            if attempt.trouble is None:
+                stop = self._judged(step, attempt, used, started)
+                if stop.hop is None or stop.hop.status != "failed":
+                    return stop
+                last = last or stop
+            else:
+                last = last or self._failed(origin, step, attempt.trouble, started)
+        assert last is not None, "a converter is tried at least once"
+        return last
+
+    def _attempt(self, origin: Stop, step: Step, cure: Cure | None) -> Attempt:
+        folder = self.workshop.folder("inputs")
+        options = {**self.options, **(cure.options if cure is not None else {})}
+        try:
+            order = Order(
+                source=origin.location,
+                target="",
+                example=self.supply.write_example(origin.model, folder),
+                samples=self.supply.write_samples(origin.model, folder / "samples")
+                if step.width in _NEEDS_SAMPLES
+                else (),
+                width=step.width,
+                inputs=origin.model.graph.inputs,
+                outputs=origin.model.graph.outputs,
+                options=options,
+            )
+        except IsomorphError as error:
+            return Attempt(path=folder, seconds=0.0, trouble=told(error))
+        suffix = registry.converter(step.converter).suffix
+        return self.workshop.make(step, origin.location, order, f"{self.name}{suffix}")
+
+    def _judged(
+        self, step: Step, attempt: Attempt, cures: tuple[Cure, ...], started: float
+    ) -> Stop:
+        """Load the result, and measure it; an unreadable one is a failure of the converter."""
+        hop = Hop(step=step, status="failed", seconds=0.0, cures=cures, notes=attempt.notes)
+        try:
+            right = self.intake.open("candidate", str(attempt.path))
+        except IsomorphError as error:
+            invalid = replace(told(error), sentence=f"an invalid model came out: {error.sentence}")
+            return self._failed(None, step, invalid, started, hop)
+        proof = self._proof(right, attempt.path)
+        report = proof.report
+        converter = registry.converter(step.converter)
+        bindings = report.input_bindings if report is not None else ()
+        lost = (*converter.loses, *losses(self.first.model, right.model, bindings))
+        hop = replace(
+            hop,
+            status=proof.status,
+            seconds=time.monotonic() - started,
+            lost=tuple(dict.fromkeys(lost)),
+            trouble=proof.trouble,
+            report=report,
+            patches=proof.patches,
+        )
+        model = right.model if not proof.patches else self.intake.load(str(proof.path))
+        return Stop(location=str(proof.path), model=model, hop=hop)
+
+    def _proof(self, right: Opened, path: Path) -> _Proof:
+        """Measured against the first model; repaired, where that is asked for and can be."""
+        checked = self._checked(right)
+        if isinstance(checked, Trouble):
+            return _Proof(path=path, status="unproven", trouble=checked)
+        status = _STATUS[checked.verdict]
+        if status == "guilty" and self.repair:
+            target, patches, again = self._repaired(right, path, checked)
+            if patches:
+                return _Proof(path=target, status="repaired", report=again, patches=patches)
+        return _Proof(path=path, status=status, report=checked)
+
+    def _checked(self, right: Opened) -> Report | Trouble:
+        try:
+            return checking.check_pair(self.first, right, self.given, self.wishes)
+        except IsomorphError as error:
+            return told(error)
+
+    def _repaired(
+        self, right: Opened, path: Path, report: Report
+    ) -> tuple[Path, tuple[str, ...], Report]:
+        """The patched copy, proven, or everything as it was."""
+        if not can_be_patched(right.model):
+            return path, (), report
+        target = self.workshop.folder("repaired") / path.name
+        try:
+            done = delivered(self.first, right, self.given, self.wishes, target)
+            if not done.repaired or done.output is None:
+                return path, (), report
+            again = self._checked(self.intake.open("candidate", str(target)))
+        except IsomorphError:
+            return path, (), report
+        if isinstance(again, Trouble) or again.verdict.exit_code != 0:
+            return path, (), report
+        return target, tuple(each.patch.summary for each in done.applied), again
+
+    def _failed(
+        self,
+        origin: Stop | None,
+        step: Step,
+        trouble: Trouble,
+        started: float,
+        hop: Hop | None = None,
+    ) -> Stop:
+        tried = registry.converter(step.converter).cures
+        hop = hop or Hop(step=step, status="failed", seconds=0.0)
+        hop = replace(hop, seconds=time.monotonic() - started, trouble=trouble, cures=tried)
+        here = origin or Stop(location="", model=self.first.model)
+        return Stop(location=here.location, model=here.model, hop=hop)
+
+    def _tell(self, step: Step, cure: Cure | None) -> None:
+        if self.wishes.told is not None:
+            width = f", {step.width}" if step.width != AS_IS else ""
+            again = f", again: {cure.name}" if cure is not None else ""
+            self.wishes.told(
+                f"convert: {step.source} → {step.target}{width}{again}", step.converter
+            )

@@ -1,0 +1,106 @@
+"""A conversion in words, as the command line shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from isomorph.core.conversion import AS_IS
+
+if TYPE_CHECKING:
+    from isomorph.core.conversion import Conversion, Hop
+    from isomorph.core.divergence import Divergence
+    from isomorph.core.report import Finding, Report
+
+_MOST_FINDINGS = 3
+_MOST_ALTERNATIVES = 6
+
+
+def lines(conversion: Conversion) -> Iterator[str]:
+    """The verdict, each hop with its errors, what was lost, what else there was, how to repeat."""
+    yield f"{_heading(conversion)}  {conversion.reason}"
+    yield ""
+    source = conversion.source
+    yield f"source  {source.location}: {source.framework}, {source.nodes} nodes"
+    for place, hop in enumerate(conversion.chosen, 1):
+        yield from _hop_lines(f"hop {place}", hop)
+    for hop in conversion.tried:
+        yield from _hop_lines("tried", hop)
+    lost = dict.fromkeys(each for hop in conversion.chosen for each in hop.lost)
+    if lost:
+        yield ""
+        yield from (f"not kept  {each}" for each in lost)
+    if conversion.alternatives:
+        yield ""
+        for route in conversion.alternatives[:_MOST_ALTERNATIVES]:
+            missing = f", not installed: {'; '.join(route.missing)}" if route.missing else ""
+            yield f"or by     {route.words}{missing}"
+    yield ""
+    yield (
+        f"written to {conversion.output}"
+        if conversion.output is not None
+        else "nothing was written: only what is proven is (--keep writes it all the same)"
+    )
+    if conversion.report_file is not None:
+        yield f"report in {conversion.report_file}"
+    yield f"again     {conversion.repeat}"
+
+
+def _heading(conversion: Conversion) -> str:
+    done = conversion.output is not None and conversion.verdict.exit_code == 0
+    return f"CONVERTED, {conversion.verdict}" if done else f"{conversion.verdict}".upper()
+
+
+def _hop_lines(word: str, hop: Hop) -> Iterator[str]:
+    step = hop.step
+    width = f", {step.width}" if step.width != AS_IS else ""
+    yield (
+        f"{word:<6}  {step.source} → {step.target}{width}  by {step.converter}: "
+        f"{hop.status}, {hop.seconds:.0f} s"
+    )
+    yield from (f"  note    {note}" for note in hop.notes)
+    if hop.status != "failed":
+        yield from (f"  cure    {cure.told}" for cure in hop.cures)
+    yield from (f"  patch   {patch}" for patch in hop.patches)
+    if hop.trouble is not None:
+        yield f"  error   [{hop.trouble.code}] {hop.trouble.sentence}"
+        if hop.trouble.why:
+            yield f"  why     {hop.trouble.why}"
+        if hop.trouble.fix:
+            yield f"  fix     {hop.trouble.fix}"
+        if hop.trouble.log:
+            yield f"  log     … {hop.trouble.log.splitlines()[-1]}"
+        if hop.cures and hop.status == "failed":
+            yield f"  tried   {', '.join(cure.name for cure in hop.cures)}, to no avail"
+    if hop.report is not None:
+        yield from _measured(hop.report)
+
+
+def _measured(report: Report) -> Iterator[str]:
+    for output in report.outputs:
+        yield f"  output  {output.reference_output}: {_errors(output)}"
+    told = [finding for finding in report.findings if finding.effect != "none"]
+    yield from (f"  finding {_finding(each)}" for each in told[:_MOST_FINDINGS])
+    if report.verdict.exit_code and not told:
+        yield f"  finding {report.reason}"
+
+
+def _errors(output: Divergence) -> str:
+    """How far the float64 meanings are apart, and how far the runs are."""
+    parts = []
+    if output.translation is not None:
+        parts.append(f"translation {_number(output.translation.distance.max_abs)}")
+    if output.intended_loss is not None and output.intended_loss.budget.ratio is not None:
+        parts.append(f"{output.intended_loss.budget.ratio:.2f}× the intended loss")
+    if output.observed is not None:
+        parts.append(f"observed {_number(output.observed.distance.max_abs)}")
+    return f"{output.verdict}, {', '.join(parts) or 'nothing was measured'}"
+
+
+def _number(value: float | None) -> str:
+    return "not measured" if value is None else "0" if value == 0 else f"{value:.1e}"
+
+
+def _finding(finding: Finding) -> str:
+    cause = f" ({finding.cause})" if finding.cause else ""
+    return f"{finding.code}{cause}: {finding.summary}"

@@ -1,0 +1,123 @@
+"""Where converters work: a worker process each, a folder of their own, a deadline, a log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from isomorph import registry
+from isomorph.core.conversion import Order, Step, Trouble
+from isomorph.core.errors import IsomorphError
+from isomorph.stages.run.codec import encode
+from isomorph.stages.run.host import Limits
+from isomorph.stages.run.memory import usual_share
+from isomorph.stages.run.scratch import Scratch
+from isomorph.stages.run.slots import Slot
+
+PATIENCE = 1200.0
+"""Seconds for one conversion unless the user states others."""
+
+_LOG_CHARACTERS = 4000
+# Packages that would fetch something are told not to; a gate in the worker stops the others.
+_OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "DO_NOT_TRACK": "1"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """What came of one order: a path and notes, or trouble. The log is there either way."""
+
+    path: Path
+    seconds: float
+    notes: tuple[str, ...] = ()
+    trouble: Trouble | None = None
+
+
+class Workshop:
+    """Carries out orders; ``close`` it."""
+
+    def __init__(self, *, memory: int | None = None, timeout: float | None = None) -> None:
+        self._limits = Limits(memory_bytes=memory or usual_share())
+        self._timeout = timeout or PATIENCE
+        self._scratch = Scratch()
+        self._slots: dict[str, Slot] = {}
+        self._count = 0
+
+    def folder(self, word: str) -> Path:
+        """A new folder that is removed in the end."""
+        self._count += 1
+        return self._scratch.folder(f"{word}-{self._count}")
+
+    def make(self, step: Step, original: str, order: Order, name: str) -> Attempt:
+        """One conversion of a copy of ``original``; ``name`` is that of the file to be written."""
+        home = self.folder(step.converter)
+        (home / "out").mkdir()
+        (home / "work").mkdir()
+        factory = not Path(original).exists()
+        copy = original if factory else str(home / f"source{Path(original).suffix}")
+        target, log = home / "out" / name, home / "log.txt"
+        order = replace(order, source=copy, target=str(target))
+        message = {
+            "command": "convert",
+            "about": original,
+            "converter": step.converter,
+            "original": original,
+            "order": encode(order),
+            "folder": str(home / "work"),
+            "log": str(log),
+        }
+        started = time.monotonic()
+        try:
+            answer = (
+                self._slot(registry.converter(step.converter).worker)
+                .start()
+                .exchange(
+                    message, doing=f"converting with {step.converter!r}", seconds=self._timeout
+                )
+            )
+        except IsomorphError as error:
+            return Attempt(
+                path=target, seconds=time.monotonic() - started, trouble=told(error, _tail(log))
+            )
+        seconds = time.monotonic() - started
+        if not target.exists():
+            return Attempt(path=target, seconds=seconds, trouble=_nothing(step, _tail(log)))
+        return Attempt(path=target, seconds=seconds, notes=tuple(answer["notes"]))
+
+    def close(self) -> None:
+        """End every worker and remove every folder."""
+        for slot in self._slots.values():
+            if slot.process is not None:
+                slot.process.stop()
+        self._scratch.remove()
+
+    def _slot(self, word: str) -> Slot:
+        if word not in self._slots:
+            self._slots[word] = Slot(f"convert-{word}", self._scratch, self._limits, _variables())
+        return self._slots[word]
+
+
+def told(error: IsomorphError, log: str = "") -> Trouble:
+    """One of our errors as data."""
+    return Trouble(code=error.code, sentence=error.sentence, why=error.why, fix=error.fix, log=log)
+
+
+def _nothing(step: Step, log: str) -> Trouble:
+    return Trouble(
+        code="NOTHING_WRITTEN",
+        sentence=f"converter {step.converter!r} ended without an error and wrote nothing",
+        log=log,
+    )
+
+
+def _tail(log: Path) -> str:
+    try:
+        text = log.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    return text[-_LOG_CHARACTERS:].strip()
+
+
+def _variables() -> Mapping[str, str]:
+    return dict(_OFFLINE)
