@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from isomorph.cli.check import check
+from isomorph.cli.convert import convert
 from isomorph.cli.demo import demo
 from isomorph.cli.doctor import doctor
 from isomorph.cli.explain import explain
@@ -25,7 +26,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (check, fix, run, trace, extract, inspect, report, explain, doctor, demo):
+for command in (check, fix, convert, run, trace, extract, inspect, report, explain, doctor, demo):
     app.command()(command)
 
 

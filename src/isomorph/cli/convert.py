@@ -1,0 +1,101 @@
+"""``isomorph convert``: one model and a target, every hop proven."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from isomorph.cli import words
+
+
+def convert(
+    source: Annotated[
+        str, Argument(metavar="SRC", help="A model file, or package.module:factory with --trust.")
+    ],
+    target: Annotated[
+        Path, Argument(metavar="DST", help="Where to write: .onnx, .tflite, or a new folder.")
+    ],
+    *,
+    to: Annotated[
+        str | None,
+        Option("--to", metavar="FORMAT", help="The target, where the suffix of DST says nothing."),
+    ] = None,
+    quantize: Annotated[
+        str | None,
+        Option("--quantize", metavar="WIDTH", help="float16, dynamic, int8 or int16x8."),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        Option("--data", help="Real samples: they calibrate int8, and the proof is made on them."),
+    ] = None,
+    via: Annotated[
+        list[str] | None,
+        Option("--via", metavar="STOP,…", help="Formats or converters on the way, in their order."),
+    ] = None,
+    opset: Annotated[
+        int | None, Option("--opset", min=1, help="The opset of an ONNX file.")
+    ] = None,
+    repair: Annotated[
+        bool, Option("--repair", help="Repair a guilty hop, as fix does, and go on.")
+    ] = False,
+    keep: Annotated[
+        bool, Option("--keep", help="Write the model even where it is not proven.")
+    ] = False,
+    plan: Annotated[bool, Option("--plan", help="Only show the routes, the best first.")] = False,
+    inputs: words.Inputs = None,
+    dim: words.Dim = None,
+    seed: words.Seed = 0,
+    trust: words.Trust = False,
+    state: words.State = None,
+    memory: words.Memory = None,
+    timeout: words.Timeout = None,
+    format: words.Format = "terminal",  # noqa: A002 - the word on the command line
+    debug: words.Debug = False,
+) -> int:
+    """Convert a model by the best route there is, and prove every hop against the first model.
+
+    Exit codes: those of check for the last hop: 0 proven, 1 divergent, 2 wrong use, 3 no converter
+    could, or it could not be judged, 4 refused. Nothing is written that is not proven.
+    """
+    from isomorph import converting
+    from isomorph.cli.output import write
+    from isomorph.cli.progress import Progress
+    from isomorph.core.text import printable
+    from isomorph.reporters.json import as_json
+    from isomorph.stages.convert.words import lines
+
+    stops = tuple(stop for word in via or () for stop in word.split(",") if stop)
+    words.one_of("--format", format, ("terminal", "json"))
+    if plan:
+        routes = converting.routes(source, target, to=to, quantize=quantize, via=stops, trust=trust)
+        for route in routes:
+            missing = f"  (not installed: {'; '.join(route.missing)})" if route.missing else ""
+            write(f"{route.words}{missing}", None)
+        return 0
+    with Progress() as progress:
+        conversion = converting.convert(
+            source,
+            target,
+            to=to,
+            quantize=quantize,
+            data=data,
+            via=stops,
+            opset=opset,
+            repair=repair,
+            keep=keep,
+            inputs=inputs,
+            dims=words.dims(dim),
+            seed=seed,
+            trust=trust,
+            state=state,
+            memory=words.memory_bytes(memory),
+            timeout=words.seconds(timeout),
+            progress=progress,
+        )
+    if format == "json":
+        write(as_json(conversion), None)
+    else:
+        write("\n".join(printable(line, limit=2000) for line in lines(conversion)), None)
+    return conversion.exit_code
