@@ -245,6 +245,13 @@ def contrast(
         return stage(intake.open("reference", reference), intake.open("candidate", candidate))
 
 
+def explain(word: str | None = None) -> tuple[Explanation, ...]:
+    """What a cause or a code of a report means; every one of them without a word."""
+    from isomorph.stages.diagnose import explain as stage
+
+    return stage.words() if word is None else (stage.explain(word),)
+
+
 def _test_set(
     data: str | Path | None,
     metric: str | Callable[..., float] | None,
