@@ -10,8 +10,8 @@ from isomorph.opening import intake as _intake
 from isomorph.opening import options as _options
 
 if TYPE_CHECKING:
+    from isomorph.core.baseline import Accepted
     from isomorph.core.contrast import Contrast
-    from isomorph.core.errors import IsomorphError
     from isomorph.core.explanation import Explanation
     from isomorph.core.model import Model
     from isomorph.core.patch import Repair
@@ -47,6 +47,8 @@ def check(
     quantization: bool | None = None,
     profile: bool | None = False,
     state: str | Path | None = None,
+    baseline: str | Path | None = None,
+    pair: str | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Are these two models the same function?
@@ -60,10 +62,13 @@ def check(
     ``data`` is a test set instead: a folder of files of arrays, or one file with a leading axis
     of samples. All are run, and the worst of them decide. ``metric`` is a function of (outputs,
     sample), both arrays by name, or ``package.module:function``; it is averaged on both sides.
+
+    ``baseline`` is a file of divergences that were examined and accepted (``isomorph accept``);
+    ``pair`` is the name under which it knows these two, otherwise their locations.
     """
     from isomorph.stages import check as stage
-    from isomorph.stages.measure.recorded import Recording
-    from isomorph.stages.run.intake import is_trace_of_model, recorded
+    from isomorph.stages.answer import answer
+    from isomorph.stages.guard import held_against
 
     samples, measured = _test_set(data, metric, inputs, memory=memory, trust=trust)
     if samples is not None and not all(map(_is_file, (reference, candidate))):
@@ -94,29 +99,23 @@ def check(
         inputs=inputs,
         told=progress,
     ) as intake:
-        if candidate is None:
-            alone = intake.open("candidate", reference)
-            given = None if samples else intake.sample(alone.model.graph.inputs)
-            return stage.check_alone(alone, given, wishes)
-        intake.warm(reference, candidate)
-        if is_trace_of_model(reference) or is_trace_of_model(candidate):
-            from isomorph.stages.replay import check_replayed
+        report = answer(intake, reference, candidate, wishes)
+    return held_against(report, Path(baseline) if baseline is not None else None, pair)
 
-            one, other = intake.side("reference", reference), intake.side("candidate", candidate)
-            given = intake.sample(one.model.graph.inputs)
-            return check_replayed(one, other, given, wishes)
-        record = recorded(reference)
-        if record is not None and samples is not None:
-            raise _no_recorded_set()
-        right = intake.open("candidate", candidate)
-        if record is not None:
-            location, digest, arrays = record
-            recording = Recording(location=location, digest=digest, arrays=arrays)
-            given = intake.sample(right.model.graph.inputs)
-            return stage.check_recorded(recording, right, given, wishes)
-        left = intake.open("reference", reference)
-        given = None if samples else intake.sample(left.model.graph.inputs)
-        return stage.check_pair(left, right, given, wishes)
+
+def accept(
+    report: str | Path,
+    *,
+    why: str,
+    who: str | None = None,
+    until: str | None = None,
+    pair: str | None = None,
+    baseline: str | Path,
+) -> tuple[Accepted, ...]:
+    """Record an examined divergence in a baseline file; gives the entries that were written."""
+    from isomorph.stages.accepting import accepted
+
+    return accepted(Path(report), Path(baseline), why=why, who=who, until=until, pair=pair)
 
 
 def fix(
@@ -282,16 +281,6 @@ def _is_file(source: Any) -> bool:  # noqa: ANN401
 
     return source is None or (
         isinstance(source, (str, Path)) and source_kind(str(source)) != "factory"
-    )
-
-
-def _no_recorded_set() -> IsomorphError:
-    from isomorph.core.errors import UsageError
-
-    return UsageError(
-        "BAD_OPTION",
-        "recorded outputs are those of one sample, and --data gives many",
-        fix="give the model that made them as the reference, or the sample with --inputs",
     )
 
 

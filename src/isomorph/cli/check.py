@@ -12,12 +12,13 @@ from isomorph.cli import words
 
 def check(
     reference: Annotated[
-        str,
+        str | None,
         Argument(
             metavar="REFERENCE",
-            help="The model to trust, or its recorded outputs (.npz, .safetensors).",
+            help="The model to trust, or its recorded outputs (.npz, .safetensors). "
+            "Or the name of a pair in isomorph.toml; without it, all of them.",
         ),
-    ],
+    ] = None,
     candidate: Annotated[
         str | None,
         Argument(
@@ -75,6 +76,13 @@ def check(
             help="Keep the error of every node, for a page; html does, json where it localises.",
         ),
     ] = None,
+    baseline: Annotated[
+        Path | None,
+        Option("--baseline", help="Divergences that were accepted (isomorph accept)."),
+    ] = None,
+    pair: Annotated[
+        str | None, Option("--pair", help="The name under which the baseline knows these two.")
+    ] = None,
     seed: words.Seed = 0,
     strict: Annotated[
         bool, Option("--strict", help="Exit 1 for a fault that rounding hides, too.")
@@ -93,10 +101,13 @@ def check(
     Exit codes: 0 the same, 1 divergent, 2 wrong use or unreadable model, 3 unknown, 4 refused.
     """
     from isomorph import api, registry
+    from isomorph.cli import suite
     from isomorph.cli.output import check_target, show_report
     from isomorph.cli.progress import Progress
 
     reporter = registry.reporter(format)
+    if reference is None or (candidate is None and suite.names_pair(reference)):
+        return suite.run(reference, reporter, output)
     check_target(output, reference, candidate, inputs, data, state)
     with Progress() as progress:
         report = api.check(
@@ -122,6 +133,8 @@ def check(
             quantization=quantization,
             profile=getattr(reporter, "profile", False) if profile is None else profile,
             state=state,
+            baseline=baseline,
+            pair=pair,
             progress=progress,
         )
     show_report(report, reporter, output)

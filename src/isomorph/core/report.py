@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from isomorph.core.baseline import Baseline
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.model import Source
 from isomorph.core.over_samples import OverSamples
@@ -118,6 +119,8 @@ class Report:
     quantization: tuple[QuantizedTensor, ...] = ()
     test_set: OverSamples | None = None
     profile: ErrorProfile | None = None
+    pair: str = ""
+    baseline: Baseline | None = None
     skipped: tuple[Skipped, ...] = ()
     trusted: tuple[str, ...] = ()
     elapsed: Mapping[str, float] = field(default_factory=dict)
@@ -125,8 +128,19 @@ class Report:
     schema: str = SCHEMA
 
     @property
+    def accepted(self) -> bool:
+        """Whether a baseline knows every divergence, and no other accusation stands."""
+        return (
+            self.baseline is not None
+            and any(standing.accepted for standing in self.baseline.standings)
+            and self.baseline.accepts
+        )
+
+    @property
     def exit_code(self) -> int:
-        """The verdict's, but 1 in strict mode for a finding that rounding hides."""
+        """The verdict's; 0 where a baseline accepts it; 1 if strict and rounding hides a fault."""
+        if self.verdict is Verdict.DIVERGENT and self.accepted:
+            return 0
         hidden = any(finding.effect == "below_rounding" for finding in self.findings)
         if self.strict and hidden and self.verdict is Verdict.EQUIVALENT:
             return 1

@@ -166,7 +166,15 @@ def _finding(finding: Finding) -> Iterator[RenderableType]:
         yield _hanging("  fix", printable(finding.fix))
 
 
+def _standings(report: Report) -> Iterator[RenderableType]:
+    for each in report.baseline.standings if report.baseline is not None else ():
+        until = each.accepted.until if each.accepted is not None else None
+        told = f"output {each.output!r} is {each.state}: {each.told}"
+        yield _hanging("baseline", printable(told + (f", until {until}" if until else "")))
+
+
 def _notes(report: Report) -> Iterator[RenderableType]:
+    yield from _standings(report)
     told = [f"{model.role}: {note}" for model in report.models for note in model.notes]
     told += _renamed("input", report.input_bindings) + _renamed("output", report.output_bindings)
     told += [f"trusted: {what}" for what in report.trusted]

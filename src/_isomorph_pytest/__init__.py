@@ -1,0 +1,1 @@
+"""The pytest plugin; it stands outside of isomorph, so that pytest never pays for it."""

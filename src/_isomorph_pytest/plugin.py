@@ -1,0 +1,40 @@
+"""A fixture, and where reports of failed assertions go. Imports isomorph only when it is used."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REPORTS, BASELINE = "ISOMORPH_REPORTS", "ISOMORPH_BASELINE"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Where to write, and what was accepted."""
+    group = parser.getgroup("isomorph")
+    group.addoption("--isomorph-reports", metavar="DIR", help="where failed checks leave reports")
+    group.addoption("--isomorph-baseline", metavar="FILE", help="divergences that were accepted")
+    parser.addini("isomorph_baseline", "divergences that were accepted (a baseline file)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Told by the environment, which the workers of xdist inherit."""
+    folder = config.getoption("--isomorph-reports")
+    if folder is None:
+        # Not config.cache: tests run with `-p no:cacheprovider` as well.
+        folder = config.rootpath / ".pytest_cache" / "isomorph"
+    os.environ.setdefault(REPORTS, str(Path(folder).absolute()))
+    stated = config.getoption("--isomorph-baseline") or config.getini("isomorph_baseline")
+    if stated:
+        os.environ.setdefault(BASELINE, str((config.rootpath / stated).absolute()))
+
+
+@pytest.fixture
+def assert_equivalent() -> Callable[..., Any]:
+    """``isomorph.testing.assert_equivalent``, imported when a test asks for it."""
+    from isomorph.testing import assert_equivalent as function
+
+    return function

@@ -1,0 +1,44 @@
+"""``isomorph accept``: a divergence that was examined goes into the baseline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from isomorph.cli import words
+from isomorph.store.names import BASELINE
+
+
+def accept(
+    report: Annotated[Path, Argument(metavar="REPORT", help="A JSON report of a divergent check.")],
+    *,
+    why: Annotated[str, Option("--why", help="Why this divergence is acceptable.")],
+    who: Annotated[
+        str | None, Option("--who", help="Who examined it; without it, the user's name.")
+    ] = None,
+    until: Annotated[
+        str | None, Option("--until", metavar="DATE", help="Until when, as 2027-01-31.")
+    ] = None,
+    pair: Annotated[
+        str | None, Option("--pair", help="The pair's name; without it, that of the report.")
+    ] = None,
+    baseline: Annotated[
+        Path, Option("--baseline", help="The file that keeps what was accepted.")
+    ] = Path(BASELINE),
+    debug: words.Debug = False,
+) -> int:
+    """Record an examined divergence: who accepts it, why, until when, and its numbers."""
+    from isomorph import api
+    from isomorph.cli.output import write
+
+    entries = api.accept(report, why=why, who=who, until=until, pair=pair, baseline=baseline)
+    lines = [
+        f"accepted: output {entry.output!r} of {entry.pair}, "
+        + (f"largest difference {entry.max_abs:.3g}" if entry.max_abs is not None else "")
+        + (f", until {entry.until}" if entry.until else "")
+        for entry in entries
+    ]
+    write("\n".join([*lines, f"written: {baseline}"]), None)
+    return 0

@@ -1,0 +1,57 @@
+"""Divergences that somebody examined and accepted, and how today's stand against them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """One output that is known to differ: how far, why that is fine, who says so, until when.
+
+    ``causes`` are those of the guilty nodes that were confirmed then, one for each. ``when`` and
+    ``until`` are dates as 2027-01-31.
+    """
+
+    pair: str
+    output: str
+    max_abs: float | None
+    nonfinite: int
+    causes: tuple[str, ...]
+    nodes: tuple[str, ...]
+    why: str
+    who: str
+    when: str
+    until: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """One output against the baseline.
+
+    ``state``: new (nobody accepted it), unchanged, worse (than what was accepted), expired, or
+    fixed (accepted, and no longer divergent).
+    """
+
+    output: str
+    state: str
+    told: str
+    accepted: Accepted | None = None
+
+    @property
+    def accepts(self) -> bool:
+        """Whether this output is no reason to fail."""
+        return self.state in {"unchanged", "fixed"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """The file of what was accepted, as far as it concerns one pair, and the standings."""
+
+    file: str
+    standings: tuple[Standing, ...]
+
+    @property
+    def accepts(self) -> bool:
+        """Whether every divergence is one that was examined and accepted."""
+        return all(standing.accepts for standing in self.standings)

@@ -1,0 +1,45 @@
+"""The check that fits what was given: one model, two, recorded outputs, or traces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from isomorph.core.errors import UsageError
+from isomorph.stages import check as stage
+from isomorph.stages.measure.recorded import Recording
+from isomorph.stages.replay import check_replayed
+from isomorph.stages.run.intake import is_trace_of_model, recorded
+
+if TYPE_CHECKING:
+    from isomorph.core.report import Report
+    from isomorph.stages.run.intake import Intake
+
+
+def answer(intake: Intake, reference: Any, candidate: Any, wishes: stage.Wishes) -> Report:  # noqa: ANN401
+    """Open both and check them; without a candidate, the model against its own oracle."""
+    samples = wishes.data
+    if candidate is None:
+        alone = intake.open("candidate", reference)
+        given = None if samples else intake.sample(alone.model.graph.inputs)
+        return stage.check_alone(alone, given, wishes)
+    intake.warm(reference, candidate)
+    if is_trace_of_model(reference) or is_trace_of_model(candidate):
+        one, other = intake.side("reference", reference), intake.side("candidate", candidate)
+        given = intake.sample(one.model.graph.inputs)
+        return check_replayed(one, other, given, wishes)
+    record = recorded(reference)
+    if record is not None and samples is not None:
+        raise UsageError(
+            "BAD_OPTION",
+            "recorded outputs are those of one sample, and --data gives many",
+            fix="give the model that made them as the reference, or the sample with --inputs",
+        )
+    right = intake.open("candidate", candidate)
+    if record is not None:
+        location, digest, arrays = record
+        recording = Recording(location=location, digest=digest, arrays=arrays)
+        given = intake.sample(right.model.graph.inputs)
+        return stage.check_recorded(recording, right, given, wishes)
+    left = intake.open("reference", reference)
+    given = None if samples else intake.sample(left.model.graph.inputs)
+    return stage.check_pair(left, right, given, wishes)

@@ -1,0 +1,126 @@
+"""Today's divergences against those that were accepted: new, unchanged, worse, expired, fixed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from isomorph.core.baseline import Accepted, Baseline, Standing
+from isomorph.core.divergence import Divergence, Verdict
+from isomorph.core.errors import UsageError
+from isomorph.core.report import Finding, Report
+from isomorph.store.baselines import read_baseline
+
+
+def held_against(report: Report, baseline: Path | None, pair: str | None) -> Report:
+    """The report under its pair's name, held against what was accepted, if anything was."""
+    name = pair or " → ".join(model.location for model in report.models)
+    if baseline is None:
+        return replace(report, pair=name)
+    entries = read_baseline(baseline)
+    return guarded(report, str(baseline), entries, today=datetime.now(UTC).date(), pair=name)
+
+
+def guarded(
+    report: Report, file: str, accepted: Sequence[Accepted], *, today: date, pair: str
+) -> Report:
+    """The report with what the baseline says of it."""
+    known = {entry.output: entry for entry in accepted if entry.pair == pair}
+    causes = Counter(finding.cause or finding.code for finding in _guilty(report))
+    standings = [
+        _standing(each, known.get(_name(each)), causes, today)
+        for each in report.outputs
+        if each.verdict is Verdict.DIVERGENT
+    ]
+    named = {standing.output for standing in standings}
+    judged = {_name(each) for each in report.outputs if each.verdict is not Verdict.UNKNOWN}
+    standings += [
+        Standing(output=name, state="fixed", told="no longer divergent", accepted=entry)
+        for name, entry in known.items()
+        if name not in named and name in judged
+    ]
+    return replace(report, pair=pair, baseline=Baseline(file=file, standings=tuple(standings)))
+
+
+def _name(divergence: Divergence) -> str:
+    return divergence.candidate_output or divergence.reference_output or ""
+
+
+def _standing(
+    divergence: Divergence, entry: Accepted | None, causes: Counter[str], today: date
+) -> Standing:
+    name = _name(divergence)
+    if entry is None:
+        return Standing(output=name, state="new", told="nobody has accepted it")
+    if entry.until is not None and today > date.fromisoformat(entry.until):
+        told = f"was accepted until {entry.until}"
+        return Standing(output=name, state="expired", told=told, accepted=entry)
+    if (further := causes - Counter(entry.causes)) and entry.causes:
+        told = f"a cause that was not there then: {', '.join(sorted(further))}"
+        return Standing(output=name, state="new", told=told, accepted=entry)
+    if (worse := _worse(divergence, entry)) is not None:
+        return Standing(output=name, state="worse", told=worse, accepted=entry)
+    told = f"accepted by {entry.who}: {entry.why}"
+    return Standing(output=name, state="unchanged", told=told, accepted=entry)
+
+
+def _worse(divergence: Divergence, entry: Accepted) -> str | None:
+    """How it exceeds what was accepted by more than the rounding of another run explains."""
+    part = divergence.observed
+    if part is None:
+        return None
+    if part.distance.nonfinite_mismatch > entry.nonfinite:
+        return f"{part.distance.nonfinite_mismatch} NaN or infinities, {entry.nonfinite} then"
+    now = part.distance.max_abs
+    if now is None or entry.max_abs is None:
+        return None
+    if now > entry.max_abs + (part.budget.allowed_max or 0.0):
+        return f"differs by {now:.3g}, by {entry.max_abs:.3g} then"
+    return None
+
+
+def acceptances(
+    report: Report, *, why: str, who: str, when: date, until: date | None, pair: str
+) -> tuple[Accepted, ...]:
+    """What is to be written for a report: an entry for each divergent output."""
+    guilty = _guilty(report)
+    entries = tuple(
+        Accepted(
+            pair=pair,
+            output=_name(each),
+            max_abs=each.observed.distance.max_abs if each.observed is not None else None,
+            nonfinite=each.observed.distance.nonfinite_mismatch if each.observed is not None else 0,
+            causes=tuple(sorted(finding.cause or finding.code for finding in guilty)),
+            nodes=tuple(finding.node for finding in guilty if finding.node),
+            why=why,
+            who=who,
+            when=when.isoformat(),
+            until=until.isoformat() if until is not None else None,
+        )
+        for each in report.outputs
+        if each.verdict is Verdict.DIVERGENT
+    )
+    if not entries:
+        raise UsageError(
+            "NOTHING_TO_ACCEPT", "no output of the report is divergent",
+            why=f"its verdict is {report.verdict}; only a measured divergence can be accepted",
+        )  # fmt: skip
+    return entries
+
+
+def _guilty(report: Report) -> list[Finding]:
+    return [
+        finding
+        for finding in report.findings
+        if finding.status == "confirmed" and finding.effect == "reaches_output"
+    ]
+
+
+def joined(before: Sequence[Accepted], new: Sequence[Accepted]) -> tuple[Accepted, ...]:
+    """The old entries, with those for the same pair and output replaced."""
+    places = {(entry.pair, entry.output) for entry in new}
+    kept = [entry for entry in before if (entry.pair, entry.output) not in places]
+    return tuple(sorted([*kept, *new], key=lambda entry: (entry.pair, entry.output)))

@@ -1,0 +1,55 @@
+"""TOML as people write it: read with the standard library, checked against what is known."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from isomorph.core.errors import UsageError
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The tables of a file, or the error that says where it is no TOML."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(
+            "CONFIG_UNREADABLE", "the file cannot be read", file=str(path), why=str(error.strerror)
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(
+            "CONFIG_INVALID", "the file is no TOML", file=str(path), why=str(error)
+        ) from error
+
+
+def refuse_unknown(
+    table: Mapping[str, Any], known: Iterable[str], *, file: Path, where: str
+) -> None:
+    """An unknown key is an error that names its nearest neighbour."""
+    words = list(known)
+    for key in table:
+        if key not in words:
+            near = difflib.get_close_matches(key, words, n=1)
+            raise UsageError(
+                "CONFIG_INVALID", f"unknown key {key!r}", file=str(file), where=where,
+                why=f"did you mean {near[0]!r}?" if near else f"known: {', '.join(words)}",
+            )  # fmt: skip
+
+
+def wrong_type(key: str, value: object, expected: str, *, file: Path, where: str) -> UsageError:
+    """The error for a value of another type."""
+    return UsageError(
+        "CONFIG_INVALID", f"{key} is {value!r}", file=str(file), where=where,
+        why=f"expected {expected}",
+    )  # fmt: skip
+
+
+def text(value: str) -> str:
+    """A basic string of TOML, whatever it holds."""
+    # JSON escapes what TOML does, but for DEL; and neither can hold half a character.
+    whole = value.encode("utf-8", "replace").decode("utf-8")
+    return json.dumps(whole, ensure_ascii=False).replace("\x7f", "\\u007f")

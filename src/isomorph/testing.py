@@ -1,0 +1,92 @@
+"""For tests: an assertion that two models are the same function, with the reason if not."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from isomorph.core.report import Finding, Report
+
+REPORTS = "ISOMORPH_REPORTS"
+"""The folder for reports of failed assertions; the pytest plugin sets it."""
+
+BASELINE = "ISOMORPH_BASELINE"
+"""The baseline that applies where none is named; the pytest plugin sets it."""
+
+
+def assert_equivalent(
+    reference: Any,  # noqa: ANN401
+    candidate: Any = None,  # noqa: ANN401
+    *,
+    allow_degraded: bool = True,
+    baseline: str | Path | None = None,
+    pair: str | None = None,
+    **options: Any,  # noqa: ANN401
+) -> Report:
+    """Fail unless the candidate is the same function, or differs as a baseline accepts.
+
+    ``options`` are those of ``isomorph.check``; models are paths or live objects. A candidate
+    that only loses what its lower precision intends passes, unless ``allow_degraded`` is False.
+    """
+    __tracebackhide__ = True
+    from isomorph.api import check
+
+    where = baseline or os.environ.get(BASELINE)
+    if pair is None and "PYTEST_CURRENT_TEST" in os.environ:
+        pair = _test_name()
+    report = check(reference, candidate, baseline=where, pair=pair, **options)
+    passes = report.exit_code == 0 and (allow_degraded or report.verdict.value != "degraded")
+    if not passes:
+        raise AssertionError(_told(report, _written(report)))
+    return report
+
+
+def _told(report: Report, path: Path) -> str:
+    lines = [f"{report.verdict.value}: {report.reason}"]
+    guilty = [finding for finding in report.findings if finding.node]
+    for finding in guilty[:3] or list(report.findings[:1]):
+        lines += _lines(finding)
+    if report.baseline is not None:
+        lines += [
+            f"  baseline: output {each.output!r} is {each.state}: {each.told}"
+            for each in report.baseline.standings
+        ]
+    places = [model.location for model in report.models]
+    if len(places) == 2 and guilty:
+        lines.append(f"  repair: isomorph fix {places[0]} {places[1]} -o fixed.onnx")
+    return "\n".join([*lines, f"  report: {path}"])
+
+
+def _lines(finding: Finding) -> list[str]:
+    lines = [f"  {finding.code}: {finding.summary}"]
+    if finding.node:
+        lines.append(f"    node: {finding.node}")
+    if finding.source is not None and finding.source.file:
+        lines.append(f"    source: {finding.source.file}:{finding.source.line}")
+    if finding.cause:
+        lines.append(f"    cause: {finding.cause} ({finding.status})")
+    if finding.fix:
+        lines.append(f"    fix: {finding.fix}")
+    return lines
+
+
+def _written(report: Report) -> Path:
+    from isomorph import registry
+    from isomorph.store.atomic import new_file
+
+    named = os.environ.get(REPORTS)
+    folder = Path(named) if named else Path(tempfile.mkdtemp(prefix="isomorph-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{re.sub(r'[^A-Za-z0-9.=-]+', '_', _test_name())[-120:]}.json"
+    with new_file(path) as file:
+        file.write(registry.reporter("json").render(report).encode())
+    return path
+
+
+def _test_name() -> str:
+    """The running test, as pytest tells it: parameters included, the phase left out."""
+    return os.environ.get("PYTEST_CURRENT_TEST", "report").rpartition(" (")[0] or "report"
