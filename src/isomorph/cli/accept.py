@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from isomorph.cli import words
-from isomorph.store.names import BASELINE
+from isomorph.core.baseline import FILE
 
 
 def accept(
@@ -26,7 +26,7 @@ def accept(
     ] = None,
     baseline: Annotated[
         Path, Option("--baseline", help="The file that keeps what was accepted.")
-    ] = Path(BASELINE),
+    ] = Path(FILE),
     debug: words.Debug = False,
 ) -> int:
     """Record an examined divergence: who accepts it, why, until when, and its numbers."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+FILE = "isomorph.baseline.toml"
+"""The usual name of the file, beside the project's."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from isomorph.core.baseline import FILE
 from isomorph.core.errors import UsageError
 from isomorph.core.project import NamedPair, Project
 from isomorph.store import toml
-from isomorph.store.names import BASELINE
 
 NAMES = ("isomorph.toml", "pyproject.toml")
 _PATHS = ("reference", "candidate", "inputs", "data", "state")
@@ -103,7 +103,7 @@ def read_project(path: Path) -> Project | None:
         for name, table in _tables(document, "pairs", path).items()
         for pair in _pairs(name, table, environments, path)
     )
-    baseline = document.get("baseline", BASELINE)
+    baseline = document.get("baseline", FILE)
     if not _is_text(baseline):
         raise toml.wrong_type("baseline", baseline, "a path", file=path, where="top level")
     stated = "baseline" in document
