@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from isomorph.core.errors import IsomorphError
     from isomorph.core.report import Finding, Report
     from isomorph.evidence import extract, trace
+    from isomorph.kernels.custom import op
 
 _HOME = {
     "Finding": "isomorph.core.report",
@@ -26,6 +27,7 @@ _HOME = {
     "extract": "isomorph.evidence",
     "fix": "isomorph.api",
     "inspect": "isomorph.api",
+    "op": "isomorph.kernels.custom",
     "run": "isomorph.api",
     "trace": "isomorph.evidence",
 }
@@ -40,6 +42,7 @@ __all__ = [
     "extract",
     "fix",
     "inspect",
+    "op",
     "run",
     "trace",
 ]

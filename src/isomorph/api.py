@@ -47,6 +47,7 @@ def check(
     quantization: bool | None = None,
     profile: bool | None = False,
     state: str | Path | None = None,
+    ops: Sequence[str] = (),
     baseline: str | Path | None = None,
     pair: str | None = None,
     progress: Progress | None = None,
@@ -95,7 +96,7 @@ def check(
         timeout=timeout,
         runtime=runtime,
         settings=settings,
-        options=_options(trust=trust, state=state),
+        options=_options(trust=trust, state=state, ops=ops),
         inputs=inputs,
         told=progress,
     ) as intake:
@@ -137,6 +138,7 @@ def fix(
     bind_outputs: Mapping[str, str] | None = None,
     layouts: Mapping[str, Sequence[int]] | None = None,
     state: str | Path | None = None,
+    ops: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Repair:
     """Repair a candidate that is not the reference's function, and prove it by measuring.
@@ -163,7 +165,7 @@ def fix(
         timeout=timeout,
         runtime=runtime,
         settings=settings,
-        options=_options(trust=trust, state=state),
+        options=_options(trust=trust, state=state, ops=ops),
         inputs=inputs,
         told=progress,
     ) as intake:
@@ -189,6 +191,7 @@ def run(
     memory: int | None = None,
     timeout: float | None = None,
     state: str | Path | None = None,
+    ops: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Trace:
     """The outputs of a model, the tensors named in ``fetch``, or every tensor of its graph."""
@@ -200,7 +203,7 @@ def run(
         timeout=timeout,
         runtime=runtime,
         settings=settings,
-        options=_options(trust=trust, state=state),
+        options=_options(trust=trust, state=state, ops=ops),
         inputs=inputs,
         told=progress,
     ) as intake:

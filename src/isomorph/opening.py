@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from isomorph.core.errors import RefusedError
 
 if TYPE_CHECKING:
     from isomorph.stages.run.host import Host
@@ -39,9 +43,24 @@ def intake(
         host.close()
 
 
-def options(*, trust: bool, state: str | Path | None) -> dict[str, str]:
-    """What the user allows and adds, in the words that frameworks know."""
+def options(*, trust: bool, state: str | Path | None, ops: Sequence[str] = ()) -> dict[str, str]:
+    """What the user allows and adds, in the words that frameworks know.
+
+    ``ops`` are modules that say what custom operators mean. Those that this very process has
+    registered come by themselves: their code has run already.
+    """
     options = {"trust": "yes"} if trust else {}
     if state is not None:
         options["state"] = str(state)
+    if ops and not trust:
+        raise RefusedError(
+            "OPS_NEED_TRUST",
+            f"the operators of {ops[0]} are code that would run",
+            why="importing a module runs whatever it holds",
+            fix="add --trust if it is yours",
+        )
+    custom = sys.modules.get("isomorph.kernels.custom")
+    words = [*ops, *(custom.origins() if custom is not None else ())]
+    if words:
+        options["ops"] = os.pathsep.join(dict.fromkeys(words))
     return options

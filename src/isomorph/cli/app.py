@@ -11,8 +11,8 @@ from isomorph.cli.check import check
 from isomorph.cli.convert import convert
 from isomorph.cli.demo import demo
 from isomorph.cli.doctor import doctor
-from isomorph.cli.extract import extract
 from isomorph.cli.explain import explain
+from isomorph.cli.extract import extract
 from isomorph.cli.fix import fix
 from isomorph.cli.inspect import inspect
 from isomorph.cli.report import report
@@ -27,7 +27,20 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (check, accept, fix, convert, run, trace, extract, inspect, report, explain, doctor, demo):
+for command in (
+    check,
+    accept,
+    fix,
+    convert,
+    run,
+    trace,
+    extract,
+    inspect,
+    report,
+    explain,
+    doctor,
+    demo,
+):
     app.command()(command)
 
 

@@ -44,6 +44,7 @@ def fix(
     seed: words.Seed = 0,
     trust: words.Trust = False,
     state: words.State = None,
+    ops: words.Ops = None,
     in_process: words.InProcess = False,
     memory: words.Memory = None,
     timeout: words.Timeout = None,
@@ -79,6 +80,7 @@ def fix(
             bind_outputs=words.bindings("--bind-output", bind_output),
             layouts=words.layouts(layout),
             state=state,
+            ops=ops or (),
             progress=progress,
         )
     told = (printable(line, limit=2000) for line in lines(repair, diff=diff))

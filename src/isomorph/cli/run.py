@@ -36,6 +36,7 @@ def run(
     seed: words.Seed = 0,
     trust: words.Trust = False,
     state: words.State = None,
+    ops: words.Ops = None,
     in_process: words.InProcess = False,
     memory: words.Memory = None,
     timeout: words.Timeout = None,
@@ -67,6 +68,7 @@ def run(
             memory=words.memory_bytes(memory),
             timeout=words.seconds(timeout),
             state=state,
+            ops=ops or (),
             progress=progress,
         )
         if output is not None:

@@ -34,6 +34,10 @@ Trust = Annotated[
     bool, Option("--trust", help="Allow files and factories that run code when opened.")
 ]
 State = Annotated[Path | None, Option("--state", help="Weights (safetensors) for a factory.")]
+Ops = Annotated[
+    list[str] | None,
+    Option("--ops", metavar="MODULE", help="What custom operators mean (isomorph.op); --trust."),
+]
 InProcess = Annotated[bool, Option("--in-process", help="No worker processes: for debugging only.")]
 Memory = Annotated[
     str | None, Option("--memory", metavar="SIZE", help="Most memory per worker, as in 4GiB.")

@@ -46,12 +46,19 @@ class Call:
 _TABLE: dict[tuple[str, str], list[tuple[int, Kernel]]] = {}
 
 
-def kernel(*ops: str, domain: str = "", since: int = 1) -> Callable[[Kernel], Kernel]:
-    """Register a function ``f(call, *inputs)`` for these operators from opset ``since`` on."""
+def kernel(
+    *ops: str, domain: str = "", since: int = 1, instead: bool = False
+) -> Callable[[Kernel], Kernel]:
+    """Register a function ``f(call, *inputs)`` for these operators from opset ``since`` on.
+
+    ``instead``: in the place of one that was registered for the same opset before.
+    """
 
     def register(function: Kernel) -> Kernel:
         for op in ops:
             versions = _TABLE.setdefault((domain, op), [])
+            if instead:
+                versions[:] = [entry for entry in versions if entry[0] != since]
             versions.append((since, function))
             versions.sort(key=lambda entry: entry[0], reverse=True)
         return function

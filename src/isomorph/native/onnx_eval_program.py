@@ -136,7 +136,8 @@ class Compiler:
             file=file,
             where="; ".join(told),
             why="it is neither in ONNX, nor a function of the model, nor an operator we know",
-            fix="give the model as one without custom operators, or with them as functions",
+            fix="tell what it means with isomorph.op and --ops, or give it as a function of "
+            "the model",
         )
 
     def _steps(

@@ -226,7 +226,8 @@ def unsupported(
     why = f"{by or 'ONNX'} has no such operator"
     fix = (
         "register the library that implements it: --set custom_ops=PATH (never taken from the "
-        "model itself)"
+        "model itself), or say what it means with isomorph.op and --ops, and compare meanings "
+        "with --runtime onnx_oracle"
     )
     if domain == "" and not is_known(domain, op, version):
         why = why_unknown(domain, op, version) if version else "the model imports no default opset"

@@ -190,7 +190,7 @@ def _kernel(
 ) -> table.Kernel | None:
     """None, too, where a quantised cell does not say what its biases count in."""
     if operator.custom:
-        return None
+        return table.find(TFLITE, operator.op, operator.version)  # if a user says what it means
     pairs = zip(given, grids, strict=True)
     bare = any(t is not None and t.dtype == "int32" and grid is None for t, grid in pairs)
     if operator.op in CELLS and bare:
@@ -222,7 +222,8 @@ def _refuse_unsupported(parts: Sequence[Part], file: str | None) -> None:
             file=file,
             where="; ".join(f"{op} at {_some(names)}" for op, names in missing.items()),
             why="it is a custom operator, or a builtin one that we have no kernel for",
-            fix="convert the model with builtin operators only",
+            fix="tell what it means with isomorph.op and --ops, or convert the model with "
+            "builtin operators only",
         )
 
 

@@ -41,6 +41,7 @@ class InProcessHost:
         self._tell("load", source)
         if is_factory(source) and options.get("trust") == "yes":
             _make_importable()
+        _import_ops(options)
         file = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
         with guard(f"loading as {framework}", file=file):
             return registry.framework(framework).load(source, options)
@@ -121,6 +122,16 @@ class GuardedSession:
     def close(self) -> None:
         """Let go of what the session holds."""
         self._session.close()
+
+
+def _import_ops(options: Mapping[str, str]) -> None:
+    """What the user's operators mean, before a model that has them is read."""
+    words = [word for word in options.get("ops", "").split(os.pathsep) if word]
+    if words:
+        from isomorph.kernels.custom import import_ops
+
+        _make_importable()
+        import_ops(words)
 
 
 def _make_importable() -> None:
