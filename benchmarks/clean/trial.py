@@ -29,7 +29,7 @@ def try_case(
 ) -> list[dict[str, Any]]:
     """One model with its conversions, on inputs drawn anew for each seed."""
     import torch
-    from models import quiet
+    from networks.torch_networks import quiet
 
     torch.set_num_threads(1)
     place = Path(folder)

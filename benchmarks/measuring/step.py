@@ -49,6 +49,38 @@ def _plain(model: Path, feeds: Feeds) -> Pass:
     return lambda: session.run(None, feeds)
 
 
+def _plain_tensorflow(model: Path, feeds: Feeds) -> Pass:
+    import keras
+    import tensorflow as tf
+
+    loaded = keras.models.load_model(model)
+    function = tf.function(lambda x: loaded(x, training=False))
+    (array,) = feeds.values()
+    given = tf.constant(array)
+    return lambda: function(given).numpy()
+
+
+def _plain_tflite(model: Path, feeds: Feeds) -> Pass:
+    from ai_edge_litert.interpreter import Interpreter
+
+    interpreter = Interpreter(str(model))
+    interpreter.allocate_tensors()
+    (taken,), (given,) = interpreter.get_input_details(), interpreter.get_output_details()
+    (array,) = feeds.values()
+    scale, zero = taken["quantization"]
+    if scale:
+        limits = np.iinfo(taken["dtype"])
+        array = np.clip(np.rint(array / scale) + zero, limits.min, limits.max)
+    array = array.astype(taken["dtype"])
+
+    def once() -> object:
+        interpreter.set_tensor(taken["index"], array)
+        interpreter.invoke()
+        return interpreter.get_tensor(given["index"])
+
+    return once
+
+
 def _reference_evaluator(model: Path, feeds: Feeds) -> Pass:
     from onnx.reference import ReferenceEvaluator
 
@@ -90,6 +122,15 @@ KINDS: Mapping[str, Callable[[Path, Feeds], Pass]] = {
     "pytorch_oracle": _session("pytorch", "pytorch_oracle"),
     "pytorch_oracle_noisy": _session("pytorch", "pytorch_oracle", noisy=True),
     "reference_evaluator": _reference_evaluator,
+    "plain_tensorflow": _plain_tensorflow,
+    "tensorflow_capture": _session("tensorflow", "tensorflow", everything=True),
+    "tensorflow_oracle": _session("tensorflow", "tensorflow_oracle"),
+    "tensorflow_oracle_noisy": _session("tensorflow", "tensorflow_oracle", noisy=True),
+    "plain_tflite": _plain_tflite,
+    "tflite_capture": _session("tflite", "tflite", everything=True),
+    "tflite_oracle": _session("tflite", "tflite_oracle"),
+    "tflite_oracle_all": _session("tflite", "tflite_oracle", everything=True),
+    "tflite_oracle_noisy": _session("tflite", "tflite_oracle", noisy=True),
 }
 
 

@@ -1,12 +1,7 @@
-"""The networks whose speed is measured: built here, seeded, nothing is downloaded.
-
-Run as a program, it writes them (PyTorch's .pt2, ONNX, and one set of inputs for each) and prints
-their sizes. What is written is kept under results/ until this file or torch changes.
-"""
+"""PyTorch networks and their ONNX exports: built here, seeded, nothing is downloaded."""
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import warnings
 from collections.abc import Callable, Iterator
@@ -16,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from measuring.tables import RESULTS, table, write_json
 from torch import Tensor, nn
+
+from networks.files import Files, folder_of
 
 SEED = 0
 
@@ -30,17 +26,6 @@ class Network:
     build: Callable[[], nn.Module]
     input_name: str
     example: Callable[[], Tensor]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Files:
-    """A network as written: the same function in two frameworks, and inputs for both."""
-
-    name: str
-    torch: Path
-    onnx: Path
-    inputs: Path
-    parameters: int
 
 
 class Bottleneck(nn.Module):
@@ -148,14 +133,13 @@ NETWORKS = (
 
 def written(network: Network) -> Files:
     """The files of one network; made unless this very source has made them before."""
-    mark = hashlib.sha256(Path(__file__).read_bytes() + torch.__version__.encode()).hexdigest()[:12]
-    folder = RESULTS / "models" / mark
+    folder = folder_of(Path(__file__), torch.__version__)
     torch.manual_seed(SEED)
     module, example = network.build().eval(), network.example()
     files = Files(
         name=network.name,
-        torch=folder / f"{network.name}.pt2",
-        onnx=folder / f"{network.name}.onnx",
+        reference=folder / f"{network.name}.pt2",
+        candidate=folder / f"{network.name}.onnx",
         inputs=folder / f"{network.name}.npz",
         parameters=sum(each.numel() for each in module.parameters()),
     )
@@ -167,12 +151,12 @@ def written(network: Network) -> Files:
 
 def _write(network: Network, module: nn.Module, example: Tensor, files: Files) -> None:
     with quiet(), torch.no_grad():
-        torch.export.save(torch.export.export(module, (example,)), files.torch)
+        torch.export.save(torch.export.export(module, (example,)), files.reference)
         program = torch.onnx.export(
             module, (example,), dynamo=True, verbose=False,
             input_names=[network.input_name], output_names=["scores"],
         )  # fmt: skip
-        program.save(files.onnx)
+        program.save(files.candidate)
     # Last: where the inputs are, everything is.
     np.savez(files.inputs, **{network.input_name: example.numpy()})
 
@@ -191,36 +175,3 @@ def quiet() -> Iterator[None]:
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
-
-
-def main() -> None:
-    rows = []
-    for network in NETWORKS:
-        files = written(network)
-        rows.append(
-            {
-                "network": files.name,
-                "parameters": files.parameters,
-                "pt2_bytes": files.torch.stat().st_size,
-                "onnx_bytes": files.onnx.stat().st_size,
-            }
-        )
-    print(
-        table(
-            ("network", "parameters", ".pt2", ".onnx"),
-            [
-                (
-                    row["network"],
-                    f"{row['parameters'] / 1e6:.1f} million",
-                    f"{row['pt2_bytes'] / 1e6:.0f} MB",
-                    f"{row['onnx_bytes'] / 1e6:.0f} MB",
-                )
-                for row in rows
-            ],
-        )
-    )
-    write_json("models", {"networks": rows})
-
-
-if __name__ == "__main__":
-    main()
