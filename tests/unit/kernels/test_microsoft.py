@@ -207,7 +207,8 @@ def test_crop_and_resize(mode):
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("corners", [0, 1])
 def test_grid_sample(mode, padding, corners):
-    grid = RANDOM.uniform(-1.4, 1.4, (2, 4, 5, 2)).astype(np.float32)
+    # Its own numbers: a place between two pixels may be rounded to either, and would tell nothing.
+    grid = np.random.default_rng(5).uniform(-1.4, 1.4, (2, 4, 5, 2)).astype(np.float32)
     node = OneNode("GridSample", [floats(2, 3, 6, 7), grid], mode=mode, padding_mode=padding,
                    align_corners=corners)  # fmt: skip
     assert_same_within_rounding(node)
