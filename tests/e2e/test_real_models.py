@@ -70,6 +70,11 @@ def test_openwakeword_is_the_same_in_onnx_and_tflite(word):
 def test_openwakeword_published_two_networks_under_one_name():
     report = isomorph.check(*_wake_word("hey_rhasspy"))
     assert (report.verdict, report.exit_code) == ("divergent", 1), report.reason
+    first = report.findings[0]
+    assert first.code == "DIFFERENT_NETWORKS"
+    assert "size 32" in first.summary
+    assert "size 64" in first.summary
+    assert not [finding for finding in report.findings if finding.node], "no node is to blame"
 
 
 def _wake_word(word):

@@ -62,6 +62,13 @@ def check(
     locate: Annotated[
         bool, Option("--locate/--no-locate", help="Name the guilty nodes of a divergence.")
     ] = True,
+    align: Annotated[
+        bool | None,
+        Option(
+            "--align/--no-align",
+            help="Pair every tensor of the two graphs; without it, where guilty nodes are sought.",
+        ),
+    ] = None,
     quantization: Annotated[
         bool | None,
         Option(
@@ -131,6 +138,7 @@ def check(
             bind_outputs=words.bindings("--bind-output", bind_output),
             layouts=words.layouts(layout),
             locate=locate,
+            align=align,
             quantization=quantization,
             profile=getattr(reporter, "profile", False) if profile is None else profile,
             state=state,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from isomorph.core.alignment import Alignment
 from isomorph.core.baseline import Baseline
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.model import Source
@@ -116,6 +117,7 @@ class Report:
     output_bindings: tuple[Binding, ...] = ()
     outputs: tuple[Divergence, ...] = ()
     findings: tuple[Finding, ...] = ()
+    alignment: Alignment | None = None
     quantization: tuple[QuantizedTensor, ...] = ()
     test_set: OverSamples | None = None
     profile: ErrorProfile | None = None

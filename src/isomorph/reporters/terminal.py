@@ -157,6 +157,9 @@ def _finding(finding: Finding) -> Iterator[RenderableType]:
         others = ", ".join(printable(name, limit=80) for name in finding.reference_nodes[:3])
         place = f"{printable(finding.node)}" + (f" (reference: {others})" if others else "")
         yield _hanging("  node", place)
+    where = finding.evidence.get("where")
+    if isinstance(where, Mapping) and where.get("words"):
+        yield _hanging("  where", printable(str(where["words"])))
     source = finding.source
     if source is not None:
         line = f"{source.file}:{source.line}" if source.file else ""
@@ -175,6 +178,8 @@ def _standings(report: Report) -> Iterator[RenderableType]:
 
 def _notes(report: Report) -> Iterator[RenderableType]:
     yield from _standings(report)
+    if report.alignment is not None:
+        yield _hanging("alignment", report.alignment.summary)
     told = [f"{model.role}: {note}" for model in report.models for note in model.notes]
     told += _renamed("input", report.input_bindings) + _renamed("output", report.output_bindings)
     told += [f"trusted: {what}" for what in report.trusted]

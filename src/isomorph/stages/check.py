@@ -12,13 +12,10 @@ import numpy as np
 from isomorph.core.divergence import Divergence, Judgement, Part, Verdict
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.report import Binding, Finding, InputSummary, Report, Skipped
-from isomorph.stages.diagnose.cases import cases
-from isomorph.stages.diagnose.diagnose import explained
 from isomorph.stages.diagnose.execution import guilty_of_running
-from isomorph.stages.diagnose.inside import inside
+from isomorph.stages.diagnose.guilty import guilty
 from isomorph.stages.diagnose.randomness import random_run
-from isomorph.stages.localise.findings import findings as guilty_findings
-from isomorph.stages.localise.locate import Located, locate
+from isomorph.stages.localise.aligner import Aligner
 from isomorph.stages.localise.profile import Onlooker
 from isomorph.stages.measure import findings as say
 from isomorph.stages.measure import layouts
@@ -60,6 +57,8 @@ class Wishes:
     bind_outputs: Mapping[str, str] = field(default_factory=dict)
     layouts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     locate: bool = True
+    align: bool | None = None
+    """Pair all tensors: always, never, or (None) where guilty nodes were searched."""
     quantization: bool | None = None
     """Measure every quantised tensor, none, or as many as are measured quickly."""
     profile: bool | None = False
@@ -187,6 +186,7 @@ class _Work:
         self.spent = ""
         self.located = False
         self.worst = Worst()
+        self.aligner = Aligner(wanted=wishes.align, told=wishes.told)
         self.onlooker = Onlooker(wanted=wishes.profile, told=wishes.told)
         self.started = time.monotonic()
 
@@ -268,9 +268,10 @@ class _Work:
         pairs = [(pair.reference, pair.candidate) for pair in comparison.bindings]
         try:
             if any(_beyond(d.rounding) for d in wrong):
-                found, located = _guilty(reference, candidate, pairs)
+                found, located = guilty(reference, candidate, pairs)
                 unexplained = located.unexplained
                 self.onlooker.found(candidate, located)
+                self.aligner.found(located)
             else:
                 found, unexplained = guilty_of_running(candidate, astray, self.terms.false_alarm)
         except IsomorphError as error:
@@ -283,6 +284,7 @@ class _Work:
         self, sample: Sample, comparison: Comparison, candidate: Subject, reference: Subject | None
     ) -> None:
         """Keep the sample if none was worse."""
+        self.aligner.remember(reference, candidate)
         self.worst.remember(sample, comparison.divergences, candidate, reference)
         outputs = [(pair.reference, pair.candidate) for pair in comparison.bindings]
         self.onlooker.remember(
@@ -332,7 +334,8 @@ class _Work:
             self.verdict, self.reason = Verdict.UNKNOWN, "no value was compared"
         rows, unmeasured = self.worst.quantization(asked=self.wishes.quantization)
         profile, unseen = self.onlooker.profile()
-        self.skipped += [*unmeasured, *unseen]
+        alignment, unpaired = self.aligner.alignment()
+        self.skipped += [*unmeasured, *unseen, *unpaired]
         environments = {k: v for each in opened for k, v in each.environments.items()}
         summaries = tuple(each.summary for each in opened)
         return Report(
@@ -350,6 +353,7 @@ class _Work:
             output_bindings=tuple(outputs),
             outputs=divergences,
             findings=say.ranked(self.findings),
+            alignment=alignment,
             quantization=rows,
             profile=profile,
             test_set=self.worst.test_set(self.tried),
@@ -362,22 +366,6 @@ class _Work:
 
 def _beyond(part: Part | None) -> bool:
     return part is not None and part.budget.within is Judgement.NO
-
-
-def _guilty(
-    reference: Subject, candidate: Subject, outputs: Sequence[tuple[str, str]]
-) -> tuple[list[Finding], Located]:
-    """The guilty nodes with their causes, and how they were found."""
-    located = locate(reference, candidate, outputs)
-    trail, twins = located.trail, located.twins
-    by_node = dict(cases(trail.guilts, twins, candidate.opened))
-    known = reference.model.framework, candidate.model.framework
-    found = [
-        explained(finding, by_node[finding.node], known) if finding.node in by_node else finding
-        for finding in guilty_findings(trail, reference.model.graph, candidate.model.graph)
-    ]
-    sides = reference.opened, candidate.opened
-    return [inner for finding in found for inner in inside(finding, located, sides)], located
 
 
 def _unsteady(subject: Subject) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from isomorph.core.alignment import Alignment, Confidence, Group, Pair, Unaligned
 from isomorph.core.divergence import Budget, Distance, Divergence, Part, Verdict
 from isomorph.core.model import Source
 from isomorph.core.over_samples import (
@@ -206,7 +207,11 @@ def report(divergence, quantized, over_samples, profile):
         local_error=3e-5,
         inherited_error=0.0,
         share=0.98,
-        evidence={"ratio": float("nan"), "shape": (1, 2)},
+        evidence={
+            "ratio": float("nan"),
+            "shape": (1, 2),
+            "where": {"words": "3 of 8 elements, at the border", "elements": 3, "of": 8},
+        },
         experiments=(
             Experiment(
                 question="Is epsilon to blame?",
@@ -256,6 +261,32 @@ def report(divergence, quantized, over_samples, profile):
         output_bindings=(Binding(reference="logits", candidate="output_0", how="position"),),
         outputs=(divergence,),
         findings=(finding,),
+        alignment=Alignment(
+            inputs=2,
+            pairs=(
+                Pair(
+                    kind="tensor",
+                    reference=("relu",),
+                    candidate="relu_nhwc",
+                    transform="axes permuted by (0, 2, 3, 1)",
+                    permutation=(0, 2, 3, 1),
+                    shape=(1, 8, 8, 4),
+                    evidence=("value", "structure"),
+                    inputs=2,
+                    confidence=Confidence.CERTAIN,
+                ),
+                Pair(
+                    kind="constant",
+                    reference=("w", "gamma", "var"),
+                    candidate="w_folded",
+                    transform="folded with a batch normalisation",
+                    evidence=("value",),
+                ),
+            ),
+            groups=(Group(reference=("conv", "norm"), candidate=("conv",)),),
+            unaligned_reference=(Unaligned(name="c1", kind="tensor", reason="a step inside"),),
+            unaligned_candidate=(Unaligned(name="axes", kind="constant", reason="no values"),),
+        ),
         quantization=(quantized,),
         test_set=over_samples,
         profile=profile,

@@ -51,17 +51,21 @@ class Sight:
         self._sizes = in_float64(graph, feeds)
         self.values: Mapping[str, Array] = {}
         self.prints: dict[str, Fingerprint] = {}
+        self.shapes: dict[str, tuple[int, ...]] = {}
         self.spread: dict[str, float] = {}
         self.peak: dict[str, float] = {}
+        self.draws = DRAWS
         self._stored: dict[str, Any] = {}
 
-    def look(self) -> None:
+    def look(self, draws: int = DRAWS) -> None:
         """Compute every tensor, its fingerprint, and the rms and peak by which noise moves it."""
+        self.draws = draws
         self.prints = {name: fingerprint(value) for name, value in self._fed.items()}
+        self.shapes = {name: value.shape for name, value in self._fed.items()}
         self.spread, self.peak = dict.fromkeys(self._fed, 0.0), dict.fromkeys(self._fed, 0.0)
         pieces = self._batches(self.names)
         kept = self._remembered(pieces, {})
-        seeds = (None,) if self.noise is None else (None, *range(DRAWS))
+        seeds = (None,) if self.noise is None else (None, *range(draws))
         carried: list[dict[str, Any]] = [{} for _ in seeds]
         last = self._last_read(pieces)
         for place, batch in enumerate(pieces):
@@ -85,7 +89,7 @@ class Sight:
         """What is kept of a batch when its values are let go."""
         about_mean = self.noise is not None and self.noise.quantisers
         for name, value in values.items():
-            self.prints[name] = fingerprint(value)
+            self.prints[name], self.shapes[name] = fingerprint(value), value.shape
             moved = [draw.get(name) for draw in draws]
             self.spread[name], self.peak[name] = (
                 _spread(value, moved, about_mean=about_mean) if draws else (0.0, 0.0)

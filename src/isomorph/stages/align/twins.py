@@ -10,7 +10,7 @@ import numpy as np
 
 from isomorph.stages.align.chance import threshold, usual_peak
 from isomorph.stages.align.fingerprint import FLOAT64_ORDER, Index, alike, fingerprint
-from isomorph.stages.align.sight import DRAWS, Sight, apart
+from isomorph.stages.align.sight import Sight, apart
 from isomorph.stages.run.layout import Rearrangement, arrangements
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Twins:
         bound = threshold(mark.elements)
         peak = self.reference.peak[mine] + self.candidate.peak[yours]
         # The draws have shown how far the noise usually goes, not how far it can go.
-        beyond = bound / usual_peak(mark.elements * DRAWS)
+        beyond = bound / usual_peak(mark.elements * self.candidate.draws)
         return beyond * peak + bound * FLOAT64_ORDER * mark.rms
 
     def equal(self, mine: str, yours: str, left: Array, right: Array) -> bool:
@@ -56,6 +56,19 @@ class Twins:
             other = self.reference.prints[mine]
             if alike(other, mark, self.tolerance(mine, yours), self.reach(mine, yours)):
                 yield mine
+
+    def like(self, mine: str, most: int) -> list[str]:
+        """Other tensors of the reference that hold the values of this one, at most so many."""
+        mark, noise = self.reference.prints[mine], self.reference.spread[mine]
+        found: list[str] = []
+        for other in self._index.near(mark, noise, threshold(mark.elements)):
+            width = threshold(mark.elements) * max(noise, self.reference.spread[other])
+            width += FLOAT64_ORDER * mark.rms
+            if other != mine and alike(self.reference.prints[other], mark, width, math.inf):
+                found.append(other)
+                if len(found) == most:
+                    break
+        return found
 
     def pair(self, yours: str, value: Array) -> tuple[str, Rearrangement] | None:
         """The twin that this tensor equals element by element, plainest arrangement first."""

@@ -54,7 +54,7 @@ class Columns:
         for names in batches(self.sight, [name for name in self.tensors if name]):
             ran = session.run(self.sight.feeds, names)
             for name, meant in self.sight.run(names).items():
-                if numeric(ran.get(name)) and np.shape(ran[name]) == meant.shape:
+                if numeric(ran.get(name)) and np.asarray(ran[name]).shape == meant.shape:
                     self._put("execution", name, apart(meant, np.asarray(ran[name]))[0])
 
     def translation(self, search: Search, guilts: Sequence[Guilt]) -> None:

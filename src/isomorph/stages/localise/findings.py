@@ -46,6 +46,7 @@ def _finding(
         local_error=max(each.local_error for each in guilts),
         inherited_error=0.0,
         share=max((each.share for each in guilts if each.share is not None), default=None),
+        evidence={"where": first.where} if first.where else {},
         experiments=tuple(_experiment(each) for each in guilts),
     )
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -17,7 +18,8 @@ class Guilt:
     ``node`` makes ``tensor``, whose right value is ``counterpart`` of the reference, brought into
     place by ``moved``. ``nodes`` are all that lie between the last right tensors and this one.
     ``scattered``: the right values are there, in the wrong order. ``share`` is how much of the
-    output error vanishes when this alone is put right.
+    output error vanishes when this alone is put right. ``where`` says in which of its elements
+    the tensor is wrong.
     """
 
     node: str
@@ -31,6 +33,7 @@ class Guilt:
     scattered: bool = False
     proven: bool = False
     share: float | None = None
+    where: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

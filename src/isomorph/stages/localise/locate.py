@@ -7,24 +7,30 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isomorph.core.trace import Noise
-from isomorph.stages.align.sight import Sight
+from isomorph.stages.align.sight import DRAWS, Sight
+from isomorph.stages.localise.guilt import Trail
 from isomorph.stages.localise.search import look_at
+from isomorph.stages.localise.strangers import strangers
 from isomorph.stages.localise.trail import follow
 from isomorph.stages.measure.widths import narrow_constants, quantised, widths
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session
+    from isomorph.core.report import Finding
     from isomorph.stages.align.twins import Twins
-    from isomorph.stages.localise.guilt import Trail
     from isomorph.stages.measure.subject import Subject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Located:
-    """The trail of guilt, and both sides as they were looked at."""
+    """The trail of guilt, and both sides as they were looked at.
+
+    ``strangers`` says that these are two networks, where they are: then nothing is guilty.
+    """
 
     trail: Trail
     twins: Twins
+    strangers: Finding | None = None
 
     @property
     def unexplained(self) -> str | None:
@@ -36,11 +42,16 @@ class Located:
 
 def locate(reference: Subject, candidate: Subject, outputs: Sequence[tuple[str, str]]) -> Located:
     """Look at every tensor of both sides and follow the guilt."""
+    left, right = reference.model.graph, candidate.model.graph
     twins = look(reference, candidate)
+    # Numbers packed into another width have other sizes, and are the same weights.
+    odd = strangers(left, right) if widths(left) == widths(right) else None
+    if odd is not None:
+        return Located(trail=Trail(guilts=(), explained=True), twins=twins, strangers=odd)
     return Located(trail=follow(twins, outputs), twins=twins)
 
 
-def look(reference: Subject, candidate: Subject) -> Twins:
+def look(reference: Subject, candidate: Subject, *, draws: int = DRAWS) -> Twins:
     """Every tensor of both oracles, and how far noise moves each."""
     left, right = reference.model.graph, candidate.model.graph
     rounding = Noise(seed=reference.seed, rounding=True)
@@ -54,7 +65,7 @@ def look(reference: Subject, candidate: Subject) -> Twins:
         )
     mine = _sight(reference, reference.oracle(), rounding)
     yours = _sight(candidate, candidate.oracle(), noise)
-    return look_at(mine, yours)
+    return look_at(mine, yours, draws=draws)
 
 
 def locate_execution(candidate: Subject, outputs: Sequence[str]) -> Located:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.stages.align.sight import Sight, apart
+from isomorph.stages.align.sight import DRAWS, Sight, apart
 from isomorph.stages.align.twins import Twins, ways
 from isomorph.stages.localise.guilt import Guilt
+from isomorph.stages.localise.where import where
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -280,6 +281,11 @@ class Search:
             value=right,
             local_error=error / size if size > 0 else error,
             scattered=proposal.scattered,
+            where=where(
+                self.values[proposal.tensor],
+                right,
+                self.twins.reach(proposal.counterpart, proposal.tensor),
+            ),
         )
 
     def _likeliest(self, group: Sequence[Node], proposal: Proposal) -> Node:
@@ -293,8 +299,8 @@ class Search:
         return same[-1] if same else group[-1]
 
 
-def look_at(reference: Sight, candidate: Sight) -> Twins:
+def look_at(reference: Sight, candidate: Sight, *, draws: int = DRAWS) -> Twins:
     """Compute both sides once."""
-    reference.look()
-    candidate.look()
+    reference.look(draws)
+    candidate.look(draws)
     return Twins(reference, candidate)

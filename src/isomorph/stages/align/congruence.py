@@ -1,0 +1,87 @@
+"""Pairs by structure alone: the same operator on aligned tensors gives aligned tensors.
+
+For what no values are known of: the insides of If, Loop, Scan and While, and tensors behind a
+difference that nothing explains.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Constant, Graph
+
+_COMMUTES = frozenset({"Add", "Mul", "And", "Or", "Xor", "Max", "Min", "Equal"})
+
+
+def congruent(
+    reference: Graph, candidate: Graph, known: Mapping[str, str], ends: Mapping[str, str]
+) -> dict[str, str]:
+    """The reference's tensor for each of the candidate's that is computed alike.
+
+    ``known`` are aligned tensors of either graph or from outside it, by the candidate's name,
+    ``ends`` aligned outputs, from which the way back is gone too. What several tensors of a
+    side are computed like is left alone: their order proves nothing.
+    """
+    pairs = _forward(reference, candidate, known)
+    _backward(reference, candidate, {**ends, **pairs}, pairs)
+    pairs.update({name: mine for name, mine in ends.items() if name not in pairs})
+    return pairs
+
+
+def _forward(reference: Graph, candidate: Graph, known: Mapping[str, str]) -> dict[str, str]:
+    mine = _classes(reference, {name: name for name in known.values()})
+    yours = _classes(candidate, known)
+    once = [
+        {kind for kind, count in Counter(side.values()).items() if count == 1}
+        for side in (mine, yours)
+    ]
+    names = {kind: name for name, kind in mine.items() if kind in once[0]}
+    return {name: names[kind] for name, kind in yours.items() if kind in once[1] and kind in names}
+
+
+def _classes(graph: Graph, known: Mapping[str, str]) -> dict[str, Hashable]:
+    """What each tensor is computed of, in names of the reference; short by being numbered."""
+    kinds: dict[str, Hashable] = {name: ("known", mine) for name, mine in known.items()}
+    kinds |= {name: _stored(each) for name, each in graph.constants.items() if name not in kinds}
+    found: dict[str, Hashable] = {}
+    for node in graph.nodes:
+        operands = [kinds.get(name) for name in node.inputs if name]
+        if None in operands or not operands or node.bodies:
+            continue
+        if node.op in _COMMUTES:
+            operands.sort(key=hash)
+        for place, name in enumerate(node.outputs):
+            if name and name not in kinds:
+                # The hash of a nested tuple costs as much as the whole history of the tensor.
+                kinds[name] = found[name] = hash((node.op, tuple(operands), place))
+    return found
+
+
+def _stored(constant: Constant) -> Hashable:
+    return "constant", constant.value_digest
+
+
+def _backward(
+    reference: Graph, candidate: Graph, ends: Mapping[str, str], pairs: dict[str, str]
+) -> None:
+    """From aligned ends to what they are made of, where the same operator makes both."""
+    left = {name: node for node in reference.nodes for name in node.outputs if name}
+    right = {name: node for node in candidate.nodes for name in node.outputs if name}
+    taken = {*pairs.values(), *ends.values()}
+    open_ends = list(ends.items())
+    while open_ends:
+        yours, mine = open_ends.pop()
+        maker, other = right.get(yours), left.get(mine)
+        if maker is None or other is None or maker.op != other.op:
+            continue
+        if len(maker.inputs) != len(other.inputs) or maker.op in _COMMUTES:
+            continue
+        for name, partner in zip(maker.inputs, other.inputs, strict=True):
+            fresh = name in right and partner in left
+            if fresh and name not in pairs and name not in ends and partner not in taken:
+                pairs[name] = partner
+                taken.add(partner)
+                open_ends.append((name, partner))

@@ -1,0 +1,117 @@
+"""Two networks that are not one converted: nothing that was learnt has its like on the other side.
+
+A fault changes a weight or two. Where no weight is the other side's, and most of what both hold
+has sizes that the other side lacks, there is no guilty node to be found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from isomorph.core.report import Finding
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Constant, Graph, Node
+
+_MOST_TOLD = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weight:
+    """A stored matrix or kernel, and the node that reads it."""
+
+    node: str
+    op: str
+    constant: Constant
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Its axes, whatever their order and those of size one."""
+        return tuple(sorted(size for size in self.constant.shape if size != 1))
+
+    @property
+    def words(self) -> str:
+        """For the report."""
+        return f"{self.op} {self.node!r}: {'×'.join(map(str, self.constant.shape))}"
+
+
+def strangers(reference: Graph, candidate: Graph) -> Finding | None:
+    """The finding that these are different networks; None where they may be the same one."""
+    mine, yours = list(_weights(reference)), list(_weights(candidate))
+    if not mine or not yours or _elements(mine) == _elements(yours):
+        return None  # what is split or joined keeps the number of its elements
+    stored = {each.value_digest for graph in (reference,) for each in graph.constants.values()}
+    if any(each.value_digest in stored for each in candidate.constants.values() if _large(each)):
+        return None
+    ours, theirs = _only(mine, yours), _only(yours, mine)
+    if 2 * _elements(ours) <= _elements(mine) or 2 * _elements(theirs) <= _elements(yours):
+        return None
+    return Finding(
+        rank=0,
+        code="DIFFERENT_NETWORKS",
+        cause=None,
+        status="confirmed",
+        effect="reaches_output",
+        summary="these are different networks, not one converted: " + _told(ours, theirs),
+        evidence={
+            "reference": [each.words for each in ours[:_MOST_TOLD]],
+            "candidate": [each.words for each in theirs[:_MOST_TOLD]],
+            "weights": [_elements(mine), _elements(yours)],
+        },
+        fix="check that both files are meant to be the same model, of the same training",
+    )
+
+
+def _told(mine: Sequence[Weight], yours: Sequence[Weight]) -> str:
+    """The widths that only one side has, and how much each side has learnt."""
+    left, right = ({size for each in side for size in each.sizes} for side in (mine, yours))
+    told = []
+    if left - right and right - left:
+        told.append(f"where one has {_list(left - right)}, the other has {_list(right - left)}")
+    told.append(
+        f"no weight has a counterpart ({len(mine)} of the reference with {_elements(mine)} "
+        f"numbers, {len(yours)} of the candidate with {_elements(yours)})"
+    )
+    return "; ".join(told)
+
+
+def _list(sizes: set[int]) -> str:
+    told = [str(size) for size in sorted(sizes)]
+    return "size " + (", ".join(told[:4]) + (" …" if len(told) > 4 else ""))
+
+
+def _only(here: Sequence[Weight], there: Sequence[Weight]) -> list[Weight]:
+    """The weights of sizes that the other side does not have as often."""
+    left = Counter(each.sizes for each in there)
+    found = []
+    for each in here:
+        if left[each.sizes] > 0:
+            left[each.sizes] -= 1
+        else:
+            found.append(each)
+    return found
+
+
+def _weights(graph: Graph) -> Iterator[Weight]:
+    """What products are made with: real numbers along two axes and more."""
+    quantised = {entry.tensor for entry in graph.quantization}
+    readers: dict[str, Node] = {}
+    for node in reversed(graph.nodes):
+        readers.update(dict.fromkeys(node.inputs, node))
+    for name, constant in graph.constants.items():
+        real = "float" in constant.dtype or name in quantised
+        if real and name in readers and sum(size != 1 for size in constant.shape) >= 2:
+            yield Weight(node=readers[name].name, op=readers[name].op, constant=constant)
+
+
+def _large(constant: Constant) -> bool:
+    """Too much to be equal by accident: zeros, ones and epsilons are everywhere."""
+    return constant.values is None and sum(size != 1 for size in constant.shape) >= 2
+
+
+def _elements(weights: Sequence[Weight]) -> int:
+    return sum(math.prod(each.constant.shape) for each in weights)

@@ -1,0 +1,143 @@
+"""Where in a tensor an error sits: everywhere, at the border, in a channel, where it is negative.
+
+And of what form it is: one factor, one amount, one of either for each index of an axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+_FEW = 4
+"""So many elements are listed one by one."""
+
+
+def where(wrong: Array, right: Array, limit: float) -> Mapping[str, Any]:
+    """The elements that are farther apart than ``limit``, as facts and in words."""
+    a, b = np.asarray(wrong, np.float64), np.asarray(right, np.float64)
+    if a.shape != b.shape or not a.size:
+        return {}
+    with np.errstate(all="ignore"):
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
+        apart = np.where(same, 0.0, np.abs(a - b))
+    apart = np.where(np.isnan(apart), np.inf, apart)
+    # Many small steps may add up to what no single one shows.
+    mask = apart > limit if bool(np.any(apart > limit)) else apart > 0.0
+    count = int(mask.sum())
+    if not count:
+        return {}
+    told = [_how_many(mask, count), *_places(mask), *_signs(mask, b), *_form(a, b, mask, limit)]
+    worst = np.unravel_index(int(np.argmax(apart)), apart.shape)
+    return {
+        "words": ", ".join(told),
+        "elements": count,
+        "of": int(a.size),
+        "worst_index": [int(each) for each in worst],
+    }
+
+
+def _how_many(mask: Array, count: int) -> str:
+    if count == mask.size:
+        return "all elements"
+    told = f"{count} of {mask.size} elements"
+    if count <= _FEW:
+        found = [tuple(int(each) for each in index) for index in np.argwhere(mask)]
+        told += f" at {', '.join(map(str, found))}"
+    return told
+
+
+def _places(mask: Array) -> Iterator[str]:
+    """The indices of an axis to which it is confined; else the border of two axes."""
+    if bool(mask.all()) or mask.sum() <= _FEW:
+        return
+    confined = False
+    for axis in range(mask.ndim):
+        others = tuple(each for each in range(mask.ndim) if each != axis)
+        touched = np.flatnonzero(mask.any(axis=others))
+        if touched.size < mask.shape[axis]:
+            confined = True
+            yield f"{_indices(touched, mask.shape[axis])} of axis {axis}"
+    if confined:
+        return
+    for pair in combinations([axis for axis in range(mask.ndim) if mask.shape[axis] > 2], 2):
+        width = _border(mask, pair)
+        if width:
+            yield f"within {width} of the border of axes {pair[0]} and {pair[1]}"
+            return
+
+
+def _indices(touched: Array, size: int) -> str:
+    first, last = int(touched[0]), int(touched[-1])
+    if touched.size == 1:
+        return f"only at index {first}"
+    steps = np.diff(touched)
+    step = int(steps[0])
+    if step > 1 and touched.size > 2 and bool(np.all(steps == step)):
+        parity = "odd " if first % 2 else "even "
+        return f"only at the {parity if step == 2 else ''}indices {first}, {first + step}, …"
+    if bool(np.all(steps == 1)):
+        if first == 0 or last == size - 1:
+            return f"only at the {'first' if first == 0 else 'last'} {touched.size} indices"
+        return f"only at indices {first} to {last}"
+    inner = touched[(touched >= 1) & (touched < size - 1)]
+    if not inner.size:
+        return "only at both ends"
+    return f"at {touched.size} of {size} indices"
+
+
+def _border(mask: Array, axes: Sequence[int]) -> int:
+    """How wide a frame along these axes holds all of it; 0 where half of the tensor would."""
+    narrowest = min(mask.shape[axis] for axis in axes)
+    for width in range(1, (narrowest + 1) // 2):
+        inner = tuple(
+            slice(width, -width) if axis in axes else slice(None) for axis in range(mask.ndim)
+        )
+        within = mask[inner]
+        if 2 * within.size < mask.size and width > 1:
+            return 0
+        if within.size and not bool(within.any()):
+            return width
+    return 0
+
+
+def _signs(mask: Array, right: Array) -> Iterator[str]:
+    """Whether only negative or only positive values are touched, and all of the others are not."""
+    for word, sign in (("negative", right < 0), ("positive", right > 0)):
+        rest = (right != 0) & ~sign
+        if bool(rest.any()) and bool(mask.any()) and not bool((mask & ~sign).any()):
+            share = float((mask & sign).sum()) / max(int(sign.sum()), 1)
+            if 2 * share > 1:
+                yield f"only where it should be {word}"
+
+
+def _form(wrong: Array, right: Array, mask: Array, limit: float) -> Iterator[str]:
+    """One factor, one amount; or one for each index of an axis, as of a bias."""
+    if mask.sum() < 2 or not np.isfinite(wrong[mask]).all() or not np.isfinite(right[mask]).all():
+        return
+    size = float(np.sum(np.square(right[mask])))
+    factor = float(np.sum(wrong[mask] * right[mask])) / size if size > 0 else 0.0
+    step = wrong - right
+    if _nothing(wrong[mask] - factor * right[mask], step[mask], limit):
+        told = f"by the factor {factor:.4g}"
+        yield "with its sign turned" if told.endswith(" -1") else told
+    elif _nothing(step[mask] - step[mask].mean(), step[mask], limit):
+        yield f"by the same amount, {step[mask].mean():.3g}"
+    elif bool(mask.all()):
+        for axis in range(step.ndim):
+            others = tuple(each for each in range(step.ndim) if each != axis)
+            if step.size > step.shape[axis] > 1 and _nothing(
+                step - step.mean(axis=others, keepdims=True), step, limit
+            ):
+                yield f"by one amount for each index of axis {axis}"
+                return
+
+
+def _nothing(rest: Array, of: Array, limit: float) -> bool:
+    """Whether what remains is noise, and there was more than noise before."""
+    return bool(np.max(np.abs(rest)) <= limit) and bool(np.max(np.abs(of)) > 2.0 * limit)
