@@ -53,7 +53,8 @@ export function slices(report: Report, selection: Selection): HTMLElement {
 function firstPlace(report: Report, side: GraphProfile): number {
   const accused = [...guilty(report, side)].sort((a, b) => a[1] - b[1])[0];
   if (accused !== undefined) return accused[0];
-  const values = side.translation.map((one, place) => real(one) ?? real(side.execution[place]) ?? -1);
+  const measured = side.translation.some((one) => one !== null) ? side.translation : side.execution;
+  const values = measured.map((one) => real(one) ?? -1);
   return values.indexOf(values.reduce((a, b) => Math.max(a, b), -1));
 }
 
@@ -112,8 +113,7 @@ class View {
     const yours = this.selection.onCandidate(this.place);
     const mine = this.selection.onReference(this.place);
     const right = yours === null ? [] : around(this.right, this.readers.get("candidate") ?? [], yours, this.size);
-    const centre = mine ?? this.stand(right);
-    const left = this.left === undefined || centre === null ? [] : around(this.left, this.readers.get("reference") ?? [], centre, this.size);
+    const left = this.beside(mine, right);
     const positions = this.arranged(left, right);
     this.cy?.destroy();
     this.cy = cytoscape({
@@ -146,13 +146,21 @@ class View {
     this.describe();
   }
 
-  /** Where the candidate's node has no counterpart: that of its nearest neighbour. */
-  private stand(right: number[]): number | null {
-    for (const place of right) {
-      const other = this.right.counterpart[place];
-      if (other !== null && other !== undefined) return other;
-    }
-    return null;
+  /** The counterparts of what is shown of the candidate, and what joins them. */
+  private beside(chosen: number | null, right: number[]): number[] {
+    const side = this.left;
+    if (side === undefined) return [];
+    const following = this.readers.get("reference") ?? [];
+    const found = new Set(right.map((place) => this.right.counterpart[place]).filter((one) => one !== null && one !== undefined));
+    if (chosen !== null) found.add(chosen);
+    const first = [...found][0];
+    if (found.size < 2) return first === undefined ? [] : around(side, following, chosen ?? first, this.size);
+    // A node of the reference may be spelled out, or folded away, on the other side.
+    const between = side.nodes.map((_, place) => place).filter((place) => {
+      const known = (one: number): boolean => found.has(one);
+      return !found.has(place) && carries(side, place) && (side.sources[place] ?? []).some(known) && (following[place] ?? []).some(known);
+    });
+    return [...found, ...between].slice(0, Math.max(this.size, found.size));
   }
 
   /** Both sides below themselves, joined nodes at one height. */
@@ -273,18 +281,16 @@ function around(side: GraphProfile, following: number[][], centre: number, count
   return [...found];
 }
 
-/** From nothing at the budget to one at the largest error that arises anywhere. */
+/** Up to one at the largest error that arises anywhere; nothing at what is usual in this graph. */
 function heatOf(side: GraphProfile): (place: number) => number {
-  const values = side.local.length > 0 ? side.local : side.execution;
-  const finite = values.map((one) => real(one)).filter((one): one is number => one !== null && Number.isFinite(one) && one > 0);
-  const most = finite.reduce((a, b) => Math.max(a, b), 0);
+  const values = side.local.some((one) => one !== null) ? side.local : side.execution;
+  const finite = values.map((one) => real(one)).filter((one): one is number => one !== null && Number.isFinite(one) && one > 0).sort((a, b) => a - b);
+  const [usual, most] = [finite[finite.length >> 1] ?? 0, finite.at(-1) ?? 0];
+  const floor = Math.max(usual * 10, most * 1e-3);
   return (place) => {
     const value = real(values[place]) ?? 0;
     if (value === Infinity) return 1;
-    const floor = Math.max(real(side.budget[place]) ?? 0, most * 1e-6);
-    if (!(value > 0) || most === 0 || value <= floor * 1e-2) return 0;
-    const scale = Math.log10(most / (floor * 1e-2));
-    return scale <= 0 ? 1 : Math.min(1, Math.max(0, Math.log10(value / (floor * 1e-2)) / scale));
+    return value <= floor || most <= floor ? 0 : Math.log(value / floor) / Math.log(most / floor);
   };
 }
 

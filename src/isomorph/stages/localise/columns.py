@@ -74,8 +74,12 @@ class Columns:
                 expected = moved.array(right[other])
                 self._put("translation", name, apart(expected, value)[0])
                 self._put("local", name, apart(expected, forced.get(name, value))[0])
+        local = self._measured.setdefault("local", {})
+        by_node = dict(zip((n.name for n in self.sight.graph.nodes), self.tensors, strict=True))
         for each in guilts:
-            self._measured.setdefault("local", {})[each.tensor] = each.local_error
+            # What is put right may be made by a node that only passes the fault on.
+            local.pop(each.tensor, None)
+            local[by_node[each.node]] = each.local_error
         self._measured["counterpart"] = {name: found[name][0] for name in found}
 
     def _put(self, column: str, tensor: str, error: float) -> None:

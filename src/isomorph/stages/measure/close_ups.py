@@ -132,9 +132,7 @@ def _plane(shape: tuple[int, ...]) -> tuple[int, int] | None:
 
 def _by_axis(step: Array, mine: Array, feeds: Mapping[str, Array]) -> Iterator[AxisProfile]:
     """The relative error at each index of each axis longer than one."""
-    lengths = {
-        size: name for name, array in feeds.items() for size in np.shape(array)[1:] if size > 1
-    }
+    steps = _steps(feeds)
     signals = np.where(np.isfinite(mine), mine, 0.0)
     unit = max(float(np.max(np.abs(signals), initial=0.0)), float(np.max(step, initial=0.0))) or 1.0
     errors, below = (step / unit) ** 2, (signals / unit) ** 2
@@ -154,9 +152,23 @@ def _by_axis(step: Array, mine: Array, feeds: Mapping[str, Array]) -> Iterator[A
             length=size,
             step=group,
             relative=tuple(short(float(value)) for value in ratio),
-            # A matrix of logits may be as wide as an image: a time step needs an axis of its own.
-            input=lengths.get(size) if step.ndim >= 3 and axis > 0 else None,
+            input=steps.get(size) if step.ndim == 3 and axis in _middle(step.shape) else None,
         )
+
+
+def _steps(feeds: Mapping[str, Array]) -> dict[int, str]:
+    """The lengths that time may have, and the input that says so."""
+    return {
+        np.shape(array)[axis]: name
+        for name, array in reversed(list(feeds.items()))
+        if 2 <= np.ndim(array) <= 3
+        for axis in ((1,) if np.ndim(array) == 2 else _middle(np.shape(array)))
+    }
+
+
+def _middle(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Between batch and features; or the first axis, where a batch of one may stand behind it."""
+    return (0, 1) if 1 in shape[1:-1] else (1,)
 
 
 def _worst(step: Array, mine: Array, yours: Array) -> Iterator[Element]:

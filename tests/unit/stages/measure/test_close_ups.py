@@ -44,6 +44,15 @@ def test_long_axes_are_told_in_groups_that_lose_no_peak():
     assert len(steps.relative) <= 128
 
 
+def test_features_and_channels_are_no_time_steps():
+    states = np.ones((1, 3, 24))
+    found = seen(states, states + 1, feeds={"c0": np.zeros((1, 3, 24))})
+    assert [each.input for each in found.by_axis] == ["c0", None]
+    image = np.ones((1, 16, 16, 16))
+    found = seen(image, image + 1, feeds={"image": np.zeros((1, 3, 16, 16))})
+    assert {each.input for each in found.by_axis} == {None}
+
+
 def test_the_worst_elements_come_first_with_both_values():
     mine = np.array([[1.0, 2.0, 3.0]])
     yours = np.array([[1.0, 2.5, 5.0]])
