@@ -1,5 +1,7 @@
 """GridSample: images and volumes read between their pixels, at places that a grid tells.
 
+AffineGrid, which makes such a grid, stands with it.
+
 The modes are spelled ``bilinear`` and ``bicubic`` up to opset 19 and in ONNX Runtime's own
 domain, ``linear`` and ``cubic`` from opset 20 on; they mean the same.
 """
@@ -11,6 +13,7 @@ from itertools import product
 
 import numpy as np
 
+from isomorph.kernels.movement import integers
 from isomorph.kernels.noise import Array
 from isomorph.kernels.table import Call, kernel
 
@@ -47,6 +50,26 @@ def grid_sample(call: Call, x: Array, grid: Array) -> Array:
     return call.noise.reduced(
         read, lambda: _weighed(np.abs(x), [_sizes(each) for each in axes], padding), count
     )
+
+
+@kernel("AffineGrid", since=20)
+def affine_grid(call: Call, theta: Array, size: Array) -> Array:
+    """The places of every pixel after a linear map and a shift, innermost axis first."""
+    lengths = integers(size)[2:]
+    corners = bool(call.attributes.get("align_corners", 0))
+    places = [_centres(length, corners=corners).astype(theta.dtype) for length in lengths]
+    around = np.meshgrid(*places, indexing="ij")
+    points = np.stack([*reversed(around), np.ones_like(around[0])], axis=-1)
+    y = np.einsum("nij,...j->n...i", theta, points)
+    return call.noise.reduced(
+        y, lambda: np.einsum("nij,...j->n...i", np.abs(theta), np.abs(points)), points.shape[-1]
+    )
+
+
+def _centres(length: int, *, corners: bool) -> Array:
+    if corners:
+        return np.linspace(-1.0, 1.0, length) if length > 1 else np.zeros(1)
+    return (2.0 * np.arange(length) + 1.0) / length - 1.0
 
 
 def _taps(place: Array, length: int, mode: str, padding: str, *, corners: bool) -> _Taps:

@@ -51,3 +51,13 @@ def test_a_grid_of_nan_reads_no_pixel():
     x, grid = np.ones((1, 1, 4, 4), np.float32), np.full((1, 1, 1, 2), np.nan, np.float32)
     node = OneNode("GridSample", [x, grid], domain="", version=16, mode="nearest")
     assert np.isnan(node.by_kernel()[0]).all() or (node.by_kernel()[0] == 0).all()
+
+
+@pytest.mark.parametrize("corners", [0, 1])
+@pytest.mark.parametrize("size", [(2, 3, 4, 5), (2, 3, 4, 5, 6)])
+def test_affine_grids_are_those_of_onnxruntime(size, corners):
+    axes = len(size) - 2
+    theta = RANDOM.standard_normal((2, axes, axes + 1)).astype(np.float32)
+    node = OneNode("AffineGrid", [theta, np.array(size)], domain="", version=20,
+                   align_corners=corners)  # fmt: skip
+    assert_same_within_rounding(node)
