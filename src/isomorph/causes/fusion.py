@@ -44,9 +44,9 @@ class Fusion:
 
 def _switched_off(execution: Execution) -> Iterator[Diagnosis]:
     """Every optimiser off; if that heals, the smallest part of them that does."""
-    right = execution.right(execution.plain)
+    right = execution.right(execution.plain) if execution.plain else None
     if right is None:
-        return
+        return  # nothing can be switched off, or nothing runs then
     everything = Experiment(
         question="Does an optimiser of the runtime change the result?",
         change="the same model runs with every optimiser off",

@@ -67,13 +67,14 @@ def open_proto(
         if _is_unicode(model.folder):
             options.add_session_config_entry(_FOLDER, os.fspath(model.folder))
         else:
-            proto = _with_values_inside(proto, model)
+            # ONNX Runtime takes only Unicode paths from Python.
+            proto = with_values_inside(proto, model)
     session = _session(ort, settings, proto.SerializeToString(), options, proto, file=file)
     return Opening(session=session, origin=origin)
 
 
-def _with_values_inside(proto: Any, model: OnnxModel) -> Any:  # noqa: ANN401
-    # ONNX Runtime takes only Unicode paths from Python.
+def with_values_inside(proto: Any, model: OnnxModel) -> Any:  # noqa: ANN401
+    """A copy with its external weights in it, for whoever cannot find them."""
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
     for _, tensor in stored_tensors(copy):

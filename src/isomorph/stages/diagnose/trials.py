@@ -113,7 +113,7 @@ class Trials:
         key = runtime, frozenset(changed.items())
         opened = self._subject.opened
         if key not in self._sessions and opened is not None:
-            deployed = {} if runtime else opened.settings
+            deployed = _exact(runtime) if runtime else opened.settings
             asked = Environment(
                 runtime=runtime or opened.runtime,
                 isolation=opened.host.isolation,
@@ -179,6 +179,12 @@ class Trials:
             return oracle.run([tensor], given).get(tensor)
         except (IsomorphError, ValueError):
             return None
+
+
+def _exact(runtime: str) -> dict[str, str]:
+    """The settings under which a runtime computes in the declared types."""
+    switches: tuple[Switch, ...] = getattr(registry.runtime(runtime), "switches", ())
+    return {k: v for each in switches if each.kind == "precision" for k, v in each.settings.items()}
 
 
 def _read(nodes: Sequence[Node], topology: Topology) -> set[str]:

@@ -1,0 +1,92 @@
+"""OpenVINO on the CPU: right in float32, and its own choice of bfloat16 is called by its name."""
+
+import numpy as np
+import onnx
+import pytest
+
+import isomorph
+from isomorph import registry
+from isomorph.core.errors import UsageError
+from isomorph.core.trace import Environment
+from network import network
+
+openvino = pytest.importorskip("openvino")
+
+
+def has_bfloat16():
+    return "BF16" in openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    found = tmp_path_factory.mktemp("openvino") / "network.onnx"
+    onnx.save(network(), found)
+    return found
+
+
+def checked(path, **settings):
+    stated = {f"candidate.{key}": value for key, value in settings.items()}
+    return isomorph.check(
+        path, path, runtime={"candidate": "openvino"}, settings=stated, in_process=True
+    )
+
+
+def test_in_float32_it_is_the_same_function(path):
+    report = checked(path, precision="f32")
+    assert report.verdict == "equivalent"
+    assert report.environments["candidate run"].precision == "as declared"
+
+
+@pytest.mark.skipif(not has_bfloat16(), reason="this processor has no bfloat16")
+def test_its_own_choice_of_bfloat16_is_a_matter_of_precision_and_not_of_translation(path):
+    report = checked(path)
+    assert report.environments["candidate run"].precision == "bfloat16"
+    assert report.verdict == "divergent"
+    assert all(each.rounding.budget.ratio <= 1.0 for each in report.outputs), "the graphs agree"
+    codes = {finding.code for finding in report.findings}
+    assert "TRANSLATION" not in codes
+    first = report.findings[0]
+    assert (first.code, first.cause) == ("GUILTY_NODE", "precision")
+    assert "computes in bfloat16" in first.summary
+    assert "--set precision=f32" in first.fix
+    assert any(each.change.endswith("with full precision") for each in first.experiments)
+    assert any("openvino#19355" in each for each in first.evidence["known_issues"])
+
+
+def test_a_fault_of_the_graph_is_found_through_it_too(path, tmp_path):
+    from network import planted
+
+    onnx.save(planted("slope"), tmp_path / "wrong.onnx")
+    report = isomorph.check(
+        path, tmp_path / "wrong.onnx", runtime={"candidate": "openvino"},
+        settings={"candidate.precision": "f32"}, in_process=True,
+    )  # fmt: skip
+    assert (report.findings[0].node, report.findings[0].cause) == ("act1", "attribute")
+
+
+@pytest.mark.parametrize("settings", [{"precision": "f7"}, {"mode": "wild"}, {"threads": "0"}])
+def test_a_setting_it_does_not_take_is_refused(path, settings):
+    runtime = registry.runtime("openvino")
+    model = registry.framework("onnx").load(str(path), {})
+    with pytest.raises(UsageError) as caught:
+        runtime.open(model, Environment(runtime="openvino", settings=settings))
+    assert caught.value.code == "BAD_SETTING"
+
+
+def test_integers_and_truths_come_back_as_they_are(tmp_path):
+    text = (
+        '<ir_version: 9, opset_import: ["" : 18]> g (int64[N] i, float[3,4] x) => '
+        "(int64[3] best, bool[3,4] above, float[M,4] rows) { best = ArgMax <axis=1, keepdims=0> (x)"
+        " above = Greater (x, x) rows = Gather (x, i) }"
+    )
+    model = onnx.parser.parse_model(text)
+    onnx.save(model, tmp_path / "m.onnx")
+    x = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
+    found = isomorph.run(
+        tmp_path / "m.onnx", inputs={"i": np.array([2, 0]), "x": x}, runtime="openvino",
+        settings={"precision": "f32"}, in_process=True,
+    ).tensors  # fmt: skip
+    assert found["best"].dtype == np.int64
+    assert found["best"].tolist() == x.argmax(1).tolist()
+    assert found["above"].dtype == bool
+    assert np.array_equal(found["rows"], x[[2, 0]])
