@@ -1,0 +1,91 @@
+"""Writes the pages that follow from the source: docs/causes/*.md, docs/codes.md and docs/api.md.
+
+`python docs/generate.py` writes them; a test holds the files against what this would write.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import isomorph
+from isomorph import registry
+from isomorph.stages.diagnose.explain import codes, explain
+from isomorph.testing import assert_equivalent
+
+HERE = Path(__file__).resolve().parent
+
+
+def pages() -> Iterator[tuple[Path, str]]:
+    """Every generated page with its text."""
+    names = registry.names("causes")
+    yield HERE / "causes" / "README.md", _index(names)
+    for name in names:
+        yield HERE / "causes" / f"{name}.md", _cause(name)
+    yield HERE / "codes.md", _codes()
+    yield HERE / "api.md", _api()
+
+
+def _index(names: tuple[str, ...]) -> str:
+    rows = [f"| [{name}]({name}.md) | {explain(name).what} |" for name in names]
+    head = "# Causes\n\nWhy a converted model differs. `isomorph explain CAUSE` prints the same.\n"
+    return "\n".join([head, "| cause | what it is |", "| --- | --- |", *rows, ""])
+
+
+def _cause(name: str) -> str:
+    told = explain(name)
+    lines = [f"# {name}", "", told.what, "", "## How it is known", "", told.recognised, ""]
+    lines += ["## What to do", "", told.do, ""]
+    if told.issues:
+        lines += ["## Known public cases", "", *(f"- {issue}" for issue in told.issues), ""]
+    return "\n".join(lines)
+
+
+def _codes() -> str:
+    rows = [
+        f"| `{code}` | {each['kind']} | {each.get('exit') or ''} | {each['what']} | {each['do']} |"
+        for code, each in sorted(codes().items())
+    ]
+    head = "# Codes\n\nEvery code that a finding or an error carries. `isomorph explain CODE`.\n"
+    columns = ["| code | of | exit | what it is | what to do |", "| --- | --- | --- | --- | --- |"]
+    return "\n".join([head, *columns, *rows, ""])
+
+
+def _api() -> str:
+    lines = ["# Python", "", "Everything below is imported from `isomorph`.", ""]
+    for name in sorted(isomorph.__all__):
+        if name.startswith("_"):
+            continue
+        value = getattr(isomorph, name)
+        lines += _function(name, value) if inspect.isfunction(value) else _noun(name, value)
+    lines += ["# Tests", "", "`from isomorph.testing import assert_equivalent`", ""]
+    lines += _function("assert_equivalent", assert_equivalent)
+    return "\n".join(lines)
+
+
+def _function(name: str, value: object) -> list[str]:
+    signature = inspect.signature(value)  # type: ignore[arg-type]
+    words = [f"    {each}," for each in map(str, signature.parameters.values())]
+    returns = f" -> {signature.return_annotation}" if signature.return_annotation else ""
+    shown = ["```python", f"{name}(", *words, f"){returns}", "```"]
+    return [f"## {name}", "", *shown, "", inspect.getdoc(value) or "", ""]
+
+
+def _noun(name: str, value: type) -> list[str]:
+    lines = [f"## {name}", "", inspect.getdoc(value) or "", ""]
+    if dataclasses.is_dataclass(value):
+        lines += ["| field | type |", "| --- | --- |"]
+        for field in dataclasses.fields(value):
+            kind = str(field.type).replace("|", "\\|")
+            lines.append(f"| `{field.name}` | `{kind}` |")
+        lines.append("")
+    return lines
+
+
+if __name__ == "__main__":
+    for path, text in pages():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        print(path.relative_to(HERE.parent))
