@@ -24,10 +24,29 @@ _PLAIN = str.maketrans(
 def show_report(report: Report, reporter: Reporter, output: Path | None) -> None:
     """In colour where the reporter can and the terminal will; a file gets plain text."""
     styled = getattr(reporter, "render_styled", None)
+    several = getattr(reporter, "render_files", None)
     if output is None and styled is not None and colour_wanted():
         write(styled(report), None)
+    elif output is not None and several is not None:
+        # overlay.json becomes overlay.reference.json and overlay.candidate.json.
+        for word, text in several(report).items():
+            write(text, output.with_name(f"{output.stem}.{word}{output.suffix}"))
     else:
         write(reporter.render(report), output)
+    _add_beside(report, reporter)
+
+
+def _add_beside(report: Report, reporter: Reporter) -> None:
+    """What a reporter wants told in a file that the environment names, added at its end."""
+    from pathlib import Path
+
+    from isomorph import registry
+
+    for variable, other in getattr(reporter, "beside", {}).items():
+        target = os.environ.get(variable)
+        if target:
+            with Path(target).open("a", encoding="utf-8", errors="replace") as file:
+                file.write(registry.reporter(other).render(report))
 
 
 def colour_wanted() -> bool:

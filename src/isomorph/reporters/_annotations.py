@@ -1,0 +1,65 @@
+"""What tools of continuous integration want of a finding: how grave, where, in one sentence."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from isomorph.core.divergence import Verdict
+from isomorph.core.text import printable
+
+if TYPE_CHECKING:
+    from isomorph.core.report import Finding, Report
+
+_GRAVE = {"reaches_output": "error", "below_rounding": "warning", "latent": "warning"}
+
+
+def level(finding: Finding, report: Report) -> str:
+    """``error``, ``warning`` or ``note``: what reaches an output of a model that passed warns."""
+    grave = _GRAVE.get(finding.effect, "note")
+    passed = report.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED} and report.exit_code == 0
+    return "warning" if grave == "error" and passed else grave
+
+
+def sentence(finding: Finding, *, limit: int = 2000) -> str:
+    """The summary, the cause and the fix on one line."""
+    told = [finding.summary.rstrip(".")]
+    if finding.cause:
+        told.append(f"cause {finding.cause} ({finding.status})")
+    if finding.fix:
+        told.append(f"fix: {finding.fix}")
+    return printable("; ".join(told), limit=limit)
+
+
+def place(finding: Finding, report: Report) -> tuple[str | None, int | None]:
+    """The line of the user's program, where the exporter left it; else the candidate's file."""
+    source = finding.source
+    if source is not None and source.file:
+        return relative(source.file), source.line
+    for model in reversed(report.models):
+        if model.location:
+            return relative(model.location), None
+    return None, None
+
+
+def relative(path: str) -> str:
+    """As seen from the working folder, which is the repository in continuous integration."""
+    pure = PurePath(path)
+    if pure.is_absolute() and pure.is_relative_to(Path.cwd()):
+        return pure.relative_to(Path.cwd()).as_posix()
+    return pure.as_posix()
+
+
+def identity(finding: Finding, report: Report) -> str:
+    """The same for the same fault tomorrow, whatever its numbers are then."""
+    candidate = next((m.location for m in report.models if m.role == "candidate"), "")
+    parts = (finding.code, finding.cause or "", finding.node or "", PurePath(candidate).name)
+    tensors = () if finding.node else finding.tensors
+    return hashlib.sha256("\0".join((*parts, *tensors)).encode("utf-8", "replace")).hexdigest()
+
+
+def title(report: Report) -> str:
+    """Both models by the names of their files."""
+    names = [PurePath(model.location).name or model.location for model in report.models]
+    return printable(" → ".join(names) or "check", limit=200)

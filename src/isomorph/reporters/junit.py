@@ -1,0 +1,98 @@
+"""The report as JUnit XML: one test for the verdict, and one for each output."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from isomorph.core.divergence import Divergence, Verdict
+from isomorph.core.text import printable
+from isomorph.reporters._annotations import sentence, title
+
+if TYPE_CHECKING:
+    from isomorph.core.report import Report
+
+# What XML 1.0 cannot hold at all, not even escaped.
+_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class JunitReporter:
+    """For every dashboard that knows tests. Divergent is a failure, unknown an error."""
+
+    name = "junit"
+
+    def render(self, report: Report) -> str:
+        """One suite; the whole time stands on the verdict."""
+        cases = [_verdict(report), *(_output(one, report) for one in report.outputs)]
+        counts = {
+            "tests": str(len(cases)),
+            "failures": str(sum(case.find("failure") is not None for case in cases)),
+            "errors": str(sum(case.find("error") is not None for case in cases)),
+            "skipped": "0",
+            "time": f"{sum(report.elapsed.values()):.3f}",
+        }
+        suites = ET.Element("testsuites", {"name": "isomorph", **counts})
+        suite = ET.SubElement(suites, "testsuite", {"name": _text(title(report)), **counts})
+        properties = ET.SubElement(suite, "properties")
+        for key, value in _properties(report):
+            ET.SubElement(properties, "property", {"name": key, "value": _text(value)})
+        suite.extend(cases)
+        ET.indent(suites)
+        return ET.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _properties(report: Report) -> list[tuple[str, str]]:
+    told = [("verdict", str(report.verdict)), ("seed", str(report.seed))]
+    told += [(model.role, printable(model.location)) for model in report.models]
+    return [*told, ("isomorph", report.version)]
+
+
+def _verdict(report: Report) -> ET.Element:
+    time = f"{sum(report.elapsed.values()):.3f}"
+    case = ET.Element("testcase", {"name": "verdict", "classname": _class(report), "time": time})
+    told = "\n".join(f"{one.rank}. {one.code}: {sentence(one)}" for one in report.findings)
+    if report.exit_code == 0:
+        if told:
+            ET.SubElement(case, "system-out").text = _text(told)
+        return case
+    # In strict mode an equivalent model may fail for a fault that rounding hides.
+    unknown = report.verdict is Verdict.UNKNOWN
+    reason = {"message": _text(printable(report.reason)), "type": str(report.verdict)}
+    ET.SubElement(case, "error" if unknown else "failure", reason).text = _text(told)
+    return case
+
+
+def _output(one: Divergence, report: Report) -> ET.Element:
+    name = one.candidate_output or one.reference_output or "?"
+    case = ET.Element(
+        "testcase",
+        {"name": f"output {_text(printable(name))}", "classname": _class(report), "time": "0"},
+    )
+    if one.verdict.exit_code:
+        kind = "error" if one.verdict is Verdict.UNKNOWN else "failure"
+        reason = {"message": _text(printable(one.reason)), "type": str(one.verdict)}
+        ET.SubElement(case, kind, reason).text = _text(_figures(one))
+    return case
+
+
+def _figures(one: Divergence) -> str:
+    words = ("translation", "rounding", "intended_loss", "execution_reference",
+             "execution_candidate", "observed")  # fmt: skip
+    lines = []
+    for word in words:
+        part = getattr(one, word)
+        if part is not None:
+            lines.append(
+                f"{word.replace('_', ' ')}: largest {part.distance.max_abs}, "
+                f"{part.budget.ratio} of its budget ({part.budget.derivation})"
+            )
+    return "\n".join(lines)
+
+
+def _class(report: Report) -> str:
+    return f"isomorph.{_text(title(report))}"
+
+
+def _text(text: str) -> str:
+    return _FORBIDDEN.sub("\ufffd", text)

@@ -1,0 +1,118 @@
+"""The report as Markdown: for a pull request, an issue, or the summary of a workflow step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from isomorph.core.text import printable
+from isomorph.reporters._annotations import title
+
+if TYPE_CHECKING:
+    from isomorph.core.divergence import Divergence, Part
+    from isomorph.core.report import Finding, Report
+
+MOST_BYTES = 1 << 20
+"""What the summary of a workflow step may hold."""
+MOST_OUTPUTS, MOST_FINDINGS = 100, 200
+_MARKS = {"equivalent": "✅", "degraded": "🟡", "divergent": "❌", "unknown": "❔"}
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~&@#]|^[-+])")
+
+
+class MarkdownReporter:
+    """The verdict, the outputs, and every finding with its evidence; at most 1 MiB."""
+
+    name = "markdown"
+
+    def render(self, report: Report) -> str:
+        """Whole findings only: what does not fit is counted."""
+        parts = [_head(report), _outputs(report.outputs)]
+        size = sum(len(part.encode()) for part in parts)
+        shown = 0
+        for finding in report.findings[:MOST_FINDINGS]:
+            part = "\n".join(_finding(finding)) + "\n"
+            size += len(part.encode())
+            if size > MOST_BYTES - 4096:
+                break
+            parts.append(part)
+            shown += 1
+        if shown < len(report.findings):
+            parts.append(f"… and {len(report.findings) - shown} more findings.\n")
+        parts.append(_foot(report))
+        return "\n".join(part for part in parts if part)
+
+
+def _head(report: Report) -> str:
+    mark = _MARKS[str(report.verdict)]
+    head = f"## {mark} {str(report.verdict).capitalize()}: {_code(title(report))}\n"
+    return f"{head}\n{_plain(report.reason)}\n"
+
+
+def _outputs(outputs: Sequence[Divergence]) -> str:
+    if not outputs:
+        return ""
+    lines = [
+        "| output | verdict | translation | reference run | candidate run |",
+        "| --- | --- | ---: | ---: | ---: |",
+    ]
+    for one in outputs[:MOST_OUTPUTS]:
+        name = one.candidate_output or one.reference_output or "?"
+        translation = one.intended_loss or one.rounding or one.translation
+        cells = [_cell(part) for part in (translation, one.execution_reference,
+                                          one.execution_candidate)]  # fmt: skip
+        lines.append(f"| {_code(name)} | {one.verdict} | {' | '.join(cells)} |")
+    if len(outputs) > MOST_OUTPUTS:
+        lines.append(f"\n… and {len(outputs) - MOST_OUTPUTS} more outputs.")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(part: Part | None) -> str:
+    if part is None:
+        return "not measured"
+    size = "n/a" if part.distance.max_abs is None else f"{part.distance.max_abs:.3g}"
+    ratio = part.budget.ratio
+    return size if ratio is None else f"{size}, {ratio:.3g}× budget"
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    where = f" {_code(finding.node)}" if finding.node else ""
+    yield f"### {finding.rank}. {_plain(finding.code)}{where}\n"
+    yield f"{_plain(finding.summary)}\n"
+    effect = "changes no number" if finding.effect == "none" else finding.effect.replace("_", " ")
+    told = [finding.status, effect]
+    if finding.cause:
+        told.insert(0, f"**{_plain(finding.cause)}**")
+    yield f"- {', '.join(told)}"
+    if finding.reference_nodes:
+        names = ", ".join(_code(name) for name in finding.reference_nodes[:5])
+        yield f"- in the reference: {names}"
+    source = finding.source
+    if source is not None and source.file:
+        yield f"- source: {_code(f'{source.file}:{source.line}' if source.line else source.file)}"
+    if finding.share is not None:
+        yield f"- {finding.share:.1%} of the output error goes with it"
+    for one in finding.experiments:
+        outcome = "as predicted" if one.agrees else "not as predicted"
+        yield f"- {_plain(one.change)}: {_plain(one.seen)} ({outcome})"
+    if finding.fix:
+        yield f"- **fix**: {_plain(finding.fix)}"
+
+
+def _foot(report: Report) -> str:
+    skipped = [f"- skipped: {_plain(one.what)}: {_plain(one.why)}" for one in report.skipped[:20]]
+    closing = f"<sub>seed {report.seed}, isomorph {_plain(report.version)}</sub>\n"
+    return "\n".join([*skipped, "", closing] if skipped else [closing])
+
+
+def _plain(text: str) -> str:
+    """Text that stays text: no markup, no mention, no link, on one line."""
+    return _SPECIAL.sub(r"\\\1", printable(text))
+
+
+def _code(text: str) -> str:
+    """A name in its own face; a longer fence than any run of backticks inside it."""
+    shown = printable(text, limit=200).replace("|", "\\|")
+    fence = "`" * (max((len(run) for run in re.findall("`+", shown)), default=0) + 1)
+    pad = " " if "`" in shown else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"

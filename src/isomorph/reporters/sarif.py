@@ -1,0 +1,98 @@
+"""The report as SARIF 2.1.0, for code scanning."""
+
+from __future__ import annotations
+
+import json
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from isomorph.core.text import printable
+from isomorph.reporters._annotations import identity, level, place, sentence
+
+if TYPE_CHECKING:
+    from isomorph.core.report import Finding, Report
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+MOST_RESULTS = 5000
+"""More than this many results of one run are not shown by code scanning."""
+
+
+class SarifReporter:
+    """One result for each finding, at the line of the model's source where that is known.
+
+    ``ruleId`` is the finding's code; the fingerprint leaves the measured numbers out, so that the
+    same fault is the same alert tomorrow.
+    """
+
+    name = "sarif"
+
+    def render(self, report: Report) -> str:
+        """One run."""
+        shown = report.findings[:MOST_RESULTS]
+        codes = sorted({finding.code for finding in shown})
+        run = {
+            "tool": {
+                "driver": {
+                    "name": "isomorph",
+                    "version": report.version or "0",
+                    "rules": [_rule(code) for code in codes],
+                }
+            },
+            "results": [_result(finding, report, codes) for finding in shown],
+            "properties": {"verdict": str(report.verdict), "reason": printable(report.reason)},
+            "columnKind": "unicodeCodePoints",
+        }
+        document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+        return json.dumps(document, indent=2, sort_keys=True, allow_nan=False)
+
+
+def _rule(code: str) -> dict[str, Any]:
+    return {
+        "id": printable(code),
+        "name": "".join(word.capitalize() for word in printable(code).split("_")),
+        "shortDescription": {"text": printable(code).replace("_", " ").capitalize()},
+        "help": {"text": f"isomorph explain {printable(code)}"},
+    }
+
+
+def _result(finding: Finding, report: Report, codes: list[str]) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "ruleId": printable(finding.code),
+        "ruleIndex": codes.index(finding.code),
+        "level": level(finding, report),
+        "message": {"text": sentence(finding)},
+        "partialFingerprints": {"isomorphFinding/v1": identity(finding, report)},
+        "properties": {
+            "status": finding.status,
+            "effect": finding.effect,
+            "tags": [word for word in (finding.cause,) if word],
+        },
+    }
+    location = _location(finding, report)
+    if location:
+        result["locations"] = [location]
+    return result
+
+
+def _location(finding: Finding, report: Report) -> dict[str, Any]:
+    location: dict[str, Any] = {}
+    file, line = place(finding, report)
+    if file is not None:
+        physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(file)}}
+        # A scanner shows nothing without a line; a model file has only one.
+        physical["region"] = {"startLine": max(1, line or 1)}
+        if finding.source is not None and finding.source.text and line:
+            physical["region"]["snippet"] = {"text": printable(finding.source.text)}
+        location["physicalLocation"] = physical
+    if finding.node:
+        location["logicalLocations"] = [
+            {"name": printable(finding.node), "fullyQualifiedName": printable(finding.node)}
+        ]
+    return location
+
+
+def _uri(path: str) -> str:
+    # A name that is no text at all has no address; what is left of it still says which file.
+    spelled = quote(PurePath(path).as_posix(), safe="/", errors="replace")
+    return f"file://{spelled}" if spelled.startswith("/") else spelled
