@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from isomorph.core.conversion import Conversion, Route
+    from isomorph.core.lint import Lint
     from isomorph.stages.run.data_sets import DataSet
 
 Progress = Callable[[str, str], None]
@@ -94,6 +95,40 @@ def routes(
     factory = source_kind(str(source)) == "factory"
     framework = "pytorch" if factory else identify(Path(source))
     return planned(framework, wish.target, wish.width, wish.via)
+
+
+def lint(
+    model: Any,  # noqa: ANN401
+    *,
+    to: str | None = None,
+    quantize: str | None = None,
+    ignore: Sequence[str] = (),
+    inputs: Any = None,  # noqa: ANN401
+    trust: bool = False,
+    state: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Lint:
+    """What stands in the way of converting a model, seen without running it.
+
+    ``to`` and ``quantize`` say what is to become of it; without them the model is looked at as
+    what it is. ``ignore`` are codes or names of checks.
+    """
+    from isomorph.opening import intake, options
+    from isomorph.stages.convert.workshop import Workshop
+    from isomorph.stages.lint.lint import lint as stage
+
+    workshop = Workshop()
+    try:
+        with intake(
+            in_process=False,
+            options=options(trust=trust, state=state),
+            inputs=inputs,
+            told=progress,
+        ) as opener:
+            place = opener.written(model, workshop.folder("live"))
+            return stage(place, opener, workshop, to=to, width=quantize or "", ignore=ignore)
+    finally:
+        workshop.close()
 
 
 def _samples(

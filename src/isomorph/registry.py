@@ -12,9 +12,9 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
 from isomorph.core.errors import UsageError
-from isomorph.core.protocols import Cause, Converter, Fix, Framework, Reporter, Runtime
+from isomorph.core.protocols import Cause, Check, Converter, Fix, Framework, Reporter, Runtime
 
-KINDS = ("frameworks", "runtimes", "converters", "reporters", "causes", "fixes")
+KINDS = ("frameworks", "runtimes", "converters", "checks", "reporters", "causes", "fixes")
 
 _SINGULAR = {kind: kind.removesuffix("s") for kind in KINDS} | {"fixes": "fix"}
 
@@ -22,6 +22,11 @@ _SINGULAR = {kind: kind.removesuffix("s") for kind in KINDS} | {"fixes": "fix"}
 @cache
 def _found(kind: str) -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=f"isomorph.{kind}")}
+
+
+def singular(kind: str) -> str:
+    """What one of a kind is called: a framework, a fix."""
+    return _SINGULAR[kind]
 
 
 def names(kind: str) -> tuple[str, ...]:
@@ -71,6 +76,11 @@ def fix(name: str) -> Fix:
 def converter(name: str) -> Converter:
     """The named converter."""
     return cast("Converter", load("converters", name))
+
+
+def check(name: str) -> Check:
+    """The named check."""
+    return cast("Check", load("checks", name))
 
 
 def _closest(word: str, known: tuple[str, ...]) -> str | None:

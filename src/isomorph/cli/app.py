@@ -15,6 +15,7 @@ from isomorph.cli.explain import explain
 from isomorph.cli.extract import extract
 from isomorph.cli.fix import fix
 from isomorph.cli.inspect import inspect
+from isomorph.cli.lint import lint
 from isomorph.cli.report import report
 from isomorph.cli.run import run
 from isomorph.cli.trace import trace
@@ -32,6 +33,7 @@ for command in (
     accept,
     fix,
     convert,
+    lint,
     run,
     trace,
     extract,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,16 @@ INSTALL = (
 
 # It wants this file for every input of four axes, from the network unless it is already there.
 _PICTURES = "calibration_image_sample_data_20x128x128x3_float32.npy"
+
+
+def operators() -> list[str]:
+    """Those that it has a module for; nothing is imported."""
+    found = find_spec("onnx2tf")
+    if found is None or not found.submodule_search_locations:
+        return []
+    folder = Path(found.submodule_search_locations[0]) / "ops"
+    # A module whose name begins with an underscore serves those without.
+    return sorted(path.stem.lstrip("_") for path in folder.glob("*.py"))
 
 
 def converted(order: Order, folder: Path, **wanted: Any) -> tuple[str, ...]:  # noqa: ANN401

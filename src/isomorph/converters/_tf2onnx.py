@@ -10,6 +10,16 @@ NEWEST_OPSET = 18
 """The newest that tf2onnx's own operators cover."""
 
 
+def handled(kind: str) -> list[str]:
+    """The operators that tf2onnx has handlers for: ``tf_op`` or ``tfl_op``."""
+    import tf2onnx.tfonnx  # noqa: F401 - importing it registers them
+    from tf2onnx import handler
+
+    registered = getattr(handler, kind).get_opsets()
+    names = {name for versions in registered.values() for each in versions for name in each}
+    return sorted(name.removeprefix("TFL_") for name in names)
+
+
 class _Complaints(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.ERROR)

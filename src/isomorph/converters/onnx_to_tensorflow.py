@@ -24,6 +24,10 @@ class OnnxToTensorflow:
     )
     loses = ("metadata of the ONNX file", "the names of nodes", "the order of the outputs")
 
+    def abilities(self) -> dict[str, object]:
+        """Operators with a module of their own."""
+        return {"operators": _onnx2tf.operators()}
+
     def convert(self, order: Order) -> Sequence[str]:
         """Write the folder."""
         return _onnx2tf.converted(order, Path(order.target))

@@ -27,6 +27,10 @@ class OnnxToTflite:
     )
     loses = ("metadata of the ONNX file", "the names of nodes")
 
+    def abilities(self) -> dict[str, object]:
+        """Operators with a module of their own."""
+        return {"operators": _onnx2tf.operators()}
+
     def convert(self, order: Order) -> Sequence[str]:
         """Let it write all it writes, and keep the file of the wanted width."""
         folder = Path(order.target).with_suffix("")

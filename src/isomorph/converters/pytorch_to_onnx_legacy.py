@@ -22,6 +22,15 @@ class PytorchToOnnxLegacy:
     cures = (Cure(name="older opset", told="exported for opset 13", options={"opset": "13"}),)
     loses = ("gradients and training mode", "where in the source a node came from")
 
+    def abilities(self) -> dict[str, object]:
+        """Operators with a symbolic function, and composite ones, whatever their overload."""
+        torch = require("torch", extra="torch", needed_for=f"converter {self.name!r}")
+        from torch.onnx._internal.torchscript_exporter.registration import registry
+
+        registered = torch._C._dispatch_get_registrations_for_dispatch_key
+        known = (*registry.all_functions(), *registered("CompositeImplicitAutograd"))
+        return {"families": sorted({_family(str(key)) for key in known})}
+
     def convert(self, order: Order) -> Sequence[str]:
         """Trace with the example; dynamic axes are declared, which needs the inputs' names."""
         torch = require("torch", extra="torch", needed_for=f"converter {self.name!r}")
@@ -44,6 +53,11 @@ class PytorchToOnnxLegacy:
         if not axes:
             return ()
         return (f"dynamic axes declared for {', '.join(axes)}, under their names",)
+
+
+def _family(name: str) -> str:
+    """``aten.add`` for ``aten::add.Tensor``."""
+    return ".".join(name.replace("::", ".").split(".")[:2])
 
 
 def dynamic_axes(specs: Sequence[TensorSpec]) -> dict[str, dict[int, str]]:

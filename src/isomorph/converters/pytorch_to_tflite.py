@@ -22,6 +22,10 @@ class PytorchToTflite:
     cures: tuple[Cure, ...] = ()
     loses = ("gradients and training mode", "dynamic axes: every size is that of the example")
 
+    def abilities(self) -> dict[str, object]:
+        """What it does to signatures; its operators it does not tell."""
+        return {"changed": {"int64": "int32"}, "fixes_axes": True}
+
     def convert(self, order: Order) -> Sequence[str]:
         """Convert with the example's sizes."""
         litert = require("litert_torch", extra="convert", needed_for=f"converter {self.name!r}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from isomorph import registry
-from isomorph.converters._tf2onnx import NEWEST_OPSET, failing_loudly
+from isomorph.converters._tf2onnx import NEWEST_OPSET, failing_loudly, handled
 from isomorph.core.conversion import AS_IS, Cure, Order
 from isomorph.core.lazy import require
 
@@ -23,6 +23,11 @@ class TensorflowToOnnx:
     rank, named = 0, False
     cures = (Cure(name="older opset", told="converted for opset 15", options={"opset": "15"}),)
     loses = ("gradients and training mode", "layers, losses and custom objects of Keras")
+
+    def abilities(self) -> dict[str, object]:
+        """Operators with a handler."""
+        require("tf2onnx", extra="tensorflow", needed_for=f"converter {self.name!r}")
+        return {"operators": sorted({*handled("tf_op"), "Erfc"})}
 
     def convert(self, order: Order) -> Sequence[str]:
         """Convert, and fail where tf2onnx only logs that it failed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isomorph.converters._tf2onnx import NEWEST_OPSET, failing_loudly
+from isomorph.converters._tf2onnx import NEWEST_OPSET, failing_loudly, handled
 from isomorph.core.conversion import AS_IS, Cure, Order
 from isomorph.core.lazy import require
 
@@ -21,6 +21,11 @@ class TfliteToOnnx:
     rank, named = 0, False
     cures = (Cure(name="older opset", told="converted for opset 15", options={"opset": "15"}),)
     loses = ("metadata and signatures of the flatbuffer",)
+
+    def abilities(self) -> dict[str, object]:
+        """Operators with a handler."""
+        require("tf2onnx", extra="tensorflow", needed_for=f"converter {self.name!r}")
+        return {"operators": handled("tfl_op")}
 
     def convert(self, order: Order) -> Sequence[str]:
         """Convert, and fail where tf2onnx only logs that it failed."""

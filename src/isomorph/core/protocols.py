@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from isomorph.core.case import Case, Diagnosis
     from isomorph.core.conversion import Cure, Order
+    from isomorph.core.lint import Remark, Subject
     from isomorph.core.model import Model
     from isomorph.core.patch import Patch
     from isomorph.core.piece import Piece
@@ -191,4 +192,33 @@ class Converter(Protocol):
 
     def convert(self, order: Order) -> Sequence[str]:
         """Write ``order.target``; what a user should know about how it was done."""
+        ...
+
+
+class Check(Protocol):
+    """Sees one kind of trouble without running the model; its docstring is its page.
+
+    ``speaks`` and ``silent`` are the smallest cases on either side of the line.
+    """
+
+    name: str
+    code: str
+    """Stable: what a user writes into a list of exceptions."""
+    speaks: tuple[Subject, ...]
+    silent: tuple[Subject, ...]
+
+    def check(self, subject: Subject) -> Iterator[Remark]:
+        """What it has to say; nothing where all is well."""
+        ...
+
+
+class Able(Protocol):
+    """What a converter or runtime has besides if it can tell what it is able to do."""
+
+    def abilities(self) -> Mapping[str, Any]:
+        """Read from the installed package, as plain data.
+
+        ``operators`` that it takes, ``types`` that it computes with, ``kernels`` with the types
+        of each operator, ``opsets`` as (oldest, newest); whatever it cannot tell is left out.
+        """
         ...

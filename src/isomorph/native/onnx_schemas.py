@@ -86,11 +86,15 @@ def _runtime_schema(domain: str, op: str, version: int) -> Any | None:  # noqa: 
     return fitting[-1] if fitting else None
 
 
+OLDEST_OPSET = 7
+"""Older ones ONNX Runtime opens with a warning that it promises nothing."""
+
+
 @cache
 def runtime_limits() -> tuple[int, int]:
     """The newest opset and IR version that the installed ONNX Runtime opens, found by trying."""
     ort = onnxruntime("asking ONNX Runtime what it supports")
-    opset = _newest(ort, range(onnx.defs.onnx_opset_version() + 1, 6, -1), "opset")
+    opset = _newest(ort, range(onnx.defs.onnx_opset_version() + 1, OLDEST_OPSET - 1, -1), "opset")
     ir = _newest(ort, range(onnx.IR_VERSION + 1, 2, -1), "ir")
     return opset, ir
 

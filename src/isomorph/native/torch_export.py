@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -87,9 +88,16 @@ def export(module: torch.nn.Module, example: Example) -> Any:  # noqa: ANN401
         raise UnreadableModelError(
             "NOT_EXPORTABLE",
             f"torch.export cannot follow {type(module).__name__}",
-            why=f"{type(error).__name__}: {message[:200]}",
+            why=f"{type(error).__name__}: {message[:200]}{_place(error)}",
             fix="replace Python decisions on values by torch.cond or torch.where",
         ) from error
+
+
+def _place(error: Exception) -> str:
+    """Where in the user's own code tracing gave up, as torch tells it in its message."""
+    frames = re.findall(r'File "([^"]+)", line (\d+)', str(error))
+    own = [frame for frame in frames if "/torch/" not in frame[0]]
+    return f" (at {own[-1][0]}:{own[-1][1]})" if own else ""
 
 
 def export_live(module: torch.nn.Module, example_inputs: Any, folder: Path) -> Path:  # noqa: ANN401

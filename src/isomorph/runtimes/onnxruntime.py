@@ -43,6 +43,13 @@ class OnnxRuntime:
         ran = [name for name in facts.get(OPTIMISERS_THAT_RAN, "").split(", ") if name]
         return tuple(Switch(name=name, settings={"disable_optimisers": name}) for name in ran)
 
+    def abilities(self) -> Mapping[str, object]:
+        """The opsets that it opens, and the types of its kernels."""
+        from isomorph.native.onnx_ort_kernels import kernel_types
+        from isomorph.native.onnx_schemas import OLDEST_OPSET, runtime_limits
+
+        return {"opsets": (OLDEST_OPSET, runtime_limits()[0]), "kernels": kernel_types()}
+
     def accepts(self, model: Model) -> bool:
         """Only ONNX models."""
         return model.framework == "onnx"

@@ -36,6 +36,13 @@ class TfliteRuntime:
         ),
     )
 
+    def abilities(self) -> Mapping[str, object]:
+        """The types that it computes with."""
+        require("ai_edge_litert", extra="tflite", needed_for="runtime 'tflite'")
+        from isomorph.native.tflite_types import computed_types
+
+        return {"types": computed_types()}
+
     def accepts(self, model: Model) -> bool:
         """Only TFLite models."""
         return model.framework == "tflite"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _MOST_FINDINGS = 3
 _MOST_ALTERNATIVES = 6
+_MOST_CHARACTERS = 320
 
 
 def lines(conversion: Conversion) -> Iterator[str]:
@@ -65,15 +66,21 @@ def _hop_lines(word: str, hop: Hop) -> Iterator[str]:
     if hop.trouble is not None:
         yield f"  error   [{hop.trouble.code}] {hop.trouble.sentence}"
         if hop.trouble.why:
-            yield f"  why     {hop.trouble.why}"
+            yield f"  why     {_short(hop.trouble.why)}"
         if hop.trouble.fix:
             yield f"  fix     {hop.trouble.fix}"
         if hop.trouble.log:
-            yield f"  log     … {hop.trouble.log.splitlines()[-1]}"
+            yield f"  log     … {_short(hop.trouble.log.splitlines()[-1])}"
         if hop.cures and hop.status == "failed":
             yield f"  tried   {', '.join(cure.name for cure in hop.cures)}, to no avail"
     if hop.report is not None:
         yield from _measured(hop.report)
+
+
+def _short(text: str) -> str:
+    """One line of it; the report has the whole."""
+    line = " ".join(text.split())
+    return line if len(line) <= _MOST_CHARACTERS else f"{line[:_MOST_CHARACTERS]}…"
 
 
 def _measured(report: Report) -> Iterator[str]:

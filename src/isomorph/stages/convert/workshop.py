@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from isomorph import registry
 from isomorph.core.conversion import Order, Step, Trouble
@@ -84,6 +85,22 @@ class Workshop:
         if not target.exists():
             return Attempt(path=target, seconds=seconds, trouble=_nothing(step, _tail(log)))
         return Attempt(path=target, seconds=seconds, notes=tuple(answer["notes"]))
+
+    def abilities(self, kind: str, name: str) -> Mapping[str, Any]:
+        """What a converter or runtime says that it can do, told by itself in its worker."""
+        word = registry.load(kind, name).worker
+        message = {
+            "command": "abilities",
+            "kind": kind,
+            "name": name,
+            "log": str(self.folder("asked") / "log.txt"),
+        }
+        doing = f"asking {name!r} what it can do"
+        slot = self._slot(word)
+        told: Mapping[str, Any] = slot.start().exchange(
+            message, doing=doing, seconds=self._timeout
+        )["abilities"]
+        return told
 
     def close(self) -> None:
         """End every worker and remove every folder."""

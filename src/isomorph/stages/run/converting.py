@@ -42,6 +42,13 @@ def convert(message: Message) -> Message:
     return {"notes": notes}
 
 
+def abilities(message: Message) -> Message:
+    """What a converter or a runtime says that it can do; empty where it says nothing."""
+    told = getattr(registry.load(message["kind"], message["name"]), "abilities", None)
+    with _printing_to(Path(message["log"])), offline():
+        return {"abilities": {} if told is None else dict(told())}
+
+
 def _failed(name: str, error: BaseException, refused: list[str]) -> IsomorphError:
     if isinstance(error, IsomorphError):
         return error

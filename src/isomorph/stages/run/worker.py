@@ -26,7 +26,7 @@ from isomorph.core.trace import Environment, Noise
 from isomorph.stages.run import crumbs
 from isomorph.stages.run.autopsy import begun_last
 from isomorph.stages.run.codec import decode, encode
-from isomorph.stages.run.converting import convert
+from isomorph.stages.run.converting import abilities, convert
 from isomorph.stages.run.failures import to_data, translate
 from isomorph.stages.run.in_process import InProcessHost
 from isomorph.stages.run.patches import patch_from_data
@@ -61,6 +61,7 @@ class Worker:
             "apply": self._apply,
             "rehearse": self._rehearse,
             "convert": convert,
+            "abilities": abilities,
             "cut": self._cut,
         }
 

@@ -1,0 +1,1 @@
+"""Seen without running: what a conversion will lose or break, one check a file."""

@@ -1,0 +1,52 @@
+"""Operators that the converters on the way to the target do not take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from isomorph.core.lint import Abilities, Remark, Severity, Subject
+from isomorph.core.sketch import node, subject
+
+
+class UnsupportedOperator:
+    """No converter, or not every one, has a rule for this operator.
+
+    The tables are those of the installed converters themselves. An operator that one route lacks
+    and another takes is a warning: that route will fail, and the next will be tried.
+    """
+
+    name = "unsupported_operator"
+    code = "ISO101"
+    speaks = (
+        subject(
+            node("Det"),
+            to="tflite",
+            abilities=Abilities(lacking={"Det": ("onnx_to_tflite",)}, hopeless=frozenset({"Det"})),
+        ),
+        subject(
+            node("Det"), to="tflite", abilities=Abilities(lacking={"Det": ("onnx_to_tflite",)})
+        ),
+    )
+    silent = (subject(node("Relu"), to="tflite"),)
+
+    def check(self, subject: Subject) -> Iterator[Remark]:
+        """One remark for each such node."""
+        able = subject.abilities
+        for each in subject.nodes:
+            lacking = able.lacking.get(each.native_op, ())
+            if not lacking and each.native_op not in able.hopeless:
+                continue
+            hopeless = each.native_op in able.hopeless
+            who = ", ".join(lacking)
+            yield Remark(
+                code=self.code,
+                check=self.name,
+                severity=Severity.ERROR if hopeless else Severity.WARNING,
+                message=f"{each.native_op} cannot be converted by {who}"
+                + ("; there is no other way" if hopeless else ", but by another way"),
+                advice="express it by operators that the target has"
+                if hopeless
+                else "let isomorph convert choose the way, or name another with --via",
+                node=each.name,
+                source=each.source,
+            )

@@ -1,0 +1,72 @@
+"""``isomorph lint``: what a conversion will lose or break, seen without running the model."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Option
+
+from isomorph.cli import words
+
+FORMATS = ("terminal", "json", "sarif", "github")
+
+
+def lint(
+    model: words.ModelWord,
+    *,
+    to: Annotated[
+        str | None, Option("--to", metavar="FORMAT", help="The format it is to be converted to.")
+    ] = None,
+    quantize: Annotated[
+        str | None,
+        Option("--quantize", metavar="WIDTH", help="float16, dynamic, int8 or int16x8."),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        Option("--ignore", metavar="CODE,…", help="Codes or checks that are not to speak."),
+    ] = None,
+    inputs: words.Inputs = None,
+    trust: words.Trust = False,
+    state: words.State = None,
+    format: Annotated[  # noqa: A002 - the word on the command line
+        str, Option("--format", help="terminal, json, sarif or github.")
+    ] = "terminal",
+    output: words.Output = None,
+    debug: words.Debug = False,
+) -> int:
+    """What stands in the way of a conversion: operators, types, axes, modes, ranges, names.
+
+    Exit codes: 0 no errors, 1 errors, 2 wrong use or unreadable model, 4 refused.
+    """
+    import json
+
+    from isomorph import converting
+    from isomorph.cli.output import check_target, write
+    from isomorph.cli.progress import Progress
+    from isomorph.core.text import printable
+    from isomorph.reporters.json import as_json
+    from isomorph.stages.lint import render
+
+    words.one_of("--format", format, FORMATS)
+    check_target(output, model, inputs)
+    codes = tuple(code for word in ignore or () for code in word.split(",") if code)
+    with Progress() as progress:
+        found = converting.lint(
+            model,
+            to=to,
+            quantize=quantize,
+            ignore=codes,
+            inputs=inputs,
+            trust=trust,
+            state=state,
+            progress=progress,
+        )
+    if format == "json":
+        text = as_json(found)
+    elif format == "sarif":
+        text = json.dumps(render.sarif(found), indent=2, sort_keys=True)
+    else:
+        told = render.github(found) if format == "github" else render.lines(found)
+        text = "\n".join(printable(line, limit=2000) for line in told)
+    write(text, output)
+    return found.exit_code

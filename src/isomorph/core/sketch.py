@@ -1,0 +1,93 @@
+"""Small models drawn by hand: the examples in which checks speak or stay silent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from isomorph.core.lint import Abilities, Subject
+from isomorph.core.model import Constant, Dimension, Graph, Model, Node, Quantization, TensorSpec
+
+
+def spec(name: str, dtype: str = "float32", shape: tuple[Dimension, ...] = (2, 3)) -> TensorSpec:
+    """A tensor of this type and shape."""
+    return TensorSpec(name=name, dtype=dtype, shape=shape)
+
+
+def constant(
+    name: str,
+    *values: float | bool,
+    dtype: str = "float32",
+    shape: tuple[int, ...] | None = None,
+) -> Constant:
+    """A stored value; without numbers, one too large to keep them."""
+    sizes = shape if shape is not None else (len(values),)
+    return Constant(
+        name=name,
+        dtype=dtype,
+        shape=sizes,
+        digest=f"digest of {name}",
+        value_digest=f"values of {name}",
+        values=tuple(values) or None,
+    )
+
+
+def node(
+    op: str,
+    *inputs: str,
+    out: str = "y",
+    name: str | None = None,
+    native: str | None = None,
+    **attributes: Any,  # noqa: ANN401
+) -> Node:
+    """One operation; it is named for itself unless told otherwise."""
+    return Node(
+        name=op.lower() if name is None else name,
+        op=op,
+        native_op=native or op,
+        inputs=inputs or ("x",),
+        outputs=(out,),
+        attributes=attributes,
+    )
+
+
+def subject(
+    *nodes: Node,
+    inputs: Sequence[TensorSpec] = (spec("x"),),
+    constants: Sequence[Constant] = (),
+    tensors: Sequence[TensorSpec] = (),
+    quantization: Sequence[Quantization] = (),
+    framework: str = "onnx",
+    to: str | None = None,
+    width: str = "",
+    opset: Mapping[str, int] | None = None,
+    metadata: Mapping[str, str] | None = None,
+    notes: tuple[str, ...] = (),
+    abilities: Abilities | None = None,
+) -> Subject:
+    """A model of these nodes; tensors that are not declared have the first input's type."""
+    usual = inputs[0].dtype if inputs else "float32"
+    known = {each.name: each for each in (*inputs, *tensors)}
+    for each in nodes:
+        for name in each.outputs:
+            known.setdefault(name, TensorSpec(name=name, dtype=usual, shape=(2, 3)))
+    last = nodes[-1].outputs if nodes else ("x",)
+    graph = Graph(
+        name="example",
+        inputs=tuple(inputs),
+        outputs=tuple(known[name] for name in last),
+        nodes=nodes,
+        tensors=known,
+        constants={each.name: each for each in constants},
+        quantization=tuple(quantization),
+    )
+    model = Model(
+        framework=framework,
+        location="example",
+        digest="example",
+        graph=graph,
+        opset=opset if opset is not None else {"": 18} if framework == "onnx" else {},
+        metadata=metadata or {},
+        notes=notes,
+    )
+    return Subject(model=model, to=to, width=width, abilities=abilities or Abilities())

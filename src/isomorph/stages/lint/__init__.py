@@ -1,0 +1,1 @@
+"""Before converting: every check on a model's description, and what the target can do."""

@@ -1,0 +1,117 @@
+"""Remarks as text for people, for GitHub's annotations, and as SARIF."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from isomorph import registry
+from isomorph.core.lint import Lint, Remark, Severity
+
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+def lines(lint: Lint) -> Iterator[str]:
+    """One block a remark, and how many there are."""
+    for remark in lint.remarks:
+        place = _place(remark)
+        yield f"{remark.severity}[{remark.code}] {remark.message}"
+        if place:
+            yield f"  at   {place}"
+        yield f"  fix  {remark.advice}"
+    yield from (f"skipped  {each.what}: {each.why}" for each in lint.skipped)
+    counted = Counter(remark.severity for remark in lint.remarks)
+    told = ", ".join(f"{counted[level]} {level}s" for level in Severity if counted[level])
+    target = f" on the way to {lint.to}" if lint.to else ""
+    yield f"{lint.model.location}: {told or 'nothing to remark'}{target}"
+
+
+def _place(remark: Remark) -> str:
+    parts = []
+    if remark.node is not None:
+        parts.append(f"node {remark.node}")
+    if remark.tensor is not None:
+        parts.append(f"tensor {remark.tensor}")
+    if remark.source is not None and remark.source.file:
+        parts.append(f"{remark.source.file}:{remark.source.line or 0}")
+    return ", ".join(parts)
+
+
+def github(lint: Lint) -> Iterator[str]:
+    """Workflow commands; names from a model are escaped, so that none of them is a command."""
+    for remark in lint.remarks:
+        file, line = _file(lint, remark)
+        about = f"file={_property(file)},title={remark.code}" + (f",line={line}" if line else "")
+        place = f" ({_place(remark)})" if _place(remark) else ""
+        text = f"{remark.message}{place}. {remark.advice}"
+        yield f"::{_COMMANDS[remark.severity]} {about}::{_data(text)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _file(lint: Lint, remark: Remark) -> tuple[str, int | None]:
+    if remark.source is not None and remark.source.file:
+        return remark.source.file, remark.source.line
+    return lint.model.location, None
+
+
+def sarif(lint: Lint) -> dict[str, Any]:
+    """A SARIF 2.1.0 log with one run."""
+    rules = sorted({(remark.code, remark.check) for remark in lint.remarks})
+    places = {code: place for place, (code, _) in enumerate(rules)}
+    return {
+        "$schema": SARIF_SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "isomorph lint",
+                        "version": lint.version,
+                        "rules": [_rule(code, name) for code, name in rules],
+                    }
+                },
+                "results": [_result(lint, each, places[each.code]) for each in lint.remarks],
+            }
+        ],
+    }
+
+
+def _rule(code: str, name: str) -> dict[str, Any]:
+    page = inspect.getdoc(type(registry.check(name))) or name
+    return {
+        "id": code,
+        "name": name,
+        "shortDescription": {"text": page.splitlines()[0]},
+        "fullDescription": {"text": page},
+    }
+
+
+def _result(lint: Lint, remark: Remark, place: int) -> dict[str, Any]:
+    file, line = _file(lint, remark)
+    location: dict[str, Any] = {
+        "physicalLocation": {"artifactLocation": {"uri": Path(file).as_posix()}}
+    }
+    if line:
+        location["physicalLocation"]["region"] = {"startLine": line}
+    names = [name for name in (remark.node, remark.tensor) if name is not None]
+    if names:
+        location["logicalLocations"] = [{"fullyQualifiedName": name} for name in names]
+    return {
+        "ruleId": remark.code,
+        "ruleIndex": place,
+        "level": _LEVELS[remark.severity],
+        "message": {"text": f"{remark.message}. {remark.advice}"},
+        "locations": [location],
+    }

@@ -1,0 +1,75 @@
+"""What the ways to a target can do with this model, asked of the installed packages.
+
+Each is asked in a worker process: their tables come with their imports, and those may fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from isomorph import registry
+from isomorph.core.conversion import Route
+from isomorph.core.errors import IsomorphError
+from isomorph.core.lint import Abilities, every_node
+from isomorph.core.report import Skipped
+from isomorph.stages.convert.plan import routes
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Model
+    from isomorph.stages.convert.workshop import Workshop
+
+Told = Mapping[str, Any]
+
+
+def abilities(
+    model: Model, to: str | None, width: str, workshop: Workshop
+) -> tuple[Abilities, list[Skipped]]:
+    """The tables of every first converter on the way, and of the target's runtime."""
+    skipped: list[Skipped] = []
+
+    def ask(kind: str, name: str) -> Told:
+        try:
+            return workshop.abilities(kind, name)
+        except IsomorphError as error:
+            skipped.append(Skipped(what=f"what {name} can do", why=error.sentence))
+            return {}
+
+    runtime = ask("runtimes", registry.framework(to or model.framework).runtime)
+    firsts = _first_converters(model, to, width)
+    told = {name: ask("converters", name) for name in firsts}
+    used = {node.native_op for node in every_node(model.graph)}
+    lacking = {op: who for op in used if (who := tuple(n for n in firsts if _lacks(told[n], op)))}
+    changed = [each.get("changed", {}) for each in told.values()]
+    return Abilities(
+        lacking=lacking,
+        hopeless=frozenset(op for op, who in lacking.items() if set(who) == set(firsts)),
+        types=frozenset(runtime["types"]) if "types" in runtime else None,
+        kernels=runtime.get("kernels", {}) if model.framework == (to or model.framework) else {},
+        opsets=_pair(runtime.get("opsets")),
+        changed=dict(changed[0]) if changed and all(each == changed[0] for each in changed) else {},
+        fixes_axes=tuple(name for name in firsts if told[name].get("fixes_axes"))
+        if all(each.get("fixes_axes") for each in told.values())
+        else (),
+    ), skipped
+
+
+def _first_converters(model: Model, to: str | None, width: str) -> tuple[str, ...]:
+    if to is None or (to == model.framework and not width):
+        return ()
+    planned: Sequence[Route] = routes(model.framework, to, width)
+    possible = [route for route in planned if not route.missing]
+    return tuple(dict.fromkeys(route.steps[0].converter for route in possible))
+
+
+def _lacks(told: Told, op: str) -> bool:
+    """Whether a converter that tells its operators does not tell of this one."""
+    if "operators" in told:
+        return op.rpartition("::")[2] not in told["operators"]
+    if "families" in told:
+        return ".".join(op.split(".")[:2]) not in told["families"]
+    return False
+
+
+def _pair(value: Sequence[int] | None) -> tuple[int, int] | None:
+    return (int(value[0]), int(value[1])) if value else None
