@@ -2,8 +2,9 @@
 
 ``requantise`` is the only place that rounds to a grid, ``dequantise`` and ``centred`` the only
 ones that leave it. When the noise asks for it, a quantiser neither rounds nor clips: it returns
-float64 "integers", disturbed by one step of an ideal min/max quantiser of the same width. That
-is the loss which the width itself intends, and every consumer computes on it unchanged.
+float64 "integers", disturbed by one step of an ideal min/max quantiser of the same width, and by
+what its range, taken from another sample, may cut off this one. That is the loss which the width
+itself intends, and every consumer computes on it unchanged.
 """
 
 from __future__ import annotations
@@ -88,6 +89,8 @@ def requantise(  # noqa: PLR0917
             disturbed = wide + ideal_rounding(
                 wide, dtype, granularity, call, block=block, least_step=least_step
             )
+            if np.size(width) == 1 and np.size(offset) == 1:
+                disturbed = disturbed + _cut_off(wide, width, offset, dtype, call)
             return np.asarray(disturbed / width.astype(np.float64) + offset)
         steps = call.noise.rounded(real / width)
         if (bounds := limits(dtype)) is None:
@@ -160,11 +163,32 @@ def ideal_rounding(
     return np.asarray(np.where(real == 0, 0.0, draw * half_step))
 
 
+def _cut_off(real: Array, width: Array, offset: Any, dtype: str, call: Call) -> Array | float:  # noqa: ANN401
+    """A draw of what a range cuts off that was calibrated on another sample of the same kind.
+
+    Such a range misses the k largest of n values with the chance (1 − k/n)ⁿ, about e⁻ᵏ: the
+    variance, where k values lie beyond an end of the grid, in units of what each loses there. So
+    one stray value is explained, and a range that is too narrow for many is not.
+    """
+    if (bounds := limits(dtype)) is None:
+        return 0.0
+    step = float(width)
+    low, high = ((bound - float(offset)) * step for bound in bounds)
+    lost = np.zeros_like(real)
+    for beyond in (real > high + step / 2.0, real < low - step / 2.0):
+        excess = np.abs(real[beyond] - np.clip(real[beyond], low, high))
+        lost[beyond] = np.where(np.isfinite(excess), excess, 0.0) * np.exp(-excess.size / 2.0)
+    if not np.any(lost):
+        return 0.0
+    # Spread evenly, its deviation is the width over the root of three.
+    return np.asarray(call.noise.random.uniform(-1.0, 1.0, real.shape) * np.sqrt(3.0) * lost)
+
+
 def _kept_activation(real: Array, offset: Any, dtype: str) -> Array:  # noqa: ANN401
     """What the end of the grid means rather than loses.
 
     A grid that begins or ends at the real number zero is a ReLU too: quantising tools drop the
-    node and leave its work to the saturation. Any other saturation is loss nobody intends.
+    node and leave its work to the saturation. Any other saturation is loss.
     """
     if (bounds := limits(dtype)) is None:
         return real

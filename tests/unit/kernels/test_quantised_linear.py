@@ -167,3 +167,28 @@ def test_a_disturbed_quantiser_keeps_the_relu_that_its_grid_stands_for(zero, sid
     step = np.abs(X[kept]).max() / 255
     assert np.abs(real[kept] - X[kept]).max() <= step / 2 * (1 + 1e-6)
     assert np.all(real[~kept] == 0)
+
+
+def _disturbed(x, scale, draws=40):
+    """The deviations under disturbed quantisers, of a symmetric grid of int8."""
+    seen = []
+    for seed in range(draws):
+        noise = rounding(seed, quantisers=True, unit=0.0)
+        call = Call(op="QuantizeLinear", version=21, noise=noise)
+        seen.append(requantise(x, np.float64(scale), None, "int8", None, call) * scale)
+    return np.std(seen, axis=0)
+
+
+def test_a_stray_value_beyond_the_range_may_lose_what_lies_beyond():
+    x = np.linspace(-1.0, 1.0, 501)
+    x[250] = 1.5
+    deviation = _disturbed(x, 1.0 / 127.0)
+    assert 0.25 * 0.5 < deviation[250] < 0.5, "within a small factor of what it loses"
+    assert np.delete(deviation, 250).max() < 0.01, "the others lose a step of the grid"
+
+
+def test_a_range_too_narrow_for_many_is_not_excused():
+    x = np.linspace(-1.0, 1.0, 501)
+    deviation = _disturbed(x, 0.5 / 127.0)
+    beyond = np.abs(x) > 0.5
+    assert np.mean(deviation[beyond] > 0.05) < 0.05
