@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,16 @@ from isomorph.stages.diagnose import constants
 from isomorph.stages.diagnose.choices import choices
 from isomorph.stages.diagnose.counterpart import told
 from isomorph.stages.diagnose.forms import forms
-from isomorph.stages.diagnose.parameters import current, parameter, stored
+from isomorph.stages.diagnose.parameters import current, parameter, parameter_places, stored
 from isomorph.stages.measure.widths import QUANTISED_OPS
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
+
+Change = tuple[str, Any, Any]
+"""A parameter, the value it has, and another one."""
+Trial = tuple["Node | None", tuple[Change, ...], tuple[Edit, ...]]
+"""A node, what is changed of it, and the edits that do it."""
 
 _MOST_TRIALS = 64
 _MOST_NODES = 4
@@ -59,30 +64,58 @@ def _quantised(case: Case) -> bool:
 def _confirmed(case: Case) -> Iterator[Diagnosis]:
     """Every value that puts the node right, the likeliest first; few are tried."""
     trials = islice(_trials(case), _MOST_TRIALS)
-    for node, name, now, value, edits in trials:
+    for node, changes, edits in trials:
         found = case.rehearse(Patch(summary="", edits=edits))
         if found is not None and case.equals(found):
-            yield _told(node, name, now, value)
+            yield _told(node, changes)
 
 
-def _trials(case: Case) -> Iterator[tuple[Node | None, str, Any, Any, tuple[Edit, ...]]]:
+def _trials(case: Case) -> Iterator[Trial]:
     nodes = [case.node, *(node for node in case.nodes if node.name != case.node.name)]
     nodes = [node for node in nodes if node.op not in _SPOKEN_FOR][:_MOST_NODES]
     for node in nodes:
-        for name, value in told(case, node):
+        stated: dict[str, Any] = {}
+        for name, value in (*told(case, node), *_read(case, node)):
+            stated.setdefault(name, value)
             now = current(case, node, name)
-            yield node, name, now, value, parameter(case, node, name, value)
+            yield node, ((name, now, value),), parameter(case, node, name, value)
+        if len(stated) > 1:
+            yield _together(case, node, stated)
     for node in nodes:
         for name, values in choices(case, node, _rank(case, node)).items():
             if name in _READS_WEIGHTS and not constants.stored_alike(case):
                 continue
             now = current(case, node, name)
             for value in values:
-                yield node, name, now, value, parameter(case, node, name, value)
+                yield node, ((name, now, value),), parameter(case, node, name, value)
     yield from _scalars(case)
 
 
-def _scalars(case: Case) -> Iterator[tuple[Node | None, str, Any, Any, tuple[Edit, ...]]]:
+def _together(case: Case, node: Node, stated: dict[str, Any]) -> Trial:
+    """Everything that the counterpart states otherwise, at once."""
+    edits: tuple[Edit, ...] = ()
+    for name, value in stated.items():
+        edits += parameter(case, node, name, value)
+    changes = tuple((name, current(case, node, name), value) for name, value in stated.items())
+    return node, changes, edits
+
+
+def _read(case: Case, node: Node) -> Iterator[tuple[str, Any]]:
+    """Parameters that the counterpart reads as inputs, with its values where they differ."""
+    for counterpart in reversed(case.counterparts):
+        places = parameter_places(counterpart) if counterpart.op == node.op else {}
+        for name, place in places.items():
+            given = counterpart.inputs[place] if place < len(counterpart.inputs) else ""
+            held = case.reference.constants.get(given)
+            now = current(case, node, name)
+            if held is None or held.values is None or now is None:
+                continue
+            value = held.values if isinstance(now, (tuple, list)) else held.values[0]
+            if value != now:
+                yield name, value
+
+
+def _scalars(case: Case) -> Iterator[Trial]:
     """Single numbers of a spelled-out operator, each with the numbers that the reference has."""
     import numpy as np
 
@@ -95,27 +128,37 @@ def _scalars(case: Case) -> Iterator[tuple[Node | None, str, Any, Any, tuple[Edi
         for value in stated:
             if value != now:
                 array = np.full(held.shape, value, np.float64)
-                yield None, name, now, value, stored(case, name, array)
+                yield None, ((name, now, value),), stored(case, name, array)
 
 
-def _told(node: Node | None, name: str, now: Any, value: Any) -> Diagnosis:  # noqa: ANN401
-    what = f"{node.op} {name}" if node is not None else f"the number {name!r}"
+def _told(node: Node | None, changes: Sequence[Change]) -> Diagnosis:
+    what = f"{node.op} " if node is not None else "the number "
+    whose = f" of {node.name!r}" if node is not None else ""
+    names = ", ".join(name for name, _, _ in changes)
     return Diagnosis(
         cause="attribute",
         certainty=3,
-        summary=f"{what} is {_shown(now)}, not {_shown(value)}",
-        evidence={"attributes": [[name, str(now), str(value)]]},
+        summary=what + _differing(changes),
+        evidence={"attributes": [list(map(str, each)) for each in changes]},
         experiments=(
             Experiment(
-                question=f"Is {name} of {node.name!r} wrong?" if node else f"Is {name!r} wrong?",
-                change=f"it becomes {_shown(value)}",
+                question=f"Is {names}{whose} wrong?",
+                change=_setting(changes),
                 predicts="the node is right",
                 seen="it is",
                 agrees=True,
             ),
         ),
-        fix=f"set {name} to {_shown(value)}",
+        fix=_setting(changes),
     )
+
+
+def _differing(changes: Sequence[Change]) -> str:
+    return "; ".join(f"{n} is {_shown(now)}, not {_shown(right)}" for n, now, right in changes)
+
+
+def _setting(changes: Sequence[Change]) -> str:
+    return "; ".join(f"set {name} to {_shown(right)}" for name, _, right in changes)
 
 
 def _another_form(case: Case) -> Diagnosis | None:
@@ -151,14 +194,13 @@ def _suspected(case: Case) -> Iterator[Diagnosis]:
     if not node.attributes and all(each.values is None for each in small):
         return  # it cannot be told anything
     different = [(name, current(case, node, name), value) for name, value in told(case, node)]
-    words = "; ".join(f"{n} is {_shown(mine)}, not {_shown(right)}" for n, mine, right in different)
     yield Diagnosis(
         cause="attribute",
         certainty=2 if different else 1,
         summary=f"{node.op} has the reference's inputs and weights, and another result"
-        + (f": {words}" if words else ""),
+        + (f": {_differing(different)}" if different else ""),
         evidence={"attributes": [list(map(str, each)) for each in different]},
-        fix="; ".join(f"set {name} to {_shown(right)}" for name, _, right in different) or None,
+        fix=_setting(different) or None,
     )
 
 
@@ -194,4 +236,6 @@ def _rank(case: Case, node: Node) -> int:
 
 
 def _shown(value: Any) -> str:  # noqa: ANN401
+    if isinstance(value, (tuple, list)) and len(value) == 1:
+        return _shown(value[0])
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -33,6 +33,10 @@ class ControlFlow:
 
     def examine(self, case: Case) -> Iterator[Diagnosis]:
         """Decide otherwise, and see."""
+        negated = _negated(case)
+        if negated is not None:
+            yield negated
+            return
         deciding = [node for node in case.nodes if node.op in _BRANCHING | _LOOPING]
         for node in deciding:
             found = _inverted(case, node) or _exchanged(case, node) or _rounds(case, node)
@@ -50,6 +54,21 @@ class ControlFlow:
                 "on the same condition",
                 fix="exchange the branches, or do not invert the condition",
             )
+
+
+def _negated(case: Case) -> Diagnosis | None:
+    """A condition that is true exactly where it should be false."""
+    if case.wrong.dtype != bool or case.wrong.shape != case.right.shape or not case.right.size:
+        return None
+    if not case.equals(np.logical_not(case.wrong)):
+        return None
+    there = next((node.op for node in reversed(case.counterparts)), "the reference's")
+    return _diagnosis(
+        case.node,
+        f"the condition is inverted: {case.node.op} stands where the reference has {there}",
+        "its result is inverted",
+        f"use {there}, or invert the condition",
+    )
 
 
 def _inverted(case: Case, node: Node) -> Diagnosis | None:

@@ -53,7 +53,7 @@ class Dtype:
                 return
         casts = [node for node in case.nodes if node.op in _CASTS]
         if casts:
-            yield _cast(case, casts)
+            yield _rounded(case, casts) or _cast(case, casts)
 
 
 def _cast(case: Case, casts: Sequence[Node]) -> Diagnosis:
@@ -74,6 +74,19 @@ def _cast(case: Case, casts: Sequence[Node]) -> Diagnosis:
         experiments=(experiment,),
         fix="keep the reference's type",
     )
+
+
+def _rounded(case: Case, casts: Sequence[Node]) -> Diagnosis | None:
+    """A cast to integers that one side rounds otherwise than the other."""
+    for node in casts:
+        values = case.value(case.candidate, node.inputs[0])
+        if values is None or values.dtype.kind != "f" or values.shape != case.right.shape:
+            continue
+        mine, theirs = (_rounding(values.astype(np.float64), v) for v in (case.wrong, case.right))
+        if mine is not None and theirs is not None and mine != theirs:
+            mine, theirs = (each.replace("its quotient", "the values") for each in (mine, theirs))
+            return _told(f"the cast {mine}, and the reference {theirs}", mine, theirs)
+    return None
 
 
 def _done_by(case: Case, kind: str) -> str | None:
@@ -117,21 +130,25 @@ def _divided(case: Case) -> Diagnosis | None:
     mine = _rounding(quotient, case.wrong)
     if mine is None or theirs is None or mine == theirs:
         return None
+    return _told(f"the division {mine}, and the reference's {theirs}", mine, theirs)
+
+
+def _told(summary: str, mine: str, theirs: str) -> Diagnosis:
     return Diagnosis(
         cause="dtype",
         certainty=3,
-        summary=f"the division {mine}, and the reference's {theirs}",
+        summary=summary,
         evidence={"mine": mine, "reference": theirs},
         experiments=(
             Experiment(
-                question="How does each side round the quotient?",
-                change="the same operands are divided in float64 and rounded in every way",
+                question="How does each side round?",
+                change="the same values are computed in float64 and rounded in every way",
                 predicts="the two sides are two of them",
                 seen=f"the candidate {mine}, the reference {theirs}",
                 agrees=True,
             ),
         ),
-        fix="divide in the reference's type, and round as it does",
+        fix="compute in the reference's type, and round as it does",
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.patch import Patch, SetInput
 from isomorph.core.report import Experiment
+from isomorph.stages.diagnose import constants
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -47,7 +48,8 @@ def _moved(case: Case) -> Diagnosis:
     told = f": its axes should stand in the order {order}" if order is not None else ""
     return Diagnosis(
         cause="layout",
-        certainty=3,
+        # Weights that were moved move values too, and are the better answer if they heal.
+        certainty=3 if constants.stored_alike(case) else 2,
         summary=f"{case.node.op} puts the right values in the wrong places{told}",
         evidence={"axes": list(order)} if order is not None else {},
         experiments=(
@@ -79,7 +81,8 @@ def _order_of_axes(case: Case) -> tuple[int, ...] | None:
 def _exchanged(case: Case) -> Iterator[Diagnosis]:
     """Each other order of the operands; for few nodes this is one other order."""
     for node in case.nodes:
-        if node.op not in _ORDERED or len(node.inputs) < 2:
+        alike = any(each.op == node.op for each in case.counterparts)
+        if node.op not in _ORDERED or len(node.inputs) < 2 or not alike:
             continue
         for order in islice(permutations(node.inputs), 1, _MOST_ORDERS):
             found = _rehearsed(case, node, order)

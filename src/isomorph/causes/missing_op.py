@@ -44,15 +44,43 @@ class MissingOp:
         if not absent:
             return
         experiment = _done_for_it(case, absent)
+        bias = _bias(case, absent[0]) if experiment is not None else None
+        if bias is not None:
+            yield Diagnosis(
+                cause="weight",
+                certainty=3,
+                summary=f"the reference's bias {bias!r} is not added",
+                evidence={"reference_constant": bias, "difference": "dropped"},
+                experiments=(experiment,) if experiment is not None else (),
+                fix=f"add {bias!r}",
+            )
+            return
         if experiment is not None or len(case.counterparts) > len(case.nodes):
             yield Diagnosis(
                 cause="missing_op",
-                certainty=3 if experiment is not None else 1,
+                certainty=_certainty(absent[0], experiment),
                 summary=f"nothing in the candidate does the reference's {absent[0].op}",
                 evidence={"operators": [node.op for node in absent]},
                 experiments=(experiment,) if experiment is not None else (),
                 fix=f"put {absent[0].op} back",
             )
+
+
+def _certainty(absent: Node, experiment: Experiment | None) -> int:
+    """A rounding that is left out before a cast is a matter of types, if they speak up."""
+    if experiment is None:
+        return 1
+    return 2 if absent.op in {"Round", "Floor", "Ceil", "Cast"} else 3
+
+
+def _bias(case: Case, absent: Node) -> str | None:
+    """The constant along one axis that the absent operator adds."""
+    if absent.op not in {"Add", "BiasAdd"}:
+        return None
+    for name in constants.floats(case.reference, [absent]):
+        if sum(size > 1 for size in case.reference.constants[name].shape) == 1:
+            return name
+    return None
 
 
 def _absent(case: Case) -> list[Node]:

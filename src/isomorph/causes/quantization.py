@@ -33,8 +33,7 @@ class Quantization:
     def examine(self, case: Case) -> Iterator[Diagnosis]:
         """Put the parameters right in thought, one after the other; then tell what is lost."""
         ops = sorted({node.op for node in case.nodes} & QUANTISED_OPS)
-        gridded = grids.step(case) is not None
-        if not ops and not gridded:
+        if not ops and grids.step(case) is None and not grids.readers(case):
             return
         found = _axis(case) or _stored(case) or _affine(case)
         if found is not None:
@@ -61,7 +60,7 @@ class Quantization:
 
 def _axis(case: Case) -> Diagnosis | None:
     """Scales for each channel, laid along another axis."""
-    for node in case.nodes:
+    for node in (*case.nodes, *grids.readers(case)):
         now = node.attributes.get("axis")
         if node.op not in {"QuantizeLinear", "DequantizeLinear"} or not isinstance(now, int):
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,12 +12,24 @@ from isomorph.stages.diagnose.differences import difference
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
-    from isomorph.core.model import Quantization
+    from isomorph.core.model import Node, Quantization
     from isomorph.core.trace import Array
 
 _READING = "DequantizeLinear"
 _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul", "FullyConnected"})
 _FEW = 0.05
+
+
+def readers(case: Case) -> list[Node]:
+    """The nodes that read a stored weight through its grid for the guilty ones."""
+    fed = {name for node in case.nodes for name in node.inputs}
+    return [
+        node
+        for node in case.candidate.nodes
+        if node.op == _READING
+        and node.outputs[0] in fed
+        and node.inputs[0] in case.candidate.constants
+    ]
 
 
 def step(case: Case) -> float | None:
@@ -64,26 +77,35 @@ def misread_weight(case: Case) -> tuple[str, str, str] | None:
 
     Told only where the reference's weight in its place puts the node right.
     """
-    fed = {name for node in case.nodes for name in node.inputs}
-    for node in case.candidate.nodes:
-        made = node.outputs[0] if node.op == _READING else ""
-        if made not in fed or node.inputs[0] not in case.candidate.constants:
-            continue
+    for node in readers(case):
+        made = node.outputs[0]
         held, scale = (
             case.value(case.candidate, made),
             case.constant(case.candidate, node.inputs[1]),
         )
         if held is None or scale is None:
             continue
-        for name in constants.floats(case.reference, case.counterparts):
-            right = case.constant(case.reference, name)
-            if right is None or right.size != held.size or right.ndim < 2:
+        for right in _weights(case):
+            if right.size != held.size or right.ndim < 2:
                 continue
             placed = right.reshape(held.shape)
             widest = float(np.max(scale))
             if np.max(np.abs(held - placed)) > 2.0 * widest and case.heals({made: placed}):
                 return node.inputs[0], *_told(held, placed, widest)
     return None
+
+
+def _weights(case: Case) -> Iterator[Array]:
+    """The reference's weights in real numbers, stored as such or read through a grid."""
+    names = constants.floats(case.reference, case.counterparts)
+    fed = {name for node in case.counterparts for name in node.inputs}
+    names += [
+        n.outputs[0] for n in case.reference.nodes if n.op == _READING and n.outputs[0] in fed
+    ]
+    for name in names:
+        value = case.value(case.reference, name)
+        if value is not None and value.dtype.kind == "f":
+            yield value
 
 
 def _told(held: Array, right: Array, widest: float) -> tuple[str, str]:
