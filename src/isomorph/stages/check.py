@@ -17,13 +17,15 @@ from isomorph.stages.diagnose.guilty import guilty
 from isomorph.stages.diagnose.randomness import random_run
 from isomorph.stages.localise.aligner import Aligner
 from isomorph.stages.localise.profile import Onlooker
+from isomorph.stages.localise.reach import Carry, probed
 from isomorph.stages.measure import findings as say
 from isomorph.stages.measure import layouts
-from isomorph.stages.measure.compare import Comparison, Terms, compare, compared_elements, differs
+from isomorph.stages.measure.compare import Comparison, Terms, compare, compared_elements
 from isomorph.stages.measure.over_samples import measure
 from isomorph.stages.measure.recorded import Recording
 from isomorph.stages.measure.sides import Sides, alone, together
 from isomorph.stages.measure.spread import FALSE_ALARM
+from isomorph.stages.measure.steadiness import unsteady
 from isomorph.stages.measure.subject import Subject
 from isomorph.stages.measure.verdict import most_draws
 from isomorph.stages.measure.whereabouts import first_trouble
@@ -104,6 +106,9 @@ def check_pair(
             work.add(comparison, outputs)
             outputs = comparison.bindings
             work.locate(mine, yours, comparison)
+            work.probe(
+                (mine, yours), comparison, lambda fed: _arranged(work, fed, candidate, inputs)
+            )
             work.remember(sample, comparison, yours, mine)
         work.failures(mine, yours)
     # PyTorch names no outputs: the names of its nodes are nobody's interface.
@@ -184,7 +189,7 @@ class _Work:
         self.verdict, self.reason = Verdict.EQUIVALENT, ""
         self.tried: list[Sample] = []
         self.spent = ""
-        self.located = False
+        self.located = self.probed = False
         self.worst = Worst()
         self.aligner = Aligner(wanted=wishes.align, told=wishes.told)
         self.onlooker = Onlooker(wanted=wishes.profile, told=wishes.told)
@@ -226,9 +231,9 @@ class _Work:
 
     def deterministic(self, *subjects: Subject) -> bool:
         """Whether each model repeats itself; a random reference leaves nothing to compare with."""
-        random = {each.role: each for each in subjects if _unsteady(each)}
+        random = {each.role: each for each in subjects if unsteady(each)}
         for role, subject in random.items():
-            finding = random_run(subject, _unsteady(subject))
+            finding = random_run(subject, unsteady(subject))
             # A random reference can convict nobody, not even a candidate that is random too.
             verdict = Verdict.UNKNOWN if "reference" in random else Verdict.DIVERGENT
             self.accuse(finding, verdict, f"the {role} is random")
@@ -279,6 +284,19 @@ class _Work:
         self.findings = [*found, *self.findings]
         if unexplained:
             self.skipped.append(Skipped(what="localisation", why=unexplained))
+
+    def probe(self, sides: tuple[Subject, Subject], comparison: Comparison, carry: Carry) -> None:
+        """Look beyond the inputs of the first sample on which all is well."""
+        calm = all(d.verdict is not Verdict.DIVERGENT for d in comparison.divergences)
+        if not self.wishes.locate or not calm or self.probed:
+            return
+        self.probed = True
+        found = probed(sides, comparison.bindings, self.terms, carry)
+        self.findings += found.findings
+        self.skipped += found.skipped
+        # Inputs that a user gave are the question; made-up ones are no better than those found.
+        if found.trial is not None and self.tried[-1].origin.startswith("generated"):
+            self.worsen(Verdict.DIVERGENT, f"they differ on other inputs: {found.trial.recipe}")
 
     def remember(
         self, sample: Sample, comparison: Comparison, candidate: Subject, reference: Subject | None
@@ -366,22 +384,6 @@ class _Work:
 
 def _beyond(part: Part | None) -> bool:
     return part is not None and part.budget.within is Judgement.NO
-
-
-def _unsteady(subject: Subject) -> tuple[str, ...]:
-    """The outputs that differ between two runs, as deployed or, with random nodes, as written."""
-    pairs = [(subject.as_run, subject.again)]
-    if say.random_nodes(subject.model.graph):
-        # An optimiser may remove the random node; the file still carries it.
-        pairs.append((subject.as_written, subject.as_written_again))
-    for once, twice in pairs:
-        one = once()
-        if isinstance(one, IsomorphError):
-            return ()  # what failed once is not asked to fail again
-        other = twice()
-        if not isinstance(other, IsomorphError) and (outputs := differs(one, other)):
-            return outputs
-    return ()
 
 
 def _inputs(sample: Sample) -> tuple[InputSummary, ...]:

@@ -14,6 +14,7 @@ from isomorph.core.report import Finding
 from isomorph.stages.diagnose.cases import cases
 from isomorph.stages.diagnose.diagnose import explained
 from isomorph.stages.diagnose.trials import Trials
+from isomorph.stages.localise.capture import changed_by_capturing
 from isomorph.stages.localise.findings import findings
 from isomorph.stages.localise.locate import locate_execution
 
@@ -34,10 +35,13 @@ def guilty_of_running(
         return [_whole(candidate, trials, names)], reason
     located = locate_execution(candidate, names)
     found = _places(candidate, trials, located)
+    seen = located.twins.candidate.values
+    changed = changed_by_capturing(candidate, seen, names, false_alarm)
+    extra = [changed] if changed is not None else []
     if found:
-        return found, located.unexplained
+        return [*found, *extra], located.unexplained
     # Captured, the run is right: taking tensors out keeps the optimisers from joining nodes.
-    return [_whole(candidate, trials, names)], None
+    return [_whole(candidate, trials, names), *extra], None
 
 
 def _places(candidate: Subject, trials: Trials, located: Located) -> list[Finding]:

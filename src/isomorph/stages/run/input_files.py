@@ -17,6 +17,7 @@ from isomorph.stages.run.archives import check_archive
 from isomorph.stages.run.files import head_of, kind_of
 from isomorph.stages.run.mapped_npz import map_npz, unpacked_bytes
 from isomorph.stages.run.npy import HoldsObjectsError, NpyError, map_npy, read_npy
+from isomorph.stages.run.reported_inputs import reported_inputs
 from isomorph.store import safetensors, traces
 from isomorph.store.atomic import new_file
 from isomorph.store.dtypes import STRING, dtype_name, words_of
@@ -68,6 +69,8 @@ def _reader(path: Path, head: bytes) -> Callable[[Path], Mapping[str, Array]]:
         return safetensors.read
     if not head:
         raise _unreadable(path, "the file is empty")
+    if head.lstrip().startswith(b"{") and path.suffix == ".json":
+        return reported_inputs
     verdict = magic.not_a_model(head)
     raise _unreadable(path, verdict.what if verdict else "its first bytes are of none of these")
 

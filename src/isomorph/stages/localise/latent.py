@@ -1,0 +1,121 @@
+"""Differences that the given inputs never reach: found by probing, told, and searched for.
+
+They change no verdict by themselves. Where a search finds an input that carries one to an output,
+that input is in the report, and `--inputs` takes it from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.report import Finding, Skipped
+from isomorph.stages.localise.counterparts import (
+    Paired,
+    paired,
+    ways_of_candidate,
+    ways_of_reference,
+)
+from isomorph.stages.localise.locate import look
+from isomorph.stages.localise.probes import Departure, Way, probe
+from isomorph.stages.localise.unlike import unlike
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.stages.align.twins import Twins
+    from isomorph.stages.measure.subject import Subject
+
+_MOST_NODES = 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latent:
+    """A node of the candidate that differs where the given inputs do not lead."""
+
+    finding: Finding
+    departure: Departure
+
+
+def latent(reference: Subject, candidate: Subject) -> tuple[list[Latent], list[Skipped]]:
+    """Probe the nodes that are told what no node of the other side is told."""
+    mine = unlike(reference.model, candidate.model)
+    yours = unlike(candidate.model, reference.model)
+    if not mine and not yours:
+        return [], []
+    if candidate.oracle().capabilities.feed != "all" or (
+        reference.oracle().capabilities.feed != "all"
+    ):
+        why = "a trace cannot be given other values"
+        return [], [Skipped(what=f"probes of {len(mine) + len(yours)} nodes", why=why)]
+    twins = look(reference, candidate)
+    known = paired(twins)
+    found: dict[str, Latent] = {}
+    for each in _probed(known, mine, yours, candidate.seed):
+        found.setdefault(str(each.finding.node), each)
+    skipped = []
+    if (left := max(0, len(yours) - _MOST_NODES) + max(0, len(mine) - _MOST_NODES)) > 0:
+        why = f"{_MOST_NODES} of a side are probed at most"
+        skipped.append(Skipped(what=f"probes of {left} nodes", why=why))
+    return list(found.values()), skipped
+
+
+def _probed(known: Paired, mine: list[Node], yours: list[Node], seed: int) -> Iterator[Latent]:
+    twins = known.twins
+    for node in yours[:_MOST_NODES]:
+        ways = ways_of_candidate(node, known)
+        departure = probe(twins, ways, seed) if ways else None
+        if departure is not None:
+            yield _latent(node, twins.reference.topology.maker.get(departure.way.reference),
+                          departure)  # fmt: skip
+    for node in mine[:_MOST_NODES]:
+        ways = ways_of_reference(node, known)
+        departure = probe(twins, ways, seed) if ways else None
+        if departure is not None:
+            yield _latent(_stand_in(twins, departure.way), node, departure)
+
+
+def _stand_in(twins: Twins, way: Way) -> Node | None:
+    """The candidate's node in question; one that is missing is named by its consumer."""
+    topology = twins.candidate.topology
+    if way.candidate not in {yours for _, yours, _ in way.sources}:
+        return topology.maker.get(way.candidate)
+    return next(iter(topology.readers.get(way.candidate, ())), topology.maker.get(way.candidate))
+
+
+def _latent(node: Node | None, counterpart: Node | None, departure: Departure) -> Latent:
+    name = node.name if node is not None else departure.way.candidate
+    told = f"node {name!r}" + (f" ({node.op})" if node is not None else "")
+    like = f"{counterpart.name!r} ({counterpart.op})" if counterpart is not None else "nothing"
+    example = _example(departure)
+    finding = Finding(
+        rank=0,
+        code="LATENT",
+        cause="control_flow" if node is not None and node.bodies else "attribute",
+        status="confirmed",
+        effect="latent",
+        summary=f"{told} does what the reference's {like} does on the given inputs, but not on "
+        f"values {departure.kind}{example}; the given inputs do not reach it",
+        node=name,
+        nodes=(name,),
+        tensors=(departure.way.candidate,),
+        reference_nodes=(counterpart.name,) if counterpart is not None else (),
+        source=counterpart.source if counterpart is not None else None,
+        evidence={"probe": departure.kind},
+    )
+    return Latent(finding=finding, departure=departure)
+
+
+def _example(departure: Departure) -> str:
+    """One element: what went in and what came out, where the node works element by element."""
+    mine, yours = departure.reference, departure.candidate
+    with np.errstate(all="ignore"):
+        apart = np.abs(mine.astype(np.float64) - yours.astype(np.float64))
+    place = int(np.argmax(np.where(np.isnan(apart), np.inf, apart)))
+    result = f"{yours.flat[place]:.4g} instead of {mine.flat[place]:.4g}"
+    given = [value for value in departure.given.values() if value.size == mine.size]
+    if len(departure.given) == 1 and given and not departure.way.moved.moves:
+        return f" (of {given[0].flat[place]:.4g} it makes {result})"
+    return f" (it gives {result})"

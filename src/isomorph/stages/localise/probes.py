@@ -1,0 +1,164 @@
+"""Edge values into a node of one side and its counterparts of the other, each in isolation.
+
+Given inputs show a node on a small part of what it could be given. Here it is given the rest:
+negatives, zeros, ties, large and small ones. Where several tensors of the other side hold the
+same values, the node is innocent if any of them goes along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.divergence import Judgement
+from isomorph.core.errors import IsomorphError
+from isomorph.core.trace import Noise
+from isomorph.stages.measure.judge import judge
+from isomorph.stages.measure.spread import FALSE_ALARM, Spread, merged, spreads
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+    from isomorph.stages.align.sight import Sight
+    from isomorph.stages.align.twins import Twins
+    from isomorph.stages.run.layout import Rearrangement
+
+_DRAWS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """From tensors of the reference to tensors of the candidate that hold the same values."""
+
+    sources: tuple[tuple[str, str, Rearrangement], ...]
+    reference: str
+    candidate: str
+    moved: Rearrangement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Departure:
+    """A probe on which the two sides part: what went in, what came out of each."""
+
+    kind: str
+    way: Way
+    given: Mapping[str, Array] = field(repr=False)
+    reference: Array = field(repr=False)
+    candidate: Array = field(repr=False)
+
+
+def probe(twins: Twins, ways: Sequence[Way], seed: int) -> Departure | None:
+    """The first probe on which no counterpart does what the node does; None if one always does."""
+    first: Departure | None = None
+    for way in ways:
+        parts = next(_departures(twins, way, seed), None)
+        if parts is None:
+            return None
+        first = first or parts
+    return first
+
+
+def _departures(twins: Twins, way: Way, seed: int) -> Iterator[Departure]:
+    values = {mine: twins.reference.values[mine] for mine, _, _ in way.sources}
+    for kind, given in edge_values(values, seed):
+        right = {
+            yours: np.ascontiguousarray(moved.array(given[mine]))
+            for mine, yours, moved in way.sources
+        }
+        try:
+            part = compared(twins, way, given, right, seed)
+        except (IsomorphError, ValueError):
+            continue  # what a node cannot be given, it is not judged by
+        if part is not None:
+            yield Departure(kind=kind, way=way, given=given, reference=part[0], candidate=part[1])
+
+
+def compared(
+    twins: Twins, way: Way, left: Mapping[str, Array], right: Mapping[str, Array], seed: int
+) -> tuple[Array, Array] | None:
+    """Both results, in the candidate's arrangement, where they differ by more than rounding."""
+    mine, spread = _noisy(twins.reference, way.reference, left, seed)
+    yours, other = _noisy(twins.candidate, way.candidate, right, seed)
+    if mine.size != yours.size:
+        return None
+    turned = [way.moved.array(each) if each is not None else None for each in (mine, *spread)]
+    return _judged(turned, [yours, *other], twins, way)
+
+
+def _noisy(
+    sight: Sight, tensor: str, given: Mapping[str, Array], seed: int
+) -> tuple[Array, list[Array | None]]:
+    """The value, its deviation under rounding, and where it is unsettled."""
+    feeds = {**sight.feeds, **given}
+    value = np.asarray(sight.oracle.run(feeds, [tensor])[tensor])
+    noise = Noise(seed=seed, rounding=True, attributes=True)
+    found = spreads(sight.oracle, feeds, {tensor: value}, noise, draws=_DRAWS)[tensor]
+    return value, [found.deviation, found.unsettled]
+
+
+def _judged(
+    left: Sequence[Array | None], right: Sequence[Array | None], twins: Twins, way: Way
+) -> tuple[Array, Array] | None:
+    mine, yours = np.asarray(left[0]), np.asarray(right[0])
+    if mine.shape != yours.shape:
+        return None
+    both = [
+        Spread(draws=_DRAWS, deviation=each[1], unsettled=np.asarray(each[2], bool))
+        for each in (left, right)
+    ]
+    spec = twins.candidate.graph.tensors.get(way.candidate)
+    dtype = (spec.dtype if spec is not None else None) or "float32"
+    part = judge(
+        yours, mine, merged(*both), dtype=dtype, derivation="", false_alarm=FALSE_ALARM,
+    )  # fmt: skip
+    return (mine, yours) if part.budget.within is Judgement.NO else None
+
+
+def edge_values(values: Mapping[str, Array], seed: int) -> Iterator[tuple[str, dict[str, Array]]]:
+    """Kinds of values for these tensors, the tamest first; integers stay what they are."""
+    for place, (kind, make) in enumerate(_KINDS.items()):
+        given = {}
+        for number, (name, value) in enumerate(values.items()):
+            random = np.random.default_rng([seed, place, number])
+            if value.dtype.kind == "b":
+                given[name] = ~value if kind == _NEGATED else value
+            else:
+                given[name] = make(value, random) if value.dtype.kind == "f" else value
+        if any(not np.array_equal(given[name], values[name]) for name in values):
+            yield kind, given
+
+
+_Maker = Callable[["Array", np.random.Generator], "Array"]
+_NEGATED = "negated"
+
+
+def _ramp(width: float) -> _Maker:
+    def make(value: Array, random: np.random.Generator) -> Array:
+        steps = np.linspace(-width, width, max(2, value.size))[: value.size]
+        return random.permutation(steps).reshape(value.shape).astype(value.dtype)
+
+    return make
+
+
+def _negated(value: Array, _: np.random.Generator) -> Array:
+    return np.asarray(-value)
+
+
+def _zeros(value: Array, _: np.random.Generator) -> Array:
+    return np.zeros_like(value)
+
+
+def _ties(value: Array, random: np.random.Generator) -> Array:
+    return (random.integers(-4, 4, value.shape) + 0.5).astype(value.dtype)
+
+
+_KINDS: dict[str, _Maker] = {
+    _NEGATED: _negated,
+    "between -1 and 1": _ramp(1.0),
+    "between -10 and 10": _ramp(10.0),
+    "halves, where rounding has a tie": _ties,
+    "zeros": _zeros,
+    "between -1000 and 1000": _ramp(1000.0),
+}

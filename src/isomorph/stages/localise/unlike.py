@@ -1,0 +1,84 @@
+"""Nodes that are told something which no node of the other graph is told: worth a probe.
+
+Only a filter. What two frameworks call one thing differs, so of each node the numbers and the
+words are compared, whatever they are called; whether a difference means anything, probing tells.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Model, Node
+
+# Operators that do one thing here and another there: inputs on one side of the line never tell.
+PIECEWISE = frozenset(
+    {"Clip", "Relu", "LeakyRelu", "PRelu", "ThresholdedRelu", "HardSigmoid", "HardSwish", "Elu",
+     "Celu", "Selu", "Shrink", "Softplus", "Pad", "Round", "Floor", "Ceil", "Sign", "Mod", "Max",
+     "Min", "MaxPool", "AveragePool", "If", "Abs", "Sqrt", "Log", "Pow"}
+)  # fmt: skip
+_ACTIVATION = re.compile(r"RELU|TANH|SIGN")
+
+Signature = tuple[str, frozenset[float | str]]
+
+
+def unlike(model: Model, other: Model) -> list[Node]:
+    """Nodes of one model whose like the other does not have as often."""
+    everything = model.framework == other.framework
+    there = Counter(_signature(node, other.graph) for node in _telling(other.graph, everything))
+    found = []
+    for node in _telling(model.graph, everything):
+        mark = _signature(node, model.graph)
+        if there[mark] > 0:
+            there[mark] -= 1
+        else:
+            found.append(node)
+    return found
+
+
+def _telling(graph: Graph, everything: bool) -> Iterator[Node]:  # noqa: FBT001
+    """The nodes that are compared: all, where both graphs speak one language."""
+    for node in graph.nodes:
+        if everything or node.op in PIECEWISE or node.bodies or _activates(node):
+            yield node
+
+
+def _activates(node: Node) -> bool:
+    return any(_ACTIVATION.search(str(value)) for value in node.attributes.values())
+
+
+def _signature(node: Node, graph: Graph) -> Signature:
+    told = set(_plain(list(node.attributes.values())))
+    for name in node.inputs:
+        constant = graph.constants.get(name)
+        if constant is not None and constant.values is not None:
+            told |= set(_plain(list(constant.values)))
+    for body in node.bodies.values():
+        told |= {f"{key}{sorted(map(str, value))}" for key, value in _all(body)}
+    return node.op, frozenset(told)
+
+
+def _all(body: Graph) -> Iterator[Signature]:
+    for node in body.nodes:
+        yield _signature(node, body)
+
+
+def _plain(values: list[Any]) -> Iterator[float | str]:
+    """Numbers as float32 holds them, zeros left out: a default may be stated or not."""
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _plain(list(value))
+        elif isinstance(value, bool) or value is None:
+            continue
+        elif isinstance(value, (int, float)):
+            with np.errstate(over="ignore"):
+                number = float(np.float32(value))
+            if number:
+                yield number
+        elif isinstance(value, str) and value:
+            yield value.lower()

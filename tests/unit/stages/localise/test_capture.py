@@ -1,0 +1,87 @@
+"""A run that changes when it is looked into: said, with which of the two is right."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from isomorph.core.trace import Capabilities, Environment
+from isomorph.frameworks.onnx import OnnxFramework
+from isomorph.runtimes.onnx_oracle import OnnxOracle
+from isomorph.stages.diagnose.execution import guilty_of_running
+from isomorph.stages.localise.capture import changed_by_capturing
+from isomorph.stages.measure.compare import Terms, compare
+from isomorph.stages.measure.recorded import Recording
+from isomorph.stages.measure.spread import FALSE_ALARM
+from isomorph.stages.measure.subject import Subject
+from isomorph.stages.run.binding import bind_outputs
+
+X = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
+W = np.random.default_rng(1).normal(size=(4, 4)).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def model():
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["m"], "product"),
+         helper.make_node("Sigmoid", ["m"], ["y"], "gate")],
+        "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3, 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [3, 4])],
+        [numpy_helper.from_array(W, "w")],
+    )  # fmt: skip
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.checker.check_model(made)
+    return OnnxFramework().load(made, {})
+
+
+class Fusing:
+    """Runs right, but for what an optimiser does when nobody looks inside."""
+
+    capabilities = Capabilities()
+    environment = Environment(runtime="onnxruntime", isolation="none")
+
+    def __init__(self, oracle, error):
+        self.oracle, self.error = oracle, error
+
+    def run(self, feeds, fetch, *, noise=None):
+        found = self.oracle.run(feeds, fetch)
+        values = {name: np.asarray(value).astype(np.float32) for name, value in found.items()}
+        if set(fetch) == {"y"}:
+            values["y"] = values["y"] + np.float32(self.error)
+        return values
+
+
+def subject(model, error):
+    oracle = OnnxOracle().open(model, Environment(runtime="onnx_oracle"))
+    fusing = Fusing(oracle, error)
+    return Subject(
+        role="candidate", model=model, feeds={"x": X}, runtime=lambda: fusing,
+        plain=lambda: fusing, oracle=lambda: oracle, seed=0,
+    )  # fmt: skip
+
+
+def captured(candidate):
+    return candidate.runtime().run(candidate.feeds, ["m", "y"])
+
+
+def test_a_change_beyond_rounding_is_a_finding(model):
+    candidate = subject(model, 0.25)
+    found = changed_by_capturing(candidate, captured(candidate), ["y"], FALSE_ALARM)
+    assert (found.code, found.effect, found.tensors) == ("CAPTURE_CHANGED", "none", ("y",))
+    assert "the captured run is right" in found.summary
+    assert found.evidence["outputs"]["y"] == pytest.approx(0.25, rel=1e-3)
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-8])
+def test_rounding_is_no_finding(model, error):
+    candidate = subject(model, error)
+    assert changed_by_capturing(candidate, captured(candidate), ["y"], FALSE_ALARM) is None
+
+
+def test_an_execution_fault_that_vanishes_when_looked_at_is_told_so(model):
+    candidate = subject(model, 0.25)
+    outputs = bind_outputs(model.graph.outputs, model.graph.outputs, {})
+    terms = Terms(false_alarm=FALSE_ALARM, budgets={})
+    astray = compare(Recording.of_meaning(candidate), candidate, outputs, terms).divergences
+    findings, _ = guilty_of_running(candidate, astray, FALSE_ALARM)
+    assert "CAPTURE_CHANGED" in {finding.code for finding in findings}
