@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.stages.align.quantisers import real_values, written
+from isomorph.stages.align.quantisers import real_values
+from isomorph.stages.align.reals import beside
 from isomorph.stages.diagnose import constants
 
 if TYPE_CHECKING:
@@ -15,23 +16,9 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 
-def beside(case: Case) -> dict[str, Quantization]:
-    """The grids of the candidate that no node holds: tensors whose makers are no quantisers.
-
-    Where quantisers are nodes of their own, their scales are constants like any other.
-    """
-    apart = {
-        name
-        for node in case.candidate.nodes
-        if node.op in {"QuantizeLinear", "DequantizeLinear"} and len(node.inputs) > 1
-        for name in (*node.inputs, *node.outputs)
-    }
-    return {n: e for n, e in written(case.candidate).items() if n not in apart}
-
-
 def stored_on_grids(case: Case) -> dict[str, Quantization]:
     """The constants of the guilty nodes that are integers on a grid of their own."""
-    grids = beside(case)
+    grids = beside(case.candidate)
     names = constants.names(case.candidate, case.nodes)
     return {name: grids[name] for name in names if name in grids}
 

@@ -42,7 +42,7 @@ def fitted_scales(case: Case, node: Node) -> Iterator[tuple[str, Array, str]]:
                 continue
             for moved in ways(right, whole.shape):
                 for axis in _axes(scale, whole):
-                    value = _fitted(whole, zero, moved.array(right), axis)
+                    value = fitted_scale(whole, zero, moved.array(right), axis)
                     if value is not None and value.size == scale.size:
                         yield names[1], value.reshape(scale.shape), name
 
@@ -57,7 +57,7 @@ def _axes(scale: Array, whole: Array) -> list[int | None]:
     return [axis for axis, size in enumerate(whole.shape) if size == scale.size]
 
 
-def _fitted(whole: Array, zero: Array | None, right: Array, axis: int | None) -> Array | None:
+def fitted_scale(whole: Array, zero: Array | None, right: Array, axis: int | None) -> Array | None:
     """The best scale along an axis; None where even the best does not give the weight back."""
     shape = [-1 if axis is not None and each == axis else 1 for each in range(whole.ndim)]
     steps = whole.astype(np.float64)

@@ -14,6 +14,7 @@ from isomorph.core.patch import (
     SetInput,
     SetOp,
 )
+from isomorph.stages.diagnose import constants
 from isomorph.stages.diagnose.counterpart import SAME_MEANING
 from isomorph.stages.diagnose.parameters import dtype_of, fresh
 
@@ -36,6 +37,7 @@ _WITH_OPERANDS = frozenset(
     {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "PRelu", "BatchNormalization",
      "LayerNormalization", "InstanceNormalization", "And", "Or"}
 )  # fmt: skip
+_QUANTISERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
 _OPTIONAL_INPUTS = {"LSTM": range(3, 8), "GRU": range(3, 6), "RNN": range(3, 6)}
 _FAMILIES = (
     ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL2"),
@@ -61,7 +63,9 @@ class MissingOp:
         yield from _replaced(case)
         yield from _inserted(case)
         for node in case.nodes:
-            if node.inputs and node.inputs[0] and len(node.outputs) == 1:
+            # Without its quantisers a model would agree, and be another model.
+            kept = node.op in _QUANTISERS
+            if node.inputs and node.inputs[0] and len(node.outputs) == 1 and not kept:
                 yield Patch(
                     summary=f"{node.op} {node.name!r} removed", edits=(RemoveNode(node=node.name),)
                 )
@@ -73,8 +77,12 @@ def _connected(case: Case, node: Node) -> Iterator[Patch]:
     wanted = [name for name in dict.fromkeys(meant) if name and name not in node.inputs]
     slots = _OPTIONAL_INPUTS.get(node.op, range(len(node.inputs)))
     empty = [i for i in slots if i >= len(node.inputs) or not node.inputs[i]]
+    # What comes through a quantiser goes on coming through it.
+    bound = {n for each in case.candidate.nodes if each.op in _QUANTISERS for n in each.outputs}
     taken = [
-        i for i, name in enumerate(node.inputs) if name and name not in case.candidate.constants
+        i
+        for i, name in enumerate(node.inputs)
+        if name and name not in case.candidate.constants and name not in bound
     ]
     if empty and not wanted:
         wanted = [spec.name for spec in case.candidate.inputs if spec.name not in node.inputs]
@@ -161,9 +169,8 @@ def _operands(
         reads: list[str] = []
         added: list[AddConstant] = []
         for place, name in enumerate(counterpart.inputs):
-            value = (
-                case.constant(case.reference, name) if name in case.reference.constants else None
-            )
+            steady = constants.fixed(case.reference, name)
+            value = case.constant(case.reference, name) if steady else None
             if place == signal and value is None:
                 reads.append("")
             elif value is not None:

@@ -11,7 +11,9 @@ from isomorph.core.patch import Patch, SetAttribute, SetConstant
 from isomorph.fixes._around import neighbours
 from isomorph.fixes._bias_scale import same_scale, stated_by_the_others, stated_scale
 from isomorph.fixes._numbers import apart
+from isomorph.fixes._tensor_grids import on_other_grids
 from isomorph.fixes._weight_scales import fitted_scales
+from isomorph.stages.align.reals import beside
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -35,12 +37,19 @@ class Quantization:
 
     def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
         """What the model itself states first; then by what is lost, as several may do."""
+        yield from _by_what_is_lost(case, on_other_grids(case))
+        if beside(case.candidate):
+            return
         nodes = [node for node in neighbours(case, depth=1) if node.op in _PARAMETERS]
         yield from _stated(case, nodes)
-        patches = list(_patches(case, nodes))
-        errors = [apart(case.right, case.rehearse(patch)) for patch in patches]
-        order = sorted(range(len(patches)), key=lambda place: errors[place])
-        yield from (patches[place] for place in order if np.isfinite(errors[place]))
+        yield from _by_what_is_lost(case, _patches(case, nodes))
+
+
+def _by_what_is_lost(case: Case, proposals: Iterator[Patch]) -> Iterator[Patch]:
+    patches = list(proposals)
+    errors = [apart(case.right, case.rehearse(patch)) for patch in patches]
+    order = sorted(range(len(patches)), key=lambda place: errors[place])
+    yield from (patches[place] for place in order if np.isfinite(errors[place]))
 
 
 def _patches(case: Case, nodes: list[Node]) -> Iterator[Patch]:
@@ -57,23 +66,32 @@ def _patches(case: Case, nodes: list[Node]) -> Iterator[Patch]:
 
 
 def _stated(case: Case, nodes: list[Node]) -> Iterator[Patch]:
-    """The scale that the biases behind a tensor were made for; then of weights and biases."""
+    """The scale that the biases behind a tensor were made for, and those of weights and biases.
+
+    A quantiser and a dequantiser that agree speak for each other: then the weight or the bias
+    is the likelier one to be wrong, and only after them the two.
+    """
+    late: list[Patch] = []
     for node in nodes:
         stated = stated_scale(case, node.outputs[0]) if node.op == "DequantizeLinear" else None
         if stated is None:
             continue
-        pair = [node, *_partners(nodes, node)]
+        pair = [node, *_partners(list(neighbours(case, depth=2)), node)]
         held = {name: _held(case, name) for name in (_names(each)[0] for each in pair)}
         known = {name: float(v.reshape(-1)[0]) for name, v in held.items() if v is not None}
         # One of the two may have it to the last digit, and the quotient has not.
-        exact = next((value for value in known.values() if same_scale(value, stated)), stated)
+        exact = next((value for value in known.values() if same_scale(value, stated)), None)
         wrong = {name: held[name] for name, v in known.items() if not same_scale(v, stated)}
-        values = {name: np.full(v.shape, exact) for name, v in wrong.items() if v is not None}
+        better = stated if exact is None else exact
+        values = {name: np.full(v.shape, better) for name, v in wrong.items() if v is not None}
+        words = f"quantiser of {node.inputs[0]!r}: scale {better:.6g}, as the bias behind it was"
         if values:
-            yield _set(values, f"quantiser of {node.inputs[0]!r}: scale {exact:.6g}, as the bias "
-                       "behind it was made for")  # fmt: skip
+            late.append(_set(values, f"{words} made for"))
+        if values and exact is not None:
+            yield late.pop()
     for name, value in stated_by_the_others(case):
         yield _set({name: value}, f"scale {name!r}: such that bias = input × weight holds")
+    yield from late
 
 
 def _partners(nodes: list[Node], node: Node) -> list[Node]:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.patch import AddConstant, Edit, InsertBehind, Patch, SetInput, SetQuantization
+from isomorph.fixes._around import neighbours
 from isomorph.fixes._folding import folded
-from isomorph.fixes._grids import beside, reals, stored_on_grids
+from isomorph.fixes._grids import reals, stored_on_grids
 from isomorph.fixes._recurrent import recurrent
+from isomorph.stages.align.reals import beside
 from isomorph.stages.align.twins import ways
 from isomorph.stages.diagnose import constants
 from isomorph.stages.diagnose.parameters import dtype_of, fresh, stored
@@ -127,11 +129,12 @@ def _matched(wrong: Array, right: Array, axis: int) -> list[int] | None:
 
 def _biases(case: Case) -> Iterator[Patch]:
     """A bias of the reference, or the one that the difference itself shows, added again."""
-    slots = [node for node in case.nodes if node.op in _BIAS_INPUT]
+    slots = [node for node in neighbours(case, depth=1) if node.op in _BIAS_INPUT]
     for source, bias in (*_known_biases(case), *_shown_bias(case)):
         for node in slots:
             place = _TFLITE_BIAS_INPUT.get(node.native_op, _BIAS_INPUT[node.op])
             if place < len(node.inputs) and node.inputs[place]:
+                yield from _raised(case, node, place, source, bias)
                 continue
             yield Patch(
                 summary=f"{node.op} {node.name!r}: bias connected, {source}",
@@ -140,6 +143,19 @@ def _biases(case: Case) -> Iterator[Patch]:
         for axis in range(case.wrong.ndim):
             if case.wrong.shape[axis] == bias.size:
                 yield _added(case, bias, axis, source)
+
+
+def _raised(case: Case, node: Node, place: int, source: str, bias: Array) -> Iterator[Patch]:
+    """A bias that is there, and lacks this: it may have been zeroed, or be another's part."""
+    name = node.inputs[place]
+    grid = beside(case.candidate).get(name)
+    held = case.constant(case.candidate, name) if name in case.candidate.constants else None
+    if held is None or held.size != bias.size or (grid is None and held.dtype.kind != "f"):
+        return
+    real = held if grid is None else reals(case, name, grid)
+    if real is not None:
+        value = real.astype(np.float64) + bias.reshape(held.shape)
+        yield _set(case, [(name, value)], f"with {source} added")
 
 
 def _known_biases(case: Case) -> Iterator[tuple[str, Array]]:
@@ -168,7 +184,7 @@ def _shown_bias(case: Case) -> Iterator[tuple[str, Array]]:
 
 
 def _connected(case: Case, node: Node, place: int, bias: Array) -> tuple[Edit, ...]:
-    grids = beside(case)
+    grids = beside(case.candidate)
     if node.inputs[0] in grids and node.inputs[1] in grids:
         return _connected_on_grid(case, node, place, bias)
     kind = dtype_of(case, node.inputs[1]) or np.dtype(np.float32)
@@ -187,7 +203,7 @@ def _connected(case: Case, node: Node, place: int, bias: Array) -> tuple[Edit, .
 
 def _connected_on_grid(case: Case, node: Node, place: int, bias: Array) -> tuple[Edit, ...]:
     """A bias of whole numbers, which counts in products of the two scales it is added to."""
-    grids = beside(case)
+    grids = beside(case.candidate)
     data, weight = (np.asarray(grids[name].scale, np.float64) for name in node.inputs[:2])
     scale = (data * weight).astype(np.float32)
     name = fresh(case, f"{node.outputs[0]}_bias")

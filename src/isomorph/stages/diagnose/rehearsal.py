@@ -7,16 +7,18 @@ nodes is computed once; only they, and what lies between them and the wrong tens
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
-from isomorph.core.patch import RemoveNode
+from isomorph.core.patch import RemoveNode, SetQuantization
+from isomorph.stages.align.reals import beside, real
 from isomorph.stages.align.sight import Sight, numeric
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Node
+    from isomorph.core.model import Node, Quantization
     from isomorph.core.patch import Patch
     from isomorph.core.trace import Array
     from isomorph.stages.run.opened import Opened
@@ -34,6 +36,7 @@ class Rehearsal:
     ) -> None:
         self._candidate, self._sight, self._earlier = candidate, sight, dict(earlier)
         self._nodes = {node.name for node in nodes}
+        self._grids = beside(sight.graph)
         self._values: Mapping[str, Array] | None = None
 
     def values(self) -> Mapping[str, Array]:
@@ -55,7 +58,16 @@ class Rehearsal:
             return None  # a patch that does not even run is no repair
         if not all(numeric(found[name]) for name in wanted):
             return None
-        return {name: np.asarray(found[other]) for name, other in stand_in.items()}
+        values = {name: real(found[name], self._grid(name, patch)) for name in wanted}
+        return {name: np.asarray(values[other]) for name, other in stand_in.items()}
+
+    def _grid(self, tensor: str, patch: Patch) -> Quantization | None:
+        """The grid of a tensor in the patched model, where it is kept beside the tensor."""
+        grid = self._grids.get(tensor)
+        for edit in patch.edits:
+            if grid is not None and isinstance(edit, SetQuantization) and edit.tensor == tensor:
+                grid = replace(grid, scale=edit.scale, zero_point=edit.zero_point, axis=edit.axis)
+        return grid
 
     def _standing_in(self, tensor: str, patch: Patch) -> str:
         """What the readers of a tensor get if its maker is taken out."""
@@ -72,7 +84,12 @@ class Rehearsal:
         topology, values = self._sight.topology, self.values()
         touched = self._nodes | set(patch.nodes)
         touched |= {topology.maker[name].name for name in patch.tensors if name in topology.maker}
-        nodes = [node for node in self._sight.graph.nodes if node.name in touched]
+        stored = {name for name in patch.tensors if name not in topology.maker}
+        nodes = [
+            node
+            for node in self._sight.graph.nodes
+            if node.name in touched or stored.intersection(node.inputs)
+        ]
         outputs = {name for node in nodes for name in node.outputs if name}
         after = topology.below(outputs) | outputs
         read = [name for node in nodes for name in topology.sources(node)]

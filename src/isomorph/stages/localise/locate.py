@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isomorph.core.trace import Noise
+from isomorph.stages.align.reals import in_reals
 from isomorph.stages.align.sight import DRAWS, Sight
 from isomorph.stages.localise.guilt import Trail
 from isomorph.stages.localise.search import look_at
@@ -63,8 +64,8 @@ def look(reference: Subject, candidate: Subject, *, draws: int = DRAWS) -> Twins
             constants=narrow_constants(right),
             quantisers=quantised(right),
         )
-    mine = _sight(reference, reference.oracle(), rounding)
-    yours = _sight(candidate, candidate.oracle(), noise)
+    mine = _sight(reference, in_reals(reference.oracle(), left), rounding)
+    yours = _sight(candidate, in_reals(candidate.oracle(), right), noise)
     return look_at(mine, yours, draws=draws)
 
 

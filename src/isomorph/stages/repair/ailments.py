@@ -12,6 +12,7 @@ import numpy as np
 from isomorph.core.case import Case
 from isomorph.core.errors import IsomorphError
 from isomorph.stages.align.chance import threshold
+from isomorph.stages.align.reals import beside
 from isomorph.stages.align.sight import apart
 from isomorph.stages.diagnose.cases import cases
 from isomorph.stages.diagnose.diagnose import explained
@@ -173,7 +174,8 @@ def _ailment(
 
 def _parameters_of_quantisers(graph: Graph) -> frozenset[str]:
     pairs = [n for n in graph.nodes if n.op in {"QuantizeLinear", "DequantizeLinear"}]
-    return frozenset(name for node in pairs for name in node.inputs[1:] if name)
+    held = {name for node in pairs for name in node.inputs[1:] if name}
+    return frozenset(held | beside(graph).keys())
 
 
 class Outputs:

@@ -1,0 +1,146 @@
+"""Grids kept beside their tensors, put right: what the model itself states before what was seen.
+
+A bias counts in products of the scales of data and weight, so any two of the three tell the
+third; some operators leave the grid of what they read as it is; and a range can be calibrated
+again on what goes through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.patch import Patch, SetQuantization
+from isomorph.fixes._around import neighbours
+from isomorph.fixes._weight_scales import fitted_scale
+from isomorph.stages.align.reals import beside
+from isomorph.stages.align.twins import ways
+from isomorph.stages.diagnose import constants
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.model import Node, Quantization
+    from isomorph.core.trace import Array
+
+# Where a linear operator reads its data, its weight and its bias.
+_FACTORS = {
+    "CONV_2D": (0, 1, 2), "DEPTHWISE_CONV_2D": (0, 1, 2), "FULLY_CONNECTED": (0, 1, 2),
+    "TRANSPOSE_CONV": (2, 1, 3),
+}  # fmt: skip
+_CLOSE = 1e-5
+"""Scales are stored in float32, and products of two of them agree to far more digits."""
+_SAME_GRID = frozenset({"MaxPool", "AveragePool", "Reshape", "Squeeze", "Unsqueeze", "Concat",
+                        "Transpose", "Resize", "Slice", "Split", "Tile", "Gather", "Pad", "Relu",
+                        "SpaceToDepth", "DepthToSpace"})  # fmt: skip
+_ENDS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
+
+
+def on_other_grids(case: Case) -> Iterator[Patch]:
+    """Patches of single grids around the guilty place, the surest first."""
+    grids = beside(case.candidate)
+    if not grids:
+        return
+    near = list(neighbours(case, depth=1))
+    read = {name for node in near for name in node.outputs}
+    near += [n for n in case.candidate.nodes if n not in near and read & set(n.inputs)]
+    for node in near:
+        yield from _stated_by_bias(grids, node)
+    for node in near:
+        yield from _as_neighbours(grids, node)
+    for node in case.nodes:
+        yield from _fitted_to_weights(case, grids, node)
+    seen = dict.fromkeys(n for node in case.nodes for n in (*node.outputs, *node.inputs))
+    for name in seen:
+        if name in grids and name not in case.candidate.constants:
+            yield from _calibrated(case, name, grids[name])
+
+
+def _patch(name: str, now: Quantization, words: str, scale: Array, zero: Sequence[int]) -> Patch:
+    stored = tuple(float(np.float32(each)) for each in np.asarray(scale).reshape(-1))
+    return Patch(
+        summary=f"grid of {name!r}: {words}",
+        edits=(SetQuantization(tensor=name, scale=stored, zero_point=tuple(zero), axis=now.axis),),
+    )
+
+
+def _stated_by_bias(grids: dict[str, Quantization], node: Node) -> Iterator[Patch]:
+    """Data, weight and bias of one linear node: each from the other two, where they disagree."""
+    places = _FACTORS.get(node.native_op)
+    if places is None or len(node.inputs) <= max(places):
+        return
+    names = [node.inputs[place] for place in places]
+    if any(name not in grids for name in names):
+        return
+    data, weight, bias = (np.asarray(grids[name].scale, np.float64) for name in names)
+    if np.allclose(data * weight, bias, rtol=_CLOSE, atol=0) or data.size != 1:
+        return
+    quotient = bias / weight
+    steady = np.ptp(quotient) <= _CLOSE * np.abs(quotient).max()
+    if steady:
+        zero = grids[names[0]].zero_point
+        words = f"scale {float(quotient.mean()):.6g}, as the bias behind it was made for"
+        yield _patch(names[0], grids[names[0]], words, quotient.mean(), zero)
+    if (bias / data).size == weight.size:
+        words = "scale such that bias = data × weight holds"
+        yield _patch(names[1], grids[names[1]], words, bias / data, grids[names[1]].zero_point)
+
+
+def _as_neighbours(grids: dict[str, Quantization], node: Node) -> Iterator[Patch]:
+    """Operators that only move or select values have one grid on both sides."""
+    if node.op not in _SAME_GRID or not node.outputs:
+        return
+    around = [name for name in (*node.inputs, *node.outputs) if name in grids]
+    for mine in around:
+        for theirs in around:
+            here, there = grids[mine], grids[theirs]
+            if (here.scale, here.zero_point) != (there.scale, there.zero_point):
+                words = f"as {theirs!r} has it"
+                yield _patch(mine, here, words, np.asarray(there.scale), there.zero_point)
+
+
+def _fitted_to_weights(case: Case, grids: dict[str, Quantization], node: Node) -> Iterator[Patch]:
+    """The scales under which stored integers come nearest to the reference's weight."""
+    for name in node.inputs:
+        grid = grids.get(name)
+        if grid is None or name not in case.candidate.constants:
+            continue
+        real = case.constant(case.candidate, name)
+        if real is None or real.ndim < 2:
+            continue
+        scale = np.asarray(grid.scale, np.float64)
+        shape = [-1 if axis == grid.axis else 1 for axis in range(real.ndim)]
+        steps = real / (scale.reshape(shape) if scale.size > 1 else scale)
+        for other in constants.floats(case.reference, case.counterparts):
+            right = case.constant(case.reference, other)
+            if right is None or right.size != steps.size:
+                continue
+            for moved in ways(right, steps.shape):
+                found = fitted_scale(steps, None, moved.array(right), grid.axis)
+                if found is not None and not np.allclose(found.reshape(-1), scale, rtol=0.05):
+                    words = f"scale fitted to the reference's {other!r}"
+                    yield _patch(name, grid, words, found, grid.zero_point)
+
+
+def _calibrated(case: Case, name: str, grid: Quantization) -> Iterator[Patch]:
+    """The zero point moved, the scale fitted, or both, to what should go through."""
+    seen = case.right if name == case.tensor else case.value(case.candidate, name)
+    if seen is None or not seen.size or not np.isfinite(seen).all() or grid.dtype not in _ENDS:
+        return
+    least, most = _ENDS[grid.dtype]
+    low, high = min(0.0, float(seen.min())), max(0.0, float(seen.max()))
+    step, place = grid.scale[0], grid.zero_point[0] if grid.zero_point else 0
+    middle = (least + most + 1) // 2
+    exact = [round(least - low / step), round(most - high / step)] if step > 0 else []
+    for zero in dict.fromkeys((least, 0, middle, *exact)):
+        if zero != place and least <= zero <= most:
+            words = f"zero point from {place} to {zero}"
+            yield _patch(name, grid, words, np.asarray(step), (zero,))
+    wide = (high - low) / (most - least)
+    fitting = max(high / max(most - place, 1), -low / max(place - least, 1))
+    best = int(np.clip(round(least - low / wide), least, most)) if wide > 0 else place
+    for scale, own in ((fitting, place), (wide, best)):
+        if scale > 0:
+            words = f"scale from {step:.6g} to {scale:.6g}, zero point {own}"
+            yield _patch(name, grid, words, np.asarray(scale), (own,))
