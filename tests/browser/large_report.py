@@ -14,7 +14,25 @@ def enlarged(document, count):
     sides[1]["local"] = [3.1e-3 if place == guilty else 1.2e-14 for place in range(count)]
     large["profile"]["graphs"] = sides
     large["findings"][0]["node"] = sides[1]["nodes"][guilty]
+    large["alignment"]["pairs"] = [
+        _pair(*names) for names in zip(sides[0]["tensors"], sides[1]["tensors"], strict=True)
+    ]
     return large
+
+
+def _pair(reference, candidate):
+    return {
+        "kind": "tensor",
+        "reference": [reference],
+        "candidate": candidate,
+        "transform": "axes permuted by (0, 2, 3, 1)",
+        "permutation": [0, 2, 3, 1],
+        "shape": [1, 32, 32, 64],
+        "evidence": ["value", "structure"],
+        "inputs": 2,
+        "rivals": 0,
+        "confidence": "certain",
+    }
 
 
 def _side(role, word, count):

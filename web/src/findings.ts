@@ -7,6 +7,7 @@ import type { Selection } from "./selection";
 
 const MOST_CARDS = 40;
 const MOST_NAMES = 6;
+const MOST_ISSUES = 3;
 
 export function findings(report: Report, selection: Selection): HTMLElement {
   const all = report.findings;
@@ -64,6 +65,8 @@ function place(finding: Finding): HTMLElement | null {
   if (finding.reference_nodes.length > 0) rows.push(["reference", names(finding.reference_nodes)]);
   if (finding.nodes.length > 1) rows.push(["with", names(finding.nodes.filter((one) => one !== finding.node))]);
   if (finding.tensors.length > 0) rows.push([finding.tensors.length > 1 ? "tensors" : "tensor", names(finding.tensors)]);
+  const where = (finding.evidence["where"] as { words?: unknown } | undefined)?.words;
+  if (typeof where === "string") rows.push(["error at", h("span", {}, where)]);
   const source = finding.source;
   if (source !== null) {
     const line = source.file === null ? "" : `${source.file}${source.line === null ? "" : `:${source.line}`}`;
@@ -72,8 +75,20 @@ function place(finding: Finding): HTMLElement | null {
       h("span", {}, line !== "" && name(line), source.module !== null && h("span", { class: "dim" }, ` in ${source.module}`), source.text !== null && h("pre", {}, source.text)),
     ]);
   }
+  const known = finding.evidence["known_issues"];
+  if (Array.isArray(known) && known.length > 0) {
+    rows.push(["known as", h("span", {}, ...known.slice(0, MOST_ISSUES).map((one) => issue(String(one))))]);
+  }
   if (rows.length === 0) return null;
   return h("dl", { class: "facts" }, ...rows.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)]));
+}
+
+/** A public issue that describes this: "owner/project#7: what happens (address)". */
+function issue(told: string): HTMLElement {
+  const [, text, address] = /^(.*) \((https:\/\/github\.com\/[\w.-]+\/[\w.-]+\/(?:issues|pull)\/\d+)\)$/.exec(told) ?? [];
+  if (text === undefined || address === undefined) return h("span", { class: "issue" }, told);
+  const [project = "", ...rest] = text.split(": ");
+  return h("span", { class: "issue" }, h("a", { href: address, rel: "noreferrer noopener" }, project), rest.length > 0 && `: ${rest.join(": ")}`);
 }
 
 function names(all: string[]): HTMLElement {
@@ -132,8 +147,8 @@ function changes(finding: Finding): HTMLElement[] {
     .filter((one): one is [unknown, unknown, unknown] => Array.isArray(one) && one.length === 3)
     .slice(0, 12)
     .flatMap(([attribute, candidate, reference]) => [
-      h("del", {}, `− ${String(attribute)} = ${value(candidate)}\n`),
-      h("ins", {}, `+ ${String(attribute)} = ${value(reference)}\n`),
+      h("del", {}, `− ${String(attribute)} = ${value(candidate)}`),
+      h("ins", {}, `+ ${String(attribute)} = ${value(reference)}`),
     ]);
 }
 

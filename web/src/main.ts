@@ -6,7 +6,8 @@ import { profile } from "./profile";
 import type { Report } from "./report";
 import { Selection } from "./selection";
 import { slices } from "./slices";
-import { alignment, foundations, quantization, steps, testSet } from "./tables";
+import { alignment } from "./alignment";
+import { foundations, quantization, steps, testSet } from "./tables";
 import { tensors } from "./tensors";
 import { verdict } from "./verdict";
 

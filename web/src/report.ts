@@ -174,6 +174,23 @@ export interface TestSet {
   metric: { name: string; reference: Real; candidate: Real } | null;
 }
 
+export interface Alignment {
+  inputs: number;
+  pairs: {
+    kind: string;
+    reference: string[];
+    candidate: string;
+    transform: string;
+    evidence: string[];
+    inputs: number;
+    rivals: number;
+    confidence: string;
+  }[];
+  groups: { reference: string[]; candidate: string[] }[];
+  unaligned_reference: { name: string; kind: string; reason: string }[];
+  unaligned_candidate: { name: string; kind: string; reason: string }[];
+}
+
 export interface Report {
   schema: string;
   version: string;
@@ -194,7 +211,7 @@ export interface Report {
   quantization: QuantizedTensor[];
   test_set: TestSet | null;
   profile: ErrorProfile | null;
-  alignment?: unknown;
+  alignment?: Alignment | null;
   skipped: { what: string; why: string }[];
   trusted: string[];
   elapsed: Record<string, Real>;

@@ -2,8 +2,7 @@
 
 import { h, name, section, table } from "./dom";
 import { decibels, figure, percent, shape } from "./figures";
-import { graph, real, type AxisProfile, type Environment, type Report } from "./report";
-import type { Selection } from "./selection";
+import { real, type AxisProfile, type Environment, type Report } from "./report";
 import { bars } from "./tensors";
 
 const MOST_ROWS = 200;
@@ -74,47 +73,6 @@ export function testSet(report: Report): HTMLElement | null {
       told.outputs.map((one) => [name(one.candidate_output), name(one.worst), figure(one.worst_relative), figure(one.quantiles["0.5"]), figure(one.quantiles["0.99"]), percent(one.label_agreement)]),
     ),
     told.metric !== null && h("p", {}, name(told.metric.name), `: reference ${figure(told.metric.reference, 6)}, candidate ${figure(told.metric.candidate, 6)}`),
-  );
-}
-
-/** Which node corresponds to which; searched as one types. */
-export function alignment(report: Report, selection: Selection): HTMLElement | null {
-  const [left, right] = [graph(report, "reference"), graph(report, "candidate")];
-  if (left === undefined || right === undefined) return null;
-  const rows = right.nodes.map((_, place) => place).filter((place) => right.tensors[place] !== "");
-  const paired = rows.filter((place) => right.counterpart[place] !== null && right.counterpart[place] !== undefined).length;
-  const body = h("div", {});
-  const find = h("input", { type: "search", placeholder: "Search nodes, tensors and operators", "aria-label": "Search the alignment" });
-  const only = h("input", { type: "checkbox", id: "unpaired" });
-  const texts = rows.map((place) => {
-    const other = right.counterpart[place] ?? -1;
-    return [right.nodes[place], right.ops[place], right.tensors[place], left.nodes[other], left.tensors[other]].join("\n").toLowerCase();
-  });
-  const show = (): void => {
-    const wanted = find.value.trim().toLowerCase();
-    const found = rows.filter((place, at) => (texts[at] ?? "").includes(wanted) && !(only.checked && (right.counterpart[place] ?? null) !== null));
-    body.replaceChildren(
-      table(
-        ["candidate", "op", "reference", "#translation", "#arises here"],
-        found.slice(0, MOST_ROWS).map((place) => {
-          const other = right.counterpart[place];
-          const link = h("button", { type: "button", class: "link", click: () => selection.set({ role: "candidate", index: place }) }, right.nodes[place] ?? "");
-          return [link, right.ops[place], other === null || other === undefined ? h("span", { class: "dim" }, "no single counterpart") : name(left.nodes[other]), figure(right.translation[place]), figure(right.local[place])];
-        }),
-        "tight",
-      ),
-      h("p", { class: "note" }, found.length > MOST_ROWS ? `${MOST_ROWS} of ${found.length} shown; search for the rest.` : `${found.length} shown.`),
-    );
-  };
-  find.addEventListener("input", show);
-  only.addEventListener("change", show);
-  show();
-  return section(
-    "alignment",
-    "Alignment",
-    `${paired} of ${rows.length} nodes of the candidate have a counterpart: equal values in some arrangement of axes, everything before put right.`,
-    h("div", { class: "tools" }, find, only, h("label", { for: "unpaired" }, "only those without")),
-    body,
   );
 }
 

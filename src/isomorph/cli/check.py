@@ -114,6 +114,7 @@ def check(
     from isomorph.cli.progress import Progress
 
     reporter = registry.reporter(format)
+    looked_at = getattr(reporter, "profile", False)  # a page shows more than a verdict
     if reference is None or (candidate is None and suite.names_pair(reference)):
         return suite.run(reference, reporter, output)
     check_target(output, reference, candidate, inputs, data, state)
@@ -138,9 +139,9 @@ def check(
             bind_outputs=words.bindings("--bind-output", bind_output),
             layouts=words.layouts(layout),
             locate=locate,
-            align=align,
+            align=True if align is None and looked_at else align,
             quantization=quantization,
-            profile=getattr(reporter, "profile", False) if profile is None else profile,
+            profile=looked_at if profile is None else profile,
             state=state,
             ops=ops or (),
             baseline=baseline,

@@ -1,0 +1,116 @@
+/** What corresponds to what, and how that is known; searched as one types. */
+
+import { h, name, section, table } from "./dom";
+import { figure } from "./figures";
+import { graph, type Alignment, type GraphProfile, type Report } from "./report";
+import type { Selection } from "./selection";
+
+const MOST_ROWS = 200;
+
+interface Row {
+  text: string;
+  paired: boolean;
+  cells: () => (HTMLElement | string)[];
+}
+
+export function alignment(report: Report, selection: Selection): HTMLElement | null {
+  const side = graph(report, "candidate");
+  if (report.alignment) {
+    const told = report.alignment;
+    const rows = ofPairs(told, side, selection);
+    const tensors = told.pairs.filter((one) => one.kind !== "constant").length;
+    const note = `${tensors} tensors and ${told.pairs.length - tensors} constants of the candidate have a counterpart, ${told.unaligned_candidate.length} have none; looked at on ${told.inputs} ${told.inputs === 1 ? "input" : "inputs"}.`;
+    const list = searched(["candidate", "reference", "how one becomes the other", "evidence", "confidence"], rows);
+    return section("alignment", "Alignment", note, ...list, groups(told));
+  }
+  const other = graph(report, "reference");
+  if (side === undefined || other === undefined) return null;
+  const rows = ofNodes(side, other, selection);
+  const note = `${rows.filter((row) => row.paired).length} of ${rows.length} nodes of the candidate have a counterpart: equal values in some arrangement of axes, everything before put right.`;
+  return section("alignment", "Alignment", note, ...searched(["candidate", "op", "reference", "#translation", "#arises here"], rows));
+}
+
+function searched(headings: string[], rows: Row[]): HTMLElement[] {
+  const body = h("div", {});
+  const find = h("input", { type: "search", placeholder: "Search names and reasons", "aria-label": "Search the alignment" });
+  const only = h("input", { type: "checkbox", id: "unpaired" });
+  const show = (): void => {
+    const wanted = find.value.trim().toLowerCase();
+    const found = rows.filter((row) => row.text.includes(wanted) && !(only.checked && row.paired));
+    body.replaceChildren(
+      table(headings, found.slice(0, MOST_ROWS).map((row) => row.cells()), "tight"),
+      h("p", { class: "note" }, found.length > MOST_ROWS ? `${MOST_ROWS} of ${found.length} shown; search for the rest.` : `${found.length} shown.`),
+    );
+  };
+  find.addEventListener("input", show);
+  only.addEventListener("change", show);
+  show();
+  return [h("div", { class: "tools" }, find, only, h("label", { for: "unpaired" }, "only those without")), body];
+}
+
+/** A name that leads to its node, where the profile has one. */
+function link(text: string, index: number | undefined, selection: Selection): HTMLElement {
+  if (index === undefined) return name(text);
+  return h("button", { type: "button", class: "link", click: () => selection.set({ role: "candidate", index }) }, text);
+}
+
+function ofPairs(told: Alignment, side: GraphProfile | undefined, selection: Selection): Row[] {
+  const places = new Map((side?.tensors ?? []).map((tensor, place) => [tensor, place]));
+  const aligned = told.pairs.map((pair) => ({
+    text: [pair.candidate, ...pair.reference, pair.transform, pair.kind].join("\n").toLowerCase(),
+    paired: true,
+    cells: () => [
+      h("span", {}, link(pair.candidate, places.get(pair.candidate), selection), pair.kind !== "tensor" && h("span", { class: "dim" }, ` ${pair.kind}`)),
+      h("span", {}, ...pair.reference.flatMap((one, at) => (at === 0 ? [name(one)] : [", ", name(one)]))),
+      pair.transform,
+      pair.evidence.join(", ") + (pair.rivals > 0 ? `; ${pair.rivals} more with these values` : ""),
+      pair.confidence,
+    ],
+  }));
+  const alone = [...told.unaligned_candidate.map((one) => ({ ...one, mine: false })), ...told.unaligned_reference.map((one) => ({ ...one, mine: true }))];
+  const unaligned = alone.map((one) => ({
+    text: [one.name, one.reason, one.kind].join("\n").toLowerCase(),
+    paired: false,
+    cells: () => [
+      one.mine ? h("span", { class: "dim" }, "–") : h("span", {}, link(one.name, places.get(one.name), selection), one.kind !== "tensor" && h("span", { class: "dim" }, ` ${one.kind}`)),
+      one.mine ? name(one.name) : h("span", { class: "dim" }, "–"),
+      one.reason,
+      "",
+      "",
+    ],
+  }));
+  return [...aligned, ...unaligned];
+}
+
+function ofNodes(side: GraphProfile, other: GraphProfile, selection: Selection): Row[] {
+  return side.nodes.flatMap((node, place) => {
+    if (side.tensors[place] === "") return [];
+    const counterpart = side.counterpart[place] ?? null;
+    const theirs = counterpart === null ? [] : [other.nodes[counterpart], other.tensors[counterpart]];
+    return [
+      {
+        text: [node, side.ops[place], side.tensors[place], ...theirs].join("\n").toLowerCase(),
+        paired: counterpart !== null,
+        cells: () => [
+          link(node, place, selection),
+          side.ops[place] ?? "",
+          counterpart === null ? h("span", { class: "dim" }, "no single counterpart") : name(other.nodes[counterpart]),
+          figure(side.translation[place]),
+          figure(side.local[place]),
+        ],
+      },
+    ];
+  });
+}
+
+function groups(told: Alignment): HTMLElement | null {
+  const joined = told.groups.filter((one) => one.reference.length > 0 && one.candidate.length > 0);
+  if (joined.length === 0) return null;
+  const listed = (names: string[]): HTMLElement => h("span", {}, ...names.flatMap((one, at) => (at === 0 ? [name(one)] : [", ", name(one)])));
+  return h(
+    "details",
+    {},
+    h("summary", {}, "Fused and split nodes ", h("span", { class: "dim" }, joined.length)),
+    table(["candidate", "reference"], joined.slice(0, MOST_ROWS).map((one) => [listed(one.candidate), listed(one.reference)]), "tight"),
+  );
+}
