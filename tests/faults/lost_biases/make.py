@@ -38,11 +38,9 @@ def main() -> None:
     net, x = Net().eval(), torch.randn(1, 4, 6)
     litert_torch.convert(net, (x,)).export(str(HERE / "lstm.tflite"))
     np.savez(HERE / "x.npz", args_0=x.numpy(), expected=net(x).detach().numpy())
-    subprocess.run(
-        [sys.executable, "-m", "tf2onnx.convert", "--tflite", HERE / "lstm.tflite",
-         "--output", HERE / "lstm.onnx", "--opset", "17"],
-        check=True,
-    )  # fmt: skip
+    # tf2onnx writes the path that it was given into the file.
+    words = ["--tflite", "lstm.tflite", "--output", "lstm.onnx", "--opset", "17"]
+    subprocess.run([sys.executable, "-m", "tf2onnx.convert", *words], check=True, cwd=HERE)
 
 
 if __name__ == "__main__":
