@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 _DEPTH = 16
 _MOST_TRIALS = 150
 _BEHIND = 3
+_PASSING = frozenset(
+    {
+        *("QuantizeLinear", "DequantizeLinear", "Cast", "Identity"),
+        *("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"),
+    }
+)
 _MOST_BEHIND = 24
 
 
@@ -240,19 +246,22 @@ class Search:
     def _behind(self, tensor: str) -> list[str]:
         """The wrong tensors that are computed from this one within a few nodes.
 
-        One node is not enough: a bias that is added apart hides the twin of the sum.
+        One node is not enough: a bias that is added apart hides the twin of the sum. Nodes that
+        pass on what they get do not count: a quantised graph has three between any two others.
         """
         found: list[str] = []
         layer = [tensor]
         for _ in range(_BEHIND):
-            readers = (n for name in layer for n in self.candidate.topology.readers.get(name, ()))
-            layer = [
-                name
-                for node in readers
-                for name in node.outputs
-                if name in self.values and name not in self.right and name not in found
-            ]
-            found += dict.fromkeys(layer)
+            open_ends, layer = layer, []
+            while open_ends:
+                for node in self.candidate.topology.readers.get(open_ends.pop(0), ()):
+                    fresh = [
+                        name
+                        for name in dict.fromkeys(node.outputs)
+                        if name in self.values and name not in self.right and name not in found
+                    ]
+                    found += fresh
+                    (open_ends if node.op in _PASSING else layer).extend(fresh)
         return found[:_MOST_BEHIND]
 
     def _placed(self, proposal: Proposal) -> Array:
