@@ -1,0 +1,82 @@
+"""Broken TFLite files, repaired in TFLite's own words, and held against the unbroken ones."""
+
+import numpy as np
+import pytest
+import tflite_faulty as faulty
+from ai_edge_litert.interpreter import Interpreter
+from tflite_faulty import grid, inputs, option, stored
+
+from isomorph import api
+
+
+def outputs(path, seed):
+    image = np.random.default_rng(seed).normal(size=faulty.IMAGE.shape).astype(np.float32)
+    session = Interpreter(str(path))
+    session.allocate_tensors()
+    session.set_tensor(session.get_input_details()[0]["index"], image)
+    session.invoke()
+    return session.get_tensor(session.get_output_details()[0]["index"])
+
+
+def repaired(tmp_path, reference, clean, edit):
+    """The repair of a broken copy of ``clean``, and how far it is from the unbroken one."""
+    paths = {name: tmp_path / f"{name}.tflite" for name in ("reference", "clean", "broken")}
+    paths["reference"].write_bytes(reference().data())
+    paths["clean"].write_bytes(clean().data())
+    model = clean()
+    edit(model)
+    paths["broken"].write_bytes(model.data())
+    fixed = tmp_path / "fixed.tflite"
+    repair = api.fix(
+        paths["reference"],
+        paths["broken"],
+        output=fixed,
+        inputs={"x": faulty.IMAGE},
+        in_process=True,
+    )
+    assert repair.repaired, (repair.reason, repair.refused)
+    assert repair.applied
+    gaps = [np.abs(outputs(fixed, s) - outputs(paths["clean"], s)).max() for s in range(3)]
+    return repair, max(gaps)
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        (option(0, fusedActivationFunction=faulty.RELU), "fused_activation_function from RELU"),
+        (option(0, dilationWFactor=2), "dilation_w_factor from 2 to 1"),
+        (option(1, alpha=0.1), "alpha from 0.1 to 0.3"),
+        (inputs(2, 1, 0), "inputs in the order"),
+        (option(3, halfPixelCenters=False), "half_pixel_centers"),
+        (stored("kernel", lambda k: k[[1, 0, 3, 2]]), "constant 'kernel'"),
+        (stored("kernel", lambda k: k.transpose(0, 2, 1, 3)), "constant 'kernel'"),
+        (stored("dense", lambda w: w.astype(np.float16)), "constant 'dense'"),
+        (inputs(5, 0, 1, None), "bias connected"),
+    ],
+    ids=["activation", "dilation", "alpha", "operands", "resize", "channels", "turned", "half",
+         "no_bias"],
+)  # fmt: skip
+def test_the_repaired_file_is_the_unbroken_one(tmp_path, edit, told):
+    repair, gap = repaired(tmp_path, faulty.network, faulty.network, edit)
+    assert gap <= 1e-5
+    assert told in "; ".join(each.patch.summary for each in repair.applied)
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        (stored("kernel", lambda k: k[::-1]), "constant 'kernel'"),
+        (stored("bias", np.zeros_like), "constant 'bias'"),
+        (grid("kernel", scale=1.5), "grid of 'kernel'"),
+        (grid("held", scale=0.4), "grid of 'held'"),
+    ],
+    ids=["channels", "bias", "weight_scale", "data_scale"],
+)
+def test_a_quantised_model_stays_quantised_and_gets_its_numbers_back(tmp_path, edit, told):
+    repair, gap = repaired(tmp_path, faulty.floats_of_eight_bits, faulty.eight_bits, edit)
+    assert told in "; ".join(each.patch.summary for each in repair.applied)
+    # One step of the output's grid: a weight that is rounded again may fall on its neighbour.
+    assert gap <= 40 / 255 + 1e-6
+    left = api.inspect(tmp_path / "fixed.tflite", in_process=True).graph
+    assert [node.native_op for node in left.nodes] == ["QUANTIZE", "CONV_2D", "DEQUANTIZE"]
+    assert left.constants["kernel"].dtype == "int8"
