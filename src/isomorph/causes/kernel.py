@@ -124,4 +124,6 @@ def _special(case: Case, found: Array) -> str:
         return ""
     special = np.isfinite(case.right) != np.isfinite(found.astype(np.float64))
     count = int(np.count_nonzero(special))
-    return f": NaN or an infinity stands in the wrong place {count} times" if count else ""
+    if not count:
+        return ""
+    return f": NaN or an infinity is lost or added at {count} of {special.size} places"
