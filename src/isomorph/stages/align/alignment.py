@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.core.alignment import Alignment, Confidence, Group, Pair, Unaligned
-from isomorph.core.errors import IsomorphError
 from isomorph.stages.align.assignment import Assignment, Partner
 from isomorph.stages.align.congruence import congruent
 from isomorph.stages.align.constants import NO_VALUES, Constants, words
 from isomorph.stages.align.folding import fold
 from isomorph.stages.align.groups import Joined, groups, joined
 from isomorph.stages.align.insides import Insides
+from isomorph.stages.align.joining import join
+from isomorph.stages.align.quanta import quanta
 from isomorph.stages.align.quantisers import written
 
 if TYPE_CHECKING:
+    from isomorph.core.model import Graph
     from isomorph.core.trace import Array
     from isomorph.stages.align.sight import Sight
     from isomorph.stages.align.topology import Topology
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from isomorph.stages.run.layout import Rearrangement
 
 Found = tuple[str, "Rearrangement"]
+_QUANTISERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,7 @@ def aligned(given: Seen) -> Alignment:
     work = _Work(given)
     tensors = [*work.by_value(), *work.by_substitution()]
     tensors += work.others()
+    tensors += work.by_quanta()
     tensors += work.by_structure()
     constants = work.constants()
     stored = {pair.candidate: pair.reference[0] for pair in constants.pairs}
@@ -162,6 +166,28 @@ class _Work:
         for mine, (yours, moved) in self._others.items():
             yield self._pair(yours, Partner(reference=mine, moved=moved, rivals=1))
 
+    def by_quanta(self) -> Iterator[Pair]:
+        """Integers beside the real numbers they stand for."""
+        # Their nodes are in one group with those that quantise: nothing is known between them.
+        for each in quanta(self.twins, self.given.values, self._grids[1], self.known):
+            self.known[each.candidate] = each.reference
+            yield Pair(
+                kind="tensor",
+                reference=(each.reference,),
+                candidate=each.candidate,
+                transform=", ".join(
+                    [
+                        *([words(each.moved)] if self._shifts(each.reference, each.moved) else []),
+                        f"quantised to {self._grids[1][each.candidate].dtype}",
+                    ]
+                ),
+                permutation=each.moved.permutation if each.moved.moves else (),
+                shape=each.moved.shape if self._shifts(each.reference, each.moved) else (),
+                evidence=("value",),
+                inputs=1,
+                confidence=Confidence.LIKELY,
+            )
+
     def by_structure(self) -> Iterator[Pair]:
         """What is computed alike from aligned tensors, and yet is not equal."""
         graphs = self.sides[0].graph, self.sides[1].graph
@@ -187,10 +213,11 @@ class _Work:
             owner = owners[side].get(name)
             return None if owner is None else self.sets.top((side, owner))
 
-        readers = _reader(self.sides[0]), _reader(self.sides[1])
+        readers = self.sides[0].stored, self.sides[1].stored
         found = Constants((self.sides[0].graph, self.sides[1].graph), readers, place)
         found.align()
         fold(found)
+        join(found)
         found.align_by_place()
         return found
 
@@ -208,8 +235,19 @@ class _Work:
                 maker = topology.maker.get(name)
                 within = maker is not None and maker.name in fused
                 yield Unaligned(name=name, kind=kind, reason=_reason(sight, name, within=within))
+        grids = _grid_parameters(sight.graph)
         for name in constants:
-            yield Unaligned(name=name, kind="constant", reason=NO_VALUES)
+            reason = _GRID if name in grids else NO_VALUES
+            yield Unaligned(name=name, kind="constant", reason=reason)
+
+
+_GRID = "a parameter of a quantiser that the other side does not have"
+
+
+def _grid_parameters(graph: Graph) -> set[str]:
+    """Scales and zero points."""
+    quantisers = (node for node in graph.nodes if node.op in _QUANTISERS)
+    return {name for node in quantisers for name in node.inputs[1:]}
 
 
 def _reason(sight: Sight, name: str, *, within: bool) -> str:
@@ -229,13 +267,3 @@ def _owners(topology: Topology) -> dict[str, str]:
         if owner is not None:
             owners.update(dict.fromkeys(topology.reads(node), owner))
     return owners
-
-
-def _reader(sight: Sight) -> Callable[[str], Array | None]:
-    def read(name: str) -> Array | None:
-        try:
-            return np.asarray(sight.oracle.run({}, [name])[name])
-        except IsomorphError:
-            return None  # without its values a constant is paired by digest and place alone
-
-    return read

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Constant, Graph
+    from isomorph.core.model import Constant, Graph, Node
 
 _COMMUTES = frozenset({"Add", "Mul", "And", "Or", "Xor", "Max", "Min", "Equal"})
 
@@ -26,7 +26,7 @@ def congruent(
     side are computed like is left alone: their order proves nothing.
     """
     pairs = _forward(reference, candidate, known)
-    _backward(reference, candidate, {**ends, **pairs}, pairs)
+    _backward(reference, candidate, {**known, **ends, **pairs}, pairs)
     pairs.update({name: mine for name, mine in ends.items() if name not in pairs})
     return pairs
 
@@ -70,18 +70,28 @@ def _backward(
     """From aligned ends to what they are made of, where the same operator makes both."""
     left = {name: node for node in reference.nodes for name in node.outputs if name}
     right = {name: node for node in candidate.nodes for name in node.outputs if name}
-    taken = {*pairs.values(), *ends.values()}
+    settled = {**ends, **pairs}
+    taken = set(settled.values())
     open_ends = list(ends.items())
     while open_ends:
         yours, mine = open_ends.pop()
         maker, other = right.get(yours), left.get(mine)
         if maker is None or other is None or maker.op != other.op:
             continue
-        if len(maker.inputs) != len(other.inputs) or maker.op in _COMMUTES:
-            continue
-        for name, partner in zip(maker.inputs, other.inputs, strict=True):
-            fresh = name in right and partner in left
-            if fresh and name not in pairs and name not in ends and partner not in taken:
-                pairs[name] = partner
+        for name, partner in _operands(maker, other, settled, taken):
+            if name in right and partner in left and name not in settled:
+                pairs[name] = settled[name] = partner
                 taken.add(partner)
                 open_ends.append((name, partner))
+
+
+def _operands(
+    maker: Node, other: Node, settled: Mapping[str, str], taken: set[str]
+) -> list[tuple[str, str]]:
+    """Unsettled operands in the same role; where the roles are equal, the only one that is left."""
+    if maker.op not in _COMMUTES and len(maker.inputs) == len(other.inputs):
+        roles = zip(maker.inputs, other.inputs, strict=True)
+        return [(name, partner) for name, partner in roles if partner not in taken]
+    rest = [name for name in maker.inputs if name and name not in settled]
+    there = [name for name in other.inputs if name and name not in taken]
+    return [(rest[0], there[0])] if len(rest) == len(there) == 1 else []

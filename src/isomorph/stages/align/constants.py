@@ -6,7 +6,7 @@ quantised or folded together; and by what reads them where their values say noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.stages.run.layout import Rearrangement
 
-Reader = Callable[[str], "Array | None"]
+Reader = Callable[[Sequence[str]], Mapping[str, "Array"]]
+"""Gives the values of these constants when they are asked for; some may lack."""
+
 NO_VALUES = "no constant of the other side holds its values or is read at its place"
 _MOST_COMPARED = 8
 
@@ -42,7 +44,8 @@ class Constants:
     ) -> None:
         self.reference, self.candidate = graphs
         self._entries = tuple(written(graph) for graph in graphs)
-        self._read = readers
+        self._readers = readers
+        self._values: tuple[Mapping[str, Array], ...] = ({}, {})
         self.place = place
         self._shelves: dict[Hashable, dict[str, None]] = {}
         for mine, constant in self.reference.constants.items():
@@ -57,6 +60,9 @@ class Constants:
     def align(self) -> None:
         """By what they hold; ``left`` and ``open`` are what remains on either side."""
         self._by_digest(lambda constant: constant.digest)
+        # What is the same byte by byte need not be read.
+        rest = list(self.left), list(self.open)
+        self._values = tuple(read(each) for read, each in zip(self._readers, rest, strict=True))
         self._by_digest(lambda constant: (constant.dtype, constant.value_digest))
         for yours in list(self.open):
             self._by_value(yours)
@@ -68,7 +74,7 @@ class Constants:
 
     def values(self, side: int, name: str) -> Array | None:
         """The real numbers behind a constant, in float64; None where they cannot be had."""
-        value = self._read[side](name)
+        value = self._values[side].get(name)
         entry = self._entries[side].get(name)
         if value is not None and entry is not None and value.dtype.kind in "iu":
             value = real_values(value, entry)
@@ -98,15 +104,22 @@ class Constants:
             beside = places.get((key, self.place(1, yours)))
             named = yours if yours in self.reference.constants and yours in equal else None
             mine = beside or named or next((n for n in equal if n in self.left), equal[0])
+            way, same = self._way(mine, yours), self._same(mine, yours)
             self.found(
                 self._pair(
                     yours,
                     mine,
-                    self._way(mine, yours),
+                    way,
                     evidence=("value", *(("structure",) if mine == beside else ())),
                     rivals=len(equal) - 1,
+                    changed="" if way is not None or same else "in another order",
                 )
             )
+
+    def _same(self, mine: str, yours: str) -> bool:
+        """Whether nothing was moved; without the values that is not known to be otherwise."""
+        left, right = self.reference.constants[mine], self.candidate.constants[yours]
+        return left.digest == right.digest or self.values(1, yours) is None
 
     def _way(self, mine: str, yours: str) -> Rearrangement | None:
         """How equal values are arranged; None where nothing moves."""

@@ -98,8 +98,8 @@ def _nested(graphs: tuple[Graph, Graph], found: Mapping[str, str]) -> Iterator[t
             yield node, other
 
 
-def _unread(_name: str) -> Array | None:
-    return None
+def _unread(_names: Sequence[str]) -> Mapping[str, Array]:
+    return {}
 
 
 def _tails(

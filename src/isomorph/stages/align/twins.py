@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.stages.align.chance import threshold, usual_peak
-from isomorph.stages.align.fingerprint import FLOAT64_ORDER, Index, alike, fingerprint
+from isomorph.stages.align.fingerprint import FLOAT64_ORDER, Fingerprint, Index, alike, fingerprint
 from isomorph.stages.align.reals import cut_off
 from isomorph.stages.align.sight import Sight, apart
 from isomorph.stages.run.layout import Rearrangement, arrangements
@@ -59,6 +59,14 @@ class Twins:
         for mine in self._index.near(mark, noise, threshold(mark.elements)):
             other = self.reference.prints[mine]
             if alike(other, mark, self.tolerance(mine, yours), self.reach(mine, yours)):
+                yield mine
+
+    def near(self, mark: Fingerprint, noise: float) -> Iterator[str]:
+        """Floats of the reference that are of this size, up to that noise."""
+        for mine in self._index.near(mark, noise, threshold(mark.elements)):
+            other = self.reference.prints[mine]
+            width = threshold(mark.elements) * math.hypot(noise, self.reference.spread[mine])
+            if alike(other, mark, width, math.inf):
                 yield mine
 
     def like(self, mine: str, most: int) -> list[str]:
