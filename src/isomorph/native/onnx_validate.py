@@ -7,6 +7,7 @@ from typing import Any
 import onnx
 
 from isomorph.core.errors import IsomorphError, UnreadableModelError
+from isomorph.native.onnx_names import check_names
 from isomorph.native.onnx_schemas import is_known, runtime_limits, why_unknown
 from isomorph.native.onnx_scope import (
     bodies,
@@ -33,6 +34,7 @@ def validate(model: Any, *, file: str) -> None:  # noqa: ANN401
             why="an ONNX model holds one graph, and this file has the rest but not that",
             fix="export the model again",
         )
+    check_names(model, file=file)
     _check_versions(model, file=file)
     _check_functions(model, file=file)
     _check_graph(model.graph, frozenset(), file=file, path="", depth=0)

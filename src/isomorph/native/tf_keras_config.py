@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,13 @@ _KERAS = re.compile(
     r"regularizers|constraints|activations|ops|dtype_policies|mixed_precision|random|quantizers|"
     r"losses|metrics|optimizers|applications|backend|legacy|feature_column)(\..*)?)?"
 )
+# What zipfile, zlib, json and h5py raise where bytes are not what they should be: besides their
+# own errors a RuntimeError (also NotImplementedError and RecursionError) for claims they cannot
+# follow, a ValueError for text and numbers, a KeyError or TypeError for what is not there.
+_DAMAGE = (
+    zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, RuntimeError, ValueError,
+    LookupError, TypeError, OverflowError,
+)  # fmt: skip
 _NOT_TRAINING = frozenset({"compile_config", "training_config", "optimizer_config"})
 _TF_FUNCTION = re.compile(
     r"((math|nn|linalg|image|signal|bitwise|random|strings|sets|sparse|ragged|quantization|"
@@ -45,8 +54,11 @@ def refuse_unsafe_archive(path: Path) -> None:
     """Refuse a .keras file that would run code of its own."""
     for found in _threats(archive_config(path)):
         raise _unsafe(path, *found)
-    for member in members(path, ".h5"):
-        _refuse_links(path, member)
+    try:
+        for member in members(path, ".h5"):
+            _refuse_links(path, member)
+    except _DAMAGE as error:
+        raise _unreadable(path, "its weights", error) from error
 
 
 def refuse_unsafe_hdf5(path: Path) -> None:
@@ -62,7 +74,7 @@ def archive_config(path: Path) -> Any:  # noqa: ANN401
     try:
         with zipfile.ZipFile(path) as archive:
             return json.loads(archive.read("config.json"))
-    except (zipfile.BadZipFile, KeyError, ValueError, RecursionError, OSError) as error:
+    except _DAMAGE as error:
         raise _unreadable(path, "config.json", error) from error
 
 
@@ -72,7 +84,7 @@ def hdf5_config(path: Path) -> Any:  # noqa: ANN401
     try:
         with h5py.File(path, "r") as file:
             text = file.attrs.get("model_config")
-    except (OSError, RuntimeError, KeyError) as error:
+    except _DAMAGE as error:
         raise _unreadable(path, "HDF5", error) from error
     if text is None:
         raise UnreadableModelError(
@@ -82,7 +94,7 @@ def hdf5_config(path: Path) -> Any:  # noqa: ANN401
         )  # fmt: skip
     try:
         return json.loads(text)
-    except (ValueError, RecursionError, TypeError) as error:
+    except _DAMAGE as error:
         raise _unreadable(path, "model_config", error) from error
 
 
@@ -93,8 +105,9 @@ def _threats(config: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401
         inner = entry.get("config")
         label = str(inner.get("name", name)) if isinstance(inner, Mapping) else str(name)
         registered = str(entry.get("registered_name") or "").rpartition(">")[2]
+        # A class that is not even a word is damage; Keras will say so.
         for word in (name, registered):
-            if word in _CODE:
+            if isinstance(word, str) and word in _CODE:
                 yield f"layer {label!r} is a {word}", _CODE[word]
         module = entry.get("module")
         if isinstance(module, str) and module != "builtins" and not _KERAS.fullmatch(module):
@@ -135,7 +148,7 @@ def _refuse_links(path: Path, file: Any) -> None:  # noqa: ANN401
                     raise _escape(path, where)
                 promised += item.nbytes
                 stored += item.id.get_storage_size()
-    except (OSError, RuntimeError, KeyError) as error:
+    except _DAMAGE as error:
         raise _unreadable(path, "its weights", error) from error
     if promised > BOMB_BYTES and promised > BOMB_RATIO * stored:
         raise RefusedError(

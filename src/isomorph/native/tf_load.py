@@ -45,8 +45,22 @@ def load_keras(path: Path, *, legacy: bool, trusted: bool) -> tuple[TfModel, tup
             if not legacy and _keras_major(path) != 2:
                 raise unreadable(path, error) from error
             model = _load_with_tf_keras(path, named, error)
-            return from_keras(model), ("Keras 3 refused the file; tf_keras (Keras 2) read it",)
-    return from_keras(model), ()
+            note = "Keras 3 refused the file; tf_keras (Keras 2) read it"
+            return _traced(model, path), (note,)
+    return _traced(model, path), ()
+
+
+def _traced(model: Any, path: Path) -> TfModel:  # noqa: ANN401
+    """What could be read may still be no network: a name that is none, shapes that do not meet."""
+    try:
+        return from_keras(model)
+    except IsomorphError:
+        raise
+    except Exception as error:  # layers raise whatever they like when they are called
+        raise UnreadableModelError(
+            "INVALID_GRAPH", "the Keras model was read, but it cannot be called", file=str(path),
+            why=_first_line(error), fix="call it once where it was made, and save it again",
+        ) from error  # fmt: skip
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -56,7 +57,9 @@ def read_arrays(path: Path, *, most_bytes: int | None = None) -> dict[str, Any]:
         ) from error
     except (NpyError, safetensors.FormatError, zipfile.BadZipFile) as error:
         raise _unreadable(path, str(error)) from error
-    except (OSError, EOFError, NotImplementedError, zipfile.error) as error:
+    # What zipfile and zlib raise for damage: names that are no text are a ValueError, a member
+    # that claims to be encrypted is a RuntimeError.
+    except (OSError, EOFError, RuntimeError, ValueError, zlib.error) as error:
         raise _unreadable(path, f"it is damaged: {error}") from error
 
 

@@ -122,7 +122,7 @@ def holds_arrays(path: Path, head: bytes) -> bool:
         try:
             with zipfile.ZipFile(path) as archive:
                 return _all_arrays(archive.namelist())
-        except (zipfile.BadZipFile, NotImplementedError, OSError):
+        except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError):
             return False
     return head.startswith(NPY) or is_safetensors(head)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -65,7 +66,8 @@ def _header(
         if version not in _READERS:
             raise NpyError(f"{name!r} is of .npy version {version}, which is not read")
         shape, is_fortran, dtype = _READERS[version](stream)
-    except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
+    # NumPy reads a header that is no literal once more as Python 2 wrote it, token by token.
+    except (ValueError, SyntaxError, RecursionError, MemoryError, TokenError) as error:
         raise NpyError(f"{name!r} is no array: {error}") from error
     _check_type(name, dtype)
     if any(extent < 0 for extent in shape):

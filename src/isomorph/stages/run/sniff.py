@@ -98,7 +98,7 @@ def _identify_folder(path: Path) -> str:
 def _claims(name: str, path: Path, head: bytes) -> bool:
     try:
         return registry.framework(name).sniff(path, head)
-    except (OSError, zipfile.BadZipFile):
+    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
         return False  # it looked further than it was shown, and found nothing of its own
 
 
