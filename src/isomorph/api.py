@@ -33,6 +33,7 @@ def check(
     runtime: str | Mapping[str, str] | None = None,
     settings: Mapping[str, str] | None = None,
     dims: Mapping[str, int] | None = None,
+    sizes: Mapping[str, Sequence[int]] | None = None,
     budget: Mapping[str, float] | float | None = None,
     seed: int = 0,
     strict: bool = False,
@@ -57,9 +58,11 @@ def check(
 
     ``reference`` and ``candidate`` are paths, ``module:factory`` words or live models; the
     reference may be a file of recorded outputs. Without a candidate, the model is held against
-    its own float64 oracle. ``inputs`` is a file, or arrays by input name. ``quantization`` True
-    measures every quantised tensor, however many there are; False none. ``profile`` True tells
-    the error node by node, for a page to draw; None only where guilty nodes are searched anyway.
+    its own float64 oracle. ``inputs`` is a file, or arrays by input name. ``dims`` binds dynamic
+    axes; ``sizes`` are further sizes of them to try, by default a few for generated inputs.
+    ``quantization`` True measures every quantised tensor, however many there are; False none.
+    ``profile`` True tells the error node by node, for a page to draw; None only where guilty nodes
+    are searched anyway.
 
     ``data`` is a test set instead: a folder of files of arrays, or one file with a leading axis
     of samples. All are run, and the worst of them decide. ``metric`` is a function of (outputs,
@@ -77,6 +80,7 @@ def check(
         inputs = samples.files[0]  # what has to be traced is traced with the first sample
     wishes = stage.Wishes(
         dims=dims or {},
+        sizes=sizes,
         budgets=_budgets(budget),
         seed=seed,
         strict=strict,

@@ -27,6 +27,7 @@ def convert(
     keep: bool = False,
     inputs: Any = None,  # noqa: ANN401
     dims: Mapping[str, int] | None = None,
+    sizes: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
     trust: bool = False,
     memory: int | None = None,
@@ -50,11 +51,21 @@ def convert(
 
     samples = _samples(data, inputs, memory)
     stated = options(trust=trust, state=state)
-    wish = wanted(target, to=to, width=quantize, via=via, opset=opset, repair=repair, keep=keep,
-                  options=stated, data=data, inputs=inputs, dims=dims, seed=seed)  # fmt: skip
+    wish = wanted(
+        target,
+        to=to,
+        width=quantize,
+        via=via,
+        opset=opset,
+        repair=repair,
+        keep=keep,
+        options=stated,
+        said={"data": data, "inputs": inputs, "dims": dims, "sizes": sizes, "seed": seed},
+    )
     refuse_target(wish.output, source)
     wishes = stage.Wishes(
         dims=dims or {},
+        sizes=sizes,
         seed=seed,
         data=samples,
         trusted=(str(source),) if trust else (),

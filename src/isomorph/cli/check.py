@@ -43,6 +43,7 @@ def check(
     runtime: words.Runtime = None,
     setting: words.Setting = None,
     dim: words.Dim = None,
+    dims: words.Sizes = None,
     budget: Annotated[
         list[str] | None,
         Option("--budget", metavar="[OUTPUT=]NUMBER", help="An absolute budget of your own."),
@@ -128,6 +129,7 @@ def check(
             runtime=words.runtimes(runtime),
             settings=words.settings(setting),
             dims=words.dims(dim),
+            sizes=words.sizes(dims),
             budget=words.budgets(budget),
             seed=seed,
             strict=strict,

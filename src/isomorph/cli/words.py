@@ -29,6 +29,10 @@ Setting = Annotated[
 Dim = Annotated[
     list[str] | None, Option("--dim", metavar="AXIS=SIZE", help="The size of a dynamic axis.")
 ]
+Sizes = Annotated[
+    list[str] | None,
+    Option("--dims", metavar="AXIS=SIZE,…", help="Further sizes of a dynamic axis to try."),
+]
 Seed = Annotated[int, Option("--seed", min=0, help="Seed of every random choice.")]
 Trust = Annotated[
     bool, Option("--trust", help="Allow files and factories that run code when opened.")
@@ -89,6 +93,16 @@ def dims(words: Sequence[str] | None) -> dict[str, int]:
             raise _bad("--dim", f"{axis}={size}", "AXIS=SIZE with a whole number, as in batch=2")
         sizes[axis] = int(size)
     return sizes
+
+
+def sizes(words: Sequence[str] | None) -> dict[str, tuple[int, ...]] | None:
+    """Sizes to try for each named axis; None where nothing was said."""
+    tried: dict[str, tuple[int, ...]] = {}
+    for axis, given in _assignments("--dims", words, "AXIS=1,2,7", last=True).items():
+        if not re.fullmatch(r"\d+(,\d+)*", given, re.ASCII):
+            raise _bad("--dims", f"{axis}={given}", "AXIS=1,2,7: whole numbers, as in batch=1,7")
+        tried[axis] = tuple(int(size) for size in given.split(","))
+    return tried or None
 
 
 def layouts(words: Sequence[str] | None) -> dict[str, tuple[int, ...]]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +23,7 @@ from isomorph.stages.measure.compare import Comparison, Terms, compare, compared
 from isomorph.stages.measure.over_samples import measure
 from isomorph.stages.measure.recorded import Recording
 from isomorph.stages.measure.sides import Sides, alone, together
+from isomorph.stages.measure.sized import Sized
 from isomorph.stages.measure.spread import FALSE_ALARM
 from isomorph.stages.measure.steadiness import unsteady
 from isomorph.stages.measure.subject import Subject
@@ -36,39 +36,15 @@ from isomorph.stages.run.feeds import Sample
 from isomorph.stages.run.made_up import made_up
 from isomorph.stages.run.meeting import against_values, meet
 from isomorph.stages.run.opened import Opened
+from isomorph.stages.wishes import Wishes as Wishes  # noqa: PLC0414 - it is used from here
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
     from isomorph.core.model import TensorSpec
     from isomorph.core.trace import Array
-    from isomorph.stages.measure.user_metric import UserMetric
     from isomorph.stages.run.data_sets import DataSet
 
 _FATAL = frozenset({"TIMEOUT", "OUT_OF_MEMORY", "RUNTIME_CRASHED"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
-    """What the user stated, beyond the models."""
-
-    dims: Mapping[str, int] = field(default_factory=dict)
-    budgets: Mapping[str, float] = field(default_factory=dict)
-    seed: int = 0
-    strict: bool = False
-    bind_inputs: Mapping[str, str] = field(default_factory=dict)
-    bind_outputs: Mapping[str, str] = field(default_factory=dict)
-    layouts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    locate: bool = True
-    align: bool | None = None
-    """Pair all tensors: always, never, or (None) where guilty nodes were searched."""
-    quantization: bool | None = None
-    """Measure every quantised tensor, none, or as many as are measured quickly."""
-    profile: bool | None = False
-    """Tell the error node by node: always, never, or (None) where guilty nodes were searched."""
-    data: DataSet | None = None
-    metric: UserMetric | None = None
-    trusted: tuple[str, ...] = ()
-    told: Callable[[str, str], None] | None = None
 
 
 def check_pair(
@@ -97,13 +73,20 @@ def check_pair(
         samples = work.chosen(wishes.data, sides, as_stored, outputs)
     else:
         samples = [given] if given is not None else met.made_up(inputs, wishes.dims, wishes.seed)
+        if given is None or wishes.sizes is not None:
+            samples += met.of_other_sizes(inputs, wishes.dims, wishes.seed, wishes.sizes)
     for sample in work.worthwhile(samples):
         mine = work.subject(reference, reference.real(sample.feeds))
+        if work.sized.refused(sample, mine):
+            continue
         yours = work.subject(candidate, _arranged(work, mine, candidate, inputs))
+        if work.sized.failed(sample, yours):
+            continue
         work.findings += met.beyond(sample, yours.feeds)
         if work.deterministic(mine, yours):
             comparison = compare(mine, yours, outputs, work.terms)
             work.add(comparison, outputs)
+            work.sized.note(sample, comparison.divergences)
             outputs = comparison.bindings
             work.locate(mine, yours, comparison)
             work.probe(
@@ -111,6 +94,8 @@ def check_pair(
             )
             work.remember(sample, comparison, yours, mine)
         work.failures(mine, yours)
+    for finding in work.sized.findings():
+        work.accuse(finding, Verdict.DIVERGENT, "wrong at some sizes of its dynamic axes")
     # PyTorch names no outputs: the names of its nodes are nobody's interface.
     named = "by place" not in marks
     work.findings += say.of_signature("output", left.outputs, right.outputs, outputs, named=named)
@@ -191,7 +176,7 @@ class _Work:
         self.tried: list[Sample] = []
         self.spent = ""
         self.located = self.probed = False
-        self.worst = Worst()
+        self.worst, self.sized = Worst(), Sized()
         self.aligner = Aligner(wanted=wishes.align, told=wishes.told)
         self.onlooker = Onlooker(wanted=wishes.profile, told=wishes.told)
         self.started = time.monotonic()
@@ -354,7 +339,7 @@ class _Work:
         rows, unmeasured = self.worst.quantization(asked=self.wishes.quantization)
         profile, unseen = self.onlooker.profile()
         alignment, unpaired = self.aligner.alignment()
-        self.skipped += [*unmeasured, *unseen, *unpaired]
+        self.skipped += [*unmeasured, *unseen, *unpaired, *self.sized.skipped]
         environments = {k: v for each in opened for k, v in each.environments.items()}
         summaries = tuple(each.summary for each in opened)
         return Report(

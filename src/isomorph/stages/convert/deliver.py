@@ -30,7 +30,7 @@ def wanted(
     repair: bool = False,
     keep: bool = False,
     options: Mapping[str, str] | None = None,
-    **said: Any,  # noqa: ANN401
+    said: Mapping[str, Any] | None = None,
 ) -> Wanted:
     """The words of the user, checked; ``said`` is what has to be said again to repeat it."""
     path = Path(target)
@@ -43,7 +43,7 @@ def wanted(
         repair=repair,
         keep=keep,
         options={**(options or {}), "home": str(Path.cwd())},
-        words=tuple(_said(said)) + (("--trust",) if (options or {}).get("trust") else ()),
+        words=tuple(_said(said or {})) + (("--trust",) if (options or {}).get("trust") else ()),
     )
 
 
@@ -68,6 +68,8 @@ def _said(said: Mapping[str, Any]) -> list[str]:
             words += [f"--{name}", str(said[name])]
     for axis, size in (said.get("dims") or {}).items():
         words += ["--dim", f"{axis}={size}"]
+    for axis, sizes in (said.get("sizes") or {}).items():
+        words += ["--dims", f"{axis}={','.join(map(str, sizes))}"]
     return [*words, "--seed", str(said["seed"])] if said.get("seed") else words
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,10 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One set of inputs, by name, and where it came from."""
+    """One set of inputs, by name, and where it came from.
+
+    ``sizes`` are those of dynamic axes, where the sample tries others than the usual ones.
+    """
 
     origin: str
     feeds: Mapping[str, Array]
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
 
 def from_given(specs: Sequence[TensorSpec], given: Mapping[str, Array]) -> dict[str, Array]:

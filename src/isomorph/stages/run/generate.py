@@ -22,6 +22,11 @@ DEFAULT_SIZE = 16
 SAMPLES = ("normal", "uniform")
 """The distributions of the made-up samples: N(0, 1), and 0…1 as of an image."""
 
+DECIDING = ("negative", "wide")
+"""Further ones for models that decide on values: −1…0, and N(0, 10²). Each may reach a branch."""
+
+_NORMAL = frozenset({"normal", "wide"})
+_FACTORS = {"negative": -1.0, "wide": 10.0}
 _TRANSPARENT = frozenset(
     {"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Expand",
      "Slice", "Split", "Clip", "Dropout"}
@@ -48,7 +53,7 @@ def generate(
                 fix="give the inputs: --inputs FILE.npz",
             )
         shape = concrete_shape(spec, known, (other_shapes or {}).get(spec.name))
-        random = np.random.default_rng([seed, SAMPLES.index(sample), position])
+        random = np.random.default_rng([seed, (*SAMPLES, *DECIDING).index(sample), position])
         feeds[spec.name] = _draw(graph, spec, shape, sample, random)
     return feeds
 
@@ -59,7 +64,7 @@ def _refuse_unknown(
     others: Iterable[Sequence[int | str | None] | None],
 ) -> None:
     """A size for an axis that no input has would bind nothing, in silence."""
-    axes = {_axis_name(spec.name, axis, size): None for spec in graph.inputs
+    axes = {axis_name(spec.name, axis, size): None for spec in graph.inputs
             for axis, size in enumerate(spec.shape or ()) if not isinstance(size, int)}  # fmt: skip
     elsewhere = {size for shape in others for size in shape or () if isinstance(size, str)}
     for name in dims:
@@ -72,7 +77,8 @@ def _refuse_unknown(
             )
 
 
-def _axis_name(tensor: str, axis: int, size: str | None) -> str:
+def axis_name(tensor: str, axis: int, size: str | None) -> str:
+    """What a user calls a dynamic axis: its own name, or tensor and place."""
     return size or f"{tensor}.{axis}"
 
 
@@ -94,7 +100,7 @@ def concrete_shape(
         if isinstance(size, int):
             sizes.append(size)
             continue
-        name = _axis_name(spec.name, axis, size)
+        name = axis_name(spec.name, axis, size)
         fixed = other[axis] if other is not None and len(other) == len(spec.shape) else None
         default = DEFAULT_BATCH if axis == 0 else DEFAULT_SIZE
         sizes.append(known.setdefault(name, fixed if isinstance(fixed, int) else default))
@@ -112,7 +118,8 @@ def _draw(
         return words[: int(np.prod(shape))].reshape(shape)
     if "int" in dtype:
         return _integers(graph, spec, shape, random).astype(dtype)
-    values = random.standard_normal(shape) if sample == "normal" else random.random(shape)
+    values = random.standard_normal(shape) if sample in _NORMAL else random.random(shape)
+    values *= _FACTORS.get(sample, 1.0)
     if dtype in {"complex64", "complex128"}:
         return (values + 1j * random.standard_normal(shape)).astype(dtype)
     return values.astype(_float_type(dtype))

@@ -6,24 +6,69 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.stages.run.feeds import Sample
-from isomorph.stages.run.generate import SAMPLES, generate
+from isomorph.stages.run.generate import DECIDING, SAMPLES, generate
+from isomorph.stages.run.other_sizes import other_sizes
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Graph, Model
+    from isomorph.core.model import Dimension, Graph, Model
     from isomorph.core.report import Binding
 
 
+_BRANCHES = frozenset({"If", "Case"})
+
+
 def made_up(
-    model: Model, other: Graph, inputs: Sequence[Binding], dims: Mapping[str, int], seed: int
+    model: Model,
+    other: Graph,
+    inputs: Sequence[Binding],
+    dims: Mapping[str, int],
+    seed: int,
 ) -> list[Sample]:
     """From the model's signature; a size that only the ``other`` side fixes is taken from it."""
-    there = {spec.name: spec.shape for spec in other.inputs}
-    shapes = {pair.reference: there[pair.candidate] for pair in inputs}
+    shapes = _shapes(other, inputs)
     has_floats = any("float" in (spec.dtype or "") for spec in model.graph.inputs)
+    wanted = SAMPLES if has_floats else SAMPLES[:1]
+    if has_floats and decides(model):
+        wanted = (*wanted, *DECIDING)
     return [
         Sample(
             origin=f"generated: {sample}, seed {seed}",
             feeds=generate(model.graph, dims, sample=sample, seed=seed, other_shapes=shapes),
         )
-        for sample in (SAMPLES if has_floats else SAMPLES[:1])
+        for sample in wanted
     ]
+
+
+def of_other_sizes(
+    model: Model,
+    other: Graph,
+    inputs: Sequence[Binding],
+    dims: Mapping[str, int],
+    seed: int,
+    *,
+    stated: Mapping[str, Sequence[int]] | None = None,
+) -> list[Sample]:
+    """One sample for each other size of the axes that are dynamic on both sides."""
+    shapes = _shapes(other, inputs)
+    return [
+        Sample(
+            origin=f"generated: {SAMPLES[0]}, seed {seed}, "
+            + ", ".join(f"{axis}={size}" for axis, size in sizes.items()),
+            feeds=generate(
+                model.graph, {**dims, **sizes}, sample=SAMPLES[0], seed=seed, other_shapes=shapes
+            ),
+            sizes=sizes,
+        )
+        for sizes in other_sizes(model.graph, shapes, dims, stated)
+    ]
+
+
+def decides(model: Model) -> bool:
+    """Whether what is computed may hang on values: a branch, or Python that decides."""
+    python = model.metadata.get("kind") == "module"
+    return python or any(node.op in _BRANCHES for node in model.graph.nodes)
+
+
+def _shapes(other: Graph, inputs: Sequence[Binding]) -> dict[str, tuple[Dimension, ...] | None]:
+    there = {spec.name: spec.shape for spec in other.inputs}
+    return {pair.reference: there[pair.candidate] for pair in inputs}

@@ -11,7 +11,7 @@ import numpy as np
 from isomorph.core.errors import UsageError
 from isomorph.core.report import Binding, Finding
 from isomorph.stages.run.binding import bind_inputs, bind_outputs
-from isomorph.stages.run.made_up import made_up
+from isomorph.stages.run.made_up import made_up, of_other_sizes
 from isomorph.stages.run.real_numbers import calibrated, clipped, grids, reach
 
 if TYPE_CHECKING:
@@ -89,6 +89,21 @@ class Meeting:
         what fills a sliver of it was not all.
         """
         drawn = made_up(self.reference.model, self.candidate.model.graph, inputs, dims, seed)
+        return self._calibrated(drawn, inputs)
+
+    def of_other_sizes(
+        self,
+        inputs: Sequence[Binding],
+        dims: Mapping[str, int],
+        seed: int,
+        stated: Mapping[str, Sequence[int]] | None,
+    ) -> list[Sample]:
+        """Samples with other sizes of the axes that are dynamic on both sides."""
+        there = self.candidate.model.graph
+        drawn = of_other_sizes(self.reference.model, there, inputs, dims, seed, stated=stated)
+        return self._calibrated(drawn, inputs)
+
+    def _calibrated(self, drawn: list[Sample], inputs: Sequence[Binding]) -> list[Sample]:
         ends = {p.reference: self.ranges[p.candidate] for p in inputs if p.candidate in self.ranges}
         if not ends:
             return drawn

@@ -1,0 +1,83 @@
+"""What other sizes of the dynamic axes showed: right at one size, wrong at another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from isomorph.core.divergence import Divergence, Verdict
+from isomorph.core.errors import IsomorphError
+from isomorph.core.report import Finding, Skipped
+
+if TYPE_CHECKING:
+    from isomorph.stages.measure.subject import Subject
+    from isomorph.stages.run.feeds import Sample
+
+
+@dataclass(slots=True)
+class Sized:
+    """Gathers, sample by sample, which sizes were right and which were not."""
+
+    right: list[str] = field(default_factory=list)
+    wrong: list[tuple[Sample, str]] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    usual: bool = True
+    """Whether the models agree at the usual sizes."""
+    node: str | None = None
+    """Where the candidate gave up."""
+
+    def refused(self, sample: Sample, reference: Subject) -> bool:
+        """Whether the reference itself does not take these sizes: then they prove nothing."""
+        if not sample.sizes:
+            return False
+        ran = reference.as_run()
+        if not isinstance(ran, IsomorphError):
+            return False
+        why = f"the reference does not take these sizes: {ran.sentence}"
+        self.skipped.append(Skipped(what=f"inputs {sample.origin}", why=why))
+        return True
+
+    def failed(self, sample: Sample, candidate: Subject) -> bool:
+        """Whether the candidate does not run at sizes that it declares, and the reference does."""
+        ran = candidate.as_run() if sample.sizes else None
+        if not isinstance(ran, IsomorphError):
+            return False
+        self.wrong.append((sample, f"the candidate does not run: {ran.sentence}"))
+        self.node = self.node or ran.node
+        return True
+
+    def note(self, sample: Sample, divergences: Sequence[Divergence]) -> None:
+        """Take over one sample that both ran."""
+        apart = [each for each in divergences if each.verdict is Verdict.DIVERGENT]
+        if not sample.sizes:
+            self.usual = self.usual and not apart
+        elif apart:
+            self.wrong.append((sample, apart[0].reason))
+        else:
+            self.right.append(_told(sample))
+
+    def findings(self) -> Iterator[Finding]:
+        """One finding, with the smallest failing size, where the usual sizes are right."""
+        if not self.wrong or not self.usual:
+            return
+        sample, reason = self.wrong[0]
+        right = ", ".join(("the usual sizes", *self.right))
+        yield Finding(
+            rank=0,
+            code="SHAPE_DEPENDENT",
+            cause="shape",
+            status="confirmed",
+            effect="reaches_output",
+            node=self.node,
+            summary=f"the models agree at {right}, and not at {_told(sample)}: {reason}",
+            evidence={
+                "smallest": dict(sample.sizes),
+                "wrong": [dict(each.sizes) for each, _ in self.wrong],
+            },
+            fix="export again with this axis declared dynamic, or deploy the sizes that agree",
+        )
+
+
+def _told(sample: Sample) -> str:
+    return ", ".join(f"{axis}={size}" for axis, size in sample.sizes.items())

@@ -1,0 +1,81 @@
+"""Sizes of dynamic axes to try besides the usual ones: what is declared free must be free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING
+
+from isomorph.core.errors import UsageError
+from isomorph.stages.run.generate import DEFAULT_BATCH, DEFAULT_SIZE, axis_name
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Dimension, Graph
+
+Shapes = Mapping[str, Sequence["Dimension"] | None]
+
+MOST = 16
+"""Combinations of sizes that are tried; a user who names more wants a test set."""
+
+
+def free_axes(graph: Graph, others: Shapes) -> dict[str, int]:
+    """The axes that neither side fixes, by name, each with its place in its tensor."""
+    found: dict[str, int] = {}
+    fixed: set[str] = set()
+    for spec in graph.inputs:
+        other = others.get(spec.name)
+        same_rank = other is not None and len(other) == len(spec.shape or ())
+        for place, size in enumerate(spec.shape or ()):
+            if isinstance(size, int):
+                continue
+            name = axis_name(spec.name, place, size)
+            found[name] = place
+            if same_rank and other is not None and isinstance(other[place], int):
+                fixed.add(name)
+    return {name: place for name, place in found.items() if name not in fixed}
+
+
+def other_sizes(
+    graph: Graph,
+    others: Shapes,
+    bound: Mapping[str, int],
+    stated: Mapping[str, Sequence[int]] | None,
+) -> list[dict[str, int]]:
+    """Sizes to try, the smallest first; ``bound`` are axes whose size the user has settled."""
+    free = {name: at for name, at in free_axes(graph, others).items() if name not in bound}
+    if stated is not None:
+        _refuse_unknown(stated, free)
+        combined = product(*([(axis, size) for size in sizes] for axis, sizes in stated.items()))
+        wanted = [dict(pairs) for pairs in combined if pairs]
+        return sorted(wanted, key=_volume)[:MOST]
+    return list(_usual(free))
+
+
+def _usual(free: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """The batch alone, then everything else: so that a fault says which of them it hangs on."""
+    batch = [name for name, place in free.items() if place == 0]
+    rest = [name for name in free if name not in batch]
+    if batch:
+        yield dict.fromkeys(batch, 1)
+        yield dict.fromkeys(batch, DEFAULT_BATCH + 1)
+    if rest:
+        # A multiple: images and lengths are often halved on the way, and must come out even.
+        yield dict.fromkeys(rest, 2 * DEFAULT_SIZE)
+
+
+def _volume(sizes: Mapping[str, int]) -> tuple[int, ...]:
+    whole = 1
+    for size in sizes.values():
+        whole *= size
+    return (whole, *sorted(sizes.values()))
+
+
+def _refuse_unknown(stated: Mapping[str, Sequence[int]], free: Mapping[str, int]) -> None:
+    for name in stated:
+        if name not in free:
+            raise UsageError(
+                "UNBOUND_DIM",
+                f"no axis {name!r} is dynamic on both sides",
+                why=f"those that are: {', '.join(free) or 'none'}",
+                fix=f"--dims {next(iter(free))}=1,2,7" if free else "leave out --dims",
+            )
