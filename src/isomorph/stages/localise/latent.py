@@ -22,6 +22,7 @@ from isomorph.stages.localise.counterparts import (
 from isomorph.stages.localise.locate import look
 from isomorph.stages.localise.probes import Departure, Way, probe
 from isomorph.stages.localise.unlike import unlike
+from isomorph.stages.measure.widths import widths
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -45,6 +46,11 @@ def latent(reference: Subject, candidate: Subject) -> tuple[list[Latent], list[S
     yours = unlike(candidate.model, reference.model)
     if not mine and not yours:
         return [], []
+    if widths(candidate.model.graph) - widths(reference.model.graph):
+        # A quantiser is meant for the values that it was calibrated with: beyond, it differs by
+        # design, and so does everything behind it.
+        why = "a candidate of lower precision differs on other values by design"
+        return [], [Skipped(what="probes", why=why)]
     if candidate.oracle().capabilities.feed != "all" or (
         reference.oracle().capabilities.feed != "all"
     ):
