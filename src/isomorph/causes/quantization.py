@@ -111,8 +111,8 @@ def _affine(case: Case) -> Diagnosis | None:
     if step is None or right.shape != wrong.shape or right.size < 8:
         return None
     inside = (wrong > wrong.min()) & (wrong < wrong.max())
-    if np.count_nonzero(inside) < 8:
-        return None
+    if np.count_nonzero(inside) < 8 or np.ptp(right[inside]) == 0.0:
+        return None  # through a single value there are lines of every slope
     factor, shift = np.polyfit(right[inside], wrong[inside], 1)
     steps = shift / step
     if abs(steps) >= 0.5 and _near(wrong[inside] - shift, right[inside], step):
