@@ -28,9 +28,16 @@ class Sized:
     """Where the candidate gave up."""
 
     def refused(self, sample: Sample, reference: Subject) -> bool:
-        """Whether the reference itself does not take these sizes: then they prove nothing."""
+        """Whether these sizes can prove nothing: the reference does not take them, or all is lost.
+
+        Models that differ at the usual sizes are examined there.
+        """
         if not sample.sizes:
             return False
+        if not self.usual:
+            why = "the models differ at the usual sizes already"
+            self.skipped.append(Skipped(what=f"inputs {sample.origin}", why=why))
+            return True
         ran = reference.as_run()
         if not isinstance(ran, IsomorphError):
             return False

@@ -1,0 +1,146 @@
+"""Converters that nobody would install: each fails, or lies, in a way of its own.
+
+They take ONNX to ONNX. Most are used only where they are named; two push themselves forward.
+"""
+
+import os
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+
+import onnx
+from onnx import numpy_helper
+
+from isomorph.core.conversion import Cure
+
+
+class _Strange:
+    source, target, suffix = "onnx", "onnx", ".onnx"
+    widths = frozenset({""})
+    packages, install = ("onnx",), "pip install onnx"
+    worker = "strange"
+    rank, named = 0, True
+    cures, loses = (), ("dignity",)
+
+    def convert(self, order):
+        print(f"{self.name} is at work")
+        onnx.save(self.altered(onnx.load(order.source)), order.target)
+        return ("done",)
+
+    def altered(self, model):
+        return model
+
+
+class Honest(_Strange):
+    name = "honest"
+
+
+class Crashes(_Strange):
+    name = "crashes"
+
+    def convert(self, order):
+        print("the last words", flush=True)
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class Exits(_Strange):
+    name = "exits"
+
+    def convert(self, order):
+        sys.exit(1)
+
+
+class Raises(_Strange):
+    name = "raises"
+
+    def convert(self, order):
+        raise ValueError("no rule for Frobnicate")
+
+
+class Hangs(_Strange):
+    name = "hangs"
+
+    def convert(self, order):
+        time.sleep(600)
+
+
+class Silent(_Strange):
+    name = "silent"
+
+    def convert(self, order):
+        return ()
+
+
+class Garbles(_Strange):
+    name = "garbles"
+
+    def convert(self, order):
+        Path(order.target).write_bytes(b"\x08\x0a this is not a model")
+        return ()
+
+
+class Downloads(_Strange):
+    name = "downloads"
+
+    def convert(self, order):
+        try:
+            socket.create_connection(("models.example.org", 443), timeout=1)
+        except OSError as error:
+            print(f"no luck: {error}")
+        return super().convert(order)
+
+
+class NeedsDownload(_Strange):
+    name = "needs_download"
+
+    def convert(self, order):
+        socket.getaddrinfo("models.example.org", 443)
+
+
+class Spoils(_Strange):
+    name = "spoils"
+
+    def convert(self, order):
+        notes = super().convert(order)
+        Path(order.source).write_bytes(b"spoilt")
+        return notes
+
+
+class NeedsCure(_Strange):
+    name = "needs_cure"
+    cures = (Cure(name="medicine", told="with medicine", options={"medicine": "yes"}),)
+
+    def convert(self, order):
+        if order.options.get("medicine") != "yes":
+            raise RuntimeError("it hurts")
+        return super().convert(order)
+
+
+class Lies(_Strange):
+    """Makes one weight wrong; nothing is wrong with the file."""
+
+    name = "lies"
+
+    def altered(self, model):
+        stored = model.graph.initializer[0]
+        array = numpy_helper.to_array(stored).copy()
+        array.flat[0] += 1.0
+        stored.CopyFrom(numpy_helper.from_array(array, stored.name))
+        return model
+
+
+class PushyFailure(Raises):
+    name = "pushy_failure"
+    widths, rank, named = frozenset({"float16"}), -9, False
+
+
+class PushyLiar(Lies):
+    name = "pushy_liar"
+    widths, rank, named = frozenset({"dynamic"}), -9, False
+
+
+class Absent(_Strange):
+    name = "absent"
+    packages, install = ("nonesuch_package",), "pip install nonesuch"

@@ -1,0 +1,90 @@
+"""Hop by hop against the first model: the next way is tried, lies are found, cures applied."""
+
+import json
+
+import pytest
+
+from isomorph import converting
+from isomorph.core.divergence import Verdict
+from isomorph.core.errors import UsageError
+
+pytestmark = pytest.mark.usefixtures("strange")
+
+
+def test_the_second_way_wins_where_the_first_fails(dense, tmp_path):
+    done = converting.convert(dense, tmp_path / "half.onnx", quantize="float16")
+    assert done.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED}
+    assert [hop.step.converter for hop in done.chosen] == ["onnx_to_float16"]
+    (failed,) = done.tried
+    assert failed.step.converter == "pushy_failure"
+    assert failed.status == "failed"
+    assert (tmp_path / "half.onnx").is_file()
+    assert "--via onnx_to_float16" in done.repeat
+
+
+def test_a_lie_is_found_and_the_next_way_is_gone(dense, tmp_path):
+    done = converting.convert(dense, tmp_path / "narrow.onnx", quantize="dynamic")
+    (liar,) = done.tried
+    assert liar.step.converter == "pushy_liar"
+    assert liar.status == "guilty"
+    assert liar.report.verdict is Verdict.DIVERGENT
+    assert liar.report.findings[0].node == "product"
+    assert done.exit_code == 0
+
+
+def test_a_lie_without_another_way_writes_nothing_but_the_report(dense, tmp_path):
+    target = tmp_path / "lie.onnx"
+    done = converting.convert(dense, target, via=("lies",))
+    assert done.verdict is Verdict.DIVERGENT
+    assert done.exit_code == 1
+    assert done.output is None
+    assert not target.exists()
+    told = json.loads((tmp_path / "lie.onnx.report.json").read_text())
+    assert told["schema"] == "isomorph.conversion/1"
+    assert told["chosen"][0]["report"]["findings"][0]["cause"] == "weight"
+
+
+def test_keep_writes_it_all_the_same(dense, tmp_path):
+    done = converting.convert(dense, tmp_path / "lie.onnx", via=("lies",), keep=True)
+    assert done.exit_code == 1
+    assert (tmp_path / "lie.onnx").is_file()
+
+
+def test_repair_goes_on_with_a_patched_copy(dense, tmp_path):
+    done = converting.convert(dense, tmp_path / "mended.onnx", via=("lies",), repair=True)
+    (hop,) = done.chosen
+    assert hop.status == "repaired"
+    assert hop.patches
+    assert done.exit_code == 0
+    assert (tmp_path / "mended.onnx").is_file()
+
+
+def test_an_invalid_file_is_a_failure_of_its_converter(dense, tmp_path):
+    done = converting.convert(dense, tmp_path / "garbled.onnx", via=("garbles",))
+    assert done.verdict is Verdict.UNKNOWN
+    assert done.exit_code == 3
+    assert "invalid model" in done.chosen[0].trouble.sentence
+
+
+def test_a_known_cure_is_applied_and_told(dense, tmp_path):
+    done = converting.convert(dense, tmp_path / "cured.onnx", via=("needs_cure",))
+    (hop,) = done.chosen
+    assert [cure.name for cure in hop.cures] == ["medicine"]
+    assert done.exit_code == 0
+
+
+def test_a_converter_that_is_not_installed_says_the_line(dense, tmp_path):
+    with pytest.raises(UsageError) as caught:
+        converting.convert(dense, tmp_path / "x.onnx", via=("absent",))
+    assert caught.value.fix == "pip install nonesuch"
+
+
+def test_integers_want_samples(dense, tmp_path):
+    with pytest.raises(UsageError) as caught:
+        converting.convert(dense, tmp_path / "x.onnx", quantize="int8")
+    assert caught.value.code == "SAMPLES_NEEDED"
+
+
+def test_the_source_is_never_written_to(dense):
+    with pytest.raises(Exception, match="overwrite"):
+        converting.convert(dense, dense, via=("honest",))
