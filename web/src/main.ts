@@ -3,16 +3,19 @@ import "./style.css";
 import { h } from "./dom";
 import { findings } from "./findings";
 import { profile } from "./profile";
-import type { Report } from "./report";
+import type { CloseUp, Report } from "./report";
 import { Selection } from "./selection";
 import { slices } from "./slices";
 import { alignment } from "./alignment";
 import { foundations, quantization, steps, testSet } from "./tables";
 import { tensors } from "./tensors";
 import { verdict } from "./verdict";
+import { viewer } from "./viewer";
 
-/** Draw one report into the page. */
-export function draw(report: Report, page: HTMLElement): void {
+type Load = (id: string) => Promise<CloseUp>;
+
+/** Draw one report into the page; `load` brings tensors that were left out of it. */
+function draw(report: Report, page: HTMLElement, load?: Load, head: HTMLElement | null = null): void {
   document.documentElement.dataset["verdict"] = report.verdict;
   document.title = `${report.verdict} · isomorph`;
   const selection = new Selection(report);
@@ -20,14 +23,14 @@ export function draw(report: Report, page: HTMLElement): void {
     findings(report, selection),
     profile(report, selection),
     slices(report, selection),
-    tensors(report, selection),
+    tensors(report, selection, load),
     quantization(report),
     testSet(report),
     steps(report),
     alignment(report, selection),
     foundations(report),
   ].filter((one): one is HTMLElement => one !== null && !one.hidden);
-  page.replaceChildren(verdict(report), contents(parts), ...parts);
+  page.replaceChildren(...[head, verdict(report), contents(parts), ...parts].filter((one) => one !== null));
 }
 
 const NAMES: Record<string, string> = {
@@ -52,4 +55,8 @@ function contents(parts: HTMLElement[]): HTMLElement {
 
 const text = document.getElementById("report")?.textContent ?? "";
 const page = document.getElementById("page");
-if (page !== null) draw(JSON.parse(text) as Report, page);
+const data = JSON.parse(text) as Report | { view: true };
+if (page !== null) {
+  if ("view" in data) void viewer(page, draw);
+  else draw(data, page);
+}

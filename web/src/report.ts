@@ -71,6 +71,8 @@ export interface AxisProfile {
 }
 
 export interface CloseUp {
+  /** Under which it is fetched, where what it weighs was left out. */
+  id?: string;
   kind: "node" | "output";
   tensor: string;
   counterpart: string;

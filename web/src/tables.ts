@@ -2,7 +2,7 @@
 
 import { h, name, section, table } from "./dom";
 import { decibels, figure, percent, shape } from "./figures";
-import { real, type AxisProfile, type Environment, type Report } from "./report";
+import { real, type AxisProfile, type Environment, type Real, type Report } from "./report";
 import { bars } from "./tensors";
 
 const MOST_ROWS = 200;
@@ -10,7 +10,8 @@ const MOST_ROWS = 200;
 export function quantization(report: Report): HTMLElement | null {
   const rows = report.quantization;
   if (rows.length === 0) return null;
-  const ends = (interval: (number | string)[] | null): string => (interval === null ? "–" : `${figure(interval[0] as number)} … ${figure(interval[1] as number)}`);
+  const ends = (interval: Real[] | null): HTMLElement =>
+    h("span", { class: "whole" }, interval === null ? "–" : `${figure(interval[0])} … ${figure(interval[1])}`);
   return section(
     "quantisation",
     "Quantisation",

@@ -7,15 +7,21 @@ import type { Selection } from "./selection";
 
 const [WIDE, TALL] = [440, 150];
 
-export function tensors(report: Report, selection: Selection): HTMLElement {
+export function tensors(report: Report, selection: Selection, load?: (id: string) => Promise<CloseUp>): HTMLElement {
   const all = report.profile?.close_ups ?? [];
   if (all.length === 0) return h("div", { hidden: true });
   const body = h("div", { class: "close-up" });
   const choice = h("select", { "aria-label": "Tensor" }, ...all.map((one, at) => h("option", { value: at }, title(one))));
   const show = (at: number): void => {
-    const chosen = all[at];
-    if (chosen !== undefined) body.replaceChildren(...drawn(chosen));
     choice.value = String(at);
+    const chosen = all[at];
+    if (chosen?.id !== undefined && load !== undefined) {
+      body.replaceChildren(h("p", { class: "empty" }, "Loading …"));
+      void load(chosen.id).then((whole) => {
+        all[at] = whole;
+        if (choice.value === String(at)) body.replaceChildren(...drawn(whole));
+      });
+    } else if (chosen !== undefined) body.replaceChildren(...drawn(chosen));
   };
   choice.addEventListener("change", () => show(Number(choice.value)));
   selection.onChange((place) => {

@@ -19,6 +19,7 @@ from isomorph.cli.lint import lint
 from isomorph.cli.report import report
 from isomorph.cli.run import run
 from isomorph.cli.trace import trace
+from isomorph.cli.view import view
 from isomorph.version import VERSION
 
 app = typer.Typer(
@@ -39,6 +40,7 @@ for command in (
     extract,
     inspect,
     report,
+    view,
     explain,
     doctor,
     demo,

@@ -1,0 +1,45 @@
+"""``isomorph view``: a report, or a folder of them, in the browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from isomorph.cli import words
+
+
+def view(
+    source: Annotated[
+        Path, Argument(metavar="[REPORT | FOLDER]", help="A JSON report, or a folder of them.")
+    ] = Path(),
+    *,
+    port: Annotated[
+        int, Option("--port", min=0, max=65535, help="Listen here; 0 takes a free one.")
+    ] = 0,
+    browser: Annotated[
+        bool, Option("--browser/--no-browser", help="Open the page in the browser.")
+    ] = True,
+    debug: words.Debug = False,
+) -> int:
+    """Look at reports in the browser; of a folder, compare any two. Ctrl-C ends it.
+
+    Only this machine is answered, and only who has the address that is printed.
+    """
+    import webbrowser
+
+    from isomorph.cli.output import write
+    from isomorph.server.serve import serve
+    from isomorph.server.shelf import Shelf
+
+    def ready(address: str) -> None:
+        write(f"{address}\nCtrl-C to end", None)
+        if browser:
+            webbrowser.open(address)
+
+    try:
+        serve(Shelf(source.resolve()), port=port, ready=ready)
+    except KeyboardInterrupt:
+        return 0  # the usual end
+    return 0

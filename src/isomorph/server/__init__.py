@@ -1,0 +1,1 @@
+"""The page on the loopback: one report, or a folder of them."""

@@ -1,0 +1,71 @@
+"""Who may ask, and what is answered: the page for anyone here, reports for who has the token."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from isomorph.core.lazy import require
+from isomorph.web import page
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from isomorph.server.shelf import Shelf
+
+HOSTS = ("127.0.0.1", "localhost")
+"""A name that resolves to this machine is not one of them: no page elsewhere can ask."""
+
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+def application(shelf: Shelf, token: str) -> Starlette:
+    """The viewer of one shelf."""
+    require("starlette", extra="view", needed_for="isomorph view")
+    from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    def answered(data: Any) -> Response:  # noqa: ANN401
+        if data is None:
+            return Response("not here", 404, _HEADERS, media_type="text/plain")
+        return Response(json.dumps(data), 200, _HEADERS, media_type="application/json")
+
+    def guarded(find: Callable[[str], Any]) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            given = request.headers.get("authorization", "")
+            if not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
+                return Response("the token is missing or wrong", 403, _HEADERS)
+            return answered(find(request.path_params.get("word", "")))
+
+        return answer
+
+    async def front(_request: Request) -> Response:
+        return Response(_front_page(), 200, _HEADERS, media_type="text/html")
+
+    return Starlette(
+        routes=[
+            Route("/", front),
+            Route("/reports", guarded(lambda _: shelf.listed())),
+            Route("/reports/{word}", guarded(shelf.report)),
+            Route("/tensors/{word}", guarded(shelf.tensor)),
+        ],
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS))],
+    )
+
+
+def _front_page() -> str:
+    """The same bundle, without a report in it, and allowed to ask where it came from."""
+    return page('{"view":true}').replace("connect-src 'none'", "connect-src 'self'", 1)

@@ -1,0 +1,49 @@
+"""A server for one person on one machine, until they have seen enough."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from isomorph.core.errors import UsageError
+from isomorph.core.lazy import require
+
+if TYPE_CHECKING:
+    from isomorph.server.shelf import Shelf
+
+ADDRESS = "127.0.0.1"
+
+
+def serve(shelf: Shelf, *, port: int, ready: Callable[[str], None]) -> None:
+    """Answer on the loopback until interrupted; ``ready`` gets the address with its token.
+
+    The token stands behind the #, which a browser keeps to itself: it is in no log.
+    """
+    uvicorn = require("uvicorn", extra="view", needed_for="isomorph view")
+    from isomorph.server.app import application
+
+    token = secrets.token_urlsafe(24)
+    app = application(shelf, token)
+    with _listening(port) as listener:
+        config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off")
+        ready(f"http://{ADDRESS}:{listener.getsockname()[1]}/#token={token}")
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listening(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((ADDRESS, port))
+        listener.listen()  # who comes before the server is ready waits, and is not turned away
+    except OSError as error:
+        listener.close()
+        raise UsageError(
+            "PORT_IN_USE",
+            f"port {port} cannot be used",
+            why=str(error.strerror),
+            fix="name another with --port, or none for a free one",
+        ) from error
+    return listener

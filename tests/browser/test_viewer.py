@@ -1,0 +1,80 @@
+"""`isomorph view` in a browser: a list, a report whose tensors come later, a comparison."""
+
+import copy
+import json
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import pytest
+
+
+@pytest.fixture
+def viewed(divergent, tmp_path):
+    """A folder of two reports behind `isomorph view`; its address."""
+    repaired = copy.deepcopy(divergent)
+    repaired.update(verdict="equivalent", findings=[], reason="the same function")
+    (tmp_path / "before.json").write_text(json.dumps(divergent))
+    (tmp_path / "after.json").write_text(json.dumps(repaired))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "isomorph", "view", str(tmp_path), "--no-browser"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    yield process.stdout.readline().strip()
+    process.send_signal(signal.SIGINT)
+    process.stdout.close()
+    assert process.wait(timeout=10) == 0
+
+
+def _reach(tab, address):
+    tab.page.context.set_offline(False)
+    tab.page.goto(address)
+    return tab.page
+
+
+def test_a_folder_is_listed_opened_and_compared(tab, viewed):
+    page = _reach(tab, viewed)
+    page.wait_for_selector("tbody tr")
+    assert page.inner_text("h1") == "2 reports"
+    assert "token" not in page.url
+    page.get_by_role("button", name="before.json").click()
+    page.wait_for_selector(".canvas[data-nodes]")
+    page.wait_for_selector("#tensors .panels figure")
+    assert page.inner_text("#verdict .verdict") == "Divergent"
+    assert any("/tensors/" in url for url in tab.asked)
+    page.get_by_role("button", name="All reports").click()
+    page.wait_for_selector("tbody tr")
+    page.get_by_role("checkbox", name="Compare before.json").check()
+    page.get_by_role("checkbox", name="Compare after.json").check()
+    page.get_by_role("button", name="Compare two").click()
+    page.wait_for_selector("#outputs")
+    assert page.inner_text("h1") == "divergent → equivalent"
+    assert "fixed" in page.inner_text("#findings")
+    assert "b_relu2" in page.inner_text("#findings")
+    page.reload()
+    page.wait_for_selector("#outputs")
+    page.go_back()
+    page.wait_for_selector("input[type=checkbox]")
+    start = viewed.partition("#")[0]
+    assert all(url.startswith(start) for url in tab.asked)
+
+
+def test_without_the_token_the_page_says_what_to_do(tab, viewed):
+    page = _reach(tab, viewed.partition("#")[0])
+    page.wait_for_selector("[role=alert]")
+    assert "isomorph view printed" in page.inner_text("[role=alert]")
+    # The browser itself reports the refusal, and that is right.
+    assert tab.complaints
+    assert all("403" in one for one in tab.complaints)
+    tab.complaints.clear()
+
+
+def test_the_server_tells_nothing_without_a_browser_either(viewed):
+    start = viewed.partition("#")[0]
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(f"{start}reports", timeout=10)
+    with caught.value as refused:
+        assert refused.code == 403
