@@ -1,14 +1,17 @@
 """`isomorph fix` from the command line, on a real export."""
 
+import json
 import subprocess
 import sys
 
+import jsonschema
 import numpy as np
 import onnx
 import pytest
 
 from alterations import edited, norm_with_epsilon, rounded_weight, swapped_outputs
 from isomorph import api
+from isomorph.reporters.json import schema
 
 
 def command(*words, cwd):
@@ -99,10 +102,43 @@ def test_a_link_is_not_followed(pair, tmp_path):
     assert target.read_text() == "keep me"
 
 
-def test_a_framework_without_patches_says_so_before_the_work(pair, tmp_path):
-    done = fix(pair, "net.pt2", tmp_path / "fixed.pt2")
+def test_where_no_patch_can_be_written_the_change_is_told_in_words(pair, tmp_path):
+    reference = edited(pair, "fix_by_hand.onnx", norm_with_epsilon(2e-3))
+    fixed = tmp_path / "fixed.pt2"
+    done = fix(pair, "net.pt2", fixed, reference=reference.name)
+    assert done.returncode == 1
+    assert "by hand models of this framework are not patched" in done.stdout
+    assert "attribute" in done.stdout
+    assert not fixed.exists()
+
+
+def test_a_fault_of_the_run_ends_with_the_settings_that_cure_it(pair, tmp_path):
+    fixed = tmp_path / "fixed.pt2"
+    done = fix(pair, "net.pt2", fixed, "--set", "candidate.dtype=bfloat16")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "REPAIRED  the file is right and its run is not" in done.stdout
+    assert "--set 'dtype=as declared'" in done.stdout
+    assert done.stdout.count("after   equivalent") == 3
+    assert not fixed.exists()
+
+
+def test_the_repair_as_json_satisfies_its_schema(pair, tmp_path):
+    candidate = edited(pair, "fix_json.onnx", norm_with_epsilon(2e-3))
+    told = tmp_path / "repair.json"
+    done = fix(pair, candidate.name, tmp_path / "f.onnx", "--format", "json", "--report", told)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(told.read_text())
+    jsonschema.Draft202012Validator(schema("repair")).validate(found)
+    assert found["verified"] is True
+    assert found["patches"][0]["edits"][0]["edit"] == "SetAttribute"
+    worst = max(each["times_over_budget"] for each in found["after"][0]["outputs"])
+    assert worst <= 1 < max(each["times_over_budget"] for each in found["before"][0]["outputs"])
+
+
+def test_a_repair_is_told_in_no_other_format(pair, tmp_path):
+    done = fix(pair, "net.onnx", tmp_path / "f.onnx", "--format", "html")
     assert done.returncode == 2
-    assert "FIX_UNSUPPORTED" in done.stderr
+    assert "UNKNOWN_FORMAT" in done.stderr
 
 
 def test_from_python_the_repair_is_data(pair, tmp_path):

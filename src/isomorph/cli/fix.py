@@ -21,6 +21,13 @@ def fix(
         Option("--output", "-o", metavar="FIXED", help="Write the verified repair to this file."),
     ] = None,
     diff: Annotated[bool, Option("--diff", help="Show every single edit.")] = False,
+    format_: Annotated[
+        str, Option("--format", metavar="text|json", help="How to tell what was done.")
+    ] = "text",
+    report: Annotated[
+        Path | None,
+        Option("--report", metavar="FILE", help="Write that there instead of on the terminal."),
+    ] = None,
     inputs: words.Inputs = None,
     runtime: words.Runtime = None,
     setting: words.Setting = None,
@@ -58,9 +65,15 @@ def fix(
     from isomorph import api
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
+    from isomorph.core.errors import UsageError
     from isomorph.core.text import printable
+    from isomorph.stages.repair.document import document
     from isomorph.stages.repair.words import lines
 
+    if format_ not in {"text", "json"}:
+        raise UsageError(
+            "UNKNOWN_FORMAT", f"fix tells nothing as {format_!r}", fix="--format text or json"
+        )
     with Progress() as progress:
         repair = api.fix(
             reference,
@@ -83,6 +96,11 @@ def fix(
             ops=ops or (),
             progress=progress,
         )
-    told = (printable(line, limit=2000) for line in lines(repair, diff=diff))
-    write("\n".join(told), None)
+    if format_ == "json":
+        from isomorph.reporters.json import as_json
+
+        write(as_json(document(repair)), report)
+    else:
+        told = (printable(line, limit=2000) for line in lines(repair, diff=diff))
+        write("\n".join(told), report)
     return repair.exit_code

@@ -180,20 +180,42 @@ def _named(names: Iterable[str | None]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredOutput:
+    """How far one output is off; None where it could not be measured.
+
+    ``times_over_budget`` is the largest error of the function itself in units of what rounding
+    or the intended loss explains.
+    """
+
+    reference_output: str | None
+    candidate_output: str | None
+    verdict: Verdict
+    max_abs: float | None = None
+    relative_l2: float | None = None
+    times_over_budget: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
     """One check of the patched model: on which inputs, and what it said."""
 
     origin: str
     verdict: Verdict
     reason: str
+    outputs: tuple[MeasuredOutput, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """One patch that was kept, and the finding that it answers."""
+    """One patch that was kept, and the finding that it answers.
+
+    Patches of one ``round`` were applied together; the names in a later one are those of the
+    model that the earlier ones left.
+    """
 
     patch: Patch
     finding: Finding
+    round: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,10 +233,26 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SessionOption:
+    """The settings under which the runtime is right, where the file is right already.
+
+    ``flags`` are for our own command line, ``code`` for the program that opens the model.
+    """
+
+    runtime: str
+    name: str
+    settings: Mapping[str, str]
+    flags: str
+    code: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Repair:
     """What ``isomorph fix`` did: the patches, their proof, and where the result lies.
 
     ``output`` is None where nothing was written. ``reason`` says in words how it ended.
+    ``session`` is the measured cure of a fault that lies in the run and not in the file;
+    ``advice`` what to change by hand, where no patch can be written.
     """
 
     verdict: Verdict
@@ -223,6 +261,8 @@ class Repair:
     applied: tuple[Applied, ...] = ()
     proof: Proof
     output: str | None = None
+    session: SessionOption | None = None
+    advice: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     seed: int = 0
     elapsed: float = 0.0

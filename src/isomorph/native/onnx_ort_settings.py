@@ -45,6 +45,26 @@ class Settings:
     """Whether it logs what it does; only to a file that is read."""
 
 
+def as_code(words: Mapping[str, str]) -> tuple[str, ...]:
+    """The lines in which a program says what these words say."""
+    lines = []
+    if "optimisation" in words:
+        level = LEVELS[words["optimisation"]]
+        lines.append(
+            f"options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.{level}"
+        )
+    if words.get("threads"):
+        lines.append(f"options.intra_op_num_threads = {words['threads']}")
+    if lines:
+        lines.insert(0, "options = onnxruntime.SessionOptions()")
+    more = ", sess_options=options" if lines else ""
+    if words.get("disable_optimisers"):
+        more += f", disabled_optimizers={list(_listed(words['disable_optimisers']))!r}"
+    if words.get("providers"):
+        more += f", providers={list(_listed(words['providers']))!r}"
+    return (*lines, f"session = onnxruntime.InferenceSession(path{more})")
+
+
 def settings_of(words: Mapping[str, str], threads: int | None, ort: Any) -> Settings:  # noqa: ANN401
     """Check every word; one that is not understood is never ignored."""
     for key in words:

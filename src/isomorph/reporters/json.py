@@ -32,9 +32,10 @@ def as_json(value: Any, *, compact: bool = False) -> str:  # noqa: ANN401
     return json.dumps(_plain(value), sort_keys=True, allow_nan=False, **layout)
 
 
-def schema() -> dict[str, Any]:
-    """The JSON Schema that every rendered report satisfies."""
-    text = files("isomorph.reporters").joinpath("report.schema.json").read_text(encoding="utf-8")
+def schema(document: str = "report") -> dict[str, Any]:
+    """The JSON Schema that every rendered report (or ``repair``) satisfies."""
+    named = f"{document}.schema.json"
+    text = files("isomorph.reporters").joinpath(named).read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
 

@@ -43,6 +43,12 @@ class OnnxRuntime:
         ran = [name for name in facts.get(OPTIMISERS_THAT_RAN, "").split(", ") if name]
         return tuple(Switch(name=name, settings={"disable_optimisers": name}) for name in ran)
 
+    def code(self, settings: Mapping[str, str]) -> tuple[str, ...]:
+        """How a program says these settings."""
+        from isomorph.native.onnx_ort_settings import as_code
+
+        return as_code(settings)
+
     def abilities(self) -> Mapping[str, object]:
         """The opsets that it opens, and the types of its kernels."""
         from isomorph.native.onnx_ort_kernels import kernel_types

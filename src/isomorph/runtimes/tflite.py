@@ -36,6 +36,18 @@ class TfliteRuntime:
         ),
     )
 
+    def code(self, settings: Mapping[str, str]) -> tuple[str, ...]:
+        """How a program says these settings."""
+        kind = "BUILTIN_WITHOUT_DEFAULT_DELEGATES"
+        if settings.get("kernels") == "reference":
+            kind = "BUILTIN_REF"
+        lines = []
+        if settings.get("xnnpack") == "off" or kind == "BUILTIN_REF":
+            lines.append(f"Interpreter(path, experimental_op_resolver_type=OpResolverType.{kind})")
+        if settings.get("threads"):
+            lines.append(f"Interpreter(path, num_threads={settings['threads']})")
+        return tuple(lines)
+
     def abilities(self) -> Mapping[str, object]:
         """The types that it computes with."""
         require("ai_edge_litert", extra="tflite", needed_for="runtime 'tflite'")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import RefusedError, UsageError
-from isomorph.core.patch import Patch, Repair
+from isomorph.core.patch import Applied, Patch, Repair
 from isomorph.stages.repair.repair import repair
-from isomorph.stages.run.in_process import surgeon
+from isomorph.stages.run.in_process import can_patch
 from isomorph.store.atomic import refuse_link
 
 if TYPE_CHECKING:
@@ -27,19 +28,36 @@ def delivered(
     output: Path | None,
 ) -> Repair:
     """Repair in a folder of our own, then write the patched model in one piece."""
-    surgeon(candidate.model)
     if output is not None:
         refuse(output, candidate.model.location, reference.model.location)
     with TemporaryDirectory(prefix="isomorph-fix-") as folder:
         done = repair(reference, candidate, given, wishes, Path(folder))
-        if output is None or not done.repaired:
+        nothing = done.session is not None or not can_patch(candidate.model)
+        if output is None or not done.repaired or nothing:
             return done
-        edits = tuple(edit for each in done.applied for edit in each.patch.edits)
         # Applied once more to the candidate itself, so that what is written is exactly
         # the candidate and the patches that are shown.
-        whole = Patch(summary="; ".join(a.patch.summary for a in done.applied), edits=edits)
-        candidate.host.apply(candidate.model, whole, output)
+        _applied(candidate, rounds(done.applied), output, Path(folder))
     return replace(done, output=str(output))
+
+
+def rounds(applied: Sequence[Applied]) -> list[Patch]:
+    """The patches of each round as one: the names in a later one are those the earlier left."""
+    found: list[Patch] = []
+    for number in sorted({each.round for each in applied}):
+        own = [each.patch for each in applied if each.round == number]
+        edits = tuple(edit for patch in own for edit in patch.edits)
+        found.append(Patch(summary="; ".join(patch.summary for patch in own), edits=edits))
+    return found or [Patch(summary="", edits=())]
+
+
+def _applied(candidate: Opened, patches: Sequence[Patch], output: Path, folder: Path) -> None:
+    model, host = candidate.model, candidate.host
+    for number, patch in enumerate(patches[:-1]):
+        path = folder / f"round-{number}{Path(model.location).suffix}"
+        host.apply(model, patch, path)
+        model = host.load(str(path), model.framework, {})
+    host.apply(model, patches[-1], output)
 
 
 def refuse(output: Path, *sources: str) -> None:

@@ -12,16 +12,20 @@ from typing import TYPE_CHECKING
 from isomorph import registry
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
-from isomorph.core.patch import Applied, Measured, Patch, Proof, Repair
+from isomorph.core.patch import Applied, Measured, MeasuredOutput, Patch, Proof, Repair
 from isomorph.stages.check import Wishes, check_pair
 from isomorph.stages.repair import ailments as ail
+from isomorph.stages.repair.advice import by_hand
 from isomorph.stages.repair.choosing import Supply, cheapest_first, picks
 from isomorph.stages.repair.samples import proving
+from isomorph.stages.repair.session import cured, only_the_run
 from isomorph.stages.run.binding import bind_inputs
+from isomorph.stages.run.in_process import can_patch
 from isomorph.stages.run.opened import Opened
 
 if TYPE_CHECKING:
-    from isomorph.core.report import Report
+    from isomorph.core.divergence import Divergence
+    from isomorph.core.report import Finding, Report
     from isomorph.stages.repair.ailments import Ailment
     from isomorph.stages.run.feeds import Sample
 
@@ -39,6 +43,10 @@ class _State:
     opened: Opened
     applied: tuple[Applied, ...]
     reports: tuple[Report, ...]
+
+    @property
+    def rounds(self) -> int:
+        return 1 + max((each.round for each in self.applied), default=-1)
 
     @property
     def good(self) -> bool:
@@ -65,13 +73,21 @@ class Workshop:
                 break
         return tuple(reports)
 
+    def examined(self, candidate: Opened, before: Sequence[Report]) -> tuple[Finding, ...]:
+        """What a whole check finds on the first sample that is bad: nodes, causes, cures."""
+        for sample, report in zip(self.samples, before, strict=False):
+            if report.verdict not in _GOOD:
+                wishes = replace(self.wishes, locate=True)
+                return check_pair(self.reference, candidate, sample, wishes).findings
+        return ()
+
     def improved(self, state: _State) -> _State | None:
         """One round: a patch for every ailment that has one, tried together."""
         found = [pair for each in self._ailments(state) for pair in self._supplied(each)]
         best: _State | None = None
         for pick in islice(picks([supply for _, supply in found]), _MOST_ATTEMPTS):
             chosen = [
-                Applied(patch=supply[place], finding=each.finding)
+                Applied(patch=supply[place], finding=each.finding, round=state.rounds)
                 for (each, supply), place in zip(found, pick, strict=True)
             ]
             after = self._attempt(state, chosen)
@@ -137,13 +153,7 @@ class Workshop:
         whole = Patch(summary="; ".join(patch.summary for patch in patches), edits=edits)
         opened.host.apply(opened.model, whole, path)
         model = opened.host.load(str(path), opened.model.framework, {})
-        return Opened(
-            role=opened.role,
-            model=model,
-            host=opened.host,
-            runtime=opened.runtime,
-            settings=opened.settings,
-        )
+        return replace(opened, model=model, _sessions={})
 
 
 def _causes(ailment: Ailment) -> list[str]:
@@ -192,14 +202,43 @@ def repair(
     shop = Workshop(reference, samples, wishes, folder)
     before = shop.measured(candidate)
     state = _State(opened=candidate, applied=(), reports=before)
-    for _ in range(_MOST_ROUNDS):
+    if not state.good and only_the_run(before):
+        return _run_otherwise(shop, candidate, before, started)
+    patchable = can_patch(candidate.model)
+    for _ in range(_MOST_ROUNDS if patchable else 0):
         if state.good:
             break
         better = shop.improved(state)
         if better is None:
             break
         state = better
-    return _result(shop, state, before, wishes, time.monotonic() - started)
+    done = _result(shop, state, before, wishes, time.monotonic() - started)
+    if done.repaired:
+        return done
+    words = by_hand(shop.examined(candidate, before), patchable=patchable)
+    return replace(done, advice=tuple(words))
+
+
+def _run_otherwise(
+    shop: Workshop, candidate: Opened, before: Sequence[Report], started: float
+) -> Repair:
+    """The file is right and its run is not: the settings that cure it, or why none does."""
+    findings = shop.examined(candidate, before)
+    found = cured(candidate, findings, shop.measured)
+    state = _State(opened=candidate, applied=(), reports=tuple(before))
+    done = _result(shop, state, before, shop.wishes, time.monotonic() - started)
+    if found is None:
+        return replace(done, advice=tuple(by_hand(findings, patchable=True)))
+    option, reports = found
+    after = tuple(_measured(s, r) for s, r in zip(shop.samples, reports, strict=False))
+    return replace(
+        done,
+        verdict=reports[-1].verdict,
+        reason=f"the file is right and its run is not: run it with {option.flags}",
+        repaired=len(after) > 1,
+        proof=Proof(before=done.proof.before, after=after),
+        session=option,
+    )
 
 
 def _result(
@@ -232,4 +271,22 @@ def _result(
 
 
 def _measured(sample: Sample, report: Report) -> Measured:
-    return Measured(origin=sample.origin, verdict=report.verdict, reason=report.reason)
+    return Measured(
+        origin=sample.origin,
+        verdict=report.verdict,
+        reason=report.reason,
+        outputs=tuple(_measured_output(each) for each in report.outputs),
+    )
+
+
+def _measured_output(found: Divergence) -> MeasuredOutput:
+    part = found.intended_loss or found.rounding
+    distance = found.translation.distance if found.translation is not None else None
+    return MeasuredOutput(
+        reference_output=found.reference_output,
+        candidate_output=found.candidate_output,
+        verdict=found.verdict,
+        max_abs=distance.max_abs if distance is not None else None,
+        relative_l2=distance.relative_l2 if distance is not None else None,
+        times_over_budget=part.budget.ratio if part is not None else None,
+    )

@@ -15,16 +15,24 @@ _MOST_VALUES = 4
 
 def lines(repair: Repair, *, diff: bool = False) -> Iterator[str]:
     """The verdict, every patch with its finding, and the proof; with ``diff`` every edit too."""
-    yield f"{'REPAIRED' if repair.applied else str(repair.verdict).upper()}  {repair.reason}"
+    done = repair.repaired and (repair.applied or repair.session)
+    yield f"{'REPAIRED' if done else str(repair.verdict).upper()}  {repair.reason}"
     for place, each in enumerate(repair.applied, 1):
         yield ""
         yield f"patch {place}  {each.patch.summary}"
         yield f"  because  {each.finding.summary}"
         if diff:
             yield from (f"  edit     {edit_words(edit)}" for edit in each.patch.edits)
+    if repair.session is not None:
+        yield ""
+        yield f"cure    without {repair.session.name}: {repair.session.flags}"
+        yield from (f"  code   {line}" for line in repair.session.code)
     yield ""
     yield from (f"before  {_told(each)}" for each in repair.proof.before)
     yield from (f"after   {_told(each)}" for each in repair.proof.after)
+    if repair.advice:
+        yield ""
+        yield from (f"by hand {each}" for each in repair.advice)
     if not repair.applied:
         yield from (f"tried   {each}" for each in repair.refused)
     if repair.output is not None:

@@ -146,10 +146,15 @@ def can_be_patched(model: Model) -> bool:
     return hasattr(registry.framework(model.framework), "apply")
 
 
+def can_patch(model: Model) -> bool:
+    """Whether the framework of a model applies patches."""
+    return hasattr(registry.framework(model.framework), "apply")
+
+
 def surgeon(model: Model) -> Surgeon:
     """The framework of a model as what applies patches to it; an error where it cannot."""
     framework: Any = registry.framework(model.framework)
-    if not hasattr(framework, "apply"):
+    if not can_patch(model):
         raise UsageError(
             "FIX_UNSUPPORTED",
             f"framework {model.framework!r} cannot apply patches",
