@@ -42,6 +42,16 @@ def onnx_model(
     return path
 
 
+def written(path: Path, text: str, **constants: Any) -> Path:
+    """A model in ONNX's own notation, ``f (float[2] x) => (float[2] y) { y = Exp (x) }``."""
+    opsets = f'"" : {OPSET}, "com.example" : 1, "com.microsoft" : 1'
+    model = onnx.parser.parse_model(f"<ir_version: {IR}, opset_import: [{opsets}]> {text}")
+    for name, value in constants.items():
+        model.graph.initializer.append(numpy_helper.from_array(np.asarray(value), name))
+    onnx.save(model, path)
+    return path
+
+
 def elementwise(
     path: Path,
     steps: Sequence[tuple[str, list[str], str]],
@@ -84,4 +94,4 @@ def quiet() -> Iterator[None]:
         logging.disable(disabled)
 
 
-__all__ = ["TensorProto", "elementwise", "export", "helper", "onnx_model", "quiet"]
+__all__ = ["TensorProto", "elementwise", "export", "helper", "onnx_model", "quiet", "written"]

@@ -31,6 +31,17 @@ def show(facts: Facts) -> None:
         Path(sys.argv[sys.argv.index("--json") + 1]).write_text(json.dumps(facts))
 
 
+def accused(report: Any) -> dict[str, Any]:
+    """What a report says first: the verdict, the guilty node, its cause, and if it is proven."""
+    first = report.findings[0] if report.findings else None
+    return {
+        "verdict": report.verdict.value,
+        "node": (first.node if first else None) or "",
+        "cause": (first.cause if first else None) or "",
+        "confirmed": first is not None and first.status == "confirmed",
+    }
+
+
 def _word(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"

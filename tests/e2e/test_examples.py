@@ -220,6 +220,86 @@ def _is_row(value):
     return isinstance(value, dict)
 
 
+def _one_cause(facts, cause, *wrong, right=()):
+    for title in wrong:
+        assert (facts[title]["verdict"], facts[title]["cause"]) == ("divergent", cause)
+        assert facts[title]["confirmed"]
+    assert all(facts[title]["verdict"] == "equivalent" for title in right)
+
+
+def pool_borders(facts):
+    _one_cause(facts, "attribute", "what isomorph says")
+    assert facts["largest difference in the middle"] == 0
+    assert facts["largest difference at the border"] > 0.1
+    assert facts["in words"] == "AveragePool count_include_pad is 0, not 1"
+
+
+def weight_in_half(facts):
+    _one_cause(facts, "weight", "what isomorph says")
+    assert facts["np.allclose(rtol=1e-3, atol=1e-3) says"]
+    assert facts["in words"] == "its values were rounded to float16"
+
+
+def operands_swapped(facts):
+    _one_cause(facts, "layout", "Sub", "MatMul", right=["Add"])
+
+
+def outputs_swapped(facts):
+    _one_cause(facts, "interface", "as it is", right=["with the outputs bound"])
+    assert facts["code"] == "OUTPUT_ORDER"
+    assert "--bind-output grown=out1" in facts["fix"]
+
+
+def dropout_left_in(facts):
+    _one_cause(facts, "nondeterminism", "what isomorph says")
+    assert facts["what isomorph says"]["node"].startswith("Dropout")
+    assert facts["two runs as deployed agree"]
+    assert not facts["as deployed and without optimisers agree"]
+
+
+def custom_operator(facts):
+    _one_cause(facts, "missing_op", "left out", right=["kept"])
+    assert facts["before it is told what it means"] == "UNSUPPORTED_OP"
+    assert "Bend" in facts["in words"]
+
+
+def nan_in_reduce(facts):
+    _one_cause(facts, "kernel", "with a NaN", right=["without"])
+    assert "Is ReduceMax by itself wrong in this runtime?" in facts["asked"]
+
+
+def int32_overflow(facts):
+    _one_cause(facts, "dtype", "up to 4e10", right=["up to 4e6"])
+    assert "wrap around" in facts["in words"]
+
+
+def zero_point(facts):
+    _one_cause(facts, "quantization", "zero point off", "another scale", "too small a range")
+    assert "-9 steps" in facts["zero point off, in words"]
+    assert "1.5 times" in facts["another scale, in words"]
+    assert "cuts off" in facts["too small a range, in words"]
+
+
+def optimiser_to_blame(facts):
+    levels = [title for title in facts if title.startswith("level")]
+    _one_cause(facts, "fusion", "fused wrongly", right=levels)
+    assert "GemmActivationFusion" in facts["optimisers that ran"]
+
+
+def frozen_size(facts):
+    _one_cause(facts, "shape", "length 5", right=["length 3"])
+    assert "[5]" in facts["in words"]
+
+
+def bfloat16_by_default(facts):
+    assert facts["precision f32"]["verdict"] == "equivalent"
+    assert facts["the graphs are equal"]
+    if facts["computed in"] == "bfloat16":
+        _one_cause(facts, "precision", "precision default")
+    else:
+        assert facts["precision default"]["verdict"] == "equivalent"
+
+
 CLAIMS = [
     exp_in_ulp,
     quantise_ties,
@@ -236,6 +316,18 @@ CLAIMS = [
     tflite_small,
     tflite_quantised,
     one_node,
+    pool_borders,
+    weight_in_half,
+    operands_swapped,
+    outputs_swapped,
+    dropout_left_in,
+    custom_operator,
+    nan_in_reduce,
+    int32_overflow,
+    zero_point,
+    optimiser_to_blame,
+    frozen_size,
+    bfloat16_by_default,
 ]
 
 
