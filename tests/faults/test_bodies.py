@@ -211,3 +211,24 @@ def test_from_tensorflow_into_a_body_of_tflite(functions):
     first = accuse(made(0.1, 0.0), lite(tf, made(0.3, 0.0)))
     assert first.node.startswith("WHILE:1/body#0/LEAKY_RELU")
     assert first.reference_nodes[-1].startswith("while/body#0/")
+
+
+def test_from_pytorch_into_a_branch_of_onnx(tmp_path):
+    torch = pytest.importorskip("torch")
+    import torch.nn.functional as f
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            t = torch.tanh(x)
+            return torch.cond(
+                x.sum() > -1e3,
+                lambda t: torch.exp(f.leaky_relu(t, 0.1)),
+                lambda t: -t,
+                (t,),
+            )
+
+    exported = torch.export.export(Net().eval(), (torch.from_numpy(X["x"]),))
+    first = accuse(exported, branch(alpha=0.3))
+    assert first.node == "choose/then_branch#0/bend"
+    assert first.reference_nodes == ("cond/body#0/leaky_relu",)
+    assert isomorph.check(exported, branch(), inputs=X, in_process=True).verdict == "equivalent"

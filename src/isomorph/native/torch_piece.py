@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -24,7 +25,13 @@ def piece_of(model: TorchModel, piece: Piece, feeds: Arrays) -> Any:  # noqa: AN
     """The exported program of the steps in between; it computes with the same operators."""
     program = model.program
     if piece.node is not None:
-        raise _no_bodies(piece)
+        program = _body(program, str(piece.node), str(piece.body))
+        feeds = {name.removeprefix(program.name): value for name, value in feeds.items()}
+        piece = replace(
+            piece,
+            feeds=tuple(name.removeprefix(program.name) for name in piece.feeds),
+            fetch=tuple(name.removeprefix(program.name) for name in piece.fetch),
+        )
     if not model.cuttable:
         raise UsageError(
             "NOT_CUTTABLE",
@@ -70,5 +77,12 @@ def _evaluate(_: int, step: Step, values: Values) -> Any:  # noqa: ANN401
     return call(step, values.__getitem__)
 
 
-def _no_bodies(piece: Piece) -> UsageError:
-    return UsageError("NOT_CUTTABLE", f"the bodies of {piece.node!r} cannot be exported alone")
+def _body(program: Program, node: str, key: str) -> Program:
+    """The body of a step, however deep it lies; its steps are named after their place."""
+    for step in program.steps:
+        if f"{program.name}{step.name}" == node and key in step.bodies:
+            return step.bodies[key]
+        for body in step.bodies.values():
+            if node.startswith(body.name):
+                return _body(body, node, key)
+    raise UsageError("UNKNOWN_NODE", f"the model has no body {key!r} of node {node!r}")

@@ -92,30 +92,32 @@ def captured(body: Graph) -> list[str]:
 
 def prefix_of(node: Node, key: str) -> str:
     """What stands before the names of a body's nodes: ``loop/body#0/``."""
-    start = f"{node.name}/{key}#"
     for inner in node.bodies[key].nodes:
-        match = re.match(re.escape(start) + r"\d+/", inner.name)
+        match = re.match(re.escape(node.name) + r"/[^/#]+#\d+/", inner.name)
         if match is not None:
             return match[0]
-    return f"{start}0/"
+    return f"{node.name}/{key}#0/"
 
 
 def _kind(node: Node) -> str:
     if node.op == "If":
         return "if"
     if node.op == "Loop":
-        return "while" if "cond" in node.bodies else "loop"
+        return "while" if any("cond" in key for key in node.bodies) else "loop"
     return node.op.lower()
 
 
 def _if(node: Node, read: Read) -> Round | None:
-    word = "then" if bool(np.asarray(read(node.inputs[0])).reshape(-1)[0]) else "else"
-    keys = [key for key in node.bodies if key.startswith(word)]
+    taken = bool(np.asarray(read(node.inputs[0])).reshape(-1)[0])
+    # ONNX, TensorFlow and TFLite say then and else, PyTorch true and false.
+    words = ("then", "true") if taken else ("else", "false")
+    keys = [key for key in node.bodies if key.startswith(words)]
     return _given(node, keys[0], node.inputs[1:], read) if len(keys) == 1 else None
 
 
 def _while(node: Node, read: Read) -> Round | None:
-    return _given(node, "body", node.inputs, read)
+    keys = [key for key in node.bodies if "body" in key]
+    return _given(node, keys[0], node.inputs, read) if len(keys) == 1 else None
 
 
 def _loop(node: Node, read: Read) -> Round | None:
