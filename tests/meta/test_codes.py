@@ -17,7 +17,7 @@ def _codes(tree):
         if not isinstance(node, ast.Call):
             continue
         name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-        if name in ERRORS and node.args:
+        if name in ERRORS | {"_finding"} and node.args:
             yield from _texts(node.args[0])
         if name == "Finding":
             yield from (t for k in node.keywords if k.arg == "code" for t in _texts(k.value))
