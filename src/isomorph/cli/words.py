@@ -16,7 +16,8 @@ ModelWord = Annotated[
     str, Argument(metavar="MODEL", help="A model file, or package.module:factory with --trust.")
 ]
 Inputs = Annotated[
-    Path | None, Option("--inputs", help="Arrays by input name: .npz, .npy or .safetensors.")
+    Path | None,
+    Option("--inputs", help="Arrays by input name: .npz, .npy, .safetensors, or a JSON report's."),
 ]
 Runtime = Annotated[
     list[str] | None,
