@@ -12,9 +12,13 @@ FLAGS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="session")
-def chromium(tmp_path_factory):
-    """One browser for the whole session; whoever lacks one is told what to install."""
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory, divergent):
+    """One browser for each module; whoever lacks one is told what to install.
+
+    While it is open an event loop runs in this thread, which other tests must not meet; and what
+    compiles a lot, as the check behind ``divergent`` does, is done before.
+    """
     program = shutil.which("chromium")
     if program is None:
         pytest.skip("no chromium: apt-get install chromium")
