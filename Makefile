@@ -21,7 +21,8 @@ PYTEST_PLUGINS_OFF := -p no:anyio
 .DELETE_ON_ERROR:
 
 demo: $(STAMP)
-	$(BIN)/isomorph demo
+	rm -rf demo
+	$(BIN)/isomorph demo --keep demo
 
 # Two test processes share two cores: threads of their own would only wait for each other.
 test: $(STAMP)

@@ -20,6 +20,9 @@ def test_the_demo_gives_the_right_answers(tmp_path):
         for name in ("faithful", "altered")
     }
     assert verdicts == {"faithful": "equivalent", "altered": "divergent"}
+    page = tmp_path / "kept" / "altered.html"
+    assert str(page) in done.stdout
+    assert '"graphs":[{' in page.read_text(encoding="utf-8"), "the page has no profile to draw"
 
 
 def test_the_demo_does_not_write_into_a_folder_that_exists(tmp_path):

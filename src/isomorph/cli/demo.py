@@ -36,9 +36,12 @@ def demo(
         with Progress() as progress:
             progress("exporting the network", "PyTorch to ONNX, twice")
             files = write_demo(folder)
-        right = _ask("A faithful export", files.reference, files.faithful, folder, "equivalent")
+        right = _ask(
+            "A faithful export", files.reference, files.faithful, folder, "equivalent", page=False
+        )
         wrong = _ask(f"An export with one fault: {files.change}",
-                     files.reference, files.altered, folder, "divergent")  # fmt: skip
+                     files.reference, files.altered, folder, "divergent",
+                     page=keep is not None)  # fmt: skip
     return 0 if right and wrong else NOT_AS_EXPECTED
 
 
@@ -57,7 +60,9 @@ def _place(keep: Path | None) -> AbstractContextManager[str | Path]:
     return nullcontext(keep)
 
 
-def _ask(title: str, reference: Path, candidate: Path, folder: Path, expected: str) -> bool:
+def _ask(
+    title: str, reference: Path, candidate: Path, folder: Path, expected: str, *, page: bool
+) -> bool:
     """Check one export through the API, as any program would; whether the answer is right."""
     from isomorph import api, registry
     from isomorph.cli.output import show_report, write
@@ -66,7 +71,8 @@ def _ask(title: str, reference: Path, candidate: Path, folder: Path, expected: s
     rule = "─" * 72
     write(f"{rule}\n{title}\n$ isomorph check {reference.name} {candidate.name}\n", None)
     with Progress() as progress:
-        report = api.check(reference, candidate, progress=progress)
+        report = api.check(reference, candidate, profile=page, align=page or None,
+                           progress=progress)  # fmt: skip
     write(registry.reporter("json").render(report), folder / f"{candidate.stem}.json")
     show_report(report, registry.reporter("terminal"), None)
     gaps = [one.observed.distance.max_rel for one in report.outputs if one.observed]
@@ -74,6 +80,10 @@ def _ask(title: str, reference: Path, candidate: Path, folder: Path, expected: s
     if largest is not None and largest <= USUAL_TOLERANCE:
         write(f"The runs differ by at most {largest:.1e}, relatively: "
               f"np.allclose(rtol={USUAL_TOLERANCE:g}) sees nothing.\n", None)  # fmt: skip
+    if page:
+        shown = folder / f"{candidate.stem}.html"
+        write(registry.reporter("html").render(report), shown)
+        write(f"The same with pictures, for your browser: {shown}\n", None)
     met = str(report.verdict) == expected
     if not met:
         write(f"expected {expected}, and that is not the answer", None)
