@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.patch import Edit, Patch
 from isomorph.core.report import Experiment
-from isomorph.stages.diagnose import constants
+from isomorph.stages.diagnose import constants, grids
 from isomorph.stages.diagnose.choices import choices
 from isomorph.stages.diagnose.counterpart import told
 from isomorph.stages.diagnose.forms import forms
@@ -51,7 +53,8 @@ class Attribute:
         if found is not None:
             yield found
             return
-        if constants.weights(case, constants.unmatched(case)):
+        # On a grid, what no value heals is more likely a matter of the grid.
+        if grids.step(case) is not None or constants.weights(case, constants.unmatched(case)):
             return
         yield from _suspected(case)
 
@@ -117,8 +120,6 @@ def _read(case: Case, node: Node) -> Iterator[tuple[str, Any]]:
 
 def _scalars(case: Case) -> Iterator[Trial]:
     """Single numbers of a spelled-out operator, each with the numbers that the reference has."""
-    import numpy as np
-
     stated = list(constants.stated(case))
     for name in constants.floats(case.candidate, case.nodes):
         held = case.candidate.constants[name]
@@ -193,7 +194,11 @@ def _suspected(case: Case) -> Iterator[Diagnosis]:
     small = [case.candidate.constants[n] for n in node.inputs if n in case.candidate.constants]
     if not node.attributes and all(each.values is None for each in small):
         return  # it cannot be told anything
-    different = [(name, current(case, node, name), value) for name, value in told(case, node)]
+    different = [
+        (name, current(case, node, name), value)
+        for name, value in told(case, node)
+        if not _harmless(case, node, name, value)
+    ]
     yield Diagnosis(
         cause="attribute",
         certainty=2 if different else 1,
@@ -202,6 +207,14 @@ def _suspected(case: Case) -> Iterator[Diagnosis]:
         evidence={"attributes": [list(map(str, each)) for each in different]},
         fix=_setting(different) or None,
     )
+
+
+def _harmless(case: Case, node: Node, name: str, value: Any) -> bool:  # noqa: ANN401
+    """Whether the reference's value was tried and changed nothing: then it is not what is wrong."""
+    found = case.rehearse(Patch(summary="", edits=parameter(case, node, name, value)))
+    if found is None or found.shape != case.wrong.shape:
+        return False
+    return bool(np.array_equal(found, case.wrong, equal_nan=found.dtype.kind == "f"))
 
 
 def _same_operator(case: Case) -> Node | None:

@@ -160,14 +160,19 @@ def _rounding(quotient: Array, result: Array) -> str | None:
 
 
 def _kinds(graph: Graph, nodes: Sequence[Node]) -> dict[str, str]:
-    """Whether each operator that computes does so on integers or on floats."""
+    """Whether each operator that computes does so on integers or on floats.
+
+    Integers with a grid beside them stand for real numbers: they count as such.
+    """
     live = Topology(graph).live
+    real = {each.tensor for each in graph.quantization if each.scale}
     found = {}
     for node in nodes:
         for name in node.inputs:
             spec = graph.tensors.get(name)
             if name in live and spec is not None and spec.dtype and node.op not in _CASTS:
-                found[node.op] = "floats" if "float" in spec.dtype else "integers"
+                whole = "float" not in spec.dtype and name not in real
+                found[node.op] = "integers" if whole else "floats"
                 break
     return found
 

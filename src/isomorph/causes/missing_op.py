@@ -16,6 +16,10 @@ from isomorph.stages.diagnose import constants
 if TYPE_CHECKING:
     from isomorph.core.model import Node
 
+_LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm"})
+"""These add a bias themselves if they are given one."""
+_FUSED = {"RELU": "Relu", "RELU6": "Clip", "RELU_N1_TO_1": "Clip", "TANH": "Tanh"}
+
 
 class MissingOp:
     """A node or an input of a node is missing, custom, unsupported or approximated.
@@ -86,8 +90,17 @@ def _bias(case: Case, absent: Node) -> str | None:
 def _absent(case: Case) -> list[Node]:
     """The counterparts whose operator none of the guilty nodes has; constants do nothing."""
     here = {node.op for node in case.nodes}
-    live = Topology(case.reference).live
-    return [node for node in case.counterparts if node.op not in here and set(node.outputs) & live]
+    here |= {_FUSED.get(str(n.attributes.get("fused_activation_function")), "") for n in case.nodes}
+    topology = Topology(case.reference)
+    biased = any(node.op in _LINEAR and len(node.inputs) > 2 for node in case.nodes)
+
+    def done(node: Node) -> bool:
+        added = node.op in {"Add", "BiasAdd"} and len(topology.sources(node)) == 1
+        return node.op in here or (biased and added)
+
+    return [
+        node for node in case.counterparts if set(node.outputs) & topology.live and not done(node)
+    ]
 
 
 def _done_for_it(case: Case, absent: Sequence[Node]) -> Experiment | None:

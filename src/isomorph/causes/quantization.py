@@ -33,7 +33,7 @@ class Quantization:
     def examine(self, case: Case) -> Iterator[Diagnosis]:
         """Put the parameters right in thought, one after the other; then tell what is lost."""
         ops = sorted({node.op for node in case.nodes} & QUANTISED_OPS)
-        if not ops and grids.step(case) is None and not grids.readers(case):
+        if not ops and grids.step(case) is None and not grids.stored_weights(case):
             return
         found = _axis(case) or _stored(case) or _affine(case)
         if found is not None:
@@ -48,7 +48,7 @@ class Quantization:
                 evidence={"operators": ops},
                 fix="give the bias the product of the scales of input and weight",
             )
-        if ops or _cut(case) > 0.0:
+        if ops or grids.step(case) is not None or _cut(case) > 0.0:
             yield Diagnosis(
                 cause="quantization",
                 certainty=3 if ops else 1,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.stages.align.reals import beside
+from isomorph.stages.align.twins import ways
 from isomorph.stages.diagnose import constants
 from isomorph.stages.diagnose.differences import difference
 
@@ -77,22 +79,38 @@ def misread_weight(case: Case) -> tuple[str, str, str] | None:
 
     Told only where the reference's weight in its place puts the node right.
     """
-    for node in readers(case):
-        made = node.outputs[0]
-        held, scale = (
-            case.value(case.candidate, made),
-            case.constant(case.candidate, node.inputs[1]),
-        )
-        if held is None or scale is None:
+    for stored, made, widest in stored_weights(case):
+        held = case.value(case.candidate, made)
+        if held is None:
             continue
         for right in _weights(case):
             if right.size != held.size or right.ndim < 2:
                 continue
-            placed = right.reshape(held.shape)
-            widest = float(np.max(scale))
-            if np.max(np.abs(held - placed)) > 2.0 * widest and case.heals({made: placed}):
-                return node.inputs[0], *_told(held, placed, widest)
+            for moved in ways(right, held.shape):
+                placed = moved.array(right)
+                if np.max(np.abs(held - placed)) > 2.0 * widest and case.heals({made: placed}):
+                    return stored, *_told(held, placed, widest)
     return None
+
+
+def stored_weights(case: Case) -> list[tuple[str, str, float]]:
+    """Stored integers, the tensor of their real values, and their widest step."""
+    return [*_read_by_nodes(case), *_read_beside(case)]
+
+
+def _read_by_nodes(case: Case) -> Iterator[tuple[str, str, float]]:
+    for node in readers(case):
+        scale = case.constant(case.candidate, node.inputs[1])
+        if scale is not None:
+            yield node.inputs[0], node.outputs[0], float(np.max(scale))
+
+
+def _read_beside(case: Case) -> Iterator[tuple[str, str, float]]:
+    """Where the grid stands beside a constant, it is seen in real numbers itself."""
+    fed = {name for node in case.nodes for name in node.inputs}
+    for name, grid in beside(case.candidate).items():
+        if name in fed and name in case.candidate.constants:
+            yield name, name, max(grid.scale)
 
 
 def _weights(case: Case) -> Iterator[Array]:
