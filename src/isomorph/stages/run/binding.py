@@ -24,6 +24,9 @@ def bind_inputs(
     bound = _stated(reference, candidate, stated, "input")
     bound += _by_name(_rest(reference, bound, 0), _rest(candidate, bound, 1))
     open_reference, open_candidate = _rest(reference, bound, 0), _rest(candidate, bound, 1)
+    numbered = _by_number(open_reference, open_candidate)
+    if numbered:
+        return tuple(bound + numbered)
     for spec in open_candidate:
         fits = [other for other in open_reference if _compatible(other, spec)]
         rivals = [other for other in open_candidate if fits and _compatible(fits[0], other)]
@@ -54,10 +57,36 @@ def bind_outputs(
     named = _by_name(open_reference, open_candidate)
     if named and len(named) == min(len(open_reference), len(open_candidate)):
         return tuple(bound + named)
-    for left, right in zip(open_reference, open_candidate, strict=False):
+    for left, right in zip(_in_order(open_reference), _in_order(open_candidate), strict=False):
         how = "name" if left.name == right.name else "position"
         bound.append(Binding(reference=left.name, candidate=right.name, how=how))
     return tuple(bound)
+
+
+_NUMBERED = re.compile(r"(?:serving_default_)?(?:output|args)_(\d+)(?::\d+)?")
+
+
+def _in_order(specs: Sequence[TensorSpec]) -> list[TensorSpec]:
+    """As a caller sees them: TensorFlow numbers them in their names and stores them in any order."""
+    found = [_NUMBERED.fullmatch(spec.name) for spec in specs]
+    numbers = [int(each[1]) for each in found if each is not None]
+    if len(set(numbers)) < len(specs) or not specs:
+        return list(specs)
+    return [spec for _, spec in sorted(zip(numbers, specs, strict=True), key=lambda pair: pair[0])]
+
+
+def _by_number(reference: Sequence[TensorSpec], candidate: Sequence[TensorSpec]) -> list[Binding]:
+    """Where an exporter replaced every name by its number, and the signatures fit one by one."""
+    mine, yours = _in_order(reference), _in_order(candidate)
+    numbered = all(_NUMBERED.fullmatch(spec.name) for spec in candidate)
+    if len(mine) != len(yours) or len(mine) < 2 or not numbered:
+        return []
+    if not all(_compatible(left, right) for left, right in zip(mine, yours, strict=True)):
+        return []
+    return [
+        Binding(reference=left.name, candidate=right.name, how="its number in the signature")
+        for left, right in zip(mine, yours, strict=True)
+    ]
 
 
 def plain_name(name: str) -> str:

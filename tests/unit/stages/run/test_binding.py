@@ -56,3 +56,21 @@ def test_outputs_are_bound_by_name_then_by_place():
     assert pairs(by_name) == {"y": ("y", "name"), "z": ("z", "name")}
     by_place = bind_outputs([spec("linear"), spec("softmax")], [spec("y"), spec("p")], {})
     assert pairs(by_place) == {"linear": ("y", "position"), "softmax": ("p", "position")}
+
+
+def test_numbers_that_tensorflow_gives_say_the_place_wherever_they_are_stored():
+    bound = bind_outputs([spec("scores"), spec("boxes")], [spec("output_1"), spec("output_0")], {})
+    assert pairs(bound) == {
+        "scores": ("output_0", "position"),
+        "boxes": ("output_1", "position"),
+    }
+    names = [spec("serving_default_args_1:0"), spec("serving_default_args_0:0")]
+    found = pairs(bind_inputs([spec("left"), spec("right")], names, {}))
+    assert found["left"][0] == "serving_default_args_0:0"
+    assert found["right"][0] == "serving_default_args_1:0"
+
+
+def test_numbers_settle_nothing_where_the_signatures_contradict_them():
+    names = [spec("args_0"), spec("args_1", "int64")]
+    found = pairs(bind_inputs([spec("ids", "int64"), spec("image")], names, {}))
+    assert (found["ids"][0], found["image"][0]) == ("args_1", "args_0")
