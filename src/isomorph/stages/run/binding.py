@@ -67,7 +67,7 @@ _NUMBERED = re.compile(r"(?:serving_default_)?(?:output|args)_(\d+)(?::\d+)?")
 
 
 def _in_order(specs: Sequence[TensorSpec]) -> list[TensorSpec]:
-    """As a caller sees them: TensorFlow numbers them in their names and stores them in any order."""
+    """As a caller sees them: TensorFlow numbers them, and stores them in any order."""
     found = [_NUMBERED.fullmatch(spec.name) for spec in specs]
     numbers = [int(each[1]) for each in found if each is not None]
     if len(set(numbers)) < len(specs) or not specs:
