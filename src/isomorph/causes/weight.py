@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import permutations, product
+from itertools import islice, permutations, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,10 +13,13 @@ from isomorph.core.report import Experiment
 from isomorph.stages.align.twins import ways
 from isomorph.stages.diagnose import constants
 from isomorph.stages.diagnose.differences import difference
+from isomorph.stages.diagnose.folding import folded
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
+_LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
+_MOST_FOLDINGS = 48
 _GATES = {"LSTM": 4, "GRU": 3}
 
 
@@ -62,9 +65,9 @@ class Weight:
                     return
 
     def _folded(self, case: Case) -> Iterator[Diagnosis]:
-        """Weights into which a batch norm was folded: fold the reference's, and compare."""
-        right = constants.folded(case)
-        if not right or not case.heals(right):
+        """Weights into which a scale or a norm was worked: do the same to the reference's."""
+        right = next((each for each in _worked_in(case) if case.heals(each)), None)
+        if right is None:
             return
         stored = {name: case.constant(case.candidate, name) for name in right}
         gaps = {
@@ -76,7 +79,7 @@ class Weight:
         mine = max(gaps, key=lambda name: gaps[name], default=None)
         wrong = stored.get(mine) if mine is not None else None
         if mine is not None and wrong is not None:
-            yield _replaced(mine, "weights with the batch norm folded in", wrong, right[mine])
+            yield _replaced(mine, None, wrong, right[mine])
 
     def _gates(self, case: Case) -> Iterator[Diagnosis]:
         """The blocks of a recurrent node's weights in another order."""
@@ -130,23 +133,44 @@ class Weight:
                     return
 
 
-def _replaced(mine: str, theirs: str, wrong: Array, right: Array) -> Diagnosis:
+def _worked_in(case: Case) -> Iterator[dict[str, Array]]:
+    """For the constants of the candidate's one linear node, what they are with all worked in.
+
+    Sizes alone may not tell which axis holds the channels: then each is tried.
+    """
+    if sum(node.op in _LINEAR for node in case.nodes) != 1:
+        return
+    values = [value for _, value in folded(case)]
+    choices: dict[str, list[Array]] = {}
+    for name in constants.floats(case.candidate, case.nodes):
+        shape = case.candidate.constants[name].shape
+        fitting = [value for value in values if value.size == int(np.prod(shape))]
+        placed = [moved.array(value) for value in fitting for moved in ways(value, shape)]
+        if placed:
+            choices[name] = placed
+    for picked in islice(product(*choices.values()), _MOST_FOLDINGS if choices else 0):
+        yield dict(zip(choices, picked, strict=True))
+
+
+def _replaced(mine: str, theirs: str | None, wrong: Array, right: Array) -> Diagnosis:
     kind, cause = difference(wrong, right)
+    named = repr(theirs) if theirs is not None else "weight with what follows worked in"
+    known = {"reference_constant": theirs} if theirs is not None else {}
     return Diagnosis(
         cause=cause,
         certainty=3,
-        summary=f"constant {mine!r} is not the reference's {theirs!r}: {kind}",
-        evidence={"constant": mine, "reference_constant": theirs, "difference": kind},
+        summary=f"constant {mine!r} is not the reference's {named}: {kind}",
+        evidence={"constant": mine, **known, "difference": kind},
         experiments=(
             Experiment(
                 question=f"Is constant {mine!r} wrong?",
-                change=f"it gets the values of the reference's {theirs!r}",
+                change=f"it gets the values of the reference's {named}",
                 predicts="the node is right",
                 seen="it is",
                 agrees=True,
             ),
         ),
-        fix=f"give {mine!r} the values of {theirs!r}",
+        fix=f"give {mine!r} the values of the reference's {named}",
     )
 
 

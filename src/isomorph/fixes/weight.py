@@ -10,12 +10,12 @@ import numpy as np
 
 from isomorph.core.patch import AddConstant, Edit, InsertBehind, Patch, SetInput, SetQuantization
 from isomorph.fixes._around import neighbours
-from isomorph.fixes._folding import folded
 from isomorph.fixes._grids import reals, stored_on_grids
 from isomorph.fixes._recurrent import recurrent
 from isomorph.stages.align.reals import beside
 from isomorph.stages.align.twins import ways
 from isomorph.stages.diagnose import constants
+from isomorph.stages.diagnose.folding import folded
 from isomorph.stages.diagnose.parameters import dtype_of, fresh, stored
 
 if TYPE_CHECKING:

@@ -180,3 +180,20 @@ def test_a_narrow_float_is_confirmed_by_widening_it():
     answers = diagnoses(place(wide, narrow, x=drawn(4, 6)))
     assert (answers[0].cause, answers[0].certainty) == ("precision", 3)
     assert answers[0].experiments[0].agrees
+
+
+def test_a_permuted_weight_is_known_behind_a_norm_that_was_folded_into_it():
+    norm = {"s": drawn(4) + 2, "o": drawn(4), "m": drawn(4), "v": np.abs(drawn(4)) + 0.5}
+    kernel = drawn(4, 4, 3, 3, seed=5)
+    shapes = {"takes": "float[2,4,6,6] x", "gives": "float[2,4,4,4] y"}
+    apart = chain(
+        "c = Conv (x, w)", "h = BatchNormalization (c, s, o, m, v)", "y = Tanh (h)",
+        **shapes, w=kernel, **norm,
+    )  # fmt: skip
+    scale = norm["s"] / np.sqrt(norm["v"] + 1e-5)
+    whole = (kernel * scale[:, None, None, None]).astype(np.float32)[[1, 0, 2, 3]]
+    bias = (norm["o"] - norm["m"] * scale).astype(np.float32)
+    folded = chain("h = Conv (x, w, b)", "y = Tanh (h)", **shapes, w=whole, b=bias)
+    found = believed(apart, folded, x=drawn(2, 4, 6, 6))
+    assert (found.cause, found.certainty) == ("weight", 3)
+    assert "2 of 4 channels along axis 0" in found.summary

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 _PARAMETERS = 16
-_LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -83,43 +82,6 @@ def weights(case: Case, names_: Sequence[str]) -> list[str]:
         size = int(np.prod(shape))
         if size > _PARAMETERS or (shape and size in sizes):
             found.append(name)
-    return found
-
-
-def folded(case: Case) -> dict[str, Array]:
-    """Constants of the candidate's one linear node as they are after a batch norm is folded in.
-
-    Only where the counterpart is that linear operator followed by a batch norm.
-    """
-    norms = [node for node in case.counterparts if node.op == "BatchNormalization"]
-    linear = [node for node in case.counterparts if node.op in _LINEAR]
-    if len(norms) != 1 or len(linear) != 1 or len(case.nodes) != 1:
-        return {}
-    scale, offset, mean, variance = (
-        case.constant(case.reference, name) for name in norms[0].inputs[1:5]
-    )
-    stored = [case.constant(case.reference, name) for name in floats(case.reference, linear)]
-    own = [each for each in stored if each is not None]
-    if not own or any(each is None for each in (scale, offset, mean, variance)):
-        return {}
-    epsilon = float(norms[0].attributes.get("epsilon", norms[0].attributes.get("eps", 1e-5)))
-    factor = np.asarray(scale) / np.sqrt(np.asarray(variance) + epsilon)
-    kernel = max(own, key=lambda each: each.ndim)
-    bias = next((each for each in own if each.ndim == 1), np.zeros_like(factor))
-    axis = next((a for a, size in enumerate(kernel.shape) if size == factor.size), None)
-    if axis is None:
-        return {}
-    spread = factor.reshape([-1 if a == axis else 1 for a in range(kernel.ndim)])
-    right = {
-        kernel.size: kernel * spread,
-        factor.size: (bias - np.asarray(mean)) * factor + np.asarray(offset),
-    }
-    found = {}
-    for name in floats(case.candidate, case.nodes):
-        shape = case.candidate.constants[name].shape
-        value = right.get(int(np.prod(shape)))
-        if value is not None:
-            found[name] = value.reshape(shape)
     return found
 
 

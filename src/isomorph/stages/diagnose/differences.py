@@ -88,7 +88,7 @@ def _kinship(wrong: Array, right: Array) -> str:
     # Independent values of this many elements are this much alike by chance.
     chance = 6.0 / np.sqrt(max(wrong.size, 1))
     if likeness > max(chance, 0.5):
-        return f"another state of the same weights: {likeness:.0%} alike"
+        return f"another state of the same weights, correlated by {likeness:.4g}"
     return "other values altogether"
 
 
