@@ -139,3 +139,16 @@ def test_doctor_tells_what_is_there_and_what_is_not(base, tmp_path):
     assert ("ok", "onnxruntime") in states
     assert ("missing", "torch") in states
     assert "pip install 'isomorph[torch]'" in done.stdout
+
+
+def test_the_page_ships_and_the_viewer_says_what_it_needs(base, tmp_path):
+    _save(tmp_path / "a.onnx", 1.0)
+    _save(tmp_path / "b.onnx", 1.001)
+    done = _isomorph(
+        base, tmp_path, "check", "a.onnx", "b.onnx", "--format", "html", "-o", "p.html"
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert '"graphs":[{' in (tmp_path / "p.html").read_text(encoding="utf-8")
+    done = _isomorph(base, tmp_path, "view", "--no-browser")
+    assert done.returncode == 2
+    assert "pip install 'isomorph[view]'" in done.stderr
