@@ -1,5 +1,6 @@
 """A trace stands in the place of a model: recorded here, compared elsewhere."""
 
+import hashlib
 import json
 import shutil
 from dataclasses import replace
@@ -152,6 +153,21 @@ def test_a_damaged_trace_is_refused(folder, tmp_path):
     with pytest.raises(UnreadableModelError) as caught:
         check(broken, folder / "right.onnx")
     assert "'inputs' is not the one" in caught.value.why
+
+
+@pytest.mark.parametrize("model", [5, {"fields": {}}, None])
+def test_a_forged_description_is_a_damaged_trace(folder, tmp_path, model):
+    forged = tmp_path / "forged"
+    shutil.copytree(folder / "right", forged)
+    index = json.loads((forged / INDEX).read_text())
+    body = {key: value for key, value in index.items() if key not in {"schema", "digest"}}
+    body["model"] = model
+    text = json.dumps(body, sort_keys=True).encode("ascii")
+    digest = hashlib.sha256(text).hexdigest()
+    (forged / INDEX).write_text(json.dumps({**index, **body, "digest": digest}))
+    with pytest.raises(UnreadableModelError) as caught:
+        check(forged, folder / "right.onnx")
+    assert caught.value.code == "TRACE_DAMAGED"
 
 
 def test_the_command_says_what_was_recorded(folder, tmp_path, capsys):

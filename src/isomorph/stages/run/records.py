@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UnreadableModelError
-from isomorph.core.model import Model
+from isomorph.core.model import Constant, Graph, Model, Node, TensorSpec
 from isomorph.core.record import Meaning, Record
 from isomorph.core.trace import Trace
 from isomorph.stages.run.codec import decode, encode
@@ -76,7 +76,7 @@ def read_record(folder: Path) -> Record:
         if _digest(folder) != body["run"]:
             raise _damaged(folder, "the trace is not the one that was recorded")
         return Record(
-            model=decode(Model, body["model"]),
+            model=_described(decode(Model, body["model"]), parts["inputs"].tensors),
             seed=int(body["seed"]),
             inputs=parts["inputs"].tensors,
             run=read(folder),
@@ -90,6 +90,26 @@ def read_record(folder: Path) -> Record:
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _damaged(folder, f"{INDEX} is incomplete: {error}") from error
+
+
+def _described(model: Any, inputs: Arrays) -> Model:  # noqa: ANN401
+    """The description, provided that it is one: an index may come from anywhere."""
+    if not isinstance(model, Model) or not isinstance(model.graph, Graph):
+        raise TypeError("the model is not described")
+    for node in model.graph.nodes:
+        words = (node.name, node.op, *node.inputs, *node.outputs)
+        if not isinstance(node, Node) or not all(isinstance(word, str) for word in words):
+            raise TypeError("a node is not described")
+    for spec in (*model.graph.inputs, *model.graph.outputs, *model.graph.tensors.values()):
+        if not isinstance(spec, TensorSpec) or not isinstance(spec.name, str):
+            raise TypeError("a tensor is not described")
+    for name, held in model.graph.constants.items():
+        if not isinstance(name, str) or not isinstance(held, Constant):
+            raise TypeError("a constant is not described")
+    for spec in model.graph.inputs:
+        if spec.name not in inputs:
+            raise KeyError(f"input {spec.name!r}")
+    return model
 
 
 def _meaning(body: Mapping[str, Any], parts: Mapping[str, Trace]) -> Meaning | None:
