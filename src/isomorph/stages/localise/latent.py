@@ -21,15 +21,18 @@ from isomorph.stages.localise.counterparts import (
 )
 from isomorph.stages.localise.locate import look
 from isomorph.stages.localise.probes import Departure, Way, probe
-from isomorph.stages.localise.unlike import unlike
+from isomorph.stages.localise.unlike import PIECEWISE, unlike
 from isomorph.stages.measure.widths import widths
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
+    from isomorph.stages.align.sight import Sight
     from isomorph.stages.align.twins import Twins
     from isomorph.stages.measure.subject import Subject
 
 _MOST_NODES = 24
+_MOST_ELEMENTS = 1 << 22
+"""Values into and out of the probed nodes of one side: each node is computed dozens of times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,26 +60,42 @@ def latent(reference: Subject, candidate: Subject) -> tuple[list[Latent], list[S
         why = "a trace cannot be given other values"
         return [], [Skipped(what=f"probes of {len(mine) + len(yours)} nodes", why=why)]
     twins = look(reference, candidate)
-    known = paired(twins)
+    ours, theirs = _affordable(mine, twins.reference), _affordable(yours, twins.candidate)
     found: dict[str, Latent] = {}
-    for each in _probed(known, mine, yours, candidate.seed):
+    for each in _probed(paired(twins), ours, theirs, candidate.seed):
         found.setdefault(str(each.finding.node), each)
     skipped = []
-    if (left := max(0, len(yours) - _MOST_NODES) + max(0, len(mine) - _MOST_NODES)) > 0:
-        why = f"{_MOST_NODES} of a side are probed at most"
+    if (left := len(mine) + len(yours) - len(ours) - len(theirs)) > 0:
+        why = f"{_MOST_NODES} of a side, and {_MOST_ELEMENTS:,} values, are probed at most"
         skipped.append(Skipped(what=f"probes of {left} nodes", why=why))
     return list(found.values()), skipped
 
 
+def _affordable(nodes: list[Node], sight: Sight) -> list[Node]:
+    """Operators with a line that inputs may stay on one side of first, then the small ones."""
+
+    def size(node: Node) -> int:
+        names = (*sight.topology.sources(node), *node.outputs)
+        return sum(sight.values[name].size for name in names if name in sight.values)
+
+    chosen: list[Node] = []
+    total = 0
+    for node in sorted(nodes, key=lambda node: (node.op not in PIECEWISE, size(node))):
+        total += size(node)
+        if len(chosen) < _MOST_NODES and total <= _MOST_ELEMENTS:
+            chosen.append(node)
+    return chosen
+
+
 def _probed(known: Paired, mine: list[Node], yours: list[Node], seed: int) -> Iterator[Latent]:
     twins = known.twins
-    for node in yours[:_MOST_NODES]:
+    for node in yours:
         ways = ways_of_candidate(node, known)
         departure = probe(twins, ways, seed) if ways else None
         if departure is not None:
             yield _latent(node, twins.reference.topology.maker.get(departure.way.reference),
                           departure)  # fmt: skip
-    for node in mine[:_MOST_NODES]:
+    for node in mine:
         ways = ways_of_reference(node, known)
         departure = probe(twins, ways, seed) if ways else None
         if departure is not None:
