@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from isomorph.stages.measure.subject import Subject
 
 _MOST_NODES = 24
+_ONE_DRAW = 1
+"""Of a graph that is right as far as it was reached, one shows the noise well enough."""
 _MOST_ELEMENTS = 1 << 22
 """Values into and out of the probed nodes of one side: each node is computed dozens of times."""
 
@@ -59,7 +61,7 @@ def latent(reference: Subject, candidate: Subject) -> tuple[list[Latent], list[S
     ):
         why = "a trace cannot be given other values"
         return [], [Skipped(what=f"probes of {len(mine) + len(yours)} nodes", why=why)]
-    twins = look(reference, candidate)
+    twins = look(reference, candidate, draws=_ONE_DRAW)
     ours, theirs = _affordable(mine, twins.reference), _affordable(yours, twins.candidate)
     found: dict[str, Latent] = {}
     for each in _probed(paired(twins), ours, theirs, candidate.seed):

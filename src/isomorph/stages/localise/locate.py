@@ -66,7 +66,8 @@ def look(reference: Subject, candidate: Subject, *, draws: int = DRAWS) -> Twins
         )
     mine = _sight(reference, in_reals(reference.oracle(), left), rounding)
     yours = _sight(candidate, in_reals(candidate.oracle(), right), noise)
-    return look_at(mine, yours, draws=draws)
+    apart = reference.isolated and candidate.isolated
+    return look_at(mine, yours, draws=draws, apart=apart)
 
 
 def locate_execution(candidate: Subject, outputs: Sequence[str]) -> Located:

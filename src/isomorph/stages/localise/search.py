@@ -16,6 +16,7 @@ from isomorph.stages.align.sight import DRAWS, Sight, apart
 from isomorph.stages.align.twins import Twins, ways
 from isomorph.stages.localise.guilt import Guilt
 from isomorph.stages.localise.where import where
+from isomorph.stages.measure.side_by_side import at_once
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -308,8 +309,9 @@ class Search:
         return same[-1] if same else group[-1]
 
 
-def look_at(reference: Sight, candidate: Sight, *, draws: int = DRAWS) -> Twins:
-    """Compute both sides once."""
-    reference.look(draws)
-    candidate.look(draws)
+def look_at(
+    reference: Sight, candidate: Sight, *, draws: int = DRAWS, apart: bool = False
+) -> Twins:
+    """Compute both sides once; at the same time where their workers stand ``apart``."""
+    at_once(lambda: reference.look(draws), lambda: candidate.look(draws), apart=apart)
     return Twins(reference, candidate)
