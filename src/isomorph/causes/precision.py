@@ -138,22 +138,22 @@ def _fingerprint(case: Case, execution: Execution) -> tuple[str | None, Experime
     if case.wrong.shape != case.right.shape or case.wrong.dtype.kind != "f" or not case.right.size:
         return None, None
     gap = _rms(case.wrong - case.right)
-    best: tuple[float, str] | None = None
+    left: dict[str, float] = {}
     for kind in FLOATS:
         found = execution.imitated(lambda array, kind=kind: narrowed(array, kind))  # type: ignore[misc]
-        if found is None or found.shape != case.wrong.shape:
-            continue
-        left = _rms(case.wrong - found)
-        if best is None or left < best[0]:
-            best = left, kind
+        if found is not None and found.shape == case.wrong.shape:
+            left[kind] = _rms(case.wrong - found)
     # Rounding the inputs is most of what a narrow kernel does: the lesser part may be left.
-    if best is None or not best[0] < 0.5 * gap:
+    least = min(left.values(), default=gap)
+    if not least < 0.5 * gap:
         return None, None
-    return best[1], Experiment(
-        question=f"Does the node compute in {best[1]}?",
-        change=f"the oracle gets its inputs rounded to {best[1]}",
+    # tf32 and float16 have the same digits, and differ in their range alone.
+    named = " or ".join(kind for kind, rest in left.items() if rest == least)
+    return named, Experiment(
+        question=f"Does the node compute in {named}?",
+        change=f"the oracle gets its inputs rounded to {named}",
         predicts="it comes near the run",
-        seen=f"the distance falls from {gap:.2g} to {best[0]:.2g}",
+        seen=f"the distance falls from {gap:.2g} to {least:.2g}",
         agrees=True,
     )
 

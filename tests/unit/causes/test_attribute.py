@@ -192,3 +192,12 @@ def test_a_number_of_a_spelled_out_operator_is_found_among_the_references():
     answer = believed(scaled(1.702), scaled(1.5), x=drawn(4, 6))
     assert answer.cause in {"attribute", "weight"}
     assert answer.certainty == 3
+
+
+def test_a_formula_that_only_looks_near_because_values_are_small_is_not_believed():
+    def bent(op):
+        steps = ["h = Mul (x, k)", f"a = {op} (h)", "y = Mul (a, k)"]
+        return chain(*steps, takes="float[8,8] x", gives="float[8,8] y", k=np.float32(1e-6))
+
+    answer = believed(bent("Relu"), bent("LeakyRelu"), x=drawn(8, 8))
+    assert "ReLU6" not in answer.summary

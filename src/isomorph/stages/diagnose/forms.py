@@ -40,6 +40,9 @@ _FORMS: Mapping[str, Callable[[Array], Array]] = {
 }
 
 
+_ROUNDINGS = 8.0 * float(np.finfo(np.float32).eps)
+
+
 def forms(case: Case) -> tuple[str | None, str | None]:
     """What the candidate and the reference compute from the one tensor that goes in."""
     topology = Topology(case.candidate)
@@ -55,13 +58,14 @@ def forms(case: Case) -> tuple[str | None, str | None]:
     theirs = next((name for name, value in values.items() if case.equals(value)), None)
     if theirs is None:
         return None, None
-    # How far rounding may have moved the reference is how far it may have moved the candidate.
-    slack = max(apart(values[theirs], case.right)[0], float(np.finfo(np.float32).eps))
+    # Rounded constants of a spelled-out form move it by a few roundings, as they moved the
+    # reference; a formula that is farther off is not the one.
+    allowed = 4.0 * apart(values[theirs], case.right)[0] + _ROUNDINGS * _size(case.wrong)
     gaps = {name: apart(value, case.wrong)[0] for name, value in values.items() if name != theirs}
     mine = min(gaps, key=lambda name: gaps[name])
-    return (mine if gaps[mine] <= 4.0 * slack * _size(case.right) else None), theirs
+    return (mine if gaps[mine] <= allowed else None), theirs
 
 
 def _size(array: Array) -> float:
     with np.errstate(all="ignore"):
-        return max(1.0, float(np.sqrt(np.mean(np.square(array.astype(np.float64))))))
+        return float(np.sqrt(np.mean(np.square(array.astype(np.float64)))))

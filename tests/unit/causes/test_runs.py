@@ -1,0 +1,88 @@
+"""Runs that are off although the graph is right: what is asked, and what follows."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cause_examples import accused
+from isomorph import registry
+from isomorph.stages.diagnose.diagnose import diagnoses
+from isomorph.stages.diagnose.narrowing import narrowed
+
+
+def best(case):
+    return next(each for each in diagnoses(case) if each.certainty)
+
+
+def test_a_kernel_that_reads_subnormal_numbers_as_zero_is_recognised():
+    plain = accused()
+    case = accused(imitated=lambda _: plain.wrong)
+    answer = best(case)
+    assert (answer.cause, answer.certainty) == ("kernel", 3)
+    assert "subnormal numbers as zero" in answer.summary
+    assert any("subnormal" in each.question and each.agrees for each in answer.experiments)
+
+
+def test_a_kernel_is_only_likely_where_nothing_sets_it_right():
+    answer = best(accused())
+    assert (answer.cause, answer.certainty) == ("kernel", 2)
+    assert "subnormal" not in answer.summary
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "tf32", "float16"])
+def test_a_narrow_type_leaves_its_fingerprint(kind):
+    plain = accused()
+    # A run that is what the oracle gives for inputs of the narrow type, and a little noise.
+    inputs = np.linspace(-3.0, 3.0, plain.right.size).reshape(plain.right.shape) + 0.1234567
+    off = narrowed(inputs, kind)
+
+    def imitated(change):
+        return change(inputs)
+
+    case = replace(
+        accused(imitated=imitated), right=inputs, wrong=off * (1 + 1e-7), equals=lambda _: False
+    )
+    answers = list(registry.cause("precision").examine(case))
+    assert [answer.certainty for answer in answers] == [2]
+    assert kind in answers[0].summary
+    assert answers[0].experiments[-1].agrees
+
+
+def test_full_precision_that_heals_confirms():
+    answer = best(accused(right=lambda changed: changed.get("dtype") == "full"))
+    assert (answer.cause, answer.certainty) == ("precision", 3)
+    assert "with full precision it is right" in answer.summary
+    assert "--set dtype=full" in answer.fix
+
+
+def test_what_was_refuted_is_kept():
+    refuted = [each for each in diagnoses(accused()) if not each.certainty]
+    assert {each.cause for each in refuted} >= {"fusion", "precision"}
+    assert all(each.experiments and not each.experiments[0].agrees for each in refuted)
+
+
+def test_threads_that_race_are_told_from_random_nodes():
+    answer = best(accused(steady=lambda changed: changed.get("threads") == "1"))
+    assert answer.cause == "nondeterminism"
+    assert "with one thread it repeats itself" in answer.summary
+
+
+def test_a_result_that_depends_on_the_number_of_threads():
+    answer = best(accused(right=lambda changed: changed.get("threads") == "1"))
+    assert (answer.cause, answer.certainty) == ("nondeterminism", 3)
+    assert answer.fix == "run with --set threads=1"
+
+
+def test_no_single_optimiser_leaves_the_level():
+    def right(changed):
+        return changed.get("optimisation") == "none"
+
+    answer = best(accused(right=right))
+    assert answer.cause == "fusion"
+    assert answer.summary.startswith("a basic optimiser")
+    assert any(each.seen == "with none" for each in answer.experiments)
+
+
+def test_causes_of_graphs_are_not_asked_about_runs():
+    assert not {each.cause for each in diagnoses(accused())} & {"attribute", "weight", "layout"}
