@@ -36,6 +36,27 @@ def test_models_that_agree_are_aligned_when_asked():
     assert report.alignment.tensors == (16, 16)
 
 
+def test_what_agrees_on_one_input_only_was_an_accident():
+    """Under N(0, 1) the Where passes x on; under 0…1 it does not."""
+    value = helper.make_tensor_value_info
+    n = helper.make_node
+    graph = helper.make_graph(
+        [n("ReduceMin", ["x"], ["least"], "least", keepdims=0),
+         n("Less", ["least", "edge"], ["low"], "less"), n("Add", ["x", "x"], ["twice"], "twice"),
+         n("Where", ["low", "x", "twice"], ["w"], "where"), n("Tanh", ["w"], ["y"], "tanh")],
+        "g", [value("x", TensorProto.FLOAT, [4, 8])], [value("y", TensorProto.FLOAT, [4, 8])],
+        [helper.make_tensor("edge", TensorProto.FLOAT, [], [-0.5])],
+    )  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    found = aligned(model, model, align=True).alignment
+    pairs = {(pair.reference[0], pair.candidate): pair for pair in found.pairs}
+    assert found.inputs == 2
+    assert (pairs["w", "w"].inputs, pairs["x", "x"].inputs) == (2, 2)
+    assert pairs["w", "w"].rivals == 1
+    wrong = [pair for key, pair in pairs.items() if set(key) == {"x", "w"}]
+    assert all(pair.confidence is Confidence.POSSIBLE for pair in wrong)
+
+
 def test_it_can_be_left_out():
     report = aligned(network(), planted("slope"), align=False)
     assert report.findings[0].code == "GUILTY_NODE"

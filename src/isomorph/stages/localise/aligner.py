@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,7 +39,7 @@ class Aligner:
     told: Callable[[str, str], None] | None = None
     _alignment: Alignment | None = None
     _guilts: tuple[Guilt, ...] = ()
-    _waiting: tuple[Subject, Subject] | None = None
+    _waiting: list[tuple[Subject, Subject]] = field(default_factory=list)
     _failure: str | None = None
     _fresh: bool = False
 
@@ -47,7 +47,7 @@ class Aligner:
         """Both graphs as they were looked at, and what was found guilty between them."""
         if self.wanted is False:
             return
-        self._waiting, self._guilts, self._fresh = None, located.trail.guilts, True
+        self._guilts, self._fresh = located.trail.guilts, True
         self._tell("")
         given = {each.tensor: each.value for each in self._guilts}
         search = Search(located.twins, (), given)
@@ -61,29 +61,33 @@ class Aligner:
         )
 
     def remember(self, reference: Subject | None, candidate: Subject) -> None:
-        """One sample: a further one confirms; the first is kept in case nothing is found."""
+        """One sample: it confirms, or waits for one on which guilt is searched."""
         if reference is None or self.wanted is False or self._failure is not None:
             return
         if self._alignment is not None:
             if not self._fresh:
                 self._carefully(lambda: self._confirm(reference, candidate))
             self._fresh = False
-        elif self._alignment is None and self.wanted and self._waiting is None:
-            self._waiting = reference, candidate
+        elif self.wanted:
+            self._waiting.append((reference, candidate))
 
     def alignment(self) -> tuple[Alignment | None, list[Skipped]]:
         """What was aligned, and why not more."""
-        if self._alignment is None and self._waiting is not None:
-            self._carefully(self._align_as_they_are)
+        if self._waiting:
+            self._carefully(self._catch_up)
         skipped = [Skipped(what="alignment", why=self._failure)] if self._failure else []
         return self._alignment, skipped
 
-    def _align_as_they_are(self) -> None:
-        assert self._waiting is not None, "asked for without a sample"
-        self._tell("")
-        twins = look(*self._waiting)
-        search = Search(twins, (), {})
-        self._alignment = aligned(Seen(twins=twins, values=search.values, equal=search.pairs))
+    def _catch_up(self) -> None:
+        """The samples that were only looked at by their outputs."""
+        for reference, candidate in self._waiting:
+            if self._alignment is not None:
+                self._confirm(reference, candidate)
+                continue
+            self._tell("")
+            twins = look(reference, candidate)
+            search = Search(twins, (), {})
+            self._alignment = aligned(Seen(twins=twins, values=search.values, equal=search.pairs))
 
     def _confirm(self, reference: Subject, candidate: Subject) -> None:
         assert self._alignment is not None, "nothing to confirm"
