@@ -24,6 +24,8 @@ PIECEWISE = frozenset(
 )  # fmt: skip
 _ACTIVATION = re.compile(r"RELU|TANH|SIGN")
 
+_NOTHING_SAID = frozenset({"", "none", "notset"})
+
 Signature = tuple[str, frozenset[float | str]]
 
 
@@ -56,8 +58,10 @@ def _signature(node: Node, graph: Graph) -> Signature:
     told = set(_plain(list(node.attributes.values())))
     for name in node.inputs:
         constant = graph.constants.get(name)
-        if constant is not None and constant.values is not None:
-            told |= set(_plain(list(constant.values)))
+        held = constant.values if constant is not None else None
+        # Whole numbers are axes and sizes, a single real one is a bound; several are weights.
+        if constant is not None and held and ("float" not in constant.dtype or len(held) == 1):
+            told |= set(_plain(list(held)))
     for body in node.bodies.values():
         told |= {f"{key}{sorted(map(str, value))}" for key, value in _all(body)}
     return node.op, frozenset(told)
@@ -80,5 +84,5 @@ def _plain(values: list[Any]) -> Iterator[float | str]:
                 number = float(np.float32(value))
             if number:
                 yield number
-        elif isinstance(value, str) and value:
+        elif isinstance(value, str) and value.lower() not in _NOTHING_SAID:
             yield value.lower()
