@@ -10,14 +10,18 @@ NEWEST_OPSET = 18
 """The newest that tf2onnx's own operators cover."""
 
 
-def handled(kind: str) -> list[str]:
-    """The operators that tf2onnx has handlers for: ``tf_op`` or ``tfl_op``."""
-    import tf2onnx.tfonnx  # noqa: F401 - importing it registers them
-    from tf2onnx import handler
+_TFLITE = "TFL_"
 
-    registered = getattr(handler, kind).get_opsets()
-    names = {name for versions in registered.values() for each in versions for name in each}
-    return sorted(name.removeprefix("TFL_") for name in names)
+
+def handled(*, tflite: bool) -> list[str]:
+    """The operators of TFLite, or of TensorFlow, that tf2onnx has handlers for."""
+    import tf2onnx.tfonnx  # noqa: F401 - importing it registers them
+    from tf2onnx.handler import tf_op
+
+    registered = tf_op.get_opsets().values()
+    names = {name for versions in registered for each in versions for name in each}
+    chosen = (name for name in names if name.startswith(_TFLITE) == tflite)
+    return sorted(name.removeprefix(_TFLITE) for name in chosen)
 
 
 class _Complaints(logging.Handler):

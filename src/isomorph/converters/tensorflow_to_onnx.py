@@ -27,7 +27,7 @@ class TensorflowToOnnx:
     def abilities(self) -> dict[str, object]:
         """Operators with a handler."""
         require("tf2onnx", extra="tensorflow", needed_for=f"converter {self.name!r}")
-        return {"operators": sorted({*handled("tf_op"), "Erfc"})}
+        return {"operators": sorted({*handled(tflite=False), "Erfc"})}
 
     def convert(self, order: Order) -> Sequence[str]:
         """Convert, and fail where tf2onnx only logs that it failed."""

@@ -25,7 +25,7 @@ class TfliteToOnnx:
     def abilities(self) -> dict[str, object]:
         """Operators with a handler."""
         require("tf2onnx", extra="tensorflow", needed_for=f"converter {self.name!r}")
-        return {"operators": handled("tfl_op")}
+        return {"operators": handled(tflite=True)}
 
     def convert(self, order: Order) -> Sequence[str]:
         """Convert, and fail where tf2onnx only logs that it failed."""

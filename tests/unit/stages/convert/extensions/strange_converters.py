@@ -25,7 +25,7 @@ class _Strange:
     cures, loses = (), ("dignity",)
 
     def convert(self, order):
-        print(f"{self.name} is at work")
+        sys.stdout.write(f"{self.name} is at work\n")
         onnx.save(self.altered(onnx.load(order.source)), order.target)
         return ("done",)
 
@@ -41,7 +41,7 @@ class Crashes(_Strange):
     name = "crashes"
 
     def convert(self, order):
-        print("the last words", flush=True)
+        os.write(1, b"the last words\n")
         os.kill(os.getpid(), signal.SIGSEGV)
 
 
@@ -88,7 +88,7 @@ class Downloads(_Strange):
         try:
             socket.create_connection(("models.example.org", 443), timeout=1)
         except OSError as error:
-            print(f"no luck: {error}")
+            sys.stderr.write(f"no luck: {error}\n")
         return super().convert(order)
 
 

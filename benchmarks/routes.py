@@ -1,0 +1,204 @@
+"""Which way from which format to which, in which width, works: six small models, and real ones.
+
+Everything is really converted, hop by hop, and each result is held against the first model. The
+table goes to docs/routes.md, the figures to benchmarks/results/routes.json.
+
+    python benchmarks/routes.py            # the six small models, every route
+    python benchmarks/routes.py --real     # published models too, the best route of each kind
+    python benchmarks/routes.py --only cnn
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, files
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from measuring.tables import write_json
+
+from isomorph.core.conversion import AS_IS
+from isomorph.core.errors import IsomorphError
+from isomorph.opening import intake
+from isomorph.stages.check import Wishes
+from isomorph.stages.convert.survey import Trip, survey
+from isomorph.stages.convert.workshop import Workshop
+from isomorph.stages.run.data_sets import data_set
+from isomorph.stages.run.generate import generate
+from isomorph.stages.run.input_files import write_arrays
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "routes.md"
+MAKER = Path(__file__).parent / "networks" / "to_convert.py"
+WIDTHS = (AS_IS, "float16", "dynamic", "int8", "int16x8")
+SMALL = ("cnn.pt2", "lstm.pt2", "encoder.pt2", "cnn.keras", "gru.keras", "dense.onnx")
+REAL = (
+    ("basic-pitch", "basic_pitch/saved_models/icassp_2022/nmp.onnx"),
+    ("openwakeword", "openwakeword/resources/models/alexa_v0.1.onnx"),
+    ("fer", "fer/data/emotion_model_quantized.tflite"),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--real", action="store_true", help="published models too")
+    parser.add_argument("--only", nargs="*", default=None, metavar="NAME", help="these models")
+    given = parser.parse_args()
+    rows: list[dict[str, Any]] = []
+    with TemporaryDirectory(prefix="isomorph-routes-") as name:
+        folder = Path(name)
+        command = [sys.executable, "-W", "ignore", str(MAKER), str(folder)]
+        subprocess.run(command, check=True, capture_output=True)
+        for model in SMALL:
+            if _wanted(model, given.only):
+                rows += _surveyed(folder / model, folder / f"{model} samples")
+        if given.real:
+            for package, path in REAL:
+                found = _carried(package, path)
+                if found is not None and _wanted(path, given.only):
+                    samples = _made_up(found, folder / f"{package} samples")
+                    rows += _surveyed(found, samples, label=f"{package}: {found.name}")
+    write_json("routes", {"routes": rows})
+    PAGE.write_text(_page(rows), encoding="utf-8")
+    print(f"written: docs/{PAGE.name}")
+
+
+def _wanted(model: str, only: list[str] | None) -> bool:
+    return only is None or any(word in model for word in only)
+
+
+def _carried(package: str, path: str) -> Path | None:
+    try:
+        listed = files(package) or []
+    except PackageNotFoundError:
+        return None
+    return next((Path(str(entry.locate())) for entry in listed if str(entry) == path), None)
+
+
+def _made_up(source: Path, folder: Path) -> Path:
+    """Samples for a model whose data nobody here has; enough to calibrate, not to deploy."""
+    folder.mkdir()
+    with intake(in_process=False) as opener:
+        graph = opener.load(str(source)).graph
+    for seed in range(4):
+        feeds = generate(graph, {}, sample="normal", seed=seed)
+        write_arrays(folder / f"{seed}.npz", feeds)
+    return folder
+
+
+def _surveyed(source: Path, samples: Path | None, label: str | None = None) -> list[dict[str, Any]]:
+    """The routes of one model; integers only where there are samples to calibrate on."""
+    data = data_set(samples) if samples is not None and samples.is_dir() else None
+    rows = []
+    workshop = Workshop()
+    try:
+        with intake(in_process=False) as opener:
+            for width in WIDTHS:
+                integers = width in {"int8", "int16x8"}
+                if integers and data is None:
+                    continue
+                wishes = Wishes(data=data if integers else None, locate=False)
+                named = () if width != AS_IS else ("onnx_opset", "onnx_slim")
+                trips = survey(
+                    str(source),
+                    opener,
+                    workshop,
+                    wishes,
+                    widths=(width,),
+                    named=named,
+                    best=label is not None or width != AS_IS,
+                    options={"opset": "21"} if named else {},
+                )
+                started = time.monotonic()
+                for trip in trips:
+                    rows.append(_row(label or source.name, trip))
+                    print(_line(rows[-1], time.monotonic() - started), flush=True)
+                    started = time.monotonic()
+    except IsomorphError as error:
+        rows.append({"model": label or source.name, "route": "", "width": "", "outcome": "unread",
+                     "reason": error.sentence})  # fmt: skip
+    finally:
+        workshop.close()
+    return rows
+
+
+def _row(model: str, trip: Trip) -> dict[str, Any]:
+    last = trip.hops[-1]
+    report = last.report
+    whole = len(trip.hops) == len(trip.route.steps)
+    translation = observed = None
+    if report is not None and whole:
+        parts = [each.translation for each in report.outputs if each.translation is not None]
+        translation = max((part.distance.max_abs or 0.0 for part in parts), default=None)
+        seen = [each.observed for each in report.outputs if each.observed is not None]
+        observed = max((part.distance.max_abs or 0.0 for part in seen), default=None)
+    return {
+        "model": model,
+        "route": [trip.route.steps[0].source, *(step.target for step in trip.route.steps)],
+        "converters": [step.converter for step in trip.route.steps],
+        "width": trip.route.steps[-1].width,
+        "outcome": str(report.verdict) if report is not None else last.status,
+        "at": last.step.converter,
+        "translation": translation,
+        "observed": observed,
+        "cures": [cure.name for cure in last.cures] if last.status != "failed" else [],
+        "reason": _reason(last),
+    }
+
+
+def _reason(last: Any) -> str:
+    if last.trouble is not None:
+        return " ".join((last.trouble.why or last.trouble.sentence).split())[:140]
+    return "" if last.usable or last.report is None else last.report.reason
+
+
+def _line(row: dict[str, Any], seconds: float) -> str:
+    width = f" {row['width']}" if row["width"] else ""
+    route = " > ".join(row["converters"])
+    return f"{row['model']}: {route}{width}: {row['outcome']} ({seconds:.0f} s) {row['reason']}"
+
+
+def _page(rows: list[dict[str, Any]]) -> str:
+    lines = [
+        "# Routes",
+        "",
+        "Each row was converted, loaded and held against the first model:",
+        "`python benchmarks/routes.py --real` makes this page.",
+        "",
+        "*Translation* is the largest difference between the two float64 oracles,",
+        "*observed* between the two runs.",
+        "A route ends where it first fails; the cause is the converter's own, shortened.",
+        "",
+    ]
+    for model in dict.fromkeys(row["model"] for row in rows):
+        lines += [f"## {model}", "", "| route | width | verdict | translation | observed | note |"]
+        lines += ["| --- | --- | --- | --- | --- | --- |"]
+        lines += [_cells(row) for row in rows if row["model"] == model]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _cells(row: dict[str, Any]) -> str:
+    note = row["reason"] or (f"cured: {', '.join(row['cures'])}" if row.get("cures") else "")
+    if row["reason"] and row.get("at"):
+        note = f"{row['at']}: {note}"
+    cells = (
+        " → ".join(row["converters"]) if row.get("converters") else row["route"] or "—",
+        row["width"] or "as it is",
+        row["outcome"],
+        _figure(row.get("translation")),
+        _figure(row.get("observed")),
+        note.replace("|", "\\|"),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else "0" if value == 0 else f"{value:.1e}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Every way from one model to every target, each gone to its end: what works, and what does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from isomorph import registry
+from isomorph.core.conversion import AS_IS, Hop, Route
+from isomorph.core.errors import UsageError
+from isomorph.stages.convert.hops import Hopper, Stop
+from isomorph.stages.convert.plan import routes
+from isomorph.stages.convert.samples import Supply
+
+if TYPE_CHECKING:
+    from isomorph.stages.check import Wishes
+    from isomorph.stages.convert.workshop import Workshop
+    from isomorph.stages.run.intake import Intake
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trip:
+    """One route, and the hops that were made on it; the last one tells how it ended."""
+
+    route: Route
+    hops: tuple[Hop, ...]
+
+
+def survey(
+    source: str,
+    intake: Intake,
+    workshop: Workshop,
+    wishes: Wishes,
+    *,
+    widths: Sequence[str] = (AS_IS,),
+    named: Sequence[str] = (),
+    best: bool = False,
+    options: Mapping[str, str] | None = None,
+) -> Iterator[Trip]:
+    """Go every route to every format and width; ``best`` goes only the first of each.
+
+    What two routes have in common is made once. ``named`` are converters that are used only
+    where they are named.
+    """
+    first = intake.open("reference", source)
+    given = None if wishes.data else intake.sample(first.model.graph.inputs)
+    hopper = Hopper(
+        first=first,
+        given=given,
+        intake=intake,
+        workshop=workshop,
+        supply=Supply(
+            first=first.model, given=given, data=wishes.data, dims=wishes.dims, seed=wishes.seed
+        ),
+        wishes=wishes,
+        options=dict(options or {}),
+    )
+    origin = Stop(location=source, model=first.model)
+    for route in _planned(first.model.framework, widths, named, best=best):
+        yield _trip(route, origin, hopper)
+
+
+def _planned(
+    framework: str, widths: Sequence[str], named: Sequence[str], *, best: bool
+) -> Iterator[Route]:
+    wanted = [
+        (target, width, ()) for width in widths for target in registry.names("frameworks")
+    ] + [(registry.converter(name).target, AS_IS, (name,)) for name in named]
+    for target, width, via in wanted:
+        try:
+            found = routes(framework, target, width, via)
+        except UsageError:
+            continue  # there is no such way
+        possible = [route for route in found if not route.missing]
+        yield from possible[:1] if best else possible
+
+
+def _trip(route: Route, origin: Stop, hopper: Hopper) -> Trip:
+    here, hops = origin, []
+    for count in range(1, len(route.steps) + 1):
+        here = hopper.stop(here, route.steps[:count])
+        assert here.hop is not None
+        hops.append(here.hop)
+        if here.hop.status in {"failed", "guilty"}:
+            break
+    return Trip(route=route, hops=tuple(hops))

@@ -1,0 +1,84 @@
+"""ONNX to ONNX: another opset, simpler, narrower."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import isomorph
+from isomorph import registry
+from isomorph.core.conversion import Order
+from isomorph.core.errors import UsageError
+
+
+@pytest.fixture
+def order(tmp_path, monkeypatch):
+    """For a dense network with a constant sub-graph that can be folded."""
+    draw = np.random.default_rng(0)
+    weights = {
+        name: draw.standard_normal(shape).astype(np.float32)
+        for name, shape in (("w", (8, 8)), ("v", (8, 4)), ("a", (4,)), ("b", (4,)))
+    }
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["h"], name="hidden"),
+        helper.make_node("Relu", ["h"], ["r"], name="positive"),
+        helper.make_node("MatMul", ["r", "v"], ["s"], name="scores"),
+        helper.make_node("Add", ["a", "b"], ["c"], name="foldable"),
+        helper.make_node("Add", ["s", "c"], ["y"], name="shifted"),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "rewrites",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 4])],
+        [numpy_helper.from_array(array, name) for name, array in weights.items()],
+    )
+    source = tmp_path / "source.onnx"
+    opset = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=9), source)
+    samples = []
+    for number in range(4):
+        samples.append(str(tmp_path / f"{number}.npz"))
+        np.savez(samples[-1], x=draw.standard_normal((2, 8)).astype(np.float32))
+    monkeypatch.chdir(tmp_path)
+    return lambda **about: Order(
+        source=str(source),
+        target=str(tmp_path / "target.onnx"),
+        example=samples[0],
+        samples=tuple(samples),
+        **about,
+    )
+
+
+def checked(order):
+    with np.load(order.example) as arrays:
+        inputs = dict(arrays)
+    return isomorph.check(order.source, order.target, inputs=inputs, in_process=True)
+
+
+@pytest.mark.parametrize("opset", [15, 21])
+def test_another_opset(order, opset):
+    asked = order(options={"opset": str(opset)})
+    registry.converter("onnx_opset").convert(asked)
+    assert onnx.load(asked.target).opset_import[0].version == opset
+    assert checked(asked).verdict == "equivalent"
+
+
+def test_no_opset_is_wrong_use(order):
+    with pytest.raises(UsageError):
+        registry.converter("onnx_opset").convert(order())
+
+
+def test_simpler(order):
+    asked = order()
+    (note,) = registry.converter("onnx_slim").convert(asked)
+    assert note.startswith("5 nodes became ")
+    assert len(onnx.load(asked.target).graph.node) < 5
+    assert checked(asked).verdict == "equivalent"
+
+
+@pytest.mark.parametrize("name", ["onnx_to_float16", "onnx_to_int8", "onnx_to_dynamic"])
+def test_narrower(order, name):
+    asked = order(width=name.removeprefix("onnx_to_"))
+    registry.converter(name).convert(asked)
+    assert checked(asked).verdict == "degraded"

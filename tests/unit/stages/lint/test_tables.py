@@ -1,0 +1,66 @@
+"""What the installed converters and runtimes can do is asked of them, not written down."""
+
+import pytest
+
+from isomorph import registry
+from isomorph.core.lint import Severity
+from isomorph.core.sketch import node, spec, subject
+from isomorph.stages.convert.workshop import Workshop
+from isomorph.stages.lint.tables import abilities
+
+
+@pytest.fixture(scope="module")
+def workshop():
+    shop = Workshop()
+    yield shop
+    shop.close()
+
+
+def test_operators_that_onnx2tf_has_no_module_for(workshop):
+    model = subject(node("Relu"), node("Frobnicate", "y", out="z")).model
+    found, skipped = abilities(model, "tflite", "", workshop)
+    assert found.lacking == {"Frobnicate": ("onnx_to_tflite", "onnx_to_tensorflow")}
+    assert found.hopeless == {"Frobnicate"}
+    assert not skipped
+
+
+def test_the_types_of_litert_were_tried(workshop):
+    types = set(workshop.abilities("runtimes", "tflite")["types"])
+    assert {"float32", "int32", "bool"} <= types
+    assert not {"float64", "complex64", "bfloat16"} & types
+
+
+def test_the_kernels_and_opsets_of_onnx_runtime_are_its_own(workshop):
+    told = workshop.abilities("runtimes", "onnxruntime")
+    assert "float32" in told["kernels"]["Conv"]
+    assert "float64" not in told["kernels"]["Conv"]
+    assert told["opsets"][0] < 18 < told["opsets"][1]
+
+
+def test_a_double_is_told_before_it_reaches_tflite(workshop):
+    drawn = subject(node("Mul"), inputs=(spec("x", "float64"),), to="tflite")
+    found, _ = abilities(drawn.model, "tflite", "", workshop)
+    check = registry.check("unsupported_type")
+    asked = subject(node("Mul"), inputs=(spec("x", "float64"),), to="tflite", abilities=found)
+    assert [each.severity for each in check.check(asked)] == [Severity.ERROR]
+
+
+@pytest.mark.parametrize(
+    ("converter", "known", "unknown"),
+    [
+        ("pytorch_to_onnx", "aten.relu.default", "aten.frobnicate.default"),
+        ("tensorflow_to_onnx", "Conv2D", "Frobnicate"),
+        ("tensorflow_to_onnx", "Erfc", "Frobnicate"),
+        ("tflite_to_onnx", "CONV_2D", "FROBNICATE"),
+    ],
+)
+def test_each_converter_tells_its_operators(workshop, converter, known, unknown):
+    told = workshop.abilities("converters", converter)["operators"]
+    assert known in told
+    assert unknown not in told
+
+
+def test_the_older_exporter_tells_families(workshop):
+    told = workshop.abilities("converters", "pytorch_to_onnx_legacy")["families"]
+    assert "aten.relu" in told
+    assert "aten.frobnicate" not in told
