@@ -14,6 +14,7 @@ from isomorph.core.model import Source
 from isomorph.native.torch_mutation import mutates
 from isomorph.native.torch_program import Body, Program, Ref, Spec, Step, packet_name
 from isomorph.native.torch_quiet import quietly
+from isomorph.native.torch_stacks import unstacked
 from isomorph.native.torch_words import ASSERTIONS
 
 
@@ -49,10 +50,11 @@ def read_exported(exported: Any) -> Program:  # noqa: ANN401
         for entry in signature.output_specs
         if entry.kind.name == "USER_OUTPUT" and not hasattr(entry.arg, "value")
     )
-    return _program(
+    program = _program(
         exported.graph_module, name="", inputs=tuple(inputs), outputs=outputs,
         constants=constants, fixed=fixed, origins=origins,
     )  # fmt: skip
+    return unstacked(program)
 
 
 def _stored(exported: Any, target: str) -> Any:  # noqa: ANN401
