@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.report import Finding
 
+_BOUNDARIES = frozenset({"starts", "ends", "steps", "begin", "end", "size"})
+
 
 class Attribute:
     """Set an attribute, or the input that has taken its place, to the right value.
@@ -41,6 +43,7 @@ class Attribute:
                 yield _patch(case, node, {name: value})
         yield from exact_gelu(case)
         for node in _in_question(case):
+            yield from _moved(case, node)
             yield from _numbers(case, node)
         yield from _scalars(case)
         for node in _in_question(case):
@@ -78,7 +81,7 @@ def _short(value: Any) -> str:  # noqa: ANN401
 def _as_told(case: Case, node: Node) -> Iterator[Patch]:
     """Each parameter that the counterpart states otherwise, then all of them at once."""
     stated: dict[str, Any] = {}
-    for name, value in told(case, node):
+    for name, value in told(case, node, stored=True):
         stated.setdefault(name, value)
         yield _patch(case, node, {name: value})
     if len(stated) > 1:
@@ -101,6 +104,16 @@ def _bounds(case: Case, node: Node) -> Iterator[Patch]:
                     break
     if len(bounds) > 1:
         yield _patch(case, node, bounds)
+
+
+def _moved(case: Case, node: Node) -> Iterator[Patch]:
+    """Where a slice begins, ends and how far it steps, moved by one or two."""
+    for name in _BOUNDARIES & {*node.attributes, *parameter_places(node)}:
+        now = current(case, node, name)
+        for place in range(len(now)) if isinstance(now, (tuple, list)) else ():
+            for by in (-1, 1, -2, 2):
+                moved = (*now[:place], now[place] + by, *now[place + 1 :])
+                yield _patch(case, node, {name: moved})
 
 
 def _numbers(case: Case, node: Node) -> Iterator[Patch]:

@@ -59,6 +59,7 @@ class MissingOp:
     def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
         """Connections first, then nodes."""
         for node in case.nodes:
+            yield from _constants_connected(case, node)
             yield from _connected(case, node)
         yield from _replaced(case)
         yield from _inserted(case)
@@ -69,6 +70,27 @@ class MissingOp:
                 yield Patch(
                     summary=f"{node.op} {node.name!r} removed", edits=(RemoveNode(node=node.name),)
                 )
+
+
+def _constants_connected(case: Case, node: Node) -> Iterator[Patch]:
+    """A stored input that the same operator has in the reference, and this node lacks."""
+    for counterpart in case.counterparts:
+        if counterpart.native_op != node.native_op:
+            continue
+        for index, name in enumerate(counterpart.inputs):
+            there = index < len(node.inputs) and node.inputs[index]
+            value = case.constant(case.reference, name) if name and not there else None
+            if value is None or name not in case.reference.constants:
+                continue
+            own = fresh(case, f"{node.outputs[0]}_input_{index}")
+            kind = case.reference.constants[name].dtype
+            yield Patch(
+                summary=f"{node.op} {node.name!r}: input {index} is the reference's {name!r}",
+                edits=(
+                    AddConstant(name=own, value=value.astype(kind)),
+                    SetInput(node=node.name, index=index, tensor=own),
+                ),
+            )
 
 
 def _connected(case: Case, node: Node) -> Iterator[Patch]:

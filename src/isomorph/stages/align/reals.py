@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from isomorph.core.model import Graph, Quantization
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Arrays, Noise
-    from isomorph.stages.align.topology import Topology
 
 _QUANTISERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
-_ENDS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
 
 
 def beside(graph: Graph) -> dict[str, Quantization]:
@@ -34,26 +32,6 @@ def beside(graph: Graph) -> dict[str, Quantization]:
         return {}
     entries = (each for each in reversed(graph.quantization) if each.scale and "int" in each.dtype)
     return {each.tensor: each for each in entries}
-
-
-def cut_off(graph: Graph, values: Mapping[str, Any], topology: Topology) -> frozenset[str]:
-    """Tensors with a value at the end of their range, and all that is computed from them.
-
-    A range that was calibrated on other data cuts single values off by more than any noise
-    would move them. Zero at the end of a range is what it was made for, and no cut.
-    """
-    found = set()
-    for name, grid in beside(graph).items():
-        value = values.get(name)
-        if value is not None and len(grid.scale) == 1 and grid.dtype in _ENDS:
-            ends = [(end - _first(grid.zero_point)) * grid.scale[0] for end in _ENDS[grid.dtype]]
-            if any(end != 0.0 and np.any(value == end) for end in ends):
-                found.add(name)
-    return frozenset(found | topology.below(found))
-
-
-def _first(zero_points: Sequence[int]) -> int:
-    return zero_points[0] if zero_points else 0
 
 
 def in_reals(session: Session, graph: Graph) -> Session:

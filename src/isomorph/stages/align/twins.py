@@ -10,7 +10,6 @@ import numpy as np
 
 from isomorph.stages.align.chance import threshold, usual_peak
 from isomorph.stages.align.fingerprint import FLOAT64_ORDER, Fingerprint, Index, alike, fingerprint
-from isomorph.stages.align.reals import cut_off
 from isomorph.stages.align.sight import Sight, apart
 from isomorph.stages.run.layout import Rearrangement, arrangements
 
@@ -26,7 +25,6 @@ class Twins:
     def __init__(self, reference: Sight, candidate: Sight) -> None:
         self.reference, self.candidate = reference, candidate
         self._index = Index(reference.prints, reference.spread)
-        self._cut = cut_off(candidate.graph, candidate.values, candidate.topology)
 
     def tolerance(self, mine: str, yours: str) -> float:
         """The rms by which these two may differ and still be equal."""
@@ -38,8 +36,6 @@ class Twins:
 
     def reach(self, mine: str, yours: str) -> float:
         """How far a single element of these two may be apart."""
-        if yours in self._cut:
-            return math.inf  # a calibrated range was left: then only the whole tensor tells
         mark = self.reference.prints[mine]
         bound = threshold(mark.elements)
         peak = self.reference.peak[mine] + self.candidate.peak[yours]

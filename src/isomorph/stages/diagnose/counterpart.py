@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from isomorph.stages.diagnose.parameters import current
+from isomorph.stages.diagnose.parameters import current, stated
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -30,12 +30,16 @@ _IN_TFLITE = {
 }  # fmt: skip
 
 
-def told(case: Case, node: Node) -> Iterator[tuple[str, Any]]:
-    """Parameters of this node with the counterpart's values, where they differ."""
+def told(case: Case, node: Node, *, stored: bool = False) -> Iterator[tuple[str, Any]]:
+    """Parameters of this node with the counterpart's values, where they differ.
+
+    With ``stored`` also those that the counterpart reads as constants.
+    """
     same = [each for each in case.counterparts if each.op == node.op]
     others = [each for each in case.counterparts if each.op != node.op]
     for counterpart in (*reversed(same), *reversed(others)):
-        for name, value in counterpart.attributes.items():
+        known = stated(case.reference, counterpart) if stored else counterpart.attributes
+        for name, value in known.items():
             for mine, meant in _meanings(name, value, node):
                 now = current(case, node, mine)
                 if now is not None and meant is not None:

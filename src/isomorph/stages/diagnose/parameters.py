@@ -10,7 +10,7 @@ from isomorph.core.patch import AddConstant, Edit, SetAttribute, SetConstant, Se
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
-    from isomorph.core.model import Node
+    from isomorph.core.model import Graph, Node
     from isomorph.core.trace import Array
 
 # Parameters that ONNX has as inputs since some opset, by operator: name and place.
@@ -44,6 +44,7 @@ _TFLITE_INPUTS = {
     "SLICE": {"begin": 1, "size": 2},
     "STRIDED_SLICE": {"begin": 1, "end": 2, "strides": 3},
 }
+_NUMBERS = frozenset({"axis", "k", "constant_value", "min", "max", "ratio"})
 _REDUCTIONS = ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1",
                "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")  # fmt: skip
 
@@ -121,12 +122,24 @@ def parameter(case: Case, node: Node, name: str, value: Any) -> tuple[Edit, ...]
 
 def current(case: Case, node: Node, name: str) -> Any:  # noqa: ANN401
     """The value that a parameter has now; None where it is absent or computed."""
+    return _stated(case.candidate, node, name)
+
+
+def stated(graph: Graph, node: Node) -> dict[str, Any]:
+    """Every parameter of a node, whether it is an attribute or a constant that it reads."""
+    held = {name: _stated(graph, node, name) for name in parameter_places(node)}
+    return {**{k: v for k, v in held.items() if v is not None}, **node.attributes}
+
+
+def _stated(graph: Graph, node: Node, name: str) -> Any:  # noqa: ANN401
     if name in node.attributes:
         return node.attributes[name]
     place = parameter_places(node).get(name)
     if place is None or place >= len(node.inputs) or not node.inputs[place]:
         return None
-    held = case.candidate.constants.get(node.inputs[place])
+    held = graph.constants.get(node.inputs[place])
     if held is None or held.values is None:
         return None
-    return held.values if held.shape else held.values[0]
+    # One number is often stored as a list of one.
+    single = not held.shape or (name in _NUMBERS and len(held.values) == 1)
+    return held.values[0] if single else held.values

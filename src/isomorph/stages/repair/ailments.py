@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from isomorph.core.patch import Patch
     from isomorph.core.report import Finding
     from isomorph.core.trace import Array
+    from isomorph.stages.align.twins import Twins
     from isomorph.stages.check import Wishes
     from isomorph.stages.localise.guilt import Guilt
     from isomorph.stages.run.feeds import Sample
@@ -135,14 +136,8 @@ def _ailment(
             # It works behind the wrong tensor, so that one may stay as it is.
             return outputs.agree(stage.run(patch, outputs.names, outputs.others))
         found = stage.run(patch, [each.tensor for each in guilts])
-        if found is None or any(found[g.tensor].shape != g.value.shape for g in guilts):
-            return False
-        if all(twins.equal(g.counterpart, g.tensor, g.value, found[g.tensor]) for g in guilts):
-            return True
-        # A calibration made for other data may cut a little off, and be the right one.
-        lost = apart(case.right, found[case.tensor])[0]
-        return (
-            set(patch.tensors) <= quantisers and _BETTER * lost <= apart(case.right, case.wrong)[0]
+        return found is not None and _put_right(
+            twins, case, guilts, found, graded=set(patch.tensors) <= quantisers
         )
 
     def rehearse(patch: Patch) -> Array | None:
@@ -170,6 +165,21 @@ def _ailment(
 
     whole = replace(case, value=value, twin=twin, rehearse=rehearse)
     return Ailment(finding=finding, case=whole, heals=heals)
+
+
+def _put_right(
+    twins: Twins, case: Case, guilts: Sequence[Guilt], found: Mapping[str, Array], *, graded: bool
+) -> bool:
+    """Whether the guilty tensors are right now; ``graded`` where only quantisers were changed."""
+    if any(found[g.tensor].shape != g.value.shape for g in guilts):
+        # What stood for it may have been the tensor of a later step, of the same size.
+        pair = twins.pair(case.tensor, found[case.tensor])
+        return pair is not None and any(pair[0] in node.outputs for node in case.counterparts)
+    if all(twins.equal(g.counterpart, g.tensor, g.value, found[g.tensor]) for g in guilts):
+        return True
+    # A calibration made for other data may cut a little off, and be the right one.
+    lost = apart(case.right, found[case.tensor])[0]
+    return graded and _BETTER * lost <= apart(case.right, case.wrong)[0]
 
 
 def _parameters_of_quantisers(graph: Graph) -> frozenset[str]:
