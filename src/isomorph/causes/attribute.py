@@ -164,6 +164,8 @@ def _setting(changes: Sequence[Change]) -> str:
 
 def _another_form(case: Case) -> Diagnosis | None:
     """Two formulas of one activation, recognised by what each gives for the same input."""
+    if any(node.op in _SPOKEN_FOR for node in case.nodes):
+        return None
     mine, theirs = forms(case)
     if mine is None or theirs is None:
         return None

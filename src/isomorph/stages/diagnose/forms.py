@@ -50,6 +50,8 @@ def forms(case: Case) -> tuple[str | None, str | None]:
     sources = {name for node in case.nodes for name in topology.sources(node)} - own
     if len(sources) != 1 or case.wrong.shape != case.right.shape:
         return None, None
+    if not (np.isfinite(case.wrong).all() and np.isfinite(case.right).all()):
+        return None, None  # an overflow shows no formula
     x = case.value(case.candidate, next(iter(sources)))
     if x is None or x.dtype.kind != "f" or x.shape != case.right.shape or not x.size:
         return None, None
