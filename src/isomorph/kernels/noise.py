@@ -136,13 +136,15 @@ class Rounding:
         total = self._cache.get(key)
         if total is None or total.shape != y.shape:
             total = np.asarray(magnitude())
-            if total.nbytes <= self._room:
+            if total.nbytes <= 2 * self._room:
+                # Seven digits are plenty for a size; what exceeds float32 is infinite, as it is.
+                with np.errstate(over="ignore"):
+                    self._cache[key] = total = total.astype(np.float32)
                 self._room -= total.nbytes
-                self._cache[key] = total
         with np.errstate(over="ignore", invalid="ignore"):
             spread = np.multiply(y, y)
             spread *= float(max(length, 1))
-            spread += total * total
+            spread += np.multiply(total, total, dtype=np.float64)
             spread = np.sqrt(spread)
         exact = self._counts(y, total)
         return self._disturb(y, spread if exact is None else np.where(exact, 0.0, spread))

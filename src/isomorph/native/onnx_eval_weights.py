@@ -15,8 +15,12 @@ from isomorph.kernels.held import Held
 from isomorph.native.onnx_eval_attributes import Read, dense
 from isomorph.native.onnx_eval_program import Program, Step
 
-KEPT_BYTES = 4 << 30
-"""Lifted weights kept between runs; beyond it they are read again each time."""
+KEPT_BYTES = 128 << 20
+"""Lifted weights kept between runs; beyond it they are read again each time, which costs little
+beside using them."""
+
+_FIXED_BYTES = 512 << 20
+"""What is computed from weights alone may cost much to compute again."""
 
 
 class Weights:
@@ -73,7 +77,7 @@ class Fixed:
                 names.update(step.outputs)
         self.names = frozenset(names)
         self._kept: dict[int, list[Held]] = {}
-        self._room = KEPT_BYTES // 4
+        self._room = _FIXED_BYTES
 
     def outputs(self, step: Step) -> list[Held] | None:
         """The outputs of this node, if they are fixed and were kept."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from isomorph.native.torch_lift import lifted
 
-KEPT_BYTES = 2 << 30
-"""Beyond this many bytes a weight is lifted at each use."""
+KEPT_BYTES = 128 << 20
+"""Beyond this many bytes a weight is lifted at each use, which costs little beside using it."""
 
 
 class LiftedWeights:

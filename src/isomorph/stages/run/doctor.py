@@ -217,7 +217,7 @@ def _extensions(packages: tuple[Diagnosis, ...]) -> Iterator[Diagnosis]:
 
 
 def _extension(kind: str, name: str, absent: set[str]) -> Diagnosis:
-    word = kind.removesuffix("s")
+    word = registry.singular(kind)
     try:
         extra = getattr(registry.load(kind, name), "extra", None)
     except Exception as error:  # noqa: BLE001 - a stranger's extension may fail in any way
