@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.patch import AddConstant, Edit, InsertBehind, Patch, SetInput, SetQuantization
+from isomorph.core.patch import (
+    AddConstant,
+    Edit,
+    InsertBehind,
+    Patch,
+    SetInput,
+    SetQuantization,
+)
 from isomorph.fixes._around import neighbours
+from isomorph.fixes._bodies import inside_bodies
 from isomorph.fixes._grids import reals, stored_on_grids
 from isomorph.fixes._recurrent import recurrent
 from isomorph.stages.align.reals import beside
@@ -41,6 +49,7 @@ class Weight:
         for name in mine:
             yield from _replaced(case, name)
         yield from _folded(case, mine)
+        yield from inside_bodies(case)
         yield from _channels(case, mine)
         yield from _biases(case)
         for values, words in recurrent(case):

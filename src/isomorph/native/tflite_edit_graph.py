@@ -103,8 +103,7 @@ class Editor:
         raise UsageError("PATCH_OPTION", f"node {edit.node!r} has no option {edit.name!r}")
 
     def _set_constant(self, edit: edits.SetConstant) -> None:
-        index = self._index(edit.tensor)
-        tensor, described = self.graph.tensors[index], self._described(index)
+        tensor, described = self._in_a_body(edit.tensor) or self._at_the_top(edit.tensor)
         if described is None or not described.constant:
             raise _unknown("constant", edit.tensor)
         value = np.asarray(edit.value)
@@ -112,6 +111,23 @@ class Editor:
         if value.dtype.kind == "f" and grid is not None and grid.scale is not None:
             value = _on_grid(value, grid, described.dtype)
         self._store(tensor, value, described.dtype)
+
+    def _at_the_top(self, name: str) -> tuple[Any, TfliteTensor | None]:
+        index = self._index(name)
+        return self.graph.tensors[index], self._described(index)
+
+    def _in_a_body(self, name: str) -> tuple[Any, TfliteTensor] | None:
+        """A tensor of a loop or branch: ``WHILE:1/body#0/kernel``, in a copy of that sub-graph."""
+        for operator in self.program.main.operators:
+            for key, index in operator.bodies.items():
+                own = name.removeprefix(f"{operator.name}/{key}#0/")
+                found = [t for t in self.program.graphs[index].tensors if t.name == own != name]
+                if found:
+                    graph = copy.copy(self.model.subgraphs[index])
+                    graph.tensors = [copy.copy(each) for each in graph.tensors]
+                    self.model.subgraphs[index] = graph
+                    return graph.tensors[found[0].index], found[0]
+        return None
 
     def _described(self, index: int) -> TfliteTensor | None:
         known = self.program.main.tensors

@@ -86,6 +86,25 @@ def test_a_node_is_taken_out_or_becomes_another(small, tmp_path):
     assert node(other, "TANH").outputs == relu.outputs
 
 
+def test_a_constant_inside_a_branch_is_set_there_alone(tmp_path):
+    model = tflite_building.Building()
+    main, yes, no = (model.graph(name) for name in ("main", "yes", "no"))
+    test, x = main.tensor("test", (), "bool"), main.tensor("x", (2,))
+    y = main.tensor("y", (2,))
+    main.op("IF", [test, x], [y], "If", thenSubgraphIndex=1, elseSubgraphIndex=2)
+    main.ends([test, x], [y])
+    for graph, value in ((yes, 3.0), (no, 5.0)):
+        given, made = graph.tensor("in", (2,)), graph.tensor("out", (2,))
+        factor = graph.tensor("factor", (2,), value=[value, value])
+        graph.op("MUL", [given, factor], [made], "Mul")
+        graph.ends([given], [made])
+    branching = registry.framework("tflite").load(model.data(), {})
+    edit = edits.SetConstant(tensor="IF:0/then#0/factor", value=np.array([7.0, 8.0]))
+    (after,) = patched(branching, tmp_path, edit).graph.nodes
+    assert after.bodies["then"].constants["factor"].values == (7.0, 8.0)
+    assert after.bodies["else"].constants["factor"].values == (5.0, 5.0)
+
+
 @pytest.mark.parametrize(
     "edit",
     [
