@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from isomorph.core.report import Finding
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from isomorph.core.model import Constant, Graph, Node
 
 _MOST_TOLD = 12
+_RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,22 +27,23 @@ class Weight:
 
     node: str
     op: str
-    constant: Constant
+    shape: tuple[int, ...]
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """Its axes, whatever their order and those of size one."""
-        return tuple(sorted(size for size in self.constant.shape if size != 1))
+        return tuple(sorted(size for size in self.shape if size != 1))
 
     @property
     def words(self) -> str:
         """For the report."""
-        return f"{self.op} {self.node!r}: {'×'.join(map(str, self.constant.shape))}"
+        return f"{self.op} {self.node!r}: {'×'.join(map(str, self.shape))}"
 
 
 def strangers(reference: Graph, candidate: Graph) -> Finding | None:
     """The finding that these are different networks; None where they may be the same one."""
-    mine, yours = list(_weights(reference)), list(_weights(candidate))
+    packed = all(any(n.op in _RECURRENT for n in graph.nodes) for graph in (reference, candidate))
+    mine, yours = (list(_weights(graph, packed=packed)) for graph in (reference, candidate))
     if not mine or not yours or _elements(mine) == _elements(yours):
         return None  # what is split or joined keeps the number of its elements
     stored = {each.value_digest for graph in (reference,) for each in graph.constants.values()}
@@ -96,16 +98,33 @@ def _only(here: Sequence[Weight], there: Sequence[Weight]) -> list[Weight]:
     return found
 
 
-def _weights(graph: Graph) -> Iterator[Weight]:
-    """What products are made with: real numbers along two axes and more."""
+def _weights(graph: Graph, *, packed: bool) -> Iterator[Weight]:
+    """What products are made with: real numbers along two axes and more.
+
+    ``packed``: those of recurrent layers are one, biases included: each framework joins gates,
+    directions and biases in its own way, and only the number of them all is the same.
+    """
     quantised = {entry.tensor for entry in graph.quantization}
     readers: dict[str, Node] = {}
     for node in reversed(graph.nodes):
         readers.update(dict.fromkeys(node.inputs, node))
+    joined: list[Weight] = []
     for name, constant in graph.constants.items():
-        real = "float" in constant.dtype or name in quantised
-        if real and name in readers and sum(size != 1 for size in constant.shape) >= 2:
-            yield Weight(node=readers[name].name, op=readers[name].op, constant=constant)
+        if name not in readers or not ("float" in constant.dtype or name in quantised):
+            continue
+        reader = readers[name]
+        weight = Weight(node=reader.name, op=reader.op, shape=constant.shape)
+        if packed and reader.op in _RECURRENT:
+            joined += [weight] if not _begins(reader, name) else []
+        elif len(weight.sizes) >= 2:
+            yield weight
+    if joined:
+        yield replace(joined[0], shape=(_elements(joined),))
+
+
+def _begins(reader: Node, name: str) -> bool:
+    """Whether a recurrent node of ONNX begins with it: lengths and first states are not learnt."""
+    return reader.native_op in _RECURRENT and name in reader.inputs[4:7]
 
 
 def _large(constant: Constant) -> bool:
@@ -114,4 +133,4 @@ def _large(constant: Constant) -> bool:
 
 
 def _elements(weights: Sequence[Weight]) -> int:
-    return sum(math.prod(each.constant.shape) for each in weights)
+    return sum(math.prod(each.shape) for each in weights)

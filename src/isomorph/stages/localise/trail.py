@@ -31,8 +31,26 @@ def follow(twins: Twins, outputs: Sequence[tuple[str, str]]) -> Trail:
         guilts.append(guilt)
         search = Search(twins, outputs, {each.tensor: each.value for each in guilts})
     left = tuple(yours for _, yours in search.wrong_outputs())
+    guilts = _without_bystanders(twins, guilts)
     proven = [_proven(twins, outputs, each, before, explained=not left) for each in guilts]
     return Trail(guilts=tuple(proven), explained=not left, left_over=left)
+
+
+def _without_bystanders(twins: Twins, guilts: Sequence[Guilt]) -> list[Guilt]:
+    """Those whose tensor is still wrong when all the others are put right.
+
+    What is found first may lie behind what is found later: an output of a node whose other
+    output leads on is looked at before what comes of the latter.
+    """
+    kept = list(guilts)
+    for guilt in guilts:
+        others = {each.tensor: each.value for each in kept if each is not guilt}
+        if not others:
+            break
+        found = twins.candidate.run([guilt.tensor], others).get(guilt.tensor)
+        if found is not None and twins.equal(guilt.counterpart, guilt.tensor, guilt.value, found):
+            kept = [each for each in kept if each is not guilt]
+    return kept
 
 
 def _proven(
