@@ -124,7 +124,7 @@ def _weights(graph: Graph, *, packed: bool) -> Iterator[Weight]:
 
 def _begins(reader: Node, name: str) -> bool:
     """Whether a recurrent node of ONNX begins with it: lengths and first states are not learnt."""
-    return reader.native_op in _RECURRENT and name in reader.inputs[4:7]
+    return reader.native_op.rpartition("::")[2] in _RECURRENT and name in reader.inputs[4:7]
 
 
 def _large(constant: Constant) -> bool:
