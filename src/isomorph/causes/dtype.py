@@ -59,6 +59,7 @@ class Dtype:
 def _cast(case: Case, casts: Sequence[Node]) -> Diagnosis:
     types = list(dict.fromkeys(_type(case, node.outputs[0]) for node in casts))
     told = next((said for kind in types if (said := _done_by(case, kind)) is not None), None)
+    told = told or next((said for node in casts if (said := _beyond(case, node)) is not None), None)
     experiment = Experiment(
         question=f"Do the values fit into {', '.join(types)}?",
         change="the right values pass through that type",
@@ -111,6 +112,18 @@ def _done_by(case: Case, kind: str) -> str | None:
     if np.array_equal(whole, wrong) and not np.array_equal(whole, right):
         return f"the fraction is lost in {kind}"
     return None
+
+
+def _beyond(case: Case, cast: Node) -> str | None:
+    """Whether what goes into a cast is larger than its type can hold."""
+    values = case.value(case.candidate, cast.inputs[0])
+    kind = _type(case, cast.outputs[0])
+    if values is None or not kind.startswith(("int", "uint")) or not values.size:
+        return None
+    info, wide = np.iinfo(np.dtype(kind)), values.astype(np.float64)
+    if not np.isfinite(wide).all() or (wide.min() >= info.min and wide.max() <= info.max):
+        return None
+    return f"the values leave the range of {kind}"
 
 
 def _divided(case: Case) -> Diagnosis | None:
