@@ -46,7 +46,10 @@ def _kinds(graph: Graph) -> tuple[str, ...]:
 
 
 def _alike(graph: Graph, feeds: Arrays, seed: int) -> list[Sample]:
-    """Made up for the graph, in the given shapes, with the given mean and spread."""
+    """Made up for the graph, in the given shapes, with the given mean and spread.
+
+    Integers stay between the smallest and the largest given one.
+    """
     arrays = {name: np.asarray(value) for name, value in feeds.items() if value is not None}
     specs = tuple(
         replace(spec, shape=arrays[spec.name].shape) if spec.name in arrays else spec
@@ -62,6 +65,10 @@ def _alike(graph: Graph, feeds: Arrays, seed: int) -> list[Sample]:
 
 
 def _scaled(made: Array, given: Array) -> Array:
+    if given.dtype.kind in "iu" and given.size:
+        # What indexes something of a size unknown here is valid where the given ones were.
+        low, count = int(given.min()), int(given.max()) - int(given.min()) + 1
+        return np.asarray(low + made.astype(np.int64) % count).astype(given.dtype)
     if given.dtype.kind != "f" or not given.size or not np.isfinite(given).all():
         return given if given.dtype.kind == "f" else made.astype(given.dtype)
     wide = given.astype(np.float64)

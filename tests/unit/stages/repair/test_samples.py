@@ -61,3 +61,12 @@ def test_a_signature_that_cannot_be_made_up_is_proven_on_redrawn_values(given):
     strange = TensorSpec(name="x", dtype=None, shape=None)
     samples = proving(graph(strange), given, {}, {}, seed=0)
     assert [sample.origin.partition(":")[0] for sample in samples] == ["given", "fresh"]
+
+
+def test_fresh_integers_stay_where_the_given_ones_are_valid():
+    given = Sample(
+        origin="file",
+        feeds={"x": np.ones((2, 3), np.float32), "ids": np.array([3, 5, 4, 3, 5], np.int64)},
+    )
+    for sample in proving(graph(FLOAT, WHOLE), given, {}, {}, seed=1)[1:]:
+        assert set(np.unique(sample.feeds["ids"])) <= {3, 4, 5}
