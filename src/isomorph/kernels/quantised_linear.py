@@ -48,7 +48,9 @@ def dequantize_linear(call: Call, x: Array, scale: Array, zero_point: Array | No
     real = dequantise(x, scale, zero_point, axis, block=block)
     # An integer held as float64 came out of a disturbed quantiser and has had its step.
     stored = limits(declared_dtype(call, 0, x)) is None or x.dtype != np.float64
-    if call.constant and call.noise.quantisers and stored:
+    # Rows that were looked up in a stored table are as stored as the table.
+    stored = stored and (call.constant or x.dtype.kind in "iu")
+    if call.noise.quantisers and stored:
         granularity = None if np.size(scale) == 1 else axis
         real = real + ideal_rounding(
             real, declared_dtype(call, 0, x), granularity, call, block=block

@@ -8,7 +8,7 @@ import pytest
 from one_node import OneNode, assert_same_within_rounding, assert_within_quanta, rounding
 from onnx import TensorProto
 
-from isomorph.kernels import quantised_linear  # noqa: F401  (registers its kernels)
+from isomorph.kernels import quantised_linear
 from isomorph.kernels.quantised import requantise
 from isomorph.kernels.table import Call
 
@@ -135,8 +135,12 @@ def test_disturbed_weights_get_the_step_of_their_own_channel():
     error = node.by_kernel(noise, constant=True)[0] - exact
     steps = (exact.max(0).clip(0) - exact.min(0).clip(max=0)) / 255
     np.testing.assert_allclose(np.std(error, axis=0), steps / np.sqrt(12), rtol=0.25)
-    untouched = node.by_kernel(rounding(1, quantisers=True, unit=0.0), constant=False)[0]
-    np.testing.assert_array_equal(untouched, exact)
+    call = Call(op="DequantizeLinear", version=19, attributes={"axis": 1}, noise=noise,
+                input_dtypes=("int8",))  # fmt: skip
+    had_its_step = quantised_linear.dequantize_linear(
+        call, stored.astype(np.float64), CHANNELS.astype(np.float64)
+    )
+    np.testing.assert_array_equal(had_its_step, exact)
 
 
 def test_ideal_steps_in_blocks_follow_each_block():
@@ -192,3 +196,14 @@ def test_a_range_too_narrow_for_many_is_not_excused():
     deviation = _disturbed(x, 0.5 / 127.0)
     beyond = np.abs(x) > 0.5
     assert np.mean(deviation[beyond] > 0.05) < 0.05
+
+
+def test_rows_of_a_stored_table_have_the_step_of_what_is_stored():
+    rows = RANDOM.integers(-127, 128, (6, 40)).astype(np.int8)
+    node = OneNode("DequantizeLinear", [rows, np.float32(0.1), np.int8(0)], domain="", version=19)
+    seen = [
+        node.by_kernel(rounding(seed, quantisers=True, unit=0.0), constant=False)[0]
+        for seed in range(20)
+    ]
+    step = (int(rows.max()) - int(rows.min())) * 0.1 / 255
+    assert np.std(seen, axis=0).mean() == pytest.approx(step / np.sqrt(12), rel=0.15)
