@@ -163,6 +163,9 @@ def test_print_shows_the_findings_without_the_tools(opened, divergent):
     assert page.locator(".card").first.is_visible()
     assert not page.locator("nav").is_visible()
     assert not page.locator(".tools").first.is_visible()
+    assert not page.locator("#foundations details[open] >> text=onnxruntime").count()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("#foundations details:not([open])").count() == 0
     page.emulate_media(media="screen")
 
 

@@ -9,8 +9,33 @@ export type Role = "reference" | "candidate";
 
 export interface Side {
   role: Role;
-  graph: GraphProfile;
   places: number[];
+  /** What stands before each place, among the places shown. */
+  sources: Map<number, number[]>;
+}
+
+const DEEPEST = 8;
+
+/** The nearest shown nodes before each: directly, or through some that are not shown. */
+export function joined(graph: GraphProfile, places: number[]): Map<number, number[]> {
+  const present = new Set(places);
+  const before = (place: number): number[] => {
+    const [found, passed] = [new Set<number>(), new Set<number>()];
+    let layer = graph.sources[place] ?? [];
+    for (let depth = 0; depth < DEEPEST && layer.length > 0; depth += 1) {
+      const next: number[] = [];
+      for (const source of layer) {
+        if (present.has(source)) found.add(source);
+        else if (!passed.has(source)) {
+          passed.add(source);
+          next.push(...(graph.sources[source] ?? []));
+        }
+      }
+      layer = next;
+    }
+    return [...found];
+  };
+  return new Map(places.map((place) => [place, before(place)]));
 }
 
 export function key(role: Role, place: number): string {
@@ -39,13 +64,11 @@ function ranked(sides: Side[], joined: Map<string, string>): Map<string, number>
   const merged = (one: string): string => joined.get(one) ?? one;
   const before = new Map<string, Set<string>>();
   const after = new Map<string, Set<string>>();
-  for (const { role, graph, places } of sides) {
-    const present = new Set(places);
+  for (const { role, places, sources } of sides) {
     for (const place of places) {
       const target = merged(key(role, place));
       before.set(target, before.get(target) ?? new Set());
-      for (const source of graph.sources[place] ?? []) {
-        if (!present.has(source)) continue;
+      for (const source of sources.get(place) ?? []) {
         const from = merged(key(role, source));
         before.get(target)?.add(from);
         after.set(from, (after.get(from) ?? new Set()).add(target));
@@ -79,26 +102,22 @@ function ranked(sides: Side[], joined: Map<string, string>): Map<string, number>
 
 /** One side on its rows; returns how far to the right it reaches. */
 export function layOut(positions: Map<string, { x: number; y: number }>, side: Side, ranks: Map<string, number>, offset: number): number {
-  const { role, graph, places } = side;
+  const { role, places, sources } = side;
   if (places.length === 0) return offset;
   const plan = new dagre.graphlib.Graph();
   plan.setGraph({ rankdir: "TB", nodesep: 18, ranksep: 26 });
   plan.setDefaultEdgeLabel(() => ({}));
   const rank = (place: number): number => ranks.get(key(role, place)) ?? 0;
-  const present = new Set(places);
   const least = Math.min(...places.map(rank));
   // Topological order keeps the picture the same however the places were found.
   const ordered = [...places].sort((a, b) => a - b);
   plan.setNode("root", { width: 1, height: 1 });
   for (const one of ordered) {
     plan.setNode(String(one), { width: WIDTH, height: HEIGHT });
-    const first = !(graph.sources[one] ?? []).some((source) => present.has(source));
-    if (first) plan.setEdge("root", String(one), { minlen: rank(one) - least + 1, weight: 0 });
+    if ((sources.get(one) ?? []).length === 0) plan.setEdge("root", String(one), { minlen: rank(one) - least + 1, weight: 0 });
   }
   for (const one of ordered) {
-    for (const source of graph.sources[one] ?? []) {
-      if (present.has(source)) plan.setEdge(String(source), String(one), { minlen: Math.max(1, rank(one) - rank(source)) });
-    }
+    for (const source of sources.get(one) ?? []) plan.setEdge(String(source), String(one), { minlen: Math.max(1, rank(one) - rank(source)) });
   }
   dagre.layout(plan);
   const spots = ordered.map((one) => plan.node(String(one)) as { x: number; y: number });

@@ -3,7 +3,7 @@
 import { h, name, section, shown, table } from "./dom";
 import { figure, percent } from "./figures";
 import { model, type Finding, type Report } from "./report";
-import type { Selection } from "./selection";
+import { placeOf, type Selection } from "./selection";
 
 const MOST_CARDS = 40;
 const MOST_NAMES = 6;
@@ -18,8 +18,35 @@ export function findings(report: Report, selection: Selection): HTMLElement {
     "findings",
     all.length === 1 ? "One finding" : `${all.length} findings`,
     report.profile ? "Choose one to see its node in the profile, in the graphs and close up." : "",
-    ...all.slice(0, MOST_CARDS).map((finding) => card(finding, report, selection)),
+    ...gathered(all.slice(0, MOST_CARDS)).map((group) => (group.length === 1 && group[0] ? card(group[0], report, selection) : several(group))),
     all.length > MOST_CARDS && h("p", { class: "note" }, `… and ${all.length - MOST_CARDS} more in the JSON report.`),
+  );
+}
+
+/** Findings of one code that say nothing but a sentence share a card. */
+function gathered(all: Finding[]): Finding[][] {
+  const groups: Finding[][] = [];
+  for (const finding of all) {
+    const last = groups.at(-1)?.[0];
+    if (last !== undefined && bare(finding) && bare(last) && last.code === finding.code && last.effect === finding.effect) groups.at(-1)?.push(finding);
+    else groups.push([finding]);
+  }
+  return groups;
+}
+
+function bare(finding: Finding): boolean {
+  return finding.node === null && finding.fix === null && finding.source === null && finding.experiments.length === 0;
+}
+
+function several(group: Finding[]): HTMLElement {
+  const [first] = group;
+  if (first === undefined) return h("div", {});
+  const ranks = `${first.rank}–${group.at(-1)?.rank ?? first.rank}`;
+  return h(
+    "article",
+    { class: `card ${first.effect === "none" ? "remark" : ""}` },
+    h("div", { class: "card-head" }, h("span", { class: "rank wide" }, ranks), h("h3", {}, first.code), h("span", { class: "chips" }, ...chips(first))),
+    h("ul", { class: "summaries" }, ...group.map((one) => h("li", {}, one.summary))),
   );
 }
 
@@ -27,7 +54,8 @@ function card(finding: Finding, report: Report, selection: Selection): HTMLEleme
   const choose = (): void => {
     if (selection.byName(finding.node)) document.getElementById("profile")?.scrollIntoView({ block: "start" });
   };
-  const located = finding.node !== null && (report.profile?.graphs.some((side) => side.nodes.includes(finding.node ?? "")) ?? false);
+  const side = report.profile?.graphs.find((one) => one.role === "candidate");
+  const own = side === undefined || finding.node === null ? -1 : placeOf(side, finding.node);
   const element = h(
     "article",
     { class: `card ${finding.effect === "none" ? "remark" : ""}`, "data-node": finding.node ?? undefined },
@@ -37,7 +65,7 @@ function card(finding: Finding, report: Report, selection: Selection): HTMLEleme
       h("span", { class: "rank" }, finding.rank),
       h("h3", {}, finding.node === null ? finding.code : name(finding.node)),
       h("span", { class: "chips" }, ...chips(finding)),
-      located && h("button", { type: "button", class: "locate", click: choose }, "Show in graphs"),
+      own >= 0 && h("button", { type: "button", class: "locate", click: choose }, "Show in graphs"),
     ),
     h("p", { class: "summary" }, finding.summary),
     place(finding),
@@ -46,9 +74,7 @@ function card(finding: Finding, report: Report, selection: Selection): HTMLEleme
     remedy(finding, report),
   );
   selection.onChange((at) => {
-    const candidate = selection.onCandidate(at);
-    const side = report.profile?.graphs.find((one) => one.role === "candidate");
-    element.classList.toggle("selected", candidate !== null && side?.nodes[candidate] === finding.node);
+    element.classList.toggle("selected", own >= 0 && selection.onCandidate(at) === own);
   });
   return element;
 }

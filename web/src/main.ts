@@ -53,6 +53,9 @@ function contents(parts: HTMLElement[]): HTMLElement {
   );
 }
 
+// Paper cannot be clicked: what is folded away is printed too.
+addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => (one.open = true)));
+
 const text = document.getElementById("report")?.textContent ?? "";
 const page = document.getElementById("page");
 const data = JSON.parse(text) as Report | { view: true };

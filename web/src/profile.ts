@@ -85,7 +85,7 @@ function draw(report: Report, side: GraphProfile, rows: Rows, box: HTMLElement, 
     padding: [22, 14, 0, 4],
     cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false } },
     legend: { show: true, live: false, markers: { width: 3 } },
-    scales: { x: { time: false, range: (_u, from, to) => (from === to ? [from - 1, to + 1] : [from, to]) }, y: { distr: 3, log: 10, range: [floor, ceiling] } },
+    scales: { x: { time: false, range: (_u, from, to) => [from - 0.5, to + 0.5] }, y: { distr: 3, log: 10, range: [floor, ceiling] } },
     axes: [
       { label: "node, in topological order", labelSize: 18, labelGap: 0, size: 30, labelFont: font(12), font: font(12), stroke: css("--dim"), grid: { show: false }, ticks: { stroke: css("--line"), size: 4 }, values: (_u, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? String((rows.places[tick] ?? 0) + 1) : "")) },
       { size: 56, font: font(12), stroke: css("--dim"), grid: { stroke: css("--line"), width: 1 }, ticks: { show: false }, splits: () => powers(floor, ceiling), filter: (_u, splits) => splits, values: (_u, ticks) => ticks.map((tick) => `10${raised(Math.round(Math.log10(tick)))}`) },

@@ -28,7 +28,7 @@ export class Selection {
   /** Select a node of the candidate by name; false where it is in no profile. */
   byName(wanted: string | null): boolean {
     const side = graph(this.report, "candidate");
-    const index = wanted === null ? -1 : (side?.nodes.indexOf(wanted) ?? -1);
+    const index = wanted === null || side === undefined ? -1 : placeOf(side, wanted);
     if (index < 0) return false;
     this.set({ role: "candidate", index });
     return true;
@@ -47,12 +47,19 @@ export class Selection {
   }
 }
 
+/** Where a node stands; one inside a body, named `parent/body#k/…`, stands where its parent does. */
+export function placeOf(side: GraphProfile, node: string): number {
+  const own = side.nodes.indexOf(node);
+  const body = /^(.*?)\/[^/]*#\d+\//.exec(node)?.[1];
+  return own >= 0 || body === undefined ? own : side.nodes.indexOf(body);
+}
+
 /** Places of the nodes that a finding accuses. */
 export function guilty(report: Report, side: GraphProfile): Map<number, number> {
   const places = new Map<number, number>();
   for (const finding of report.findings) {
     if (finding.node === null || finding.effect === "none") continue;
-    const index = side.nodes.indexOf(finding.node);
+    const index = placeOf(side, finding.node);
     if (index >= 0 && !places.has(index)) places.set(index, finding.rank);
   }
   return places;

@@ -4,7 +4,7 @@ import cytoscape from "cytoscape";
 import { css, h, section, shown } from "./dom";
 import { figure } from "./figures";
 import { graph, real, type GraphProfile, type Report } from "./report";
-import { commonRanks, HEIGHT, key, layOut, WIDTH, type Role, type Side } from "./arrange";
+import { commonRanks, HEIGHT, joined, key, layOut, WIDTH, type Role, type Side } from "./arrange";
 import { guilty, type Place, type Selection } from "./selection";
 
 const USUAL = 11;
@@ -34,7 +34,7 @@ export function slices(report: Report, selection: Selection): HTMLElement {
   return section(
     "graphs",
     left === undefined ? "The graph around a node" : "Both graphs around a node",
-    left === undefined ? "" : "Reference left, candidate right; dashed lines join tensors that correspond. The fill is the error that arises at the node.",
+    left === undefined ? "" : "Reference left, candidate right; dashed lines join tensors that correspond, dotted edges lead through nodes that are not shown. The fill is the error that arises at the node.",
     h(
       "div",
       { class: "tools" },
@@ -166,8 +166,8 @@ class View {
   /** Both sides below themselves, joined nodes at one height. */
   private arranged(left: number[], right: number[]): Spots {
     const positions: Spots = new Map();
-    const sides: Side[] = [{ role: "candidate", graph: this.right, places: right }];
-    if (this.left !== undefined) sides.unshift({ role: "reference", graph: this.left, places: left });
+    const sides: Side[] = [{ role: "candidate", places: right, sources: joined(this.right, right) }];
+    if (this.left !== undefined) sides.unshift({ role: "reference", places: left, sources: joined(this.left, left) });
     const ranks = commonRanks(sides, this.right.counterpart);
     let offset = 0;
     for (const side of sides) offset = layOut(positions, side, ranks, offset) + BETWEEN;
@@ -192,14 +192,14 @@ class View {
   private edges(role: Role, places: number[], positions: Spots): cytoscape.ElementDefinition[] {
     const side = role === "candidate" ? this.right : this.left;
     if (side === undefined) return [];
-    const present = new Set(places);
-    return places.flatMap((place) =>
-      (side.sources[place] ?? [])
-        .filter((source) => present.has(source))
-        .map((source) => ({
+    return [...joined(side, places)].flatMap(([place, sources]) =>
+      sources.map((source) => {
+        const through = (side.sources[place] ?? []).includes(source) ? "" : "through";
+        return {
           data: { id: `${role}:${source}>${place}`, source: key(role, source), target: key(role, place) },
-          classes: this.far(positions, role, source, place) ? "far" : "",
-        })),
+          classes: this.far(positions, role, source, place) ? `far ${through}` : through,
+        };
+      }),
     );
   }
 
@@ -284,7 +284,7 @@ function around(side: GraphProfile, following: number[][], centre: number, count
 /** Up to one at the largest error that arises anywhere; nothing at what is usual in this graph. */
 function heatOf(side: GraphProfile): (place: number) => number {
   const values = side.local.some((one) => one !== null) ? side.local : side.execution;
-  const finite = values.map((one) => real(one)).filter((one): one is number => one !== null && Number.isFinite(one) && one > 0).sort((a, b) => a - b);
+  const finite = values.map((one) => real(one)).filter((one): one is number => one !== null && Number.isFinite(one)).sort((a, b) => a - b);
   const [usual, most] = [finite[finite.length >> 1] ?? 0, finite.at(-1) ?? 0];
   const floor = Math.max(usual * 10, most * 1e-3);
   return (place) => {
@@ -320,6 +320,7 @@ function style(): cytoscape.StylesheetJson {
     { selector: "node.guilty", style: { "border-width": 3, "border-color": accent ?? "" } },
     { selector: "node.chosen", style: { "border-width": 3, "border-color": ink ?? "", "outline-width": 3, "outline-color": css("--reference"), "outline-opacity": 0.45, "outline-offset": 2 } },
     { selector: "edge", style: { width: 1.25, "line-color": lineColour ?? "", "target-arrow-color": lineColour ?? "", "target-arrow-shape": "triangle", "arrow-scale": 0.8, "curve-style": "bezier" } },
+    { selector: "edge.through", style: { "line-style": "dotted" } },
     { selector: "edge.far", style: { "curve-style": "unbundled-bezier", "control-point-distances": [WIDTH * 0.75], "control-point-weights": [0.5] } },
     { selector: "edge.pair", style: { "line-style": "dashed", "line-dash-pattern": [4, 4], "target-arrow-shape": "none", width: 1, "line-color": dim ?? "", opacity: 0.5, "curve-style": "straight" } },
   ] as cytoscape.StylesheetJson;

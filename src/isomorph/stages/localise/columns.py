@@ -55,7 +55,8 @@ class Columns:
             ran = session.run(self.sight.feeds, names)
             for name, meant in self.sight.run(names).items():
                 if numeric(ran.get(name)) and np.asarray(ran[name]).shape == meant.shape:
-                    self._put("execution", name, apart(meant, np.asarray(ran[name]))[0])
+                    error = apart(meant, np.asarray(ran[name]))[0]
+                    self._put("execution", name, error, self._size(name))
 
     def translation(self, search: Search, guilts: Sequence[Guilt]) -> None:
         """The oracle against the other side's, as it is and with everything before put right."""
@@ -71,29 +72,29 @@ class Columns:
                 other, moved = found[name]
                 if other not in right:
                     continue
-                expected = moved.array(right[other])
-                self._put("translation", name, apart(expected, value)[0])
-                self._put("local", name, apart(expected, forced.get(name, value))[0])
+                expected, size = moved.array(right[other]), mine.prints[other].rms
+                self._put("translation", name, apart(expected, value)[0], size)
+                self._put("local", name, apart(expected, forced.get(name, value))[0], size)
         local = self._measured.setdefault("local", {})
         by_node = dict(zip((n.name for n in self.sight.graph.nodes), self.tensors, strict=True))
         for each in guilts:
             # What is put right may be made by a node that only passes the fault on.
             local.pop(each.tensor, None)
-            local[by_node[each.node]] = each.local_error
+            local[by_node.get(each.node) or each.tensor] = each.local_error
         self._measured["counterpart"] = {name: found[name][0] for name in found}
 
-    def _put(self, column: str, tensor: str, error: float) -> None:
-        self._measured.setdefault(column, {})[tensor] = self._relative(tensor, error)
+    def _put(self, column: str, tensor: str, error: float, size: float) -> None:
+        self._measured.setdefault(column, {})[tensor] = _relative(error, size)
 
-    def _relative(self, tensor: str, error: float) -> float:
-        size = self.sight.prints[tensor].rms
-        return error / size if size > 0 else (0.0 if error == 0 else float("inf"))
+    def _size(self, tensor: str) -> float:
+        return self.sight.prints[tensor].rms
 
     def _budget(self, tensor: str) -> Number:
         spread = self.sight.spread.get(tensor)
         if spread is None or not np.isfinite(spread):
             return None
-        return self._relative(tensor, threshold(self.sight.prints[tensor].elements) * spread)
+        allowed = threshold(self.sight.prints[tensor].elements) * spread
+        return _relative(allowed, self._size(tensor))
 
     def told(self, other: Columns | None = None) -> GraphProfile:
         """All that was measured."""
@@ -138,6 +139,11 @@ def batches(sight: Sight, names: Sequence[str]) -> Iterator[list[str]]:
         held += size
     if batch:
         yield batch
+
+
+def _relative(error: float, size: float) -> float:
+    """To the size of what is expected; what should be zero is infinitely wrong if it is not."""
+    return error / size if size > 0 else (0.0 if error == 0 else float("inf"))
 
 
 def _rounded(value: Number) -> Number:
