@@ -33,6 +33,8 @@ _PASSING = frozenset(
     }
 )
 _MOST_BEHIND = 24
+_FUSED = "fused_activation_function"
+_FUSED_ACTIVATIONS = frozenset({"Relu", "Clip", "Tanh"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +129,7 @@ class Search:
         region = self._region(wrong)
         entries = self._entries(region)
         yield self._rearranged_sources(entries, wrong)
+        yield self._bare_sources(entries, wrong)
         for layer in self._layers(entries, region):
             yield (proposal for tensor in layer for proposal in self._counterparts(tensor))
 
@@ -145,6 +148,25 @@ class Search:
             for moved in ways(self.reference.values[mine], shape):
                 if moved != pair[1]:
                     yield Proposal(tensor=tensor, counterpart=mine, moved=moved, scattered=True)
+
+    def _bare_sources(self, entries: Sequence[Node], wrong: Sequence[str]) -> Iterator[Proposal]:
+        """Right values that the reference's next node activates, and their maker could have.
+
+        A node that may have an activation built in and has none gives what the reference has
+        before its activation: that is right, and yet the fault is here.
+        """
+        sources = [s for node in entries for s in self.candidate.topology.sources(node)]
+        for tensor in dict.fromkeys([*sources, *wrong]):
+            maker, pair = self.candidate.topology.maker.get(tensor), self.pairs.get(tensor)
+            if maker is None or pair is None or maker.attributes.get(_FUSED) != "NONE":
+                continue
+            for node in self.reference.topology.readers.get(pair[0], ()):
+                mine = node.outputs[0]
+                if node.op in _FUSED_ACTIVATIONS and mine in self.reference.values:
+                    for moved in ways(self.reference.values[mine], self.values[tensor].shape):
+                        yield Proposal(
+                            tensor=tensor, counterpart=mine, moved=moved, scattered=False
+                        )
 
     def _layers(self, entries: Sequence[Node], region: set[str]) -> Iterator[list[str]]:
         """Wrong tensors by their distance from what is right."""
