@@ -108,6 +108,16 @@ def test_hostile_names_are_shown_literally(opened, divergent):
     assert page.evaluate("document.querySelectorAll('script').length") == 2
 
 
+def test_what_a_baseline_says_stands_below_the_verdict(opened, divergent):
+    accepted = {"why": HOSTILE, "who": "A. Nother", "when": "2027-01-31", "until": "2027-06-30"}
+    standing = {"output": "y", "state": "unchanged", "told": "as accepted", "accepted": accepted}
+    page = opened({**divergent, "baseline": {"file": "b.toml", "standings": [standing]}})
+    told = page.inner_text("#baseline")
+    assert "unchanged" in told
+    assert "until 2027-06-30" in told
+    assert HOSTILE[:20] in told
+
+
 def test_the_alignment_is_searched(opened, divergent):
     page = opened(divergent)
     everything = page.locator("#alignment tbody tr").count()

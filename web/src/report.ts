@@ -176,6 +176,16 @@ export interface TestSet {
   metric: { name: string; reference: Real; candidate: Real } | null;
 }
 
+export interface Baseline {
+  file: string;
+  standings: {
+    output: string;
+    state: string;
+    told: string;
+    accepted: { why: string; who: string; when: string; until: string | null } | null;
+  }[];
+}
+
 export interface Alignment {
   inputs: number;
   pairs: {
@@ -214,6 +224,7 @@ export interface Report {
   test_set: TestSet | null;
   profile: ErrorProfile | null;
   alignment?: Alignment | null;
+  baseline?: Baseline | null;
   skipped: { what: string; why: string }[];
   trusted: string[];
   elapsed: Record<string, Real>;

@@ -27,7 +27,21 @@ export function verdict(report: Report): HTMLElement {
     h("p", { class: "pair" }, side(report, "reference"), arrow(report), side(report, "candidate")),
     worst !== undefined && numbers(worst, outputs.length),
     outputs.length > 1 && outputsTable(outputs),
+    baseline(report),
   );
+}
+
+/** What somebody examined and accepted, and how it stands today. */
+function baseline(report: Report): HTMLElement | null {
+  const told = report.baseline;
+  if (!told || told.standings.length === 0) return null;
+  const rows = told.standings.map((one) => [
+    name(one.output),
+    h("span", { class: `chip ${one.state}` }, one.state),
+    one.told,
+    one.accepted === null ? "–" : `${one.accepted.why} (${one.accepted.who}, ${one.accepted.when}${one.accepted.until === null ? "" : `, until ${one.accepted.until}`})`,
+  ]);
+  return h("details", { open: true, id: "baseline" }, h("summary", {}, "Baseline ", h("span", { class: "dim" }, told.file)), table(["output", "state", "", "accepted"], rows));
 }
 
 function arrow(report: Report): HTMLElement | null {

@@ -6,7 +6,6 @@ import hashlib
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from isomorph.core.divergence import Verdict
 from isomorph.core.text import printable
 
 if TYPE_CHECKING:
@@ -18,8 +17,17 @@ _GRAVE = {"reaches_output": "error", "below_rounding": "warning", "latent": "war
 def level(finding: Finding, report: Report) -> str:
     """``error``, ``warning`` or ``note``: what reaches an output of a model that passed warns."""
     grave = _GRAVE.get(finding.effect, "note")
-    passed = report.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED} and report.exit_code == 0
-    return "warning" if grave == "error" and passed else grave
+    return "warning" if grave == "error" and report.exit_code == 0 else grave
+
+
+def accepted(report: Report) -> dict[str, str]:
+    """The outputs whose divergence a baseline accepts, each with the reason written there."""
+    standings = report.baseline.standings if report.baseline is not None else ()
+    return {
+        one.output: one.accepted.why if one.accepted is not None else one.told
+        for one in standings
+        if one.accepts
+    }
 
 
 def sentence(finding: Finding, *, limit: int = 2000) -> str:

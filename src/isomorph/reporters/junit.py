@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.text import printable
-from isomorph.reporters._annotations import sentence, title
+from isomorph.reporters._annotations import accepted, sentence, title
 
 if TYPE_CHECKING:
     from isomorph.core.report import Report
@@ -69,7 +69,11 @@ def _output(one: Divergence, report: Report) -> ET.Element:
         "testcase",
         {"name": f"output {_text(printable(name))}", "classname": _class(report), "time": "0"},
     )
-    if one.verdict.exit_code:
+    excuse = accepted(report).get(one.candidate_output or one.reference_output or "")
+    if one.verdict.exit_code and excuse is not None:
+        told = f"{one.verdict}, accepted by the baseline: {printable(excuse)}"
+        ET.SubElement(case, "system-out").text = _text(told)
+    elif one.verdict.exit_code:
         kind = "error" if one.verdict is Verdict.UNKNOWN else "failure"
         reason = {"message": _text(printable(one.reason)), "type": str(one.verdict)}
         ET.SubElement(case, kind, reason).text = _text(_figures(one))

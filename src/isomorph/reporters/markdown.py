@@ -46,7 +46,12 @@ class MarkdownReporter:
 def _head(report: Report) -> str:
     mark = _MARKS[str(report.verdict)]
     head = f"## {mark} {str(report.verdict).capitalize()}: {_code(title(report))}\n"
-    return f"{head}\n{_plain(report.reason)}\n"
+    standings = report.baseline.standings if report.baseline is not None else ()
+    known = [
+        f"- baseline: {_code(one.output)} is {one.state}: {_plain(one.told)}" for one in standings
+    ]
+    return "\n".join([f"{head}\n{_plain(report.reason)}\n", *known, ""] if known else
+                     [f"{head}\n{_plain(report.reason)}\n"])  # fmt: skip
 
 
 def _outputs(outputs: Sequence[Divergence]) -> str:

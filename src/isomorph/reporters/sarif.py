@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from isomorph.core.text import printable
-from isomorph.reporters._annotations import identity, level, place, sentence
+from isomorph.reporters._annotations import accepted, identity, level, place, sentence
 
 if TYPE_CHECKING:
     from isomorph.core.report import Finding, Report
@@ -69,6 +69,9 @@ def _result(finding: Finding, report: Report, codes: list[str]) -> dict[str, Any
             "tags": [word for word in (finding.cause,) if word],
         },
     }
+    if report.accepted and level(finding, report) != "note":
+        reasons = "; ".join(dict.fromkeys(accepted(report).values()))
+        result["suppressions"] = [{"kind": "external", "justification": printable(reasons)}]
     location = _location(finding, report)
     if location:
         result["locations"] = [location]

@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 import xmlschema
 
+from isomorph.core.baseline import Accepted, Baseline, Standing
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import UsageError
 from isomorph.core.model import Source
@@ -111,6 +112,48 @@ def test_the_fingerprint_outlives_the_numbers_and_nothing_else(report):
 def test_a_finding_of_a_model_that_passed_only_warns(report):
     document = json.loads(SarifReporter().render(_passing(report)))
     assert document["runs"][0]["results"][0]["level"] == "warning"
+
+
+@pytest.fixture
+def forgiven(report):
+    """A divergence that somebody examined and accepted."""
+    entry = Accepted(
+        pair="net", output="output_0", max_abs=4e-5, nonfinite=0, causes=("attribute",),
+        nodes=("norm_3",), why="the | epsilon is meant", who="A. Nother", when="2027-01-31",
+    )  # fmt: skip
+    known = Standing(output="output_0", state="unchanged", told="as accepted", accepted=entry)
+    return replace(report, strict=False, baseline=Baseline(file="b.toml", standings=(known,)))
+
+
+def test_what_a_baseline_accepts_fails_nowhere_and_is_told_everywhere(forgiven, junit, sarif):
+    assert forgiven.exit_code == 0
+    text = JunitReporter().render(forgiven)
+    junit.validate(text)
+    assert ET.fromstring(text).find(".//failure") is None
+    assert "the | epsilon is meant" in text
+    document = json.loads(SarifReporter().render(forgiven))
+    sarif.validate(document)
+    (result,) = document["runs"][0]["results"]
+    assert result["suppressions"][0]["justification"] == "the | epsilon is meant"
+    assert {word for word, _, _ in _commands(GithubReporter().render(forgiven))} == {
+        "notice",
+        "warning",
+    }
+    assert "baseline: `output_0` is unchanged" in MarkdownReporter().render(forgiven)
+
+
+def test_one_output_more_than_the_baseline_knows_still_fails(forgiven):
+    other = replace(forgiven.outputs[0], candidate_output="output_1")
+    new = Standing(output="output_1", state="new", told="nobody has accepted it")
+    standings = (*forgiven.baseline.standings, new)
+    worse = replace(
+        forgiven,
+        outputs=(*forgiven.outputs, other),
+        baseline=replace(forgiven.baseline, standings=standings),
+    )
+    root = ET.fromstring(JunitReporter().render(worse))
+    failed = [c.get("name") for c in root.iter("testcase") if c.find("failure") is not None]
+    assert failed == ["verdict", "output output_1"]
 
 
 def _commands(text):
