@@ -13,6 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from isomorph.core.room import share_of_memory
+
 Array = NDArray[Any]
 
 UNIT_ROUNDOFF: dict[str, float] = {
@@ -58,6 +60,10 @@ class NoiseSource(Protocol):
         ...
 
 
+CACHE_BYTES = 512 << 20
+"""Sizes of sums that are kept between draws, where nothing limits the process to less."""
+
+
 class Silence:
     """No noise: the oracle itself."""
 
@@ -92,13 +98,14 @@ class Rounding:
         *,
         quantisers: bool = False,
         cache: dict[Any, Array] | None = None,
-        cache_bytes: int = 512 << 20,
+        cache_bytes: int | None = None,
     ) -> None:
         self.seed = seed
         self.quantisers = quantisers
         self.unit = UNIT_ROUNDOFF["float32"]
         self._cache = {} if cache is None else cache
-        self._room = cache_bytes - sum(array.nbytes for array in self._cache.values())
+        room = share_of_memory(CACHE_BYTES) if cache_bytes is None else cache_bytes
+        self._room = room - sum(array.nbytes for array in self._cache.values())
         self._site: Any = None
         self._step = 0
         self._random: np.random.Generator | None = None

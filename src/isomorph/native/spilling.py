@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import resource
 import tempfile
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from isomorph.core.room import share_of_memory
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array, Value
@@ -14,15 +15,10 @@ if TYPE_CHECKING:
 BYTE_BUDGET = 1 << 30
 """What may be fetched at once where nothing limits the process; more of it waits on disk."""
 
-_SHARE = 8
-
 
 def byte_budget() -> int:
     """What may be fetched at once: a small share of what this process may hold."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
-    if limit == resource.RLIM_INFINITY:
-        return BYTE_BUDGET
-    return max(1, min(BYTE_BUDGET, limit // _SHARE))
+    return share_of_memory(BYTE_BUDGET)
 
 
 def spilled(value: Value) -> Value:
