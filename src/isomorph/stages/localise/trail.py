@@ -31,7 +31,7 @@ def follow(twins: Twins, outputs: Sequence[tuple[str, str]]) -> Trail:
         guilts.append(guilt)
         search = Search(twins, outputs, {each.tensor: each.value for each in guilts})
     left = tuple(yours for _, yours in search.wrong_outputs())
-    guilts = _without_bystanders(twins, guilts)
+    guilts = _by_the_same_node(_without_bystanders(twins, guilts))
     proven = [_proven(twins, outputs, each, before, explained=not left) for each in guilts]
     return Trail(guilts=tuple(proven), explained=not left, left_over=left)
 
@@ -51,6 +51,20 @@ def _without_bystanders(twins: Twins, guilts: Sequence[Guilt]) -> list[Guilt]:
         if found is not None and twins.equal(guilt.counterpart, guilt.tensor, guilt.value, found):
             kept = [each for each in kept if each is not guilt]
     return kept
+
+
+def _by_the_same_node(guilts: Sequence[Guilt]) -> list[Guilt]:
+    """Of several places one narrower than the other, the node of the narrower is to blame.
+
+    The several outputs of a node lead to several places; the first that is found may have
+    half the graph before it.
+    """
+    named = []
+    for guilt in guilts:
+        inside = [e for e in guilts if e.node in guilt.nodes and len(e.nodes) < len(guilt.nodes)]
+        narrowest = min(inside, key=lambda each: len(each.nodes), default=guilt)
+        named.append(replace(guilt, node=narrowest.node))
+    return named
 
 
 def _proven(

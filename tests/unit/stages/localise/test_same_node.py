@@ -1,0 +1,30 @@
+"""Two places that one node leads to are put down to that node."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from isomorph.stages.localise.guilt import Guilt
+from isomorph.stages.localise.trail import _by_the_same_node
+from isomorph.stages.run.layout import Rearrangement
+
+
+def guilt(node, *nodes):
+    return Guilt(
+        node=node, nodes=nodes, tensor=f"{node}_out", counterpart="c", reference_nodes=(),
+        moved=Rearrangement(permutation=(0,), shape=(1,)), value=np.zeros(1), local_error=1.0,
+    )  # fmt: skip
+
+
+def named(*guilts):
+    return [each.node for each in _by_the_same_node(guilts)]
+
+
+def test_a_wide_place_takes_the_node_of_a_narrow_one_inside_it():
+    states = guilt("concat", "gru", "upper", "concat")
+    sequence = guilt("gru", "gru", "reshape")
+    assert named(states, sequence) == ["gru", "gru"]
+
+
+def test_places_apart_keep_their_nodes():
+    assert named(guilt("a", "a"), guilt("b", "x", "b")) == ["a", "b"]
