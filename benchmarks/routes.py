@@ -110,7 +110,7 @@ def _surveyed(source: Path, samples: Path | None, label: str | None = None) -> l
                     widths=(width,),
                     named=named,
                     best=label is not None or width != AS_IS,
-                    options={"opset": "21"} if named else {},
+                    particular={"onnx_opset": {"opset": "21"}},
                 )
                 started = time.monotonic()
                 for trip in trips:

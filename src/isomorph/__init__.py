@@ -12,6 +12,7 @@ from isomorph.version import VERSION as __version__  # noqa: N811
 
 if TYPE_CHECKING:
     from isomorph.api import check, fix, inspect, run
+    from isomorph.converting import convert, lint
     from isomorph.core.divergence import Verdict
     from isomorph.core.errors import IsomorphError
     from isomorph.core.report import Finding, Report
@@ -24,9 +25,11 @@ _HOME = {
     "Report": "isomorph.core.report",
     "Verdict": "isomorph.core.divergence",
     "check": "isomorph.api",
+    "convert": "isomorph.converting",
     "extract": "isomorph.evidence",
     "fix": "isomorph.api",
     "inspect": "isomorph.api",
+    "lint": "isomorph.converting",
     "op": "isomorph.kernels.custom",
     "run": "isomorph.api",
     "trace": "isomorph.evidence",
@@ -39,9 +42,11 @@ __all__ = [
     "Verdict",
     "__version__",
     "check",
+    "convert",
     "extract",
     "fix",
     "inspect",
+    "lint",
     "op",
     "run",
     "trace",

@@ -75,6 +75,17 @@ def test_the_same_chain_for_sequences(models, tmp_path, name):
     assert [hop.status for hop in done.chosen] == ["proven"] * 3
 
 
+def test_axes_of_equal_size_that_onnx2tf_mixes_up(models, tmp_path):
+    found = converting.lint(models / "equal.pt2", to="tensorflow")
+    assert "ISO113" in {remark.code for remark in found.remarks}
+    via = ("pytorch_to_onnx", "onnx_to_tensorflow")
+    done = converting.convert(models / "equal.pt2", tmp_path / "out", via=via)
+    assert done.verdict is Verdict.DIVERGENT
+    assert [hop.status for hop in done.chosen] == ["proven", "guilty"]
+    assert done.chosen[1].report.findings[0].code == "GUILTY_NODE"
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("source", "converter", "target"),
     [

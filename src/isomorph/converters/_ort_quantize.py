@@ -10,13 +10,23 @@ from isomorph.core.conversion import Order
 
 
 def prepared(order: Order) -> str:
-    """The source with its shapes inferred, as the quantisers want it; itself where that fails."""
+    """The source with its shapes inferred anew, as the quantisers want it, or without any."""
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
     path = str(Path(order.target).with_name("prepared.onnx"))
     if order.options.get("infer") == "no":
-        return order.source
+        return _without_shapes(order.source, path)
     quant_pre_process(order.source, path, skip_symbolic_shape=True)
+    return path
+
+
+def _without_shapes(source: str, path: str) -> str:
+    """A copy without the shapes declared inside: inferred ones that differ would be refused."""
+    import onnx
+
+    model = onnx.load(source)
+    del model.graph.value_info[:]
+    onnx.save(model, path)
     return path
 
 

@@ -21,7 +21,7 @@ class OnnxToInt8:
     cures = (
         Cure(
             name="without preparation",
-            told="quantised without ONNX Runtime's preprocessing",
+            told="quantised without preprocessing and without declared shapes",
             options={"infer": "no"},
         ),
     )

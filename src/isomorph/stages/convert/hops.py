@@ -65,6 +65,8 @@ class Hopper:
     supply: Supply
     wishes: Wishes
     options: Mapping[str, str]
+    particular: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Further options for single converters."""
     repair: bool = False
     name: str = "model"
     _done: dict[tuple[Step, ...], Stop] = field(default_factory=dict)
@@ -86,7 +88,7 @@ class Hopper:
         started = time.monotonic()
         last: Stop | None = None
         used: tuple[Cure, ...] = ()
-        for cure in (None, *registry.converter(step.converter).cures):
+        for cure in (None, *self._cures(step)):
             used = (cure,) if cure is not None else ()
             self._tell(step, cure)
             attempt = self._attempt(origin, step, cure)
@@ -100,9 +102,21 @@ class Hopper:
         assert last is not None, "a converter is tried at least once"
         return last
 
+    def _options(self, step: Step) -> Mapping[str, str]:
+        return {**self.options, **self.particular.get(step.converter, {})}
+
+    def _cures(self, step: Step) -> tuple[Cure, ...]:
+        """Those that contradict nothing which the user stated."""
+        stated = self._options(step)
+        return tuple(
+            cure
+            for cure in registry.converter(step.converter).cures
+            if all(stated.get(key, value) == value for key, value in cure.options.items())
+        )
+
     def _attempt(self, origin: Stop, step: Step, cure: Cure | None) -> Attempt:
         folder = self.workshop.folder("inputs")
-        options = {**self.options, **(cure.options if cure is not None else {})}
+        options = {**self._options(step), **(cure.options if cure is not None else {})}
         try:
             order = Order(
                 source=origin.location,
@@ -192,7 +206,7 @@ class Hopper:
         started: float,
         hop: Hop | None = None,
     ) -> Stop:
-        tried = registry.converter(step.converter).cures
+        tried = self._cures(step)
         hop = hop or Hop(step=step, status="failed", seconds=0.0)
         hop = replace(hop, seconds=time.monotonic() - started, trouble=trouble, cures=tried)
         here = origin or Stop(location="", model=self.first.model)

@@ -36,12 +36,12 @@ def survey(
     widths: Sequence[str] = (AS_IS,),
     named: Sequence[str] = (),
     best: bool = False,
-    options: Mapping[str, str] | None = None,
+    particular: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Iterator[Trip]:
     """Go every route to every format and width; ``best`` goes only the first of each.
 
     What two routes have in common is made once. ``named`` are converters that are used only
-    where they are named.
+    where they are named, ``particular`` options for single converters.
     """
     first = intake.open("reference", source)
     given = None if wishes.data else intake.sample(first.model.graph.inputs)
@@ -54,7 +54,8 @@ def survey(
             first=first.model, given=given, data=wishes.data, dims=wishes.dims, seed=wishes.seed
         ),
         wishes=wishes,
-        options=dict(options or {}),
+        options={},
+        particular=particular or {},
     )
     origin = Stop(location=source, model=first.model)
     for route in _planned(first.model.framework, widths, named, best=best):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -52,9 +52,22 @@ def words() -> tuple[Explanation, ...]:
 
 @cache
 def codes() -> Mapping[str, Any]:
-    """The table of codes, of findings and of errors."""
+    """The table of codes, of findings and of errors, and of the checks of lint."""
     text = files("isomorph.stages.diagnose").joinpath("codes.json").read_text("utf-8")
-    return dict(json.loads(text))
+    return {**json.loads(text), **dict(_remarks())}
+
+
+def _remarks() -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The checks of lint, each by its code; its docstring is its page."""
+    for name in registry.names("checks"):
+        check = registry.check(name)
+        what, _, rest = (inspect.getdoc(type(check)) or "").partition("\n\n")
+        yield check.code, {
+            "kind": "remark",
+            "what": " ".join(what.split()),
+            "recognised": " ".join(rest.split()) or "Seen in the graph, without running it.",
+            "do": f"isomorph lint says at each place what helps; --ignore {check.code} hushes it.",
+        }
 
 
 def _cause(name: str) -> Explanation:
