@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import mmap
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -94,4 +97,12 @@ class Layered(Mapping[str, "Array"]):
 
 
 def _bytes(values: Mapping[str, Array]) -> int:
-    return sum(array.nbytes for array in values.values())
+    return sum(array.nbytes for array in values.values() if not _mapped(array))
+
+
+def _mapped(array: Array) -> bool:
+    """Whether the numbers lie in a file, as those from a worker do: the system lets them go."""
+    owner: object = array
+    while isinstance(owner, (np.ndarray, memoryview)):
+        owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
+    return isinstance(owner, mmap.mmap)

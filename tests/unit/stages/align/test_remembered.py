@@ -1,0 +1,35 @@
+import mmap
+import tempfile
+
+import numpy as np
+
+from isomorph.stages.align.remembered import Remembered
+
+
+def _in_a_file(values):
+    with tempfile.TemporaryFile() as file:
+        file.write(values.tobytes())
+        file.flush()
+        whole = mmap.mmap(file.fileno(), values.nbytes, access=mmap.ACCESS_COPY)
+    return np.frombuffer(whole, np.uint8).view(values.dtype).reshape(values.shape)
+
+
+def _walked(made):
+    asked = []
+
+    def compute(batch):
+        asked.append(tuple(batch))
+        return {name: made(np.full(100, float(ord(name)))) for name in batch}
+
+    kept = Remembered([("a",), ("b",), ("c",)], compute, room=1000)
+    for name in "abcabc":
+        assert kept[name][0] == ord(name)
+    return len(asked)
+
+
+def test_what_does_not_fit_is_computed_again():
+    assert _walked(lambda values: values) == 6
+
+
+def test_what_lies_in_a_file_takes_no_memory_and_stays():
+    assert _walked(_in_a_file) == 3
