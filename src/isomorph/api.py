@@ -145,15 +145,18 @@ def fix(
     layouts: Mapping[str, Sequence[int]] | None = None,
     state: str | Path | None = None,
     ops: Sequence[str] = (),
+    keep_float: int | str | None = None,
     progress: Progress | None = None,
 ) -> Repair:
     """Repair a candidate that is not the reference's function, and prove it by measuring.
 
     Patches touch the guilty nodes alone. A copy is written to ``output``, and only if it is
     verified on the given inputs and on fresh ones; the candidate itself is never written to.
+    ``keep_float`` keeps the worst nodes of a quantised candidate in float instead: so many, or
+    "auto" for as few as make it good.
     """
     from isomorph.stages import check as stage
-    from isomorph.stages.repair.deliver import delivered
+    from isomorph.stages.repair.deliver import delivered, delivered_in_float
 
     wishes = stage.Wishes(
         dims=dims or {},
@@ -179,7 +182,11 @@ def fix(
         right = intake.open("candidate", candidate)
         left = intake.open("reference", reference)
         given = intake.sample(left.model.graph.inputs)
-        return delivered(left, right, given, wishes, Path(output) if output is not None else None)
+        path = Path(output) if output is not None else None
+        if keep_float is None:
+            return delivered(left, right, given, wishes, path)
+        count = None if keep_float == "auto" else int(keep_float)
+        return delivered_in_float(left, right, given, wishes, output=path, wanted=count)
 
 
 def run(

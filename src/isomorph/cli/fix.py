@@ -28,6 +28,14 @@ def fix(
         Path | None,
         Option("--report", metavar="FILE", help="Write that there instead of on the terminal."),
     ] = None,
+    keep_float: Annotated[
+        str | None,
+        Option(
+            "--keep-float",
+            metavar="N|auto",
+            help="Keep the worst N nodes of a quantised candidate in float, or as few as needed.",
+        ),
+    ] = None,
     inputs: words.Inputs = None,
     runtime: words.Runtime = None,
     setting: words.Setting = None,
@@ -74,6 +82,10 @@ def fix(
         raise UsageError(
             "UNKNOWN_FORMAT", f"fix tells nothing as {format_!r}", fix="--format text or json"
         )
+    if keep_float is not None and keep_float != "auto" and not keep_float.isdigit():
+        raise UsageError(
+            "BAD_COUNT", f"--keep-float {keep_float} is no count", fix="--keep-float 3 or auto"
+        )
     with Progress() as progress:
         repair = api.fix(
             reference,
@@ -93,6 +105,7 @@ def fix(
             bind_outputs=words.bindings("--bind-output", bind_output),
             layouts=words.layouts(layout),
             state=state,
+            keep_float=keep_float,
             ops=ops or (),
             progress=progress,
         )

@@ -53,6 +53,17 @@ class SetQuantization:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeepFloat:
+    """Let one node of a quantised model compute on real numbers.
+
+    What it reads comes to it unquantised or dequantised; what it makes is quantised behind it as
+    before. Constants of its own stay the dequantised ones unless other edits replace them.
+    """
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SetInput:
     """Let one input of a node read another tensor."""
 
@@ -125,6 +136,7 @@ Edit = (
     | SetConstant
     | AddConstant
     | SetQuantization
+    | KeepFloat
     | SetInput
     | SetOp
     | RemoveNode
@@ -137,8 +149,8 @@ Edit = (
 EDITS: Mapping[str, type[Edit]] = {
     kind.__name__: kind
     for kind in (
-        SetAttribute, SetConstant, AddConstant, SetQuantization, SetInput, SetOp, RemoveNode,
-        InsertBehind, InsertAhead, SetOutputs, SwapBodies,
+        SetAttribute, SetConstant, AddConstant, SetQuantization, KeepFloat, SetInput, SetOp,
+        RemoveNode, InsertBehind, InsertAhead, SetOutputs, SwapBodies,
     )
 }  # fmt: skip
 """Every edit by the word under which it crosses to a worker."""
@@ -233,6 +245,21 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Trade:
+    """What it costs to keep so many nodes in float, and what it gains.
+
+    ``nodes`` are all that are kept; ``size`` is the file in bytes, ``relative_l2`` the error of the
+    function itself at its worst output, on the first sample.
+    """
+
+    nodes: tuple[str, ...]
+    size: int
+    verdict: Verdict
+    relative_l2: float | None
+    max_abs: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionOption:
     """The settings under which the runtime is right, where the file is right already.
 
@@ -252,6 +279,7 @@ class Repair:
 
     ``output`` is None where nothing was written. ``reason`` says in words how it ended.
     ``session`` is the measured cure of a fault that lies in the run and not in the file;
+    ``trades`` tell node by node what keeping some in float has cost and gained;
     ``advice`` what to change by hand, where no patch can be written.
     """
 
@@ -262,6 +290,7 @@ class Repair:
     proof: Proof
     output: str | None = None
     session: SessionOption | None = None
+    trades: tuple[Trade, ...] = ()
     advice: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     seed: int = 0

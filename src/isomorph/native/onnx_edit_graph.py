@@ -50,6 +50,7 @@ class Editor:
             edits.SetConstant: self._set_constant,
             edits.AddConstant: self._add_constant,
             edits.SetQuantization: self._set_quantization,
+            edits.KeepFloat: self._keep_float,
             edits.SetInput: self._set_input,
             edits.SetOp: self._set_op,
             edits.RemoveNode: self._remove_node,
@@ -131,6 +132,21 @@ class Editor:
             f"ONNX keeps no scale beside the tensor {edit.tensor!r}",
             fix="change the constants that its quantiser reads",
         )
+
+    def _keep_float(self, edit: edits.KeepFloat) -> None:
+        node = self._node(edit.node)
+        makers = {name: each for each in self.graph.node for name in each.output}
+        for place, name in enumerate(node.input):
+            back = makers.get(name)
+            there = makers.get(back.input[0]) if back is not None and back.input else None
+            if (
+                back is not None
+                and back.op_type == "DequantizeLinear"
+                and there is not None
+                and there.op_type == "QuantizeLinear"
+            ):
+                node.input[place] = there.input[0]
+        self._touch(node)
 
     def _set_input(self, edit: edits.SetInput) -> None:
         node = self._node(edit.node)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph.native.tflite_build import aligned, serialised
 from isomorph.native.tflite_edit_graph import Editor
 from isomorph.native.tflite_parse import read_program
+from isomorph.native.tflite_program import raw_buffer
 
 if TYPE_CHECKING:
     from isomorph.core.patch import Patch
@@ -18,11 +19,8 @@ def patched(program: TfliteProgram, patch: Patch) -> bytes:
     """The flatbuffer of a whole copy with the patch applied, valid by our own rules."""
     model = _edited(program, patch)
     read_program(model, program.data, file=_name(program))
-    own = len(program.model.buffers)
-    model.buffers = [
-        aligned(program.raw(place) if place < own else memoryview(each.data))
-        for place, each in enumerate(model.buffers)
-    ]
+    data = program.data
+    model.buffers = [aligned(raw_buffer(model, data, place)) for place in range(len(model.buffers))]
     return serialised(model)
 
 

@@ -13,6 +13,7 @@ from isomorph.core import patch as edits
 from isomorph.core.errors import UsageError
 from isomorph.native.tflite_buffers import DTYPES, packed
 from isomorph.native.tflite_describe import output_names
+from isomorph.native.tflite_float import keep_float
 from isomorph.native.tflite_options import words_of
 from isomorph.native.tflite_program import ABSENT, TfliteQuantization
 from isomorph.native.tflite_spell import Spelled, options_for, set_option, spelled
@@ -45,6 +46,7 @@ class Editor:
             edits.SetConstant: self._set_constant,
             edits.AddConstant: self._add_constant,
             edits.SetQuantization: self._set_quantization,
+            edits.KeepFloat: lambda edit: keep_float(self, self._node(edit.node)),
             edits.SetInput: self._set_input,
             edits.SetOp: self._set_op,
             edits.RemoveNode: self._remove_node,
@@ -78,6 +80,19 @@ class Editor:
             order.append(node)
             ready.update(int(index) for index in node.outputs)
         self.graph.operators = order
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Constants that the patch has left without a reader take no room in the file."""
+        read = {int(i) for node in self.graph.operators for i in (*node.inputs, *node.outputs)}
+        read |= {int(i) for i in (*self.graph.inputs, *self.graph.outputs)}
+        before = {i for each in self.program.main.operators for i in each.inputs}
+        for index in before - read - {ABSENT}:
+            self.graph.tensors[index].buffer = 0
+        held = {int(t.buffer) for graph in self.model.subgraphs for t in graph.tensors or ()}
+        held |= {int(entry.buffer) for entry in self.model.metadata or ()}
+        for place in {t.buffer for t in self.program.main.tensors} - held:
+            self.model.buffers[place] = schema.BufferT()
 
     def _node(self, name: str) -> Any:  # noqa: ANN401
         if name not in self.nodes:
@@ -110,7 +125,7 @@ class Editor:
         grid = tensor.quantization
         if value.dtype.kind == "f" and grid is not None and grid.scale is not None:
             value = _on_grid(value, grid, described.dtype)
-        self._store(tensor, value, described.dtype)
+        self.store(tensor, value, described.dtype)
 
     def _at_the_top(self, name: str) -> tuple[Any, TfliteTensor | None]:
         index = self._index(name)
@@ -133,7 +148,8 @@ class Editor:
         known = self.program.main.tensors
         return known[index] if index < len(known) else None
 
-    def _store(self, tensor: Any, value: Array, dtype: str) -> None:  # noqa: ANN401
+    def store(self, tensor: Any, value: Array, dtype: str) -> None:  # noqa: ANN401
+        """Give a tensor a value of its own."""
         stored = schema.BufferT()
         stored.data = np.frombuffer(packed(value, dtype), np.uint8)
         tensor.buffer, tensor.sparsity = len(self.model.buffers), None
@@ -143,7 +159,7 @@ class Editor:
     def _add_constant(self, edit: edits.AddConstant) -> None:
         value = np.asarray(edit.value)
         tensor = self._new_tensor(edit.name, dtype=_NUMBERS[value.dtype.name])
-        self._store(tensor, value, value.dtype.name)
+        self.store(tensor, value, value.dtype.name)
 
     def _new_tensor(self, name: str, *, dtype: int) -> Any:  # noqa: ANN401
         if name in self.tensors:
@@ -173,13 +189,13 @@ class Editor:
 
     def _set_op(self, edit: edits.SetOp) -> None:
         node = self._node(edit.node)
-        self._write(node, spelled(edit.op, edit.attributes, self._rank(int(node.inputs[0]))))
+        self.write(node, spelled(edit.op, edit.attributes, self._rank(int(node.inputs[0]))))
 
     def _rank(self, index: int) -> int | None:
         shape = self.graph.tensors[index].shape
         return None if shape is None else len(shape)
 
-    def _write(self, node: Any, word: Spelled) -> None:  # noqa: ANN401
+    def write(self, node: Any, word: Spelled) -> None:  # noqa: ANN401
         """Let an operator be this builtin with these options."""
         kind, options = options_for(word.op)
         for name, value in word.options.items():
@@ -190,8 +206,8 @@ class Editor:
         node.builtinOptions2, node.builtinOptions2Type = None, 0
         self._op[id(node)] = word.op
         for place, value in enumerate(word.constants):
-            name = self._fresh(f"{word.op.lower()}_parameter_{place}")
-            self._store(
+            name = self.fresh(f"{word.op.lower()}_parameter_{place}")
+            self.store(
                 self._new_tensor(name, dtype=_NUMBERS[value.dtype.name]), value, value.dtype.name
             )
             node.inputs = _vector([*node.inputs, self.tensors[name]])
@@ -228,7 +244,7 @@ class Editor:
         made.shape, made.shapeSignature = read.shape, read.shapeSignature
         node.inputs, node.outputs = _vector([source]), _vector([result])
         shape = np.asarray(sizes, np.int32)
-        self._write(node, Spelled(op="RESHAPE", options={"new_shape": shape}, constants=(shape,)))
+        self.write(node, Spelled(op="RESHAPE", options={"new_shape": shape}, constants=(shape,)))
 
     def _insert_behind(self, edit: edits.InsertBehind) -> None:
         index = self._index(edit.tensor)
@@ -237,14 +253,14 @@ class Editor:
         )
         if maker is None:
             raise _unknown("computed tensor", edit.tensor)
-        raw = self._like(index, f"{edit.tensor}.unpatched")
+        raw = self.like(index, f"{edit.tensor}.unpatched")
         maker.outputs = _vector([raw if int(i) == index else int(i) for i in maker.outputs])
         self._new_node(edit, raw, index, self.graph.operators.index(maker) + 1)
 
     def _insert_ahead(self, edit: edits.InsertAhead) -> None:
         node = self._node(edit.node)
         before = int(node.inputs[edit.index])
-        fresh = self._like(before, f"{edit.name}.out")
+        fresh = self.like(before, f"{edit.name}.out")
         order = edit.attributes.get("perm")
         if order is not None:
             read = self.graph.tensors[before].shape
@@ -254,15 +270,17 @@ class Editor:
                                for p, i in enumerate(node.inputs)])  # fmt: skip
         self._new_node(edit, before, fresh, self.graph.operators.index(node))
 
-    def _like(self, index: int, wanted: str) -> int:
-        name = self._fresh(wanted)
+    def like(self, index: int, wanted: str) -> int:
+        """A new computed tensor that declares what another one does."""
+        name = self.fresh(wanted)
         tensor = copy.copy(self.graph.tensors[index])
         tensor.name, tensor.buffer, tensor.isVariable = name.encode(), 0, False
         self.tensors[name] = len(self.graph.tensors)
         self.graph.tensors.append(tensor)
         return self.tensors[name]
 
-    def _fresh(self, wanted: str) -> str:
+    def fresh(self, wanted: str) -> str:
+        """A name that no tensor has."""
         while wanted in self.tensors:
             wanted += "."
         return wanted
@@ -273,7 +291,7 @@ class Editor:
         node = schema.OperatorT()
         node.inputs = _vector([self._index(each) if each else source for each in edit.inputs])
         node.outputs = _vector([result])
-        self._write(node, spelled(edit.op, edit.attributes, self._rank(source)))
+        self.write(node, spelled(edit.op, edit.attributes, self._rank(source)))
         self.graph.operators.insert(place, node)
         self.nodes[edit.name] = node
 

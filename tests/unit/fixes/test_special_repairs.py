@@ -256,3 +256,15 @@ def test_nothing_to_repair_says_so_and_hands_back_a_copy(tmp_path):
     assert not repair.applied
     assert repair.reason.startswith("nothing to repair")
     assert onnx.load(output) == onnx.load(tmp_path / "candidate.onnx")
+
+
+def test_the_worst_node_of_a_quantised_model_is_kept_in_float(tmp_path):
+    reference = faulty.saved(tmp_path, "reference", unquantised(QUANTISED, channels=3))
+    candidate = faulty.saved(tmp_path, "candidate", QUANTISED)
+    repair = api.fix(
+        reference, candidate, inputs={"x": drawn(4, 3, 6, 6)}, keep_float=1, in_process=True
+    )
+    assert repair.repaired, (repair.reason, repair.refused)
+    (kept,) = repair.trades[-1].nodes
+    assert repair.trades[-1].relative_l2 < repair.trades[0].relative_l2
+    assert repair.applied[0].finding.node == kept

@@ -7,6 +7,7 @@ from ai_edge_litert.interpreter import Interpreter
 from tflite_faulty import grid, inputs, option, stored
 
 from isomorph import api
+from isomorph.core.errors import UsageError
 
 
 def outputs(path, seed):
@@ -80,3 +81,35 @@ def test_a_quantised_model_stays_quantised_and_gets_its_numbers_back(tmp_path, e
     left = api.inspect(tmp_path / "fixed.tflite", in_process=True).graph
     assert [node.native_op for node in left.nodes] == ["QUANTIZE", "CONV_2D", "DEQUANTIZE"]
     assert left.constants["kernel"].dtype == "int8"
+
+
+def test_nodes_kept_in_float_are_a_trade_of_size_against_error(tmp_path):
+    reference, candidate = tmp_path / "reference.tflite", tmp_path / "candidate.tflite"
+    reference.write_bytes(faulty.floats_of_eight_bits().data())
+    candidate.write_bytes(faulty.eight_bits().data())
+    fixed = tmp_path / "fixed.tflite"
+    repair = api.fix(
+        reference,
+        candidate,
+        output=fixed,
+        inputs={"x": faulty.IMAGE},
+        keep_float=1,
+        in_process=True,
+    )
+    assert repair.repaired, (repair.reason, repair.refused)
+    before, after = repair.trades
+    assert (before.nodes, after.nodes) == ((), ("CONV_2D:1",))
+    assert after.size > before.size
+    assert after.relative_l2 < before.relative_l2
+    left = api.inspect(fixed, in_process=True).graph
+    kept = next(node for node in left.nodes if node.native_op == "CONV_2D")
+    assert {left.tensors[name].dtype for name in (*kept.inputs, *kept.outputs)} == {"float32"}
+    # Its neighbours still exchange whole numbers.
+    assert left.tensors["conv"].dtype == "int8"
+
+
+def test_where_nothing_is_quantised_nothing_is_kept_in_float(tmp_path):
+    path = tmp_path / "float.tflite"
+    path.write_bytes(faulty.network().data())
+    with pytest.raises(UsageError, match="computes on quantised numbers"):
+        api.fix(path, path, inputs={"x": faulty.IMAGE}, keep_float="auto", in_process=True)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.errors import RefusedError, UsageError
 from isomorph.core.patch import Applied, Patch, Repair
+from isomorph.stages.repair.keep_float import keep_float
 from isomorph.stages.repair.repair import repair
-from isomorph.stages.run.in_process import can_patch
+from isomorph.stages.run.in_process import can_patch, surgeon
 from isomorph.store.atomic import refuse_link
 
 if TYPE_CHECKING:
@@ -58,6 +59,29 @@ def _applied(candidate: Opened, patches: Sequence[Patch], output: Path, folder: 
         host.apply(model, patch, path)
         model = host.load(str(path), model.framework, {})
     host.apply(model, patches[-1], output)
+
+
+def delivered_in_float(
+    reference: Opened,
+    candidate: Opened,
+    given: Sample | None,
+    wishes: Wishes,
+    *,
+    output: Path | None,
+    wanted: int | None,
+) -> Repair:
+    """Keep nodes in float, and write the last step of the trade if it is verified."""
+    surgeon(candidate.model)
+    if output is not None:
+        refuse(output, candidate.model.location, reference.model.location)
+    with TemporaryDirectory(prefix="isomorph-fix-") as folder:
+        done, last = keep_float(
+            reference, candidate, given, wishes, folder=Path(folder), wanted=wanted
+        )
+        if output is None or not done.repaired:
+            return done
+        candidate.host.apply(last.model, Patch(summary="", edits=()), output)
+    return replace(done, output=str(output))
 
 
 def refuse(output: Path, *sources: str) -> None:

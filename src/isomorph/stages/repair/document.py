@@ -32,6 +32,7 @@ def document(repair: Repair) -> dict[str, Any]:
         "exit_code": repair.exit_code,
         "patches": [_patch(each) for each in repair.applied],
         "session": repair.session,
+        "trades": repair.trades,
         "advice": repair.advice,
         "before": repair.proof.before,
         "after": repair.proof.after,

@@ -136,7 +136,7 @@ class Workshop:
         applied = (*state.applied, *chosen)
         told = "; ".join(each.patch.summary for each in chosen)
         try:
-            opened = self._patched(state.opened, [each.patch for each in chosen])
+            opened = self.patched(state.opened, [each.patch for each in chosen])
             reports = self.measured(opened)
         except IsomorphError as error:
             self.refused.append(f"{told}: {error.sentence}")
@@ -146,7 +146,8 @@ class Workshop:
             return None
         return _State(opened=opened, applied=applied, reports=reports)
 
-    def _patched(self, opened: Opened, patches: Sequence[Patch]) -> Opened:
+    def patched(self, opened: Opened, patches: Sequence[Patch]) -> Opened:
+        """A copy with these patches, written and opened."""
         self._copies += 1
         path = self.folder / f"patched-{self._copies}{Path(opened.model.location).suffix}"
         edits = tuple(edit for patch in patches for edit in patch.edits)
@@ -185,6 +186,17 @@ def _off(divergence: object) -> float:
     return float(part.budget.ratio or 0.0) if part is not None else float("inf")
 
 
+def proving_samples(
+    reference: Opened, candidate: Opened, given: Sample | None, wishes: Wishes
+) -> list[Sample]:
+    """The inputs on which a repair has to hold: the given ones, and fresh ones."""
+    left, right = reference.model.graph, candidate.model.graph
+    inputs = bind_inputs(left.inputs, right.inputs, wishes.bind_inputs)
+    there = {spec.name: spec.shape for spec in right.inputs}
+    shapes = {pair.reference: there[pair.candidate] for pair in inputs}
+    return proving(left, given, wishes.dims, shapes, wishes.seed)
+
+
 def repair(
     reference: Opened,
     candidate: Opened,
@@ -194,11 +206,7 @@ def repair(
 ) -> Repair:
     """What was tried, what was kept, and the measurements that speak for it."""
     started = time.monotonic()
-    left, right = reference.model.graph, candidate.model.graph
-    inputs = bind_inputs(left.inputs, right.inputs, wishes.bind_inputs)
-    there = {spec.name: spec.shape for spec in right.inputs}
-    shapes = {pair.reference: there[pair.candidate] for pair in inputs}
-    samples = proving(left, given, wishes.dims, shapes, wishes.seed)
+    samples = proving_samples(reference, candidate, given, wishes)
     shop = Workshop(reference, samples, wishes, folder)
     before = shop.measured(candidate)
     state = _State(opened=candidate, applied=(), reports=before)
@@ -230,7 +238,7 @@ def _run_otherwise(
     if found is None:
         return replace(done, advice=tuple(by_hand(findings, patchable=True)))
     option, reports = found
-    after = tuple(_measured(s, r) for s, r in zip(shop.samples, reports, strict=False))
+    after = measured_on(shop.samples, reports)
     return replace(
         done,
         verdict=reports[-1].verdict,
@@ -244,9 +252,9 @@ def _run_otherwise(
 def _result(
     shop: Workshop, state: _State, before: Sequence[Report], wishes: Wishes, elapsed: float
 ) -> Repair:
-    after = tuple(_measured(s, r) for s, r in zip(shop.samples, state.reports, strict=False))
+    after = measured_on(shop.samples, state.reports)
     proof = Proof(
-        before=tuple(_measured(s, r) for s, r in zip(shop.samples, before, strict=False)),
+        before=measured_on(shop.samples, before),
         after=after if state.applied else (),
     )
     worst = next((r for r in state.reports if r.verdict not in _GOOD), state.reports[0])
@@ -270,9 +278,22 @@ def _result(
     )
 
 
-def _measured(sample: Sample, report: Report) -> Measured:
+def trusted(reports: Sequence[Report]) -> bool:
+    """Whether every sample is good."""
+    return all(report.verdict in _GOOD for report in reports)
+
+
+def measured_on(
+    samples: Sequence[Sample] | None, reports: Sequence[Report]
+) -> tuple[Measured, ...]:
+    """What was measured, with the inputs it was measured on where they are told."""
+    origins = [each.origin for each in samples] if samples is not None else [""] * len(reports)
+    return tuple(_measured(o, r) for o, r in zip(origins, reports, strict=False))
+
+
+def _measured(origin: str, report: Report) -> Measured:
     return Measured(
-        origin=sample.origin,
+        origin=origin,
         verdict=report.verdict,
         reason=report.reason,
         outputs=tuple(_measured_output(each) for each in report.outputs),
@@ -281,7 +302,9 @@ def _measured(sample: Sample, report: Report) -> Measured:
 
 def _measured_output(found: Divergence) -> MeasuredOutput:
     part = found.intended_loss or found.rounding
-    distance = found.translation.distance if found.translation is not None else None
+    # Under a budget of the user's own, the runs alone are compared.
+    seen = found.translation or found.observed
+    distance = seen.distance if seen is not None else None
     return MeasuredOutput(
         reference_output=found.reference_output,
         candidate_output=found.candidate_output,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph.core import patch as edits
 
 if TYPE_CHECKING:
-    from isomorph.core.patch import Edit, Measured, Repair
+    from isomorph.core.patch import Edit, Measured, Repair, Trade
 
 _MOST_VALUES = 4
 
@@ -23,6 +23,10 @@ def lines(repair: Repair, *, diff: bool = False) -> Iterator[str]:
         yield f"  because  {each.finding.summary}"
         if diff:
             yield from (f"  edit     {edit_words(edit)}" for edit in each.patch.edits)
+    if repair.trades:
+        yield ""
+        yield "kept in float      size  relative error"
+        yield from (_trade(each) for each in repair.trades)
     if repair.session is not None:
         yield ""
         yield f"cure    without {repair.session.name}: {repair.session.flags}"
@@ -37,6 +41,12 @@ def lines(repair: Repair, *, diff: bool = False) -> Iterator[str]:
         yield from (f"tried   {each}" for each in repair.refused)
     if repair.output is not None:
         yield f"written to {repair.output}"
+
+
+def _trade(trade: Trade) -> str:
+    error = "not measured" if trade.relative_l2 is None else f"{trade.relative_l2:.3g}"
+    last = trade.nodes[-1] if trade.nodes else "none"
+    return f"{len(trade.nodes):3d}  {trade.size:12,d}  {error:>14s}  {trade.verdict}  {last}"
 
 
 def _told(measured: Measured) -> str:
@@ -64,10 +74,21 @@ def edit_words(edit: Edit) -> str:
             return f"new node {name} ({op}) behind {tensor}"
         case edits.InsertAhead(node=node, index=index, op=op, name=name):
             return f"new node {name} ({op}) before input {index} of {node}"
+        case _:
+            return _other_words(edit)
+
+
+def _other_words(edit: Edit) -> str:
+    """Edits of the whole model, of branches and of precision."""
+    match edit:
         case edits.SetOutputs(names=names):
             return f"outputs: {', '.join(names)}"
+        case edits.KeepFloat(node=node):
+            return f"{node}: computes in float"
         case edits.SwapBodies(node=node):
             return f"{node}: branches exchanged"
+        case _:
+            return type(edit).__name__
 
 
 def _few(numbers: Sequence[float]) -> str:
