@@ -12,6 +12,7 @@ from isomorph.core.case import Case, Diagnosis
 from isomorph.core.patch import Patch, SetInput
 from isomorph.core.report import Experiment
 from isomorph.stages.diagnose import constants
+from isomorph.stages.diagnose.operands import exchanges
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -22,6 +23,8 @@ _ORDERED = frozenset(
      "BitShift", "Concat", "Einsum"}
 )  # fmt: skip
 _MOST_ORDERS = 24
+_KNOWN_BY_PLACE = 3
+"""Operators of so many inputs know each by its place; of two, only those above do."""
 
 
 class Layout:
@@ -81,10 +84,14 @@ def _order_of_axes(case: Case) -> tuple[int, ...] | None:
 def _exchanged(case: Case) -> Iterator[Diagnosis]:
     """Each other order of the operands; for few nodes this is one other order."""
     for node in case.nodes:
-        alike = any(each.op == node.op for each in case.counterparts)
-        if node.op not in _ORDERED or len(node.inputs) < 2 or not alike:
+        if len(node.inputs) < 2 or all(each.op != node.op for each in case.counterparts):
             continue
-        for order in islice(permutations(node.inputs), 1, _MOST_ORDERS):
+        orders = exchanges(case.candidate, node)
+        if node.op in _ORDERED:
+            orders = islice(permutations(node.inputs), 1, None)
+        elif len(node.inputs) < _KNOWN_BY_PLACE:
+            continue
+        for order in islice(orders, _MOST_ORDERS):
             found = _rehearsed(case, node, order)
             if order != node.inputs and found is not None and case.equals(found):
                 yield _diagnosis(node, order)
@@ -107,7 +114,9 @@ def _rehearsed(case: Case, node: Node, order: tuple[str, ...]) -> Array | None:
 
 def _diagnosis(node: Node, order: tuple[str, ...]) -> Diagnosis:
     parts = "parts" if node.op == "Concat" else "operands"
-    told = "exchanged" if len(order) == 2 else "in another order"
+    moved = sum(now != then for now, then in zip(node.inputs, order, strict=True))
+    whole = node.op == "Concat" and len(order) > moved
+    told = "exchanged" if moved == 2 and not whole else "in another order"
     return Diagnosis(
         cause="layout",
         certainty=3,

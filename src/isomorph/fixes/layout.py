@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import permutations
+from itertools import islice, permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ from isomorph.core.patch import (
 )
 from isomorph.fixes._around import neighbours
 from isomorph.stages.diagnose import constants
+from isomorph.stages.diagnose.operands import exchanges
 from isomorph.stages.diagnose.parameters import current, fresh, parameter, stored
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _MOST_AXES = 5
 _MOST_PARTS = 5
+_MOST_EXCHANGES = 24
 
 
 class Layout:
@@ -40,6 +42,7 @@ class Layout:
                 yield from _permutations(case, node)
         for node in case.nodes:
             yield from _parts(node)
+            yield from _exchanged(case, node)
         yield from _transposed_constants(case)
         for node in neighbours(case, depth=2):
             if node.op == "Transpose":
@@ -59,6 +62,20 @@ def _permutations(case: Case, node: Node) -> Iterator[Patch]:
                 summary=f"Transpose {node.name!r}: perm from {now} to {order}",
                 edits=parameter(case, node, "perm", order),
             )
+
+
+def _exchanged(case: Case, node: Node) -> Iterator[Patch]:
+    """Two inputs of one shape among more of them, each in the other's place."""
+    if node.op == "Concat" or len(node.inputs) <= 2:
+        return
+    for order in islice(exchanges(case.candidate, node), _MOST_EXCHANGES):
+        moved = [place for place, name in enumerate(order) if name != node.inputs[place]]
+        yield Patch(
+            summary=f"{node.op} {node.name!r}: inputs {moved[0]} and {moved[1]} exchanged",
+            edits=tuple(
+                SetInput(node=node.name, index=place, tensor=order[place]) for place in moved
+            ),
+        )
 
 
 def _parts(node: Node) -> Iterator[Patch]:
