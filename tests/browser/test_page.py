@@ -96,6 +96,24 @@ def test_the_evidence_and_the_fix_stand_on_the_card(opened, divergent):
     assert "isomorph fix" in text
 
 
+def test_a_repair_stands_on_the_card_of_its_node(opened, divergent):
+    def measured(verdict, ratio):
+        output = {"candidate_output": "y", "times_over_budget": ratio, "relative_l2": ratio}
+        return {"origin": "given", "verdict": verdict, "reason": "", "outputs": [output]}
+
+    patch = {"node": "b_relu2", "cause": "attribute", "summary": "alpha from 0.12 to 0.1",
+             "words": ["b_relu2: attribute alpha = 0.1"]}  # fmt: skip
+    repair = {"repaired": True, "reason": "1 patch applied", "output": "fixed.onnx",
+              "patches": [patch], "before": [measured("divergent", 1234.5)],
+              "after": [measured("equivalent", 0.25)]}  # fmt: skip
+    page = opened({**divergent, "repair": repair})
+    told = page.locator(".card").first.locator(".patch").inner_text()
+    assert "alpha from 0.12 to 0.1" in told
+    assert "1235×" in told
+    assert "0.25×" in told
+    assert "fixed.onnx" in told
+
+
 def test_hostile_names_are_shown_literally(opened, divergent):
     document = json.loads(json.dumps(divergent).replace("b_relu2", json.dumps(HOSTILE)[1:-1]))
     document["models"][1]["location"] = HOSTILE

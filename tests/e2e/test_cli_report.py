@@ -90,6 +90,18 @@ def test_a_step_summary_is_added_to_and_not_replaced(written):
     assert summary.read_text(encoding="utf-8").startswith("before\n## ❌ Divergent")
 
 
+def test_a_repair_is_put_on_the_page_and_nowhere_else(written):
+    repair = {"schema": "isomorph.repair/1", "repaired": True, "reason": "1 patch applied",
+              "output": None, "patches": [], "before": [], "after": []}  # fmt: skip
+    file = written.parent / "repair.json"
+    file.write_text(json.dumps(repair))
+    done = command(written, "--repair", file, "-o", "page.html", cwd=written.parent)
+    assert done.returncode == 0, done.stderr
+    assert '"repair":{"after":[]' in (written.parent / "page.html").read_text(encoding="utf-8")
+    assert command(written, "--repair", file, cwd=written.parent).returncode == 2
+    assert command(written, "--repair", written, "-o", "p.html", cwd=written.parent).returncode == 2
+
+
 def test_a_report_never_overwrites_itself(written):
     before = written.read_text()
     done = command(written, "-o", written, cwd=written.parent)

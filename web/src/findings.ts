@@ -1,8 +1,8 @@
 /** One card for each finding: where, why, the evidence, and what makes it right. */
 
 import { h, name, section, shown, table } from "./dom";
-import { figure, percent } from "./figures";
-import { model, type Finding, type Report } from "./report";
+import { figure, percent, times } from "./figures";
+import { model, real, type Finding, type Measured, type Report } from "./report";
 import { placeOf, type Selection } from "./selection";
 
 const MOST_CARDS = 40;
@@ -161,8 +161,32 @@ function remedy(finding: Finding, report: Report): HTMLElement | null {
     h("h4", {}, "Fix"),
     finding.fix !== null && h("p", {}, finding.fix, finding.share !== null && h("span", { class: "dim" }, ` · removes ${percent(finding.share)} of the output error`)),
     diff.length > 0 && h("pre", { class: "diff" }, ...diff),
+    verified(finding, report),
     command !== null && copyable(command),
   );
+}
+
+/** The patch that was measured, where a repair was made. */
+function verified(finding: Finding, report: Report): HTMLElement | null {
+  const repair = report.repair;
+  const patches = repair?.patches.filter((one) => one.node !== null && one.node === finding.node) ?? [];
+  if (!repair || patches.length === 0) return null;
+  return h(
+    "div",
+    { class: "patch" },
+    ...patches.flatMap((one) => [h("p", {}, one.summary), h("pre", { class: "diff" }, ...one.words.map((word) => h("ins", {}, `+ ${word}`)))]),
+    table(
+      ["", "inputs", "verdict", "#error, in its budget"],
+      [...repair.before.map((one) => measured("before", one)), ...repair.after.map((one) => measured("after", one))],
+      "tight",
+    ),
+    h("p", { class: repair.repaired ? "dim" : "bad" }, repair.reason, repair.output !== null && h("span", {}, ": ", name(repair.output))),
+  );
+}
+
+function measured(when: string, one: Measured): (HTMLElement | string)[] {
+  const ratios = (one.outputs ?? []).map((output) => real(output.times_over_budget)).filter((ratio) => ratio !== null);
+  return [when, one.origin, h("span", { class: `chip ${one.verdict}` }, one.verdict), ratios.length === 0 ? "–" : times(Math.max(...ratios))];
 }
 
 /** Attributes as [name, the candidate's, the reference's]. */

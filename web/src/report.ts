@@ -203,7 +203,25 @@ export interface Alignment {
   unaligned_candidate: { name: string; kind: string; reason: string }[];
 }
 
+/** What `isomorph fix --format json` told. */
+export interface Repair {
+  repaired: boolean;
+  reason: string;
+  output: string | null;
+  patches: { node: string | null; cause: string | null; summary: string; words: string[] }[];
+  before: Measured[];
+  after: Measured[];
+}
+
+export interface Measured {
+  origin: string;
+  verdict: Verdict;
+  reason: string;
+  outputs?: { candidate_output: string | null; times_over_budget: Real | null; relative_l2: Real | null }[];
+}
+
 export interface Report {
+  repair?: Repair | null;
   schema: string;
   version: string;
   verdict: Verdict;

@@ -28,6 +28,10 @@ def report(
         str | None,
         Option("--format", help="html, junit, sarif, …; without it, by the output's suffix."),
     ] = None,
+    repair: Annotated[
+        Path | None,
+        Option("--repair", help="What fix wrote with --format json, to show on the page."),
+    ] = None,
     output: words.Output = None,
     debug: words.Debug = False,
 ) -> int:
@@ -36,11 +40,18 @@ def report(
     Exit codes: 0 shown, 2 unreadable. The verdict decided the exit code of the check.
     """
     from isomorph import registry
-    from isomorph.cli.output import check_target, show_report
-    from isomorph.store.reports import read_report
+    from isomorph.cli.output import check_target, show_report, write
+    from isomorph.core.errors import UsageError
+    from isomorph.store.reports import read_repair, read_report
 
     suffix = output.suffix.lower() if output is not None else ""
     reporter = registry.reporter(format or BY_SUFFIX.get(suffix, "terminal"))
-    check_target(output, source)
-    show_report(read_report(source), reporter, output)
+    check_target(output, source, repair)
+    if repair is None:
+        show_report(read_report(source), reporter, output)
+        return 0
+    together = getattr(reporter, "render_with", None)
+    if together is None:
+        raise UsageError("BAD_OPTION", "only a page shows a repair", fix="write it to a .html file")
+    write(together(read_report(source), read_repair(repair)), output)
     return 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 from isomorph.reporters.json import as_json
 from isomorph.web import page
@@ -25,3 +27,8 @@ class HtmlReporter:
     def render(self, report: Report) -> str:
         """The whole page."""
         return page(as_json(report, compact=True))
+
+    def render_with(self, report: Report, repair: Mapping[str, Any]) -> str:
+        """The page with what ``isomorph fix`` did, as its JSON tells it, on the cards."""
+        told = {each.name: getattr(report, each.name) for each in fields(report)}
+        return page(as_json({**told, "repair": repair}, compact=True))

@@ -17,17 +17,13 @@ from isomorph.core.report import SCHEMA, Report
 if TYPE_CHECKING:
     from pathlib import Path
 
+REPAIR_SCHEMA = "isomorph.repair/1"
 _SPELLED = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 
 def read_report(path: Path) -> Report:
     """One report; what a later version added to it is left out, what it lacks is empty."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise UsageError("FILE_NOT_FOUND", "there is no such report", file=str(path)) from error
-    except (OSError, ValueError, RecursionError) as error:
-        raise _unreadable(path, str(error)) from error
+    data = _document(path)
     told = data.get("schema") if isinstance(data, dict) else None
     if told != SCHEMA:
         raise _unreadable(path, f"its schema is {told!r}, and this version reads {SCHEMA!r}")
@@ -36,6 +32,24 @@ def read_report(path: Path) -> Report:
     except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
         raise _unreadable(path, f"a field is not what the schema says: {error}") from error
     return typing.cast("Report", report)
+
+
+def read_repair(path: Path) -> dict[str, Any]:
+    """What ``isomorph fix --format json`` told, as plain data."""
+    data = _document(path)
+    told = data.get("schema") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or told != REPAIR_SCHEMA:
+        raise _unreadable(path, f"its schema is {told!r}, and a repair's is {REPAIR_SCHEMA!r}")
+    return data
+
+
+def _document(path: Path) -> Any:  # noqa: ANN401
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise UsageError("FILE_NOT_FOUND", "there is no such report", file=str(path)) from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise _unreadable(path, str(error)) from error
 
 
 def _unreadable(path: Path, why: str) -> UsageError:
