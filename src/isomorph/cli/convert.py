@@ -15,7 +15,7 @@ def convert(
         str, Argument(metavar="SRC", help="A model file, or package.module:factory with --trust.")
     ],
     target: Annotated[
-        Path, Argument(metavar="DST", help="Where to write: .onnx, .tflite, or a new folder.")
+        Path, Argument(metavar="DST", help="Where to write: .onnx, .tflite, .xml, or a new folder.")
     ],
     *,
     to: Annotated[

@@ -195,6 +195,16 @@ class Converter(Protocol):
         ...
 
 
+class StandIn(Protocol):
+    """What a converter has besides if no framework of ours reads what it writes.
+
+    It has seen to it that its result gives the same bits as its source in that runtime; so the
+    source, run there, is what is held against the first model.
+    """
+
+    proven_as: tuple[str, Mapping[str, str]]
+
+
 class Check(Protocol):
     """Sees one kind of trouble without running the model; its docstring is its page.
 

@@ -167,7 +167,8 @@ def _delivered(last: Stop, wanted: Wanted) -> str:
         return str(wanted.output)
     for companion in made.parent.iterdir():
         # What the converter used on the way stays behind; weights carry the model's name.
-        if companion.is_file() and companion != made and companion.name.startswith(made.name):
+        weights = companion.name.startswith(made.name) or companion.name == f"{made.stem}.bin"
+        if companion.is_file() and companion != made and weights:
             shutil.copyfile(companion, wanted.output.parent / companion.name)
     shutil.copyfile(made, wanted.output)
     return str(wanted.output)

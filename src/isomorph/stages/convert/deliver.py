@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isomorph import registry
 from isomorph.core.conversion import AS_IS
 from isomorph.core.errors import RefusedError, UsageError
 from isomorph.stages.convert.convert import Wanted
+from isomorph.stages.convert.plan import formats
 from isomorph.store.atomic import new_file, refuse_link
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _format(path: Path) -> str:
             "UNKNOWN_NAME",
             f"the suffix {path.suffix!r} says no format",
             why=f"known: {', '.join(SUFFIXES)}, and a name without suffix for a SavedModel",
-            fix=f"state it: --to {'|'.join(registry.names('frameworks'))}",
+            fix=f"state it: --to {'|'.join(formats())}",
         )
     return found
 

@@ -93,7 +93,7 @@ class Hopper:
             self._tell(step, cure)
             attempt = self._attempt(origin, step, cure)
             if attempt.trouble is None:
-                stop = self._judged(step, attempt, used, started)
+                stop = self._judged(origin, step, attempt, used, started)
                 if stop.hop is None or stop.hop.status != "failed":
                     return stop
                 last = last or stop
@@ -136,12 +136,17 @@ class Hopper:
         return self.workshop.make(step, origin.location, order, f"{self.name}{suffix}")
 
     def _judged(
-        self, step: Step, attempt: Attempt, cures: tuple[Cure, ...], started: float
+        self,
+        origin: Stop,
+        step: Step,
+        attempt: Attempt,
+        cures: tuple[Cure, ...],
+        started: float,
     ) -> Stop:
         """Load the result, and measure it; an unreadable one is a failure of the converter."""
         hop = Hop(step=step, status="failed", seconds=0.0, cures=cures, notes=attempt.notes)
         try:
-            right = self.intake.open("candidate", str(attempt.path))
+            right = self._opened(origin, step, attempt.path)
         except IsomorphError as error:
             invalid = replace(told(error), sentence=f"an invalid model came out: {error.sentence}")
             return self._failed(None, step, invalid, started, hop)
@@ -161,6 +166,15 @@ class Hopper:
         )
         model = right.model if not proof.patches else self.intake.load(str(proof.path))
         return Stop(location=str(proof.path), model=model, hop=hop)
+
+    def _opened(self, origin: Stop, step: Step, path: Path) -> Opened:
+        """The result, or what stands for it: the source in the runtime that the result is for."""
+        proven_as = getattr(registry.converter(step.converter), "proven_as", None)
+        if proven_as is None:
+            return self.intake.open("candidate", str(path))
+        runtime, settings = proven_as
+        right = self.intake.open("candidate", origin.location)
+        return replace(right, runtime=runtime, settings=settings, _sessions={})
 
     def _proof(self, right: Opened, path: Path) -> _Proof:
         """Measured against the first model; repaired, where that is asked for and can be."""

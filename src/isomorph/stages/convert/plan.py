@@ -94,12 +94,18 @@ def _step(converter: Converter, width: str) -> Step:
     )
 
 
+def formats() -> tuple[str, ...]:
+    """Everything that a converter reads or writes."""
+    known = [registry.converter(name) for name in registry.names("converters")]
+    return tuple(sorted({word for each in known for word in (each.source, each.target)}))
+
+
 def _refuse_unknown(width: str, via: Sequence[str]) -> None:
     if width not in (AS_IS, *WIDTHS):
         raise UsageError(
             "BAD_OPTION", f"--quantize {width!r} is not known", why=f"known: {', '.join(WIDTHS)}"
         )
-    known = (*registry.names("frameworks"), *registry.names("converters"))
+    known = (*formats(), *registry.names("converters"))
     for word in via:
         if word not in known:
             raise UsageError(

@@ -10,7 +10,7 @@ from isomorph import registry
 from isomorph.core.conversion import AS_IS, Hop, Route
 from isomorph.core.errors import UsageError
 from isomorph.stages.convert.hops import Hopper, Stop
-from isomorph.stages.convert.plan import routes
+from isomorph.stages.convert.plan import formats, routes
 from isomorph.stages.convert.samples import Supply
 
 if TYPE_CHECKING:
@@ -65,9 +65,9 @@ def survey(
 def _planned(
     framework: str, widths: Sequence[str], named: Sequence[str], *, best: bool
 ) -> Iterator[Route]:
-    wanted = [
-        (target, width, ()) for width in widths for target in registry.names("frameworks")
-    ] + [(registry.converter(name).target, AS_IS, (name,)) for name in named]
+    wanted = [(target, width, ()) for width in widths for target in formats()] + [
+        (registry.converter(name).target, AS_IS, (name,)) for name in named
+    ]
     for target, width, via in wanted:
         try:
             found = routes(framework, target, width, via)

@@ -35,7 +35,9 @@ def abilities(
             skipped.append(Skipped(what=f"what {name} can do", why=error.sentence))
             return {}
 
-    runtime = ask("runtimes", registry.framework(to or model.framework).runtime)
+    goal = to or model.framework
+    known = goal in registry.names("frameworks")
+    runtime = ask("runtimes", registry.framework(goal).runtime) if known else {}
     firsts = _first_converters(model, to, width)
     told = {name: ask("converters", name) for name in firsts}
     used = {node.native_op for node in every_node(model.graph)}

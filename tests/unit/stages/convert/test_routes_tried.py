@@ -73,6 +73,18 @@ def test_a_known_cure_is_applied_and_told(dense, tmp_path):
     assert done.exit_code == 0
 
 
+def test_what_no_framework_reads_is_proven_by_its_source_there(dense, tmp_path):
+    pytest.importorskip("openvino")
+    done = converting.convert(dense, tmp_path / "dense.xml")
+    assert done.target == "openvino"
+    assert done.verdict is Verdict.EQUIVALENT
+    environment = done.chosen[-1].report.environments["candidate run"]
+    assert environment.runtime == "openvino"
+    assert environment.settings["precision"] == "f32"
+    assert (tmp_path / "dense.xml").is_file()
+    assert (tmp_path / "dense.bin").is_file()
+
+
 def test_a_converter_that_is_not_installed_says_the_line(dense, tmp_path):
     with pytest.raises(UsageError) as caught:
         converting.convert(dense, tmp_path / "x.onnx", via=("absent",))
