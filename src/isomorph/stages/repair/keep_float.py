@@ -58,15 +58,20 @@ def keep_float(
     gains = _gains(reference, candidate, shop.samples[0], patches)
     kept: list[str] = []
     trades, state, reports = [_trade((), candidate, before)], candidate, before
-    for name in gains if wanted is None else gains[:wanted]:
-        if wanted is None and trusted(reports):
+    for name in gains:
+        if (wanted is None and trusted(reports)) or len(kept) == wanted:
             break
         after = _with(shop, candidate, [patches[each] for each in (*kept, name)])
         if after is None:
             continue
+        found = shop.measured(after)
+        trade = _trade((*kept, name), after, found)
+        if _farther(trades[-1], trade) and not (trusted(found) and not trusted(reports)):
+            shop.refused.append(f"{patches[name].summary}: gains nothing beside the others")
+            continue
         kept.append(name)
-        state, reports = after, shop.measured(after)
-        trades.append(_trade(tuple(kept), state, reports))
+        trades.append(trade)
+        state, reports = after, found
     applied = tuple(
         Applied(patch=patches[name], finding=_finding(name, trades, place))
         for place, name in enumerate(kept)
@@ -152,6 +157,13 @@ def _trade(nodes: tuple[str, ...], opened: Opened, reports: Sequence[Report]) ->
         relative_l2=worst.relative_l2 if worst is not None else None,
         max_abs=worst.max_abs if worst is not None else None,
     )
+
+
+def _farther(before: Trade, after: Trade) -> bool:
+    """Two roundings may have cancelled each other: then one of them less is no gain."""
+    if before.relative_l2 is None or after.relative_l2 is None:
+        return False
+    return after.relative_l2 > before.relative_l2
 
 
 def _finding(name: str, trades: Sequence[Trade], place: int) -> Finding:
