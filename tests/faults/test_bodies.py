@@ -232,3 +232,11 @@ def test_from_pytorch_into_a_branch_of_onnx(tmp_path):
     assert first.node == "choose/then_branch#0/bend"
     assert first.reference_nodes == ("cond/body#0/leaky_relu",)
     assert isomorph.check(exported, branch(), inputs=X, in_process=True).verdict == "equivalent"
+
+
+def test_a_finding_inside_says_where_its_error_comes_out():
+    report = isomorph.check(loop(), loop(alpha=0.4), inputs=X, in_process=True)
+    first = report.findings[0]
+    assert first.node.startswith("rounds/")
+    assert first.tensors[0] == "a"
+    assert "h_last" in first.tensors

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from isomorph.stages.run.opened import Opened
 
 _DEEPEST = 4
+_MOST_TENSORS = 3
 
 
 def inside(
@@ -64,6 +65,8 @@ def _told(inner: Finding, outer: Finding, within: Inside) -> Finding:
         inner,
         node=f"{within.prefix}{inner.node}",
         nodes=tuple(f"{within.prefix}{name}" for name in inner.nodes),
+        # Where it goes wrong inside, and where that comes out.
+        tensors=tuple(dict.fromkeys((*inner.tensors[:2], *outer.tensors)))[:_MOST_TENSORS],
         reference_nodes=tuple(f"{within.reference_prefix}{n}" for n in inner.reference_nodes),
         status="confirmed" if proven else "suspected",
         share=outer.share,
