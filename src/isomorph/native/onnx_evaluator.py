@@ -104,6 +104,8 @@ class Evaluator:
                 if fixed is not None:
                     fixed.keep(step, outputs)
             for name, held in zip(step.outputs, outputs, strict=False):
+                if name in feeds:
+                    continue  # what is fed stays, though a step runs for its other outputs
                 values[name] = self._constant(name, held, noise)
                 if name in plan.fetched:
                     results[name] = values[name].wide()

@@ -86,6 +86,8 @@ class Evaluator:
                 if whole:
                     self._keep(step, outputs)
             for index, held in zip(step.outputs, outputs, strict=False):
+                if index in given:
+                    continue  # what is fed stays, though a step runs for its other outputs
                 values[index] = held
                 if index in wanted:
                     results[index] = self._shown(held)
