@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +84,9 @@ def convert(
         ) as opener:
             place = opener.written(source, workshop.folder("live"))
             done = stage_convert(place, wish, opener, workshop, wishes)
+            if not isinstance(source, (str, Path)):
+                # The file that stands for a live model is gone by now; nobody can repeat it.
+                done = replace(done, repeat="")
             return write_report(done, wish.output, as_json)
     finally:
         workshop.close()

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from isomorph.native.onnx_external import is_external
+from isomorph.native.onnx_model import stored_tensors
 from isomorph.native.onnx_scope import graphs, topological
 
 
@@ -25,8 +27,24 @@ def notes_on(proto: Any) -> Iterator[str]:  # noqa: ANN401
     ]
     if unsorted:
         yield "nodes are not in topological order, which ONNX requires; here they are sorted"
+    beside = sorted(external_files(proto))
+    if beside:
+        yield f"weights lie in other files: {', '.join(beside[:5])}" + (
+            " …" if len(beside) > 5 else ""
+        )
     if proto.training_info:
         yield "the training part of the file is not looked at"
+
+
+def external_files(proto: Any) -> set[str]:  # noqa: ANN401
+    """The files beside the model that hold its weights, as it names them."""
+    return {
+        entry.value
+        for _, tensor in stored_tensors(proto)
+        if is_external(tensor)
+        for entry in tensor.external_data
+        if entry.key == "location"
+    }
 
 
 def duplicate_names(graph: Any) -> set[str]:  # noqa: ANN401

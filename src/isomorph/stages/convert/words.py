@@ -44,7 +44,8 @@ def lines(conversion: Conversion) -> Iterator[str]:
     )
     if conversion.report_file is not None:
         yield f"report in {conversion.report_file}"
-    yield f"again     {conversion.repeat}"
+    if conversion.repeat:
+        yield f"again     {conversion.repeat}"
 
 
 def _heading(conversion: Conversion) -> str:
