@@ -166,20 +166,21 @@ def ideal_rounding(
 def _cut_off(real: Array, width: Array, offset: Any, dtype: str, call: Call) -> Array | float:  # noqa: ANN401
     """A draw of what a range cuts off that was calibrated on another sample of the same kind.
 
-    Such a range misses the k largest of n values with the chance (1 − k/n)ⁿ, about e⁻ᵏ: the
-    variance, where k values lie beyond an end of the grid, in units of what each loses there. So
-    one stray value is explained, and a range that is too narrow for many is not.
+    Such a range misses the k outermost of n values with the chance (1 − k/n)ⁿ: the variance,
+    where k values lie beyond the ends of the grid, in units of what each loses there. So one
+    stray value is explained, and a range that is too narrow for many is not.
     """
     if (bounds := limits(dtype)) is None:
         return 0.0
     step = float(width)
     low, high = ((bound - float(offset)) * step for bound in bounds)
-    lost = np.zeros_like(real)
-    for beyond in (real > high + step / 2.0, real < low - step / 2.0):
-        excess = np.abs(real[beyond] - np.clip(real[beyond], low, high))
-        lost[beyond] = np.where(np.isfinite(excess), excess, 0.0) * np.exp(-excess.size / 2.0)
-    if not np.any(lost):
+    with np.errstate(invalid="ignore"):
+        excess = np.abs(real - np.clip(real, low, high))
+    lost = np.where(np.isfinite(excess) & (excess > step / 2.0), excess, 0.0)
+    many = int(np.count_nonzero(lost))
+    if not many:
         return 0.0
+    lost *= np.sqrt((1.0 - many / real.size) ** real.size)
     # Spread evenly, its deviation is the width over the root of three.
     return np.asarray(call.noise.random.uniform(-1.0, 1.0, real.shape) * np.sqrt(3.0) * lost)
 
