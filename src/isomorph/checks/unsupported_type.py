@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import Abilities, Remark, Severity, Subject
-from isomorph.core.sketch import node, spec, subject
+from isomorph.core.sketch import constant, node, spec, subject
 
 _FLOATS = Abilities(types=frozenset({"float32", "int32", "int64", "bool"}))
 
@@ -37,6 +37,14 @@ class UnsupportedType:
         subject(node("Mul"), to="tflite", abilities=_FLOATS),
         subject(node("Mul"), inputs=(spec("x", "float64"),)),
         subject(node("Conv"), abilities=Abilities(kernels={"Conv": ("float32", "float16")})),
+        subject(
+            node("Cast", "c", out="d"),
+            node("Mul", "x", "d"),
+            constants=(constant("c", 2.0, dtype="float64", shape=()),),
+            tensors=(spec("c", "float64", ()),),
+            to="tflite",
+            abilities=_FLOATS,
+        ),
     )
 
     def check(self, subject: Subject) -> Iterator[Remark]:
@@ -52,8 +60,11 @@ class UnsupportedType:
                     "feed the converted model with that type, and values that fit it",
                     tensor=each.name,
                 )
+        moving = subject.moving
         for tensor in subject.model.graph.tensors.values():
             dtype = tensor.dtype
+            if tensor.name not in moving:
+                continue  # what depends on constants alone is folded away
             if dtype is None or able.types is None or dtype in able.types or dtype in seen:
                 continue
             seen.add(dtype)

@@ -54,6 +54,16 @@ class Subject:
         """Every node, those inside branches and loops included."""
         yield from every_node(self.model.graph)
 
+    @property
+    def moving(self) -> frozenset[str]:
+        """The inputs of the main graph, and everything that depends on one of them."""
+        graph = self.model.graph
+        found = {each.name for each in graph.inputs}
+        for node in graph.nodes:
+            if found & set(node.inputs) or not any(node.inputs) or node.bodies:
+                found |= set(node.outputs)
+        return frozenset(found)
+
     def dtype(self, tensor: str) -> str | None:
         """The declared type of a tensor or constant of the main graph."""
         graph = self.model.graph

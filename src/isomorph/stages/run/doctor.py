@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 from isomorph import registry
@@ -219,10 +220,16 @@ def _extensions(packages: tuple[Diagnosis, ...]) -> Iterator[Diagnosis]:
 def _extension(kind: str, name: str, absent: set[str]) -> Diagnosis:
     word = registry.singular(kind)
     try:
-        extra = getattr(registry.load(kind, name), "extra", None)
+        found = registry.load(kind, name)
+        extra = getattr(found, "extra", None)
     except Exception as error:  # noqa: BLE001 - a stranger's extension may fail in any way
         return Diagnosis(kind=word, name=name, version=None, status="broken",
                          detail=f"{type(error).__name__}: {error}")  # fmt: skip
+    lacking = [each for each in getattr(found, "packages", ()) if find_spec(each) is None]
+    if lacking:
+        return Diagnosis(kind=word, name=name, version=None, status="missing",
+                         detail=f"needs {', '.join(lacking)}",
+                         advice=found.install)  # fmt: skip
     if extra in absent:
         return Diagnosis(kind=word, name=name, version=None, status="missing",
                          detail=f"needs extra {extra}",

@@ -104,3 +104,11 @@ def test_a_worker_that_does_not_start_is_broken(monkeypatch):
     found = examined._worker()
     assert found.status == "broken"
     assert "--in-process" in found.advice
+
+
+def test_a_converter_without_its_package_says_the_line_that_brings_it(monkeypatch):
+    converter = registry.converter("onnx_slim")
+    monkeypatch.setattr(type(converter), "packages", ("nonesuch_package",))
+    found = examined._extension("converters", "onnx_slim", set())
+    assert (found.kind, found.status) == ("converter", "missing")
+    assert found.advice == converter.install
