@@ -1,0 +1,81 @@
+"""What was lost, and how a conversion is told."""
+
+from dataclasses import replace
+
+from isomorph.core.conversion import Conversion, Cure, Hop, Route, Step, Trouble
+from isomorph.core.divergence import Verdict
+from isomorph.core.model import Source
+from isomorph.core.report import Binding, ModelSummary
+from isomorph.core.sketch import node, spec, subject
+from isomorph.stages.convert.losses import losses
+from isomorph.stages.convert.words import lines
+
+STEP = Step(converter="onnx_to_tflite", source="onnx", target="tflite")
+SUMMARY = ModelSummary(
+    role="reference", location="m.onnx", framework="onnx", digest="", nodes=3, constants=1
+)
+PAIR = (Binding(reference="x", candidate="args_0", how="position"),)
+
+
+def test_names_types_axes_metadata_and_origin_are_missed():
+    traced = replace(node("Relu"), source=Source(file="net.py", line=3))
+    first = subject(
+        traced, inputs=(spec("x", "int64", ("batch", 3)),), metadata={"author": "us"}
+    ).model
+    result = subject(node("Relu"), inputs=(spec("args_0", "int32", (2, 3)),)).model
+    assert losses(first, result, PAIR) == (
+        "the name of input 'x': it is 'args_0' now",
+        "the type of input 'x': int64 became int32",
+        "dynamic axes of input 'x': axis 0 is 2 now",
+        "metadata: author",
+        "where in the source a node came from",
+    )
+
+
+def test_nothing_is_missed_where_nothing_changed():
+    model = subject(node("Relu"), inputs=(spec("x", shape=("batch", 3)),)).model
+    same = (Binding(reference="x", candidate="x", how="name"),)
+    assert losses(model, model, same) == ()
+
+
+def conversion(hop, **about):
+    return Conversion(
+        verdict=about.pop("verdict", Verdict.UNKNOWN),
+        reason="because",
+        source=SUMMARY,
+        target="tflite",
+        width="",
+        chosen=(hop,),
+        repeat="isomorph convert m.onnx m.tflite",
+        **about,
+    )
+
+
+def test_a_failure_is_told_with_its_words_and_what_was_tried():
+    hop = Hop(
+        step=STEP,
+        status="failed",
+        seconds=3.0,
+        cures=(Cure(name="fixed batch", told="the batch is 1", options={"batch": "1"}),),
+        trouble=Trouble(code="CONVERTER_FAILED", sentence="it failed", why="x" * 1000, log="a\nb"),
+    )
+    told = "\n".join(lines(conversion(hop)))
+    assert told.startswith("UNKNOWN  because")
+    assert "[CONVERTER_FAILED] it failed" in told
+    assert "x" * 320 + "…" in told
+    assert "log     … b" in told
+    assert "fixed batch, to no avail" in told
+    assert "nothing was written" in told
+
+
+def test_a_success_says_what_was_not_kept_and_the_other_ways():
+    hop = Hop(step=STEP, status="proven", seconds=3.0, lost=("gradients",), notes=("careful",))
+    other = Route(steps=(replace(STEP, converter="other", missing="pip install other"),))
+    told = list(
+        lines(conversion(hop, verdict=Verdict.EQUIVALENT, output="m.tflite", alternatives=(other,)))
+    )
+    assert told[0] == "CONVERTED, equivalent  because"
+    assert "not kept  gradients" in told
+    assert "  note    careful" in told
+    assert "or by     onnx → tflite (other), not installed: pip install other" in told
+    assert told[-1] == "again     isomorph convert m.onnx m.tflite"
