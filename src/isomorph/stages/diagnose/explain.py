@@ -62,12 +62,15 @@ def _remarks() -> Iterator[tuple[str, Mapping[str, Any]]]:
     for name in registry.names("checks"):
         check = registry.check(name)
         what, _, rest = (inspect.getdoc(type(check)) or "").partition("\n\n")
-        yield check.code, {
-            "kind": "remark",
-            "what": " ".join(what.split()),
-            "recognised": " ".join(rest.split()) or "Seen in the graph, without running it.",
-            "do": f"isomorph lint says at each place what helps; --ignore {check.code} hushes it.",
-        }
+        yield (
+            check.code,
+            {
+                "kind": "remark",
+                "what": " ".join(what.split()),
+                "recognised": " ".join(rest.split()) or "Seen in the graph, without running it.",
+                "do": f"isomorph lint says at each place what helps; --ignore {check.code} hushes it.",
+            },
+        )
 
 
 def _cause(name: str) -> Explanation:
