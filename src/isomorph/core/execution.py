@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 OPTIMISERS_THAT_RAN = "optimisers that ran"
 """The fact under which a runtime lists the optimisers that changed this model."""
 
+LOG_LINES = "log lines"
+"""The fact under which a runtime gives the lines of its own log that it was asked for."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switch:

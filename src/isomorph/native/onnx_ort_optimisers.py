@@ -6,16 +6,10 @@ that changed the graph, so the model is opened once more, talkative, into a file
 
 from __future__ import annotations
 
-import os
 import re
-import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
-from isomorph.native.onnx_ort_session import open_deployed
+from isomorph.native.onnx_ort_log import talk
 
 if TYPE_CHECKING:
     from isomorph.native.onnx_model import OnnxModel
@@ -42,24 +36,7 @@ def optimisers_that_ran(
     file: str,
 ) -> tuple[str, ...]:
     """By the names under which each can be disabled, in the order in which they first ran."""
-    with _overheard() as log:
-        open_deployed(ort, replace(settings, talkative=True), model, file=file)
-        log.seek(0)
-        ran = dict.fromkeys(_CHANGED.findall(log.read().decode("utf-8", "replace")))
+    ran = dict.fromkeys(_CHANGED.findall(talk(ort, settings, model, file=file)))
     named = [name for name in ran if not name.endswith(_BY_RULES)]
     by_rules = len(named) < len(ran)
     return (*named, *(_RULES if by_rules else ()))
-
-
-@contextmanager
-def _overheard() -> Iterator[IO[bytes]]:
-    """What compiled code writes to the standard error, in a file instead."""
-    sys.stderr.flush()
-    kept = os.dup(2)
-    with tempfile.TemporaryFile() as log:
-        os.dup2(log.fileno(), 2)
-        try:
-            yield log
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)

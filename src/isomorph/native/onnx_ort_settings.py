@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from isomorph.core.errors import UsageError
+from isomorph.core.text import printable
 
 DEFAULTS: Mapping[str, str] = {
     "providers": "CPUExecutionProvider",
@@ -19,6 +21,7 @@ DEFAULTS: Mapping[str, str] = {
     "deterministic": "no",
     "custom_ops": "",
     "name_optimisers": "no",
+    "log_about": "",
 }
 
 LEVELS = {
@@ -41,6 +44,8 @@ class Settings:
     threads: int | None
     deterministic: bool
     custom_ops: str
+    about: tuple[str, ...] = ()
+    """The nodes, tensors and optimisers whose lines of the log are wanted."""
     talkative: bool = False
     """Whether it logs what it does; only to a file that is read."""
 
@@ -86,6 +91,7 @@ def settings_of(words: Mapping[str, str], threads: int | None, ort: Any) -> Sett
         threads=_count(whole["threads"]) if whole["threads"] else threads,
         deterministic=whole["deterministic"] == "yes",
         custom_ops=whole["custom_ops"],
+        about=_names(whole["log_about"]),
     )
 
 
@@ -93,7 +99,7 @@ def session_options(ort: Any, settings: Settings) -> Any:  # noqa: ANN401
     """Fresh options; each session has its own, because they can carry weights."""
     options = ort.SessionOptions()
     # Fatal only: what goes wrong is raised as well, and the terminal belongs to reporters.
-    options.log_severity_level = 1 if settings.talkative else 4
+    options.log_severity_level = 0 if settings.talkative else 4
     level = getattr(ort.GraphOptimizationLevel, settings.level, None)
     if level is None:
         raise UsageError(
@@ -114,6 +120,23 @@ def session_options(ort: Any, settings: Settings) -> Any:  # noqa: ANN401
 
 def _listed(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """A JSON list, since names in a model may hold any character; or words between commas."""
+    if not text.lstrip().startswith("["):
+        return _listed(text)
+    try:
+        names = json.loads(text)
+    except ValueError:
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise UsageError(
+            "BAD_SETTING",
+            "log_about must be names between commas, or a JSON list of strings",
+            why=f"got {printable(text, limit=80)!r}",
+        )
+    return tuple(names)
 
 
 def _provider(word: str, ort: Any) -> str:  # noqa: ANN401

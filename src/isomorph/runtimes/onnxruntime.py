@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UsageError
-from isomorph.core.execution import OPTIMISERS_THAT_RAN, Switch
+from isomorph.core.execution import LOG_LINES, OPTIMISERS_THAT_RAN, Switch
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.native.onnx_ort_settings import DEFAULTS
 
@@ -218,6 +218,11 @@ class OnnxSession:
 
             ran = optimisers_that_ran(ort, settings, self._model.native, file=self._model.location)
             facts[OPTIMISERS_THAT_RAN] = ", ".join(ran)
+        if settings.about:
+            from isomorph.native.onnx_ort_log import log_about
+
+            lines = log_about(ort, settings, self._model.native, file=self._model.location)
+            facts[LOG_LINES] = "\n".join(lines)
         if settings.disabled:
             # ONNX Runtime ignores names it does not know, and has no list to check against.
             facts["optimisers disabled, if known"] = ", ".join(settings.disabled)

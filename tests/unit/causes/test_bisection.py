@@ -60,6 +60,11 @@ def test_the_guilty_optimiser_is_named_with_the_setting_that_switches_it_off(rep
     assert told[f"Is it {GUILTY}?"].agrees
 
 
+def test_the_runtime_s_own_log_shows_that_the_optimiser_ran(report):
+    lines = report.findings[0].evidence["log"]
+    assert any(f"{GUILTY} modified: 1" in line for line in lines)
+
+
 def test_every_experiment_states_its_prediction(report):
     for experiment in report.findings[0].experiments:
         assert experiment.predicts

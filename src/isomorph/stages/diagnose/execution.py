@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from isomorph.stages.localise.locate import Located
     from isomorph.stages.measure.subject import Subject
 
+_OF_THE_RUNTIME = frozenset({"fusion", "kernel", "precision"})
+"""Causes that lie in what a runtime does to a node; of these its log may speak."""
+
 
 def guilty_of_running(
     candidate: Subject, astray: Sequence[Divergence], false_alarm: float
@@ -56,8 +59,28 @@ def _places(candidate: Subject, trials: Trials, located: Located) -> list[Findin
         if case is not None:
             execution = trials.execution(case.nodes, case.tensor, located.twins)
             told = explained(told, replace(case, execution=execution), _frameworks(candidate))
+            told = _with_log(told, trials, _names(case))
         found.append(told)
     return found
+
+
+def _with_log(finding: Finding, trials: Trials, names: Sequence[str]) -> Finding:
+    """The finding with what the runtime's own log says of the nodes and of the optimiser."""
+    if finding.cause not in _OF_THE_RUNTIME:
+        return finding
+    optimiser = finding.evidence.get("optimiser")
+    lines = trials.log([*([str(optimiser)] if optimiser else []), *names])
+    return replace(finding, evidence={**finding.evidence, "log": lines}) if lines else finding
+
+
+def _names(case: Case) -> list[str]:
+    """The guilty nodes, what they make, and the constants that they read."""
+    stored = case.candidate.constants
+    nodes = [node.name for node in case.nodes]
+    made = [name for node in case.nodes for name in node.outputs]
+    return list(
+        dict.fromkeys([*nodes, *made, *(n for v in case.nodes for n in v.inputs if n in stored)])
+    )
 
 
 def _whole(candidate: Subject, trials: Trials, names: Sequence[str]) -> Finding:
@@ -74,6 +97,7 @@ def _whole(candidate: Subject, trials: Trials, names: Sequence[str]) -> Finding:
     case = whole_run(candidate, names)
     execution = trials.execution((), names[0], None)
     told = explained(finding, replace(case, execution=execution), _frameworks(candidate))
+    told = _with_log(told, trials, ())
     confirmed = any(each.agrees for each in told.experiments)
     return replace(told, status="confirmed" if confirmed else "suspected")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import numpy as np
 from isomorph import registry
 from isomorph.core.divergence import Judgement
 from isomorph.core.errors import IsomorphError
-from isomorph.core.execution import Execution, Switch
+from isomorph.core.execution import LOG_LINES, Execution, Switch
 from isomorph.core.trace import Environment
 from isomorph.stages.measure.compare import differs
 from isomorph.stages.measure.judge import judge
@@ -70,6 +71,15 @@ class Trials:
         listing = {key: "yes" for key in ("name_optimisers",) if key in runtime.settings}
         session = self._session("", {**changed, **listing})
         return () if known is None or session is None else known(session.environment.facts)
+
+    def log(self, names: Sequence[str]) -> tuple[str, ...]:
+        """What the runtime's own log says of these nodes, tensors and optimisers; a few lines."""
+        runtime = registry.runtime(self._subject.runtime().environment.runtime)
+        if "log_about" not in runtime.settings or not names:
+            return ()
+        session = self._session("", {"log_about": json.dumps(list(names))})
+        said = "" if session is None else session.environment.facts.get(LOG_LINES, "")
+        return tuple(said.splitlines())
 
     def _judged(self, changed: Mapping[str, str]) -> bool | None:
         found = self._run(changed)
