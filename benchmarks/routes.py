@@ -11,6 +11,7 @@ table goes to docs/routes.md, the figures to benchmarks/results/routes.json.
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 import time
@@ -151,8 +152,14 @@ def _row(model: str, trip: Trip) -> dict[str, Any]:
 
 def _reason(last: Any) -> str:
     if last.trouble is not None:
-        return " ".join((last.trouble.why or last.trouble.sentence).split())[:140]
+        return _clean(last.trouble.why or last.trouble.sentence)[:140]
     return "" if last.usable or last.report is None else last.report.reason
+
+
+def _clean(text: str) -> str:
+    """One line without addresses in memory and folders of this machine."""
+    text = re.sub(r" at 0x[0-9a-f]+", "", " ".join(text.split()))
+    return re.sub(r"(?:/[\w.-]+)+/", "…/", text)
 
 
 def _line(row: dict[str, Any], seconds: float) -> str:
