@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def converted(order: Order, folder: Path, **wanted: Any) -> tuple[str, ...]:  # 
         input_onnx_file_path=order.source,
         output_folder_path=str(folder),
         # Otherwise NCHW becomes NHWC, and (batch, time, features) becomes (batch, features, time).
-        keep_shape_absolutely_input_names=names or None,
+        keep_shape_absolutely_input_names=_spellings(names) or None,
         # Without signatures it gives up on names that begin with an underscore.
         output_signaturedefs=True,
         batch_size=int(batch) if batch else None,
@@ -53,4 +54,13 @@ def converted(order: Order, folder: Path, **wanted: Any) -> tuple[str, ...]:  # 
         verbosity="error",
         **wanted,
     )
-    return (f"the axes of {', '.join(names)} are kept as they are",) if names else ()
+    return (f"asked to keep the axes of {', '.join(names)} as they are",) if names else ()
+
+
+def _spellings(names: Sequence[str]) -> list[str]:
+    """Each name as it is, and as it may be called by the time it is looked for."""
+    found: dict[str, None] = {}
+    for name in names:
+        rooted = f"wa{name}" if name.startswith("/") else name
+        found |= dict.fromkeys((name, rooted, name.replace(":", "__"), rooted.replace(":", "__")))
+    return list(found)
