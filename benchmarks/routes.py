@@ -1,7 +1,7 @@
 """Which way from which format to which, in which width, works: six small models, and real ones.
 
 Everything is really converted, hop by hop, and each result is held against the first model. The
-table goes to docs/routes.md, the figures to benchmarks/results/routes.json.
+figures go to benchmarks/results/routes.json, the table of all models together to docs/routes.md.
 
     python benchmarks/routes.py            # the six small models, every route
     python benchmarks/routes.py --real     # published models too, the best route of each kind
@@ -63,8 +63,9 @@ def main() -> None:
                     samples = _made_up(found, folder / f"{package} samples")
                     rows += _surveyed(found, samples, label=f"{package}: {found.name}")
     write_json("routes", {"routes": rows})
-    PAGE.write_text(_page(rows), encoding="utf-8")
-    print(f"written: docs/{PAGE.name}")
+    if given.real and given.only is None:
+        PAGE.write_text(_page(rows), encoding="utf-8")
+        print(f"written: docs/{PAGE.name}")
 
 
 def _wanted(model: str, only: list[str] | None) -> bool:
