@@ -9,10 +9,16 @@ import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.report import Experiment
+from isomorph.stages.diagnose import saturation
 
 if TYPE_CHECKING:
     from isomorph.core.execution import Execution
     from isomorph.core.trace import Array
+
+_SEVEN_BITS = (
+    "quantise the weights again to 7 bits (reduce_range=True) or to uint8, or run on a processor "
+    "with VNNI"
+)
 
 
 class Kernel:
@@ -21,6 +27,8 @@ class Kernel:
     Recognised by running the guilty node alone, every optimiser off, fed with the oracle's
     values: if it is still off, nothing around it is to blame. Then what sets it right: the
     runtime's other kernels, another runtime, or an oracle that reads subnormal numbers as zero.
+    Products of unsigned and signed bytes whose sums of pairs stop at 16 bits, as on processors
+    without VNNI, are emulated: if the emulation lands on the run, that is the reason.
     """
 
     name = "kernel"
@@ -52,7 +60,9 @@ class Kernel:
                 cause="kernel", certainty=0, summary="alone it is right", experiments=(alone,)
             )
             return
-        decisive = [each for each in (_flushed(case, found), _other_kernels(execution)) if each]
+        stopped = _saturated(case)
+        reasons = (_flushed(case, found), stopped, _other_kernels(execution))
+        decisive = [each for each in reasons if each]
         others = list(_other_runtimes(case, execution))
         yield Diagnosis(
             cause="kernel",
@@ -61,7 +71,9 @@ class Kernel:
             "itself" + _special(case, found) + "".join(f"; {told}" for told, _ in decisive),
             experiments=(alone, *(each for _, each in decisive), *others),
             evidence={"operator": case.node.native_op},
-            fix="use another runtime or version for this operator, or spell it out",
+            fix=_SEVEN_BITS
+            if stopped
+            else "use another runtime or version for this operator, or spell it out",
         )
 
 
@@ -81,6 +93,25 @@ def _flushed(case: Case, found: Array) -> tuple[str, Experiment] | None:
         change="the oracle gets the same inputs with subnormal numbers set to zero",
         predicts="the oracle lands on the run",
         seen="it does",
+        agrees=True,
+    )
+
+
+def _saturated(case: Case) -> tuple[str, Experiment] | None:
+    """Whether sums of two products of unsigned and signed bytes stopped at 16 bits."""
+    if len(case.nodes) > 1:
+        return None
+    found = saturation.emulated(case.node, lambda name: case.value(case.candidate, name))
+    if found is None or not found.explains(case.wrong):
+        return None
+    count = int(np.count_nonzero(np.abs(found.saturated - found.exact) > found.slack))
+    told = f"its sums of two products of bytes saturate at 16 bits, at {count} of {case.wrong.size}"
+    return f"{told} places", Experiment(
+        question=f"Do sums of two products in {case.node.op} saturate at 16 bits?",
+        change="the same operands are multiplied with each two neighbouring products added in "
+        "16 bits, as processors without VNNI do",
+        predicts="the result lands on the run everywhere, and exact sums do not",
+        seen=f"it does; saturation moves {count} of {case.wrong.size} elements",
         agrees=True,
     )
 

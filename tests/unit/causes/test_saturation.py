@@ -1,0 +1,182 @@
+"""Products of bytes that stop at 16 bits, played by a stand-in: not every processor does it."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+import isomorph
+from isomorph import registry
+from isomorph.core.model import Node
+from isomorph.runtimes.onnxruntime import OnnxRuntime
+from isomorph.stages.diagnose.saturation import emulated, lost
+
+DRAW = np.random.default_rng(7)
+BYTES = DRAW.integers(120, 256, (3, 9)).astype(np.uint8)
+SIGNED = DRAW.integers(60, 128, (9, 4)).astype(np.int8)
+
+
+def slowly(a, b):
+    """One instruction at a time, in Python's own integers."""
+    sums = np.zeros((len(a), b.shape[1]), np.int64)
+    for i, row in enumerate(a):
+        for j, column in enumerate(b.T):
+            products = [int(p) * int(q) for p, q in zip(row, column, strict=True)]
+            for k in range(0, len(products), 2):
+                sums[i, j] += max(-32768, min(32767, sum(products[k : k + 2])))
+    return sums
+
+
+def node(op, names, **attributes):
+    return Node(
+        name=op, op=op, native_op=op, inputs=names, outputs=("y",), attributes=attributes
+    )  # fmt: skip
+
+
+def of(op, *operands, **attributes):
+    held = {f"i{k}": each for k, each in enumerate(operands) if each is not None}
+    names = tuple(f"i{k}" if f"i{k}" in held else "" for k in range(len(operands)))
+    return emulated(node(op, names, **attributes), held.get)
+
+
+def scale(value):
+    return np.float32(value)[None]
+
+
+def test_what_is_lost_is_what_the_instruction_loses():
+    exact = BYTES.astype(np.int64) @ SIGNED.astype(np.int64)
+    assert np.array_equal(exact + lost(BYTES, SIGNED), slowly(BYTES, SIGNED))
+    assert not np.array_equal(exact, slowly(BYTES, SIGNED))
+
+
+def test_zero_points_are_taken_off_afterwards():
+    zeros = np.uint8([100])[0][None], np.int8([3])
+    found = of("MatMulInteger", BYTES, SIGNED, *zeros)
+    rows, columns = BYTES.astype(np.int64).sum(1), SIGNED.astype(np.int64).sum(0)
+    corrected = slowly(BYTES, SIGNED) - 3 * rows[:, None] - 100 * columns + 9 * 300
+    assert np.array_equal(found.saturated, corrected)
+    assert found.explains(corrected.astype(np.int32))
+    assert not found.explains(found.exact.astype(np.int32))
+    assert not found.explains((corrected + 1).astype(np.int32))
+
+
+def test_reals_and_grids_are_reached_from_the_same_sums():
+    real = of("MatMulIntegerToFloat", BYTES, SIGNED, scale(0.5), scale(0.25))
+    assert np.array_equal(real.saturated, slowly(BYTES, SIGNED) * 0.125)
+    zero_a, zero_b, zero_y = np.uint8([0]), np.int8([0]), np.uint8([7])
+    grid = (scale(0.5), zero_a), (scale(0.25), zero_b), (scale(200.0), zero_y)
+    linear = of("QLinearMatMul", BYTES, *grid[0], SIGNED, *grid[1], *grid[2])
+    expected = np.clip(np.rint(slowly(BYTES, SIGNED) * 0.125 / 200.0) + 7, 0, 255)
+    assert np.array_equal(linear.saturated, expected)
+    gemm = of(
+        "QGemm", BYTES, *grid[0], SIGNED.T.copy(), *grid[1], None, *grid[2], transB=1
+    )  # fmt: skip
+    assert np.array_equal(gemm.saturated, expected)
+
+
+def test_a_convolution_adds_neighbouring_channels_of_one_place():
+    x = DRAW.integers(100, 256, (1, 4, 5, 5)).astype(np.uint8)
+    w = DRAW.integers(60, 128, (6, 2, 3, 3)).astype(np.int8)
+    zero = np.uint8([9]), np.int8([0]), np.uint8([0])
+    found = of(
+        "QLinearConv", x, scale(0.5), zero[0], w, scale(0.25), zero[1], scale(500.0), zero[2],
+        pads=[1, 1, 1, 1], strides=[2, 2], group=2,
+    )  # fmt: skip
+    wide = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=9)
+    expected = np.zeros((1, 6, 3, 3))
+    for m in range(6):
+        own = wide[0, 2 * (m // 3) : 2 * (m // 3) + 2]
+        column = w[m].transpose(1, 2, 0).reshape(-1, 1)
+        for i in range(3):
+            for j in range(3):
+                seen = own[:, 2 * i : 2 * i + 3, 2 * j : 2 * j + 3]
+                row = seen.transpose(1, 2, 0).reshape(1, -1)
+                expected[0, m, i, j] = slowly(row, column)[0, 0] - 9 * int(column.sum(dtype=int))
+    assert np.array_equal(found.saturated, np.clip(np.rint(expected * 0.125 / 500.0), 0, 255))
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [(BYTES, (SIGNED // 2).astype(np.int8)), (BYTES.astype(np.int8), SIGNED),
+     (BYTES, SIGNED.astype(np.uint8))],
+)  # fmt: skip
+def test_seven_bits_and_other_types_are_none_of_its_business(a, b):
+    assert of("MatMulInteger", a, b) is None
+
+
+NET = """<ir_version: 8, opset_import: ["" : 17]>
+net (float[3,9] x) => (float[3,4] y) {
+    a = QuantizeLinear (x, sa, za)
+    [product] c = QLinearMatMul (a, sa, za, w, sw, zw, sy, zy)
+    y = DequantizeLinear (c, sy, zy)
+}"""
+
+
+class Old(OnnxRuntime):
+    """A processor without VNNI; or a kernel with another fault."""
+
+    def __init__(self, fault):
+        self._fault = fault
+
+    def open(self, model, environment):
+        return Off(super().open(model, environment), self._fault)
+
+
+class Off:
+    def __init__(self, session, fault):
+        self._session, self._fault = session, fault
+        self.capabilities, self.environment = session.capabilities, session.environment
+
+    def run(self, feeds, fetch, *, noise=None):
+        if not {"x", "a"} & set(feeds) or "c" in feeds:
+            return self._session.run(feeds, fetch)
+        held = self._session.run(feeds, ["a", "c"])
+        wrong = self._fault(held["a"], held["c"])
+        return self._session.run({**feeds, "c": wrong}, fetch)
+
+    def close(self):
+        self._session.close()
+
+
+def saturating(a, _):
+    return np.clip(np.rint(slowly(a, SIGNED) * 0.125 / 400.0), 0, 255).astype(np.uint8)
+
+
+def reversing(_, c):
+    return c[:, ::-1].copy()
+
+
+def first_finding(fault, tmp_path, monkeypatch):
+    proto = onnx.parser.parse_model(NET)
+    constants = {
+        "sa": np.float32(0.5), "za": np.uint8(0), "w": SIGNED, "sw": np.float32(0.25),
+        "zw": np.int8(0), "sy": np.float32(400.0), "zy": np.uint8(0),
+    }  # fmt: skip
+    for name, value in constants.items():
+        proto.graph.initializer.append(numpy_helper.from_array(np.asarray(value), name))
+    onnx.save(proto, tmp_path / "net.onnx")
+    usual, old = registry.runtime, Old(fault)
+    monkeypatch.setattr(
+        registry, "runtime", lambda name: old if name == "onnxruntime" else usual(name)
+    )
+    x = BYTES.astype(np.float32) * 0.5
+    report = isomorph.check(tmp_path / "net.onnx", inputs={"x": x}, in_process=True)
+    return report.findings[0]
+
+
+def test_a_run_that_saturates_is_explained(tmp_path, monkeypatch):
+    found = first_finding(saturating, tmp_path, monkeypatch)
+    assert (found.node, found.cause) == ("product", "kernel")
+    assert "saturate at 16 bits" in found.summary
+    told = next(each for each in found.experiments if "saturate" in each.question)
+    assert told.agrees
+    assert "lands on the run" in told.predicts
+    assert "7 bits" in found.fix
+    assert any("16 bits" in each for each in found.evidence["known_issues"])
+
+
+def test_another_fault_of_the_same_kernel_is_not(tmp_path, monkeypatch):
+    found = first_finding(reversing, tmp_path, monkeypatch)
+    assert (found.node, found.cause) == ("product", "kernel")
+    assert "saturate" not in found.summary
+    assert not any("saturate" in each.question for each in found.experiments)
