@@ -68,7 +68,7 @@ def _remarks() -> Iterator[tuple[str, Mapping[str, Any]]]:
                 "kind": "remark",
                 "what": " ".join(what.split()),
                 "recognised": " ".join(rest.split()) or "Seen in the graph, without running it.",
-                "do": f"isomorph lint says what helps at each place; --ignore {check.code} hushes it",
+                "do": f"isomorph lint says what helps; --ignore {check.code} hushes it.",
             },
         )
 
