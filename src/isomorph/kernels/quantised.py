@@ -86,10 +86,13 @@ def requantise(  # noqa: PLR0917
         offset = _offset(zero_point, real.shape, axis, block)
         if call.noise.quantisers:
             wide = _kept_activation(real.astype(np.float64), offset, dtype)
+            plain = np.size(width) == 1 and np.size(offset) == 1
+            if plain:
+                least_step = max(least_step, _natural_step(float(width), float(offset), dtype))
             disturbed = wide + ideal_rounding(
                 wide, dtype, granularity, call, block=block, least_step=least_step
             )
-            if np.size(width) == 1 and np.size(offset) == 1:
+            if plain:
                 disturbed = disturbed + _cut_off(wide, width, offset, dtype, call)
             return np.asarray(disturbed / width.astype(np.float64) + offset)
         steps = call.noise.rounded(real / width)
@@ -161,6 +164,19 @@ def ideal_rounding(
     low, high = _range(np.where(np.isfinite(real), real, 0.0), axis, block)
     half_step = np.maximum((high - low) / (bounds[1] - bounds[0]), least_step) / 2.0
     return np.asarray(np.where(real == 0, 0.0, draw * half_step))
+
+
+def _natural_step(width: float, offset: float, dtype: str) -> float:
+    """The step of a grid over 0 … 1 or −1 … 1, else none.
+
+    Tools give the outputs of Softmax, Sigmoid and Tanh the range of the function, whatever part
+    of it their samples use: that is the width's own loss.
+    """
+    if (bounds := limits(dtype)) is None:
+        return 0.0
+    low, high = ((bound - offset) * width for bound in bounds)
+    natural = abs(high - 1.0) <= width and min(abs(low), abs(low + 1.0)) <= width
+    return width if natural else 0.0
 
 
 def _cut_off(real: Array, width: Array, offset: Any, dtype: str, call: Call) -> Array | float:  # noqa: ANN401

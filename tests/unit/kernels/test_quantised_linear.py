@@ -207,3 +207,11 @@ def test_rows_of_a_stored_table_have_the_step_of_what_is_stored():
     ]
     step = (int(rows.max()) - int(rows.min())) * 0.1 / 255
     assert np.std(seen, axis=0).mean() == pytest.approx(step / np.sqrt(12), rel=0.15)
+
+
+def test_the_range_of_a_bounded_function_is_its_own_loss_and_a_wasted_one_is_not():
+    x = np.linspace(-0.2, 0.2, 401)
+    bounded, wasted = _disturbed(x, 1.0 / 127.0), _disturbed(x, 2.0 / 127.0)
+    whole = np.sqrt(1.0 / 12.0)
+    assert np.mean(bounded) == pytest.approx(whole / 127.0, rel=0.1), "that of -1 … 1, as of Tanh"
+    assert np.mean(wasted) == pytest.approx(whole * 0.4 / 255.0, rel=0.1), "that of what was seen"
