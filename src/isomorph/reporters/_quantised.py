@@ -30,13 +30,17 @@ def quantised(rows: Sequence[QuantizedTensor], width: int) -> Iterator[Renderabl
         table.add_column(heading, no_wrap=True)
     for heading in ("clipped", "used", "SQNR (ideal)", "quanta"):
         table.add_column(heading, no_wrap=True, justify="right")
+    gains = any(row.gain is not None for row in shown)
+    if gains:
+        table.add_column("in float", no_wrap=True, justify="right")
     remarks = any(row.counterpart is not None or row.misread for row in rows)
     if remarks:
         table.add_column("parameters", overflow="fold")
     for row in shown:
         cells = [printable(row.tensor, limit=60), *(cell(row) for _, _, cell in extra)]
         cells += [_share(row.clipped), _share(row.used)]
-        table.add_row(*cells, _sqnr(row), _quanta(row), *([_remark(row)] if remarks else []))
+        cells_after = [*([_gain(row)] if gains else []), *([_remark(row)] if remarks else [])]
+        table.add_row(*cells, _sqnr(row), _quanta(row), *cells_after)
     yield table
     if len(rows) > len(shown):
         yield Text(f"… and {len(rows) - len(shown)} more quantised tensors: --format json")
@@ -80,6 +84,11 @@ def _remark(row: QuantizedTensor) -> Text:
 
 def _words(fields: Sequence[str]) -> str:
     return ", ".join(fields).replace("_", " ")
+
+
+def _gain(row: QuantizedTensor) -> Text:
+    """By how much the error of the outputs changes with this tensor in float."""
+    return Text("" if row.gain is None else f"{-row.gain:+.0%}")
 
 
 def _quanta(row: QuantizedTensor) -> Text:

@@ -107,6 +107,7 @@ def quantized():
         sqnr_db=12.5,
         ideal_sqnr_db=float("inf"),
         local_quanta=3.0,
+        gain=0.5,
         counterpart="conv_q",
         changed=("scale", "zero_point"),
         misread=("axis",),

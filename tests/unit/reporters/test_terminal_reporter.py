@@ -139,7 +139,7 @@ def _drawn(monkeypatch, report, width):
 
 @pytest.mark.parametrize("width", [60, 120])
 def test_the_worst_ten_quantised_tensors_are_shown(report, quantized, monkeypatch, width):
-    rows = tuple(replace(quantized, tensor=f"t{place}") for place in range(12))
+    rows = tuple(replace(quantized, tensor=f"t{place}", gain=None) for place in range(12))
     text = _drawn(monkeypatch, replace(report, quantization=rows), width)
     assert "t9" in text
     assert "t10" not in text
@@ -156,12 +156,27 @@ def test_the_worst_ten_quantised_tensors_are_shown(report, quantized, monkeypatc
 def test_what_was_not_measured_is_left_blank(report, quantized, monkeypatch):
     bare = replace(
         quantized, seen=None, clipped=None, used=None, sqnr_db=None, ideal_sqnr_db=None,
-        local_quanta=None, counterpart=None, changed=(), misread=(),
+        local_quanta=None, gain=None, counterpart=None, changed=(), misread=(),
     )  # fmt: skip
     text = _drawn(monkeypatch, replace(report, quantization=(bare,)), 120)
     line = next(line for line in text.splitlines() if line.startswith("conv_q"))
     assert line.split() == ["conv_q", "uint8", "×8", "-1.28", "…", "1.27"], text
     assert "parameters" not in text
+
+
+@pytest.mark.parametrize(("gain", "told"), [(0.381, "-38%"), (-0.05, "+5%")])
+def test_what_a_tensor_in_float_would_change_has_a_column(
+    report, quantized, monkeypatch, gain, told
+):
+    rows = replace(quantized, gain=gain), replace(quantized, tensor="other", gain=None)
+    text = _drawn(monkeypatch, replace(report, quantization=rows), 160)
+    tried, untried = (
+        next(t for t in text.splitlines() if t.startswith(n)) for n in ("conv_q", "other")
+    )
+    assert "in float" in text
+    assert told in tried
+    assert told not in untried
+    assert "in float" not in _drawn(monkeypatch, replace(report, quantization=rows[1:]), 160)
 
 
 def test_a_test_set_takes_a_few_lines(report, monkeypatch):

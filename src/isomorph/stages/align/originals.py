@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.stages.align.rescaled import folded
 from isomorph.stages.align.twins import ways
 
 if TYPE_CHECKING:
@@ -35,7 +36,12 @@ def original(
             if (likeness := _cosine(seen, real)) > best:
                 best, found = likeness, seen
         if best > _CERTAIN:
-            break
+            return found
+    for value in folded(real.size, graph, read):
+        for moved in ways(value, real.shape):
+            seen = np.asarray(moved.array(value), np.float64)
+            if (likeness := _cosine(seen, real)) > best:
+                best, found = likeness, seen
     return found
 
 

@@ -120,18 +120,34 @@ class Audit:
             return None
         return float(np.max(np.abs(mine - result.astype(np.int64)), initial=0))
 
-    def _of_weight(self, entry: Quantization) -> Figures | None:
+    def unrounded(self, entry: Quantization) -> Array | None:
+        """The real numbers that a quantiser was given; None where nobody can tell."""
+        if entry.tensor in self.graph.constants:
+            real = self._stored(entry)
+            return None if real is None else self._original(entry, real)
+        before = self._before(entry.tensor)
+        if before:
+            value = self.meaning.get(before, self.candidate.feeds.get(before))
+            return None if value is None else np.asarray(value)
+        return None if self.islands.maker(entry.tensor) is None else self._transparent(entry)
+
+    def _stored(self, entry: Quantization) -> Array | None:
         integers = constant(self.candidate, entry.tensor)
-        real = None if integers is None else real_values(integers, entry)
+        return None if integers is None else real_values(integers, entry)
+
+    def _original(self, entry: Quantization, real: Array) -> Array | None:
+        source = self.reference
+        if source is None:
+            return None
+        graph = source.model.graph
+        return original(real, entry.tensor, graph, lambda name: constant(source, name))
+
+    def _of_weight(self, entry: Quantization) -> Figures | None:
+        real = self._stored(entry)
         if real is None:
             return None
-        source = self.reference
-        if source is not None:
-            graph = source.model.graph
-            found = original(real, entry.tensor, graph, lambda name: constant(source, name))
-            if found is not None:
-                return Grid(entry).figures(found, real)
-        return _on_grid(entry, real)
+        found = self._original(entry, real)
+        return _on_grid(entry, real) if found is None else Grid(entry).figures(found, real)
 
     def _of_activation(self, entry: Quantization) -> Figures | None:
         before, maker = self._before(entry.tensor), self.islands.maker(entry.tensor)

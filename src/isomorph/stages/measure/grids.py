@@ -91,6 +91,11 @@ class Grid:
         other = reader or self
         return dequantise(integers, other.scale, other._zero, other.axis)
 
+    def steps(self, real: Array) -> Array:
+        """Real numbers in steps of the grid, neither rounded nor cut off."""
+        step, zero = (spread(each, real.shape, self.axis) for each in (self.scale, self.zero))
+        return np.asarray(np.asarray(real, np.float64) / step + zero)
+
     @property
     def _zero(self) -> Array | None:
         return self.zero if self.whole else None

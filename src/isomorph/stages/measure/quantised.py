@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,10 @@ from isomorph.core.report import Skipped
 from isomorph.stages.align.quantisers import changed, matched, written
 from isomorph.stages.measure.audit import RUN_TIME, Audit, constant
 from isomorph.stages.measure.grids import Figures, Grid
+from isomorph.stages.measure.kept_in_float import confirmed
 
 if TYPE_CHECKING:
+    from isomorph.core.divergence import Divergence
     from isomorph.core.model import Graph
     from isomorph.stages.measure.subject import Subject
 
@@ -22,9 +25,16 @@ MOST_TENSORS = 300
 
 
 def table(
-    candidate: Subject, reference: Subject | None, *, everything: bool = False
+    candidate: Subject,
+    reference: Subject | None,
+    *,
+    everything: bool = False,
+    outputs: Sequence[Divergence] = (),
 ) -> tuple[tuple[QuantizedTensor, ...], tuple[Skipped, ...]]:
-    """The rows, worst first, and what could not be measured."""
+    """The rows, worst first, and what could not be measured.
+
+    With ``everything``, the worst of them are tried in float: what that does to ``outputs``.
+    """
     graph = candidate.model.graph
     dynamic = [node for node in graph.nodes if node.op == RUN_TIME]
     known = [entry for entry in graph.quantization if entry.scale]
@@ -42,14 +52,18 @@ def table(
         _row(entry, graph, figures, pairs, writers, local=audit.local_quanta(entry))
         for entry, figures in audit.figures()
     )
-    return _ordered(rows), tuple(audit.skipped)
+    told = _ordered(rows)
+    if everything:
+        told = confirmed(told, audit, outputs)
+    return told, tuple(audit.skipped)
 
 
 def _ordered(rows: Sequence[QuantizedTensor]) -> tuple[QuantizedTensor, ...]:
-    def badness(row: QuantizedTensor) -> tuple[bool, bool, float, float, float]:
+    def badness(row: QuantizedTensor) -> tuple[bool, bool, float, float, float, float]:
         beyond = max((row.local_quanta or 0.0) - 1.0, 0.0)
         clipped = row.clipped or 0.0
-        return bool(row.misread), bool(row.changed), beyond, row.lost_db, clipped
+        noise = -math.inf if row.sqnr_db is None else -row.sqnr_db
+        return bool(row.misread), bool(row.changed), beyond, row.lost_db, clipped, noise
 
     return tuple(sorted(rows, key=badness, reverse=True))
 

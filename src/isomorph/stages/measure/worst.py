@@ -34,6 +34,7 @@ class Worst:
     _ratios: dict[tuple[str, str], float] = field(default_factory=dict)
     _weight: tuple[int, float] | None = None
     _subjects: tuple[Subject, Subject | None] | None = None
+    _outputs: tuple[Divergence, ...] = ()
 
     def remember(
         self,
@@ -50,6 +51,7 @@ class Worst:
         found = max(map(weight, divergences), default=(0, 0.0))
         if self._weight is None or found > self._weight:
             self._weight, self._subjects = found, (candidate, reference)
+            self._outputs = tuple(divergences)
 
     def quantization(
         self, *, asked: bool | None
@@ -57,7 +59,7 @@ class Worst:
         """The quantised tensors of the candidate, unless the user does not want them."""
         if self._subjects is None or asked is False:
             return (), ()
-        return table(*self._subjects, everything=bool(asked))
+        return table(*self._subjects, everything=bool(asked), outputs=self._outputs)
 
     def test_set(self, examined: Sequence[Sample]) -> OverSamples | None:
         """The test set, its worst errors held against the budgets derived on these samples."""

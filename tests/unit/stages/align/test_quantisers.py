@@ -106,3 +106,31 @@ def test_a_quantised_weight_finds_its_float_original_in_any_arrangement():
     assert np.allclose(found, values["w"].T)
     assert original(draw.standard_normal((3, 5)), "w", held, values.get) is None
     assert original(np.ones((2, 2)), "w", one, values.get) is None
+
+
+@pytest.mark.parametrize("way", ["normalised", "multiplied", "behind a bias"])
+def test_a_weight_with_folded_factors_finds_its_original_in_them(way):
+    draw = np.random.default_rng(3)
+    weight = draw.standard_normal((3, 3, 4, 6)).astype(np.float32)
+    scale, variance = draw.uniform(0.01, 4.0, (2, 6)).astype(np.float32)
+    values = {"w": weight, "s": scale, "o": scale, "m": scale, "v": variance, "b": scale}
+    convolution = Node(name="c", op="Conv", native_op="", inputs=("x", "w"), outputs=("c",))
+    bias = Node(name="a", op="Add", native_op="", inputs=("c", "b"), outputs=("a",))
+    norm = Node(name="n", op="BatchNormalization", native_op="", outputs=("y",),
+                inputs=("c", "s", "o", "m", "v"), attributes={"epsilon": 1e-3})  # fmt: skip
+    product = Node(name="p", op="Mul", native_op="", outputs=("y",),
+                   inputs=("f", "a" if way == "behind a bias" else "c"))  # fmt: skip
+    factor = scale / np.sqrt(variance.astype(np.float64) + 1e-3)
+    nodes = {
+        "normalised": (convolution, norm),
+        "multiplied": (convolution, product),
+        "behind a bias": (convolution, bias, product),
+    }[way]
+    held = Graph(
+        name="g", inputs=(), outputs=(), nodes=nodes, tensors={},
+        constants={name: constant_of(name, value) for name, value in values.items()},
+    )  # fmt: skip
+    read = {**values, "f": factor}.get
+    folded = np.moveaxis(weight * factor, 3, 0)
+    found = original(np.rint(folded / 0.01) * 0.01, "any", held, read)
+    assert np.allclose(found, folded)

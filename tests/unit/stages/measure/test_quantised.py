@@ -26,6 +26,11 @@ def rows(report):
     return {row.tensor: row for row in report.quantization}
 
 
+def unmeasured(report):
+    """What was left out; a candidate of lower precision is not probed, and that is said."""
+    return [each.what for each in report.skipped if each.what != "probes"]
+
+
 def edited(path, name, change):
     model = onnx.load(path)
     tensor = next(each for each in model.graph.initializer if each.name == name)
@@ -47,7 +52,7 @@ def test_every_quantised_tensor_is_measured(quantised_networks, inputs, form, ki
     found = list(report.quantization)
     assert {kind: sum(row.kind == kind for row in found) for kind in kinds} == kinds
     assert len(found) == sum(kinds.values())
-    assert not report.skipped
+    assert unmeasured(report) == []
     for row in found:
         assert row.clipped == pytest.approx(0.0, abs=0.01), row
         assert row.representable[0] <= row.seen[1], row
@@ -160,13 +165,44 @@ def test_many_tensors_are_listed_and_measured_only_when_asked(
     monkeypatch.setattr(quantised, "MOST_TENSORS", 3)
     pair = quantised_networks / "net.onnx", quantised_networks / "qop.onnx"
     listed = checked(*pair, inputs)
-    assert [skipped.what for skipped in listed.skipped] == ["quantisation table"]
+    assert unmeasured(listed) == ["quantisation table"]
     assert len(listed.quantization) == 10
     assert all(row.sqnr_db is None and row.scale[0] > 0 for row in listed.quantization)
     asked = checked(*pair, inputs, quantization=True)
-    assert not asked.skipped
+    assert unmeasured(asked) == []
     assert all(row.sqnr_db is not None for row in asked.quantization)
     assert checked(*pair, inputs, quantization=False).quantization == ()
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "change"),
+    [
+        ("qdq", "c2_scale", lambda scale: scale * 30),
+        ("qdq", "w2_quantized", lambda weight: weight // 32 * 32 + 8),
+        ("qop", "w2_quantized", lambda weight: weight // 32 * 32 + 8),
+        ("dynamic", "w2_quantized", lambda weight: weight // 32 * 32 + 8),
+    ],
+)
+def test_the_one_bad_quantiser_is_confirmed_in_float(
+    quantised_networks, inputs, form, name, change
+):
+    faulty = edited(quantised_networks / f"{form}.onnx", name, change)
+    report = checked(quantised_networks / "net.onnx", faulty, inputs, quantization=True)
+    gains = {row.tensor: row.gain for row in report.quantization if row.gain is not None}
+    guilty = max(gains, key=gains.get)
+    assert guilty.startswith(name.partition("_")[0])
+    assert gains.pop(guilty) > 0.5
+    assert max(gains.values()) < 0.3
+
+
+def test_no_tensor_is_tried_in_float_unless_asked(quantised_networks, inputs):
+    report = checked(quantised_networks / "net.onnx", quantised_networks / "qdq.onnx", inputs)
+    assert [row.gain for row in report.quantization if row.gain is not None] == []
+    alone = api.check(
+        quantised_networks / "qdq.onnx", inputs=inputs, in_process=True, quantization=True
+    )
+    assert alone.quantization
+    assert [row.gain for row in alone.quantization if row.gain is not None] == []
 
 
 class Off:
