@@ -300,6 +300,24 @@ def bfloat16_by_default(facts):
         assert facts["precision default"]["verdict"] == "equivalent"
 
 
+def quantisation_audit(facts):
+    if "not installed" in facts.values():
+        pytest.skip("the packages that carry the models are installed by 'make test' alone")
+    for name, tensors in (("fer", 9), ("openwakeword", 99)):
+        assert facts[f"{name}, verdicts"] == ["degraded"]
+        assert facts[f"{name}, quantised tensors"] == tensors
+        assert facts[f"{name}, tensors tried in float"] == tensors
+        worst = [row for tensor, row in facts.items() if tensor.startswith(f"{name}: ")]
+        here, fresh = (
+            [int(row[column].rstrip("%")) for row in worst]
+            for column in ("error in float", "on fresh inputs")
+        )
+        assert len(worst) == 3
+        assert max(here) < 0
+        # Where the error is spread over many tensors, one of three may do nothing elsewhere.
+        assert max(fresh) < 0 if name == "fer" else sum(fresh) < 0
+
+
 CLAIMS = [
     exp_in_ulp,
     quantise_ties,
@@ -328,6 +346,7 @@ CLAIMS = [
     optimiser_to_blame,
     frozen_size,
     bfloat16_by_default,
+    quantisation_audit,
 ]
 
 

@@ -91,6 +91,15 @@ class Grid:
         other = reader or self
         return dequantise(integers, other.scale, other._zero, other.axis)
 
+    def rectified(self, real: Array) -> Array:
+        """Cut at an end that is zero, and there alone: the work of a ReLU, not of rounding."""
+        wide = np.asarray(real, np.float64)
+        if not self.fits(wide.shape):
+            return wide
+        low, high, _ = self._ends(wide.shape)
+        wide = np.where(low == 0.0, np.maximum(wide, 0.0), wide)
+        return np.where(high == 0.0, np.minimum(wide, 0.0), wide)
+
     def steps(self, real: Array) -> Array:
         """Real numbers in steps of the grid, neither rounded nor cut off."""
         step, zero = (spread(each, real.shape, self.axis) for each in (self.scale, self.zero))

@@ -22,13 +22,15 @@ from isomorph.stages.measure.widths import QUANTISED_OPS
 
 if TYPE_CHECKING:
     from isomorph.core.divergence import Divergence
-    from isomorph.core.model import Node, Quantization
+    from isomorph.core.model import Graph, Node, Quantization
     from isomorph.core.quantized_tensor import QuantizedTensor
     from isomorph.core.trace import Array, Arrays
     from isomorph.stages.measure.audit import Audit
 
-MOST = 64
+LEAST, MOST = 3, 128
 """Tensors that are tried, the worst first: each is a run of the whole model in float64."""
+_WEIGHTS_READ = 2**28
+"""In all these runs together; a large model has fewer of its tensors tried."""
 
 _INTEGER_OPS = QUANTISED_OPS - {"QuantizeLinear", "DequantizeLinear", "FakeQuant"}
 """Operators that are told the grids of their operands."""
@@ -42,13 +44,18 @@ def confirmed(
     if not before:
         return tuple(rows)
     entries = {entry.tensor: entry for entry in audit.entries if not _read_only(audit, entry)}
-    told, left = [], MOST
+    told, left = [], _tries(audit.graph)
     for row in rows:
         entry = entries.get(row.tensor) if left and not row.misread else None
         after = None if entry is None else _error(audit, outputs, entry)
         left -= after is not None
         told.append(row if after is None else replace(row, gain=1.0 - after / before))
     return tuple(told)
+
+
+def _tries(graph: Graph) -> int:
+    stored = sum(int(np.prod(each.shape)) for each in graph.constants.values())
+    return min(max(_WEIGHTS_READ // max(stored, 1), LEAST), MOST)
 
 
 def _read_only(audit: Audit, entry: Quantization) -> bool:
@@ -83,8 +90,9 @@ def _run(audit: Audit, fetch: Sequence[str], entry: Quantization | None) -> Arra
     readers = [node for node in audit.graph.nodes if entry.tensor in node.inputs]
     if real is None or not readers:
         return None
+    real = Grid(entry).rectified(real)
     if all(node.op == "DequantizeLinear" for node in readers):
-        back = dict.fromkeys((node.outputs[0] for node in readers), np.asarray(real, np.float64))
+        back = dict.fromkeys((node.outputs[0] for node in readers), real)
         return oracle.run({**feeds, **back}, fetch)
     opened = audit.candidate.opened
     if opened is None or entry.tensor not in audit.graph.constants:

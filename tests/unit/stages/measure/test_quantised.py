@@ -1,5 +1,6 @@
 """The quantisation table on forms that ONNX Runtime's own tools made."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +10,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 from isomorph import api
 from isomorph.core.errors import RuntimeFailedError
+from isomorph.core.model import Quantization
 from isomorph.stages.measure import quantised
+from isomorph.stages.measure.grids import Grid
 from isomorph.stages.measure.subject import Subject
 
 
@@ -193,6 +196,16 @@ def test_the_one_bad_quantiser_is_confirmed_in_float(
     assert guilty.startswith(name.partition("_")[0])
     assert gains.pop(guilty) > 0.5
     assert max(gains.values()) < 0.3
+
+
+def test_a_grid_that_does_the_work_of_a_relu_does_it_in_float_too():
+    values = np.array([-3.0, -0.2, 0.26, 9.0])
+    entry = Quantization(tensor="t", dtype="uint8", scale=(0.1,), zero_point=(0,))
+    assert Grid(entry).rectified(values).tolist() == [0.0, 0.0, 0.26, 9.0]
+    below = replace(entry, zero_point=(255,))
+    assert Grid(below).rectified(values).tolist() == [-3.0, -0.2, 0.0, 0.0]
+    around = replace(entry, zero_point=(128,))
+    assert Grid(around).rectified(values).tolist() == values.tolist()
 
 
 def test_no_tensor_is_tried_in_float_unless_asked(quantised_networks, inputs):
