@@ -6,6 +6,7 @@ words are compared, whatever they are called; whether a difference means anythin
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -63,8 +64,13 @@ def _signature(node: Node, graph: Graph) -> Signature:
         if constant is not None and held and ("float" not in constant.dtype or len(held) == 1):
             told |= set(_plain(list(held)))
     for body in node.bodies.values():
-        told |= {f"{key}{sorted(map(str, value))}" for key, value in _all(body)}
+        told |= {f"{op} {_short(said)}" for op, said in _all(body)}
     return node.op, frozenset(told)
+
+
+def _short(told: frozenset[float | str]) -> str:
+    """Of one length however deep bodies lie in bodies."""
+    return hashlib.blake2b("\n".join(sorted(map(str, told))).encode(), digest_size=16).hexdigest()
 
 
 def _all(body: Graph) -> Iterator[Signature]:
