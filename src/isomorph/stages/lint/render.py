@@ -26,7 +26,8 @@ def lines(lint: Lint) -> Iterator[str]:
         yield f"  fix  {remark.advice}"
     yield from (f"skipped  {each.what}: {each.why}" for each in lint.skipped)
     counted = Counter(remark.severity for remark in lint.remarks)
-    told = ", ".join(f"{counted[level]} {level}s" for level in Severity if counted[level])
+    there = [(counted[level], level) for level in Severity if counted[level]]
+    told = ", ".join(f"{many} {level}{'s' * (many > 1)}" for many, level in there)
     target = f" on the way to {lint.to}" if lint.to else ""
     yield f"{lint.model.location}: {told or 'nothing to remark'}{target}"
 

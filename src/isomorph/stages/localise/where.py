@@ -122,7 +122,8 @@ def _form(wrong: Array, right: Array, mask: Array, limit: float) -> Iterator[str
         return
     size = float(np.sum(np.square(right[mask])))
     factor = float(np.sum(wrong[mask] * right[mask])) / size if size > 0 else 0.0
-    step = wrong - right
+    with np.errstate(invalid="ignore"):
+        step = wrong - right  # infinities of one sign lie outside of the mask
     if _nothing(wrong[mask] - factor * right[mask], step[mask], limit):
         told = f"by the factor {factor:.4g}"
         yield "with its sign turned" if told.endswith(" -1") else told

@@ -86,8 +86,10 @@ def _histogram(mine: Array, yours: Array) -> Histogram | None:
         width = most - least
     if not np.isfinite(width):
         return None  # the range itself is too wide for a float64
-    if least == most:
-        least, most = least - 0.5, most + 0.5
+    # Large integers may lie so near to each other that no float64 stands between two bins.
+    room = _BINS * float(np.spacing(max(abs(least), abs(most))))
+    if width <= room:
+        least, most = least - max(0.5, room), most + max(0.5, room)
     counts = [np.histogram(each, bins=_BINS, range=(least, most))[0] for each in (left, right)]
     return Histogram(
         least=short(float(least)),
