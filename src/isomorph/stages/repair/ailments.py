@@ -130,14 +130,20 @@ def _ailment(
     late = {n.name for n in case.candidate.nodes if set(n.outputs) & behind}
     outputs = Outputs(located, guilts)
     quantisers = _parameters_of_quantisers(case.candidate)
+    casts = {node.name for node in case.nodes if node.op == "Cast"}
 
     def heals(patch: Patch) -> bool:
         if set(patch.nodes) & late:
             # It works behind the wrong tensor, so that one may stay as it is.
             return outputs.agree(stage.run(patch, outputs.names, outputs.others))
         found = stage.run(patch, [each.tensor for each in guilts])
-        return found is not None and _put_right(
+        if found is not None and _put_right(
             twins, case, guilts, found, graded=set(patch.tensors) <= quantisers
+        ):
+            return True
+        # In a wider type the tensor holds what the narrow one could not: then the outputs tell.
+        return bool(casts & set(patch.nodes)) and outputs.agree(
+            stage.run(patch, outputs.names, outputs.others)
         )
 
     def rehearse(patch: Patch) -> Array | None:
