@@ -68,7 +68,14 @@ GATED = network(
     " linear_before_reset: int = 1>(x, w, r, b) [bend] y = Tanh(s) }",
     w=drawn(2, 12, 3), r=drawn(2, 12, 4), b=drawn(2, 24),
 )  # fmt: skip
+HASHED = network(
+    "g (int64[6] i) => (float[6,3] y) {"
+    " [hash] h = Mul(i, prime) [keep] w = Cast<to: int = 7>(h) [back] v = Cast<to: int = 7>(w)"
+    " [bucket] b = Mod(v, buckets) [rows] r = Gather<axis: int = 0>(table, b) [bend] y = Tanh(r) }",
+    prime=np.array(2654435761), buckets=np.array(11), table=drawn(11, 3),
+)  # fmt: skip
 NETWORKS = {
+    "hashed": (HASHED, {"i": np.array([3, 17, 29, 101, 64, 7])}),
     "pooled": (POOLED, {"x": drawn(2, 4, 9, 9, seed=5)}),
     "attention": (ATTENTION, {"x": drawn(2, 5, 8, seed=6)}),
     "indexed": (INDEXED, {"x": drawn(4, 6, 5, seed=7), "i": np.array([4, 0, 2])}),
@@ -109,6 +116,7 @@ FAULTS = {
     "grid_padding": ("sampled", attribute("grid", "padding_mode", "zeros")),
     "grid_corners": ("sampled", attribute("grid", "align_corners", 1)),
     "nearest": ("sampled", attribute("up", "nearest_mode", "round_prefer_floor")),
+    "narrow_cast": ("hashed", attribute("keep", "to", 6)),
     "reset": ("gated", attribute("rnn", "linear_before_reset", 0)),
     "gates": ("gated", weight("w", other_gates)),
     "directions": ("gated", weight("r", lambda value: value[::-1])),
