@@ -14,6 +14,7 @@ from isomorph.core.report import Experiment
 from isomorph.stages.diagnose import constants, grids
 from isomorph.stages.diagnose.choices import choices
 from isomorph.stages.diagnose.counterpart import told
+from isomorph.stages.diagnose.experiments import put_right
 from isomorph.stages.diagnose.forms import forms
 from isomorph.stages.diagnose.parameters import current, parameter, parameter_places, stored
 from isomorph.stages.measure.widths import QUANTISED_OPS
@@ -141,15 +142,7 @@ def _told(node: Node | None, changes: Sequence[Change]) -> Diagnosis:
         certainty=3,
         summary=what + _differing(changes),
         evidence={"attributes": [list(map(str, each)) for each in changes]},
-        experiments=(
-            Experiment(
-                question=f"Is {names}{whose} wrong?",
-                change=_setting(changes),
-                predicts="the node is right",
-                seen="it is",
-                agrees=True,
-            ),
-        ),
+        experiments=(put_right(f"Is {names}{whose} wrong?", _setting(changes)),),
         fix=_setting(changes),
     )
 

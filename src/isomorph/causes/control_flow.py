@@ -9,7 +9,7 @@ import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.patch import Patch, SetInput, SwapBodies
-from isomorph.core.report import Experiment
+from isomorph.stages.diagnose.experiments import put_right
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -157,14 +157,6 @@ def _diagnosis(node: Node, summary: str, change: str, fix: str) -> Diagnosis:
         certainty=3,
         summary=summary,
         evidence={"operator": node.op},
-        experiments=(
-            Experiment(
-                question=f"Does {node.name!r} decide wrongly?",
-                change=change,
-                predicts="the node is right",
-                seen="it is",
-                agrees=True,
-            ),
-        ),
+        experiments=(put_right(f"Does {node.name!r} decide wrongly?", change),),
         fix=fix,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.report import Experiment
 from isomorph.stages.diagnose import constants
+from isomorph.stages.diagnose.experiments import put_right
 
 if TYPE_CHECKING:
     from isomorph.core.execution import Execution, Switch
@@ -47,12 +48,11 @@ def _switched_off(execution: Execution) -> Iterator[Diagnosis]:
     right = execution.right(execution.plain) if execution.plain else None
     if right is None:
         return  # nothing can be switched off, or nothing runs then
-    everything = Experiment(
-        question="Does an optimiser of the runtime change the result?",
-        change="the same model runs with every optimiser off",
-        predicts="it is right",
-        seen="it is" if right else "it is not",
-        agrees=right,
+    everything = put_right(
+        "Does an optimiser of the runtime change the result?",
+        "the same model runs with every optimiser off",
+        of="the run",
+        right=right,
     )
     if not right:
         yield Diagnosis(

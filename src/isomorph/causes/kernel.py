@@ -10,6 +10,7 @@ import numpy as np
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.report import Experiment
 from isomorph.stages.diagnose import saturation
+from isomorph.stages.diagnose.experiments import put_right
 
 if TYPE_CHECKING:
     from isomorph.core.execution import Execution
@@ -125,12 +126,10 @@ def _other_kernels(execution: Execution) -> tuple[str, Experiment] | None:
     """Whether the runtime has other kernels that are right."""
     for switch in execution.switches:
         if switch.kind == "kernel" and execution.right(switch.settings):
-            return f"with {switch.name} it is right", Experiment(
-                question="Are the runtime's other kernels right?",
-                change=f"the same model runs with {switch.name}",
-                predicts="it is right",
-                seen="it is",
-                agrees=True,
+            return f"with {switch.name} it is right", put_right(
+                "Are the runtime's other kernels right?",
+                f"the same model runs with {switch.name}",
+                of="the run",
             )
     return None
 

@@ -12,6 +12,7 @@ from isomorph.core.case import Case, Diagnosis
 from isomorph.core.patch import Patch, SetInput
 from isomorph.core.report import Experiment
 from isomorph.stages.diagnose import constants
+from isomorph.stages.diagnose.experiments import put_right
 from isomorph.stages.diagnose.operands import exchanges
 
 if TYPE_CHECKING:
@@ -123,12 +124,9 @@ def _diagnosis(node: Node, order: tuple[str, ...]) -> Diagnosis:
         summary=f"the {parts} of {node.op} are {told}",
         evidence={"order": list(order)},
         experiments=(
-            Experiment(
-                question=f"Are the {parts} of {node.name!r} {told}?",
-                change=f"it reads {', '.join(order)} in this order",
-                predicts="the node is right",
-                seen="it is",
-                agrees=True,
+            put_right(
+                f"Are the {parts} of {node.name!r} {told}?",
+                f"it reads {', '.join(order)} in this order",
             ),
         ),
         fix=f"put the {parts} in the order {', '.join(order)}",

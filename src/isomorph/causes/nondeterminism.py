@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.report import Experiment
+from isomorph.stages.diagnose.experiments import put_right
 from isomorph.stages.measure.findings import random_nodes
 
 if TYPE_CHECKING:
@@ -89,12 +90,11 @@ def _by_threads(execution: Execution) -> Iterator[Diagnosis]:
         certainty=3 if right else 0,
         summary="with one thread it is right" if right else "the number of threads changes nothing",
         experiments=(
-            Experiment(
-                question="Does the result depend on the number of threads?",
-                change="the model runs with one thread",
-                predicts="it is right",
-                seen="it is" if right else "it is not",
-                agrees=right,
+            put_right(
+                "Does the result depend on the number of threads?",
+                "the model runs with one thread",
+                of="the run",
+                right=right,
             ),
         ),
         fix="run with --set threads=1" if right else None,

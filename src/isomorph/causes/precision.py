@@ -10,6 +10,7 @@ import numpy as np
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
+from isomorph.stages.diagnose.experiments import put_right
 from isomorph.stages.diagnose.narrowing import FLOATS, narrowed
 
 if TYPE_CHECKING:
@@ -71,12 +72,10 @@ def _raised(case: Case, narrow: str) -> Experiment | None:
     if found is None:
         return None
     right = case.equals(found)
-    return Experiment(
-        question=f"Is {narrow} too narrow at {case.node.name!r}?",
-        change="the casts to it lead to float32 instead",
-        predicts="the node is right",
-        seen="it is" if right else "it is not",
-        agrees=right,
+    return put_right(
+        f"Is {narrow} too narrow at {case.node.name!r}?",
+        "the casts to it lead to float32 instead",
+        right=right,
     )
 
 
@@ -98,12 +97,11 @@ def _as_run(case: Case, execution: Execution) -> Iterator[Diagnosis]:
         if right is None:
             continue
         experiments.append(
-            Experiment(
-                question="Is the precision of the run too low?",
-                change=f"the same model runs with {each.name}",
-                predicts="it is right",
-                seen="it is" if right else "it is not",
-                agrees=right,
+            put_right(
+                "Is the precision of the run too low?",
+                f"the same model runs with {each.name}",
+                of="the run",
+                right=right,
             )
         )
         switch = switch or (each if right else None)

@@ -11,6 +11,7 @@ from isomorph.core.case import Case, Diagnosis
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
 from isomorph.stages.diagnose import grids
+from isomorph.stages.diagnose.experiments import put_right
 from isomorph.stages.measure.widths import QUANTISED_OPS
 
 if TYPE_CHECKING:
@@ -92,12 +93,9 @@ def _stored(case: Case) -> Diagnosis | None:
         summary=f"the integers of {name!r} do not stand for the reference's weight: {told}",
         evidence={"constant": name, "difference": told},
         experiments=(
-            Experiment(
-                question=f"Do the integers of {name!r} stand for the reference's weight?",
-                change="the reference's weight goes in instead",
-                predicts="the node is right",
-                seen="it is",
-                agrees=True,
+            put_right(
+                f"Do the integers of {name!r} stand for the reference's weight?",
+                "the reference's weight goes in instead",
             ),
         ),
         fix="quantise the reference's weight again",

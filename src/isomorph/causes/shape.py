@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
-from isomorph.core.report import Experiment
 from isomorph.stages.align.topology import Topology
+from isomorph.stages.diagnose.experiments import put_right
 
 if TYPE_CHECKING:
     from isomorph.core.model import Constant, Graph, Node
@@ -94,14 +94,6 @@ def _frozen(
         summary=f"{node.op} reads sizes {list(stored)} that were frozen; for this input they are "
         f"{right}",
         evidence={"constant": name, "frozen": list(stored), "sizes": right},
-        experiments=(
-            Experiment(
-                question=f"Is {name!r} a size of another input?",
-                change=f"it gets {theirs}",
-                predicts="the node is right",
-                seen="it is",
-                agrees=True,
-            ),
-        ),
+        experiments=(put_right(f"Is {name!r} a size of another input?", f"it gets {theirs}"),),
         fix="export with this axis marked dynamic, or compute the size from the input's shape",
     )

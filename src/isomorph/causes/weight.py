@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
-from isomorph.core.report import Experiment
 from isomorph.stages.align.twins import ways
 from isomorph.stages.diagnose import constants
 from isomorph.stages.diagnose.differences import difference
+from isomorph.stages.diagnose.experiments import put_right
 from isomorph.stages.diagnose.folding import folded
 
 if TYPE_CHECKING:
@@ -104,12 +104,9 @@ class Weight:
                 summary=f"the gate blocks of {names} are in the wrong order",
                 evidence={"gate_order": order},
                 experiments=(
-                    Experiment(
-                        question=f"Are the gates of {case.node.name!r} in another order?",
-                        change=f"the gate blocks of its weights are reordered by {order}",
-                        predicts="the node is right",
-                        seen="it is",
-                        agrees=True,
+                    put_right(
+                        f"Are the gates of {case.node.name!r} in another order?",
+                        f"the gate blocks of its weights are reordered by {order}",
                     ),
                 ),
                 fix=f"reorder the gate blocks of {names} by {order}",
@@ -162,12 +159,8 @@ def _replaced(mine: str, theirs: str | None, wrong: Array, right: Array) -> Diag
         summary=f"constant {mine!r} is not the reference's {named}: {kind}",
         evidence={"constant": mine, **known, "difference": kind},
         experiments=(
-            Experiment(
-                question=f"Is constant {mine!r} wrong?",
-                change=f"it gets the values of the reference's {named}",
-                predicts="the node is right",
-                seen="it is",
-                agrees=True,
+            put_right(
+                f"Is constant {mine!r} wrong?", f"it gets the values of the reference's {named}"
             ),
         ),
         fix=f"give {mine!r} the values of the reference's {named}",
@@ -193,12 +186,9 @@ def _dropped(node: str, bias: str, *, lost: bool) -> Diagnosis:
         + ("" if lost else ", although the candidate stores it"),
         evidence={"reference_constant": bias, "difference": "dropped"},
         experiments=(
-            Experiment(
-                question=f"Does node {node!r} lack a bias?",
-                change=f"the reference's {bias!r} is added to its output",
-                predicts="the node is right",
-                seen="it is",
-                agrees=True,
+            put_right(
+                f"Does node {node!r} lack a bias?",
+                f"the reference's {bias!r} is added to its output",
             ),
         ),
         fix=f"add {bias!r} to the node",

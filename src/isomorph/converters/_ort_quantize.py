@@ -6,7 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from isomorph.core.conversion import Order
+from isomorph.core.conversion import Cure, Order
+
+UNPREPARED = Cure(
+    name="without preparation",
+    told="quantised without preprocessing and without declared shapes",
+    options={"infer": "no"},
+)
+"""For models on which ONNX Runtime's own preparation stumbles."""
 
 
 def prepared(order: Order) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isomorph.core.conversion import Cure, Order
+from isomorph.converters._ort_quantize import UNPREPARED, prepared
+from isomorph.core.conversion import Order
 from isomorph.core.lazy import require
 
 
@@ -18,21 +19,13 @@ class OnnxToDynamic:
     install = "pip install isomorph"
     worker = "onnx"
     rank, named = 0, False
-    cures = (
-        Cure(
-            name="without preparation",
-            told="quantised without preprocessing and without declared shapes",
-            options={"infer": "no"},
-        ),
-    )
+    cures = (UNPREPARED,)
     loses: tuple[str, ...] = ()
 
     def convert(self, order: Order) -> Sequence[str]:
         """Write the model."""
         require("onnxruntime", extra="all", needed_for=f"converter {self.name!r}")
         from onnxruntime.quantization import QuantType, quantize_dynamic
-
-        from isomorph.converters._ort_quantize import prepared
 
         quantize_dynamic(prepared(order), order.target, weight_type=QuantType.QInt8)
         return ()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isomorph.core.conversion import Cure, Order
+from isomorph.converters._ort_quantize import UNPREPARED, Samples, prepared
+from isomorph.core.conversion import Order
 from isomorph.core.lazy import require
 
 
@@ -18,21 +19,13 @@ class OnnxToInt8:
     install = "pip install isomorph"
     worker = "onnx"
     rank, named = 0, False
-    cures = (
-        Cure(
-            name="without preparation",
-            told="quantised without preprocessing and without declared shapes",
-            options={"infer": "no"},
-        ),
-    )
+    cures = (UNPREPARED,)
     loses = ("values outside the ranges seen in calibration",)
 
     def convert(self, order: Order) -> Sequence[str]:
         """Calibrate on every sample, then write."""
         require("onnxruntime", extra="all", needed_for=f"converter {self.name!r}")
         from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
-
-        from isomorph.converters._ort_quantize import Samples, prepared
 
         quantize_static(
             prepared(order),
