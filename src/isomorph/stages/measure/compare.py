@@ -17,7 +17,7 @@ from isomorph.stages.measure.side_by_side import ahead, allowances
 from isomorph.stages.measure.spread import Spread, merged
 from isomorph.stages.measure.subject import Witness, unmatched_constants
 from isomorph.stages.measure.verdict import Evidence, Question, beyond_doubt, decide
-from isomorph.stages.measure.widths import widths
+from isomorph.stages.measure.widths import quantised, widths
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -159,6 +159,7 @@ def _judge_once(
         dtype=_dtype(mine, yours),
         false_alarm=terms.false_alarm,
         lossy=bool(widths(candidate.model.graph) - widths(reference.model.graph)),
+        quantised=quantised(reference.model.graph) or quantised(candidate.model.graph),
         budget=terms.budgets.get(left, terms.budgets.get(right, terms.budgets.get(""))),
         allowance=lambda: _allowance(reference, candidate, left, right, moved),
         intended=lambda: _move(_at(candidate.intended_loss(), right), moved),

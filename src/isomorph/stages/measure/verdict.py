@@ -53,6 +53,8 @@ class Question:
     dtype: str
     false_alarm: float
     lossy: bool = False
+    quantised: bool = False
+    """Whether either graph rounds to a grid somewhere between its inputs and its outputs."""
     budget: float | None = None
     allowance: Callable[[], Spread | None] = lambda: None
     intended: Callable[[], Spread | None] = lambda: None
@@ -199,7 +201,7 @@ def _decide(errors: _Errors, question: Question) -> tuple[Verdict, str]:
         return _decide_same_meaning(errors)
     # Constants that were rounded again may explain it, however far it reaches. Not so before a
     # quantiser: there one rounding can move a whole grid, and that is what is to be found.
-    if all(side.execution is side.rounding for side in (errors.reference, errors.candidate)):
+    if not question.quantised:
         errors.measure_translation()
         if _within(errors.translation):
             return _decide_same_meaning(errors)
