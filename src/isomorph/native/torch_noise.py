@@ -8,6 +8,7 @@ its outputs by one rounding each.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,23 @@ from isomorph.native.torch_composites import COMPOSITES
 from isomorph.native.torch_interpreter import call_target
 from isomorph.native.torch_ops import neutral_name
 from isomorph.native.torch_program import Step, operator_name, plain_word
+from isomorph.native.torch_recurrent import RECURRENT, Array
 from isomorph.native.torch_sizes import EXACTLY, size_rule
 from isomorph.native.torch_sums import disturbed_sum
 from isomorph.native.torch_words import EXACT, SUMS
 
 
-def disturbed(step: Step, arguments: list[Any], named: dict[str, Any], source: NoiseSource) -> Any:  # noqa: ANN401
-    """The step's result with the rounding of its arithmetic."""
+def disturbed(
+    step: Step,
+    arguments: list[Any],
+    named: dict[str, Any],
+    source: NoiseSource,
+    narrow: torch.dtype | None = None,
+) -> Any:  # noqa: ANN401
+    """The step's result with the rounding of its arithmetic; ``narrow`` is what it is kept in."""
     word = plain_word(step)
+    if narrow is not None and word in RECURRENT:
+        source = StoredAtEachStep(source, narrow)
     composite = COMPOSITES.get(word)
     if composite is not None:
         result = composite(bound(step, arguments, named), source)
@@ -69,14 +79,37 @@ def _unknown(step: Step, arguments: list[Any], named: dict[str, Any], source: No
 
 def stored(result: Any, dtype: torch.dtype, random: np.random.Generator) -> Any:  # noqa: ANN401
     """Values after being kept in a narrow type: uniform within one rounding, if there is one."""
+    return each_float(result, lambda value: _kept(value, dtype, random))
+
+
+def _kept(value: torch.Tensor, dtype: torch.dtype, random: np.random.Generator) -> Array:
     unit, spacing = torch.finfo(dtype).eps / 2, torch.finfo(dtype).smallest_normal
+    plain = array(value)
+    # Below the normal numbers the steps no longer shrink with the value.
+    size = unit * np.maximum(np.abs(plain), spacing)
+    fits = array(value.to(dtype).to(value.dtype) == value)
+    step = random.uniform(-1.0, 1.0, plain.shape) * size
+    return np.asarray(np.where(fits | ~np.isfinite(plain), plain, plain + step))
 
-    def change(value: Any) -> Any:  # noqa: ANN401
-        plain = array(value)
-        # Below the normal numbers the steps no longer shrink with the value.
-        size = unit * np.maximum(np.abs(plain), spacing)
-        fits = array(value.to(dtype).to(value.dtype) == value)
-        step = random.uniform(-1.0, 1.0, plain.shape) * size
-        return np.where(fits | ~np.isfinite(plain), plain, plain + step)
 
-    return each_float(result, change)
+class StoredAtEachStep:
+    """The noise of an operator that is a loop: what a step makes is kept in the narrow type."""
+
+    active = True
+
+    def __init__(self, source: NoiseSource, dtype: torch.dtype) -> None:
+        self.source, self.dtype = source, dtype
+        self.quantisers = source.quantisers
+
+    @property
+    def random(self) -> np.random.Generator:
+        """That of the source."""
+        return self.source.random
+
+    def rounded(self, y: Array, magnitude: Array | float | None = None) -> Array:
+        """Rounded in float32, and again when it is kept."""
+        return _kept(tensor(self.source.rounded(y, magnitude)), self.dtype, self.random)
+
+    def reduced(self, y: Array, magnitude: Callable[[], Array], length: int) -> Array:
+        """Summed in float32, and rounded when it is kept."""
+        return _kept(tensor(self.source.reduced(y, magnitude, length)), self.dtype, self.random)

@@ -163,14 +163,14 @@ class OracleRun:
         arguments = numbers_as_held(step, arguments, self._width(program, step, values, out))
         if self.source is None:
             return _called_wide(step, arguments, named)
-        narrow = out in FLOATS and out not in {torch.float32, torch.float64}
+        # Narrow types accumulate in float32 and are rounded when they are stored.
+        narrow = out if out in FLOATS and out not in {torch.float32, torch.float64} else None
         unit = UNIT_ROUNDOFF["float32"] if narrow else unit_roundoff(dtype_name(out))
         self.source.enter(site, unit)
         with _wide_default():
-            result = lifted(disturbed(step, lifted(arguments), lifted(named), self.source))
-        # Narrow types accumulate in float32 and are rounded when they are stored.
+            result = lifted(disturbed(step, lifted(arguments), lifted(named), self.source, narrow))
         if narrow and not rounds_nothing(step):
-            result = stored(result, out, self.source.random)
+            result = stored(result, narrow, self.source.random)
         return result
 
     def _width(

@@ -46,6 +46,16 @@ def test_a_difference_below_rounding_is_equivalent_but_shown():
     assert result.translation.budget.within is Judgement.NO
 
 
+@pytest.mark.parametrize(
+    ("quantised", "verdict"), [(False, Verdict.EQUIVALENT), (True, Verdict.DIVERGENT)]
+)
+def test_constants_rounded_again_explain_a_difference_unless_a_grid_follows(quantised, verdict):
+    moved = side(run=ORACLE + 1e-3, meaning=ORACLE + 1e-3)
+    assert decide(side(), moved, ask(allowance=spread_of(1e-3), quantised=quantised)).verdict is (
+        verdict
+    )
+
+
 def test_a_bad_run_of_the_candidate_is_divergent():
     result = decide(side(), side(run=ORACLE + 1e-3), ask())
     assert result.verdict is Verdict.DIVERGENT
