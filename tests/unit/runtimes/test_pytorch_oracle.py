@@ -266,3 +266,21 @@ def test_a_recurrent_operator_in_half_keeps_every_step_in_half(kind):
     spread = np.std([draw[name] for draw in draws], axis=0, ddof=1)
     error = ran.astype(np.float64) - truth
     assert 0.2 < rms(error[:, 20:]) / rms(spread[:, 20:]) < 2.0
+
+
+class Viewed(nn.Module):
+    """A view that is one because the product before it happens to lie in that order."""
+
+    def forward(self, x):
+        return (x.transpose(1, 2) * 2.0).transpose(1, 2).view(2, -1).exp()
+
+
+def test_a_view_of_a_value_that_came_another_way_is_a_reshape():
+    model = load(Viewed(), torch.randn(2, 3, 4))
+    feeds, name = feeds_of(model, (torch.randn(2, 3, 4),)), outputs(model)[0]
+    truth = oracle(model).run(feeds, [name])[name]
+    (before,) = next(node.inputs[:1] for node in model.graph.nodes if node.op == "Reshape")
+    value = oracle(model).run(feeds, [before])[before]
+    turned = np.asfortranarray(value)
+    assert np.array_equal(oracle(model).run({before: turned}, [name])[name], truth)
+    assert oracle(model).run(feeds, [name], noise=Noise(seed=1, rounding=True))[name].any()
