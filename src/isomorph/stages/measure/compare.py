@@ -155,6 +155,8 @@ def _judge_once(
         if moved is None:
             return _misshapen(left, right, shapes[0], shapes[1]), None
         yours = seen_through(moved, yours)
+    else:
+        mine, yours = _agreed(reference, candidate, mine, yours)
     question = Question(
         dtype=_dtype(mine, yours),
         false_alarm=terms.false_alarm,
@@ -181,6 +183,20 @@ def _evidence(subject: Witness, name: str) -> Evidence:
         recorded=subject.recorded,
         as_written=lambda: _at(subject.as_written(), name),
     )
+
+
+def _agreed(
+    reference: Witness, candidate: Witness, mine: Evidence, yours: Evidence
+) -> tuple[Evidence, Evidence]:
+    """Decisions that rounding leaves open, taken the same way on both sides where they can be."""
+
+    def towards(side: Witness, own: Evidence, other: Evidence) -> Evidence:
+        if own.meaning is None or other.said is None:
+            return own
+        return replace(own, agreed=_at(side.meaning_towards({own.name: other.said}), own.name))
+
+    yours = towards(candidate, yours, mine)
+    return towards(reference, mine, yours), yours
 
 
 def _allowance(

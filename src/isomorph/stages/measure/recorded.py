@@ -75,6 +75,10 @@ class Values:
         """Nothing but values is known of a recording."""
         return self.twin.meaning() if self.twin is not None else {}
 
+    def meaning_towards(self, target: Mapping[str, Array]) -> Mapping[str, Array] | IsomorphError:
+        """There is only one meaning here."""
+        return self.meaning()
+
     def rounding(self) -> Mapping[str, Spread] | IsomorphError:
         """Of a recording, nothing; the candidate's own rounding stands in for it."""
         return self.twin.rounding() if self.twin is not None else {}

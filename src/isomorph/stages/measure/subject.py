@@ -14,6 +14,7 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.trace import Noise, flatten
+from isomorph.stages.measure.decisions import Decided, decisions, taken_towards, unsettled
 from isomorph.stages.measure.spread import DRAWS, FIRST_DRAWS, Spread, Spreading
 from isomorph.stages.measure.widths import narrow_constants
 
@@ -45,6 +46,9 @@ class Witness(Protocol):
         self, constants: tuple[str, ...]
     ) -> Mapping[str, Spread] | IsomorphError: ...
     def look_closer(self) -> bool: ...  # noqa: D102
+    def meaning_towards(  # noqa: D102
+        self, target: Mapping[str, Array]
+    ) -> Mapping[str, Array] | IsomorphError: ...
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,6 +67,8 @@ class Subject:
     recorded: bool = False
     opened: Opened | None = None
     """Where it came from, for experiments under other settings."""
+    taken: Mapping[str, Array] = field(default_factory=dict)
+    """Decisions that rounding leaves open, as the run took them."""
     _kept: dict[str, Any] = field(default_factory=dict)
     _spreading: dict[str, Spreading] = field(default_factory=dict)
 
@@ -93,7 +99,21 @@ class Subject:
 
     def rounding(self) -> Mapping[str, Spread] | IsomorphError:
         """How far the rounding of the declared types can move the outputs."""
-        return self._spread("rounding", Noise(seed=self.seed, rounding=True))
+        noise = Noise(seed=self.seed, rounding=True)
+        moved = self._spread("rounding", noise)
+        if isinstance(moved, IsomorphError) or not self._decide(moved):
+            return moved
+        return self._spread("rounding", noise)
+
+    def meaning_towards(self, target: Mapping[str, Array]) -> Mapping[str, Array] | IsomorphError:
+        """The meaning with open decisions taken so that these outputs come nearest to the target.
+
+        Where rounding leaves a decision open, the other side may have taken it the other way.
+        """
+        if not self.taken:
+            return self.meaning()
+        what = f"oracle towards {', '.join(target)}"
+        return self._keep(what, lambda: self._run_with(self._towards(self.taken, target)))
 
     def allowance(self, constants: tuple[str, ...]) -> Mapping[str, Spread] | IsomorphError:
         """How far one rounding of these constants, and of inexact attributes, moves the outputs."""
@@ -157,21 +177,48 @@ class Subject:
 
         return self._keep(what, work)
 
+    def _decide(self, moved: Mapping[str, Spread]) -> bool:
+        """Take the decisions that this noise did not settle as the run took them; False: none."""
+        names = decisions(self.model.graph)
+        found = unsettled(names, self._nested(), moved) if names else {}
+        if not found:
+            return False
+        seen = self.as_run()
+        opened = {**self.taken, **found}
+        self.taken = opened if isinstance(seen, IsomorphError) else self._towards(opened, seen)
+        told = Decided(self.oracle(), self.feeds, self.taken)
+        self.oracle = lambda: told
+        for what in ("oracle", *self._spreading):
+            self._kept.pop(what, None)
+        self._spreading.clear()
+        return not isinstance(self.meaning(), IsomorphError)
+
+    def _towards(
+        self, opened: Mapping[str, Array], target: Mapping[str, Array]
+    ) -> Mapping[str, Array]:
+        return taken_towards(self._run_with, opened, target)
+
+    def _run_with(self, taken: Arrays) -> Mapping[str, Array]:
+        """The outputs of the oracle under these decisions."""
+        result = self.oracle().run({**self.feeds, **taken}, self._wanted())
+        return _flat(result)
+
     def _nested(self) -> Arrays:
         kept: Arrays = self._kept["nested oracle"]
         return kept
 
     def _outputs(self, session: Session) -> Mapping[str, Array]:
-        wanted = list(dict.fromkeys(spec.name for spec in self.model.graph.outputs))
-        result = session.run(self.feeds, wanted)
-        if session.capabilities.noise:
-            self._kept["nested oracle"] = result
-        return {
-            key: np.asarray(value)
-            for name in wanted
-            for key, value in flatten(name, result[name]).items()
-            if value is not None
-        }
+        wanted = self._wanted()
+        if not session.capabilities.noise:
+            return _flat(session.run(self.feeds, wanted))
+        # What branches decide on is looked at as well, where it could be told otherwise.
+        asked = decisions(self.model.graph) if session.capabilities.feed == "all" else ()
+        result = session.run(self.feeds, [*wanted, *(n for n in asked if n not in wanted)])
+        self._kept["nested oracle"] = result
+        return _flat({name: result[name] for name in wanted})
+
+    def _wanted(self) -> list[str]:
+        return list(dict.fromkeys(spec.name for spec in self.model.graph.outputs))
 
     def _keep(self, what: str, work: Callable[[], _T]) -> _T | IsomorphError:
         if what not in self._kept:
@@ -185,6 +232,15 @@ class Subject:
     def _tell(self, what: str, detail: str) -> None:
         if self.told is not None:
             self.told(f"{self.role}: {what}", detail)
+
+
+def _flat(result: Arrays) -> dict[str, Array]:
+    return {
+        key: np.asarray(value)
+        for name in result
+        for key, value in flatten(name, result[name]).items()
+        if value is not None
+    }
 
 
 def unmatched_constants(graph: Graph, other: Graph) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ class Evidence:
     ``execution`` is how far the run may stand from the meaning: the rounding, and for a
     quantised model a step of its quantisers, which rounding can push over an edge.
     ``recorded`` values have no model behind them, so no meaning and no rounding of their own.
+    ``agreed`` is the meaning where decisions that rounding leaves open fall as on the other side.
     """
 
     name: str
@@ -37,13 +38,19 @@ class Evidence:
     execution: Spread | None
     recorded: bool = False
     as_written: Callable[[], Array | None] = lambda: None
+    agreed: Array | None = None
+
+    @property
+    def said(self) -> Array | None:
+        """The meaning as it is held against the other side's."""
+        return self.meaning if self.agreed is None else self.agreed
 
     @property
     def shown(self) -> Array | None:
         """The meaning as a tensor of the output's own type can show it: overflow is infinite."""
-        if self.meaning is None or self.run is None:
-            return self.meaning
-        return as_stored(self.meaning, self.run, str(self.run.dtype), self.rounding)
+        if self.said is None or self.run is None:
+            return self.said
+        return as_stored(self.said, self.run, str(self.run.dtype), self.rounding)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +164,7 @@ class _Errors:
         if self.budget is not None and self.budget.deviation is not None:
             floor = _OWN_ROUNDING * self.budget.deviation
         self.translation = self.part(
-            self.candidate.meaning, self.reference.meaning, spread, ALLOWANCE, floor=floor
+            self.candidate.said, self.reference.said, spread, ALLOWANCE, floor=floor
         )
 
     def part(
