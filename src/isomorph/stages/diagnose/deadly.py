@@ -1,0 +1,150 @@
+"""The node that costs a runtime its life while the model is opened: halves are cut out and tried.
+
+A runtime that dies while running leaves word of the node begun last; one that dies while it opens
+a model leaves none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from isomorph.core.errors import IsomorphError, RuntimeFailedError
+from isomorph.core.piece import Piece
+from isomorph.stages.run.in_process import carver
+from isomorph.stages.run.opened import Opened
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Node
+    from isomorph.core.trace import Arrays
+
+CRASHED = "RUNTIME_CRASHED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deadly:
+    """A node with which the runtime dies; ``alone``: it does so without any other, too."""
+
+    node: Node
+    dtype: str
+    alone: bool
+    unscaled: tuple[str, ...] = ()
+    """Quantised tensors around it whose scale is not a positive number."""
+
+    @property
+    def sentence(self) -> str:
+        """What was tried, and what was seen."""
+        name = f"{self.node.name!r} ({self.node.native_op} in {self.dtype})"
+        told = (
+            f"a model of {name} alone kills it, too"
+            if self.alone
+            else f"it lives with all that comes before {name}, and dies with it"
+        )
+        if not self.unscaled:
+            return told
+        return f"{told}; no positive scale has {', '.join(map(repr, self.unscaled))}"
+
+
+def named(error: IsomorphError, opened: Opened, feeds: Arrays) -> IsomorphError:
+    """The same error with the node behind it, where that can be found by cutting."""
+    # Without isolation the next death would be our own.
+    if error.code != CRASHED or error.node or opened.host.isolation == "none":
+        return error
+    found = deadly(opened, feeds)
+    if found is None:
+        return error
+    return RuntimeFailedError(
+        error.code,
+        error.what,
+        file=error.file,
+        why=f"{found.sentence}; {error.why}",
+        fix=error.fix,
+        node=found.node.name,
+    )
+
+
+def deadly(opened: Opened, feeds: Arrays) -> Deadly | None:
+    """The first node that no beginning of the model survives; None where nothing dies of it."""
+    graph = opened.model.graph
+    with TemporaryDirectory(prefix="isomorph-deadly-") as folder:
+        trial = _Trial(opened=opened, feeds=feeds, folder=Path(folder))
+        try:
+            carver(opened.model.framework)
+            if not graph.nodes or not trial.dies(_beginning(graph, len(graph.nodes))):
+                return None
+            # The longest beginning that is survived, and the shortest that is not.
+            survived, fatal = 0, len(graph.nodes)
+            while fatal - survived > 1:
+                middle = (survived + fatal) // 2
+                if trial.dies(_beginning(graph, middle)):
+                    fatal = middle
+                else:
+                    survived = middle
+        except IsomorphError:
+            return None  # a part that cannot be a model of its own proves nothing
+        node = graph.nodes[fatal - 1]
+        return Deadly(
+            node=node,
+            dtype=_dtype(graph, node),
+            alone=_alone(trial, graph, node),
+            unscaled=_unscaled(graph, node),
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Trial:
+    opened: Opened
+    feeds: Arrays
+    folder: Path
+    _made: int = 0
+
+    def dies(self, piece: Piece) -> bool:
+        """Whether the runtime dies when it opens this piece; other errors are ours to raise."""
+        host, model = self.opened.host, self.opened.model
+        self._made += 1
+        path = self.folder / f"{self._made}{carver(model.framework).suffix}"
+        examples = {name: self.feeds[name] for name in piece.feeds if name in self.feeds}
+        host.cut(model, piece, examples, path)
+        part = host.load(str(path), model.framework, {})
+        try:
+            replace(self.opened, model=part, reals={}, _sessions={}).run().close()
+        except IsomorphError as error:
+            return error.code == CRASHED
+        return False
+
+
+def _beginning(graph: Graph, count: int) -> Piece:
+    """The first nodes, with everything that they leave for others as results."""
+    nodes = graph.nodes[:count]
+    used = {name for node in nodes for name in node.inputs}
+    left = [name for node in nodes for name in node.outputs if name and name not in used]
+    inputs = tuple(spec.name for spec in graph.inputs if spec.name in used)
+    return Piece(feeds=inputs, fetch=tuple(left))
+
+
+def _alone(trial: _Trial, graph: Graph, node: Node) -> bool:
+    given = [name for name in node.inputs if name and name not in graph.constants]
+    piece = Piece(feeds=tuple(dict.fromkeys(given)), fetch=tuple(filter(None, node.outputs)))
+    try:
+        return trial.dies(piece)
+    except IsomorphError:
+        return False
+
+
+def _unscaled(graph: Graph, node: Node) -> tuple[str, ...]:
+    around = {*node.inputs, *node.outputs}
+    return tuple(
+        entry.tensor
+        for entry in graph.quantization
+        if entry.tensor in around and not all(scale > 0 for scale in entry.scale)
+    )
+
+
+def _dtype(graph: Graph, node: Node) -> str:
+    specs: Sequence[str | None] = [
+        graph.tensors[name].dtype for name in node.outputs if name in graph.tensors
+    ]
+    return next((dtype for dtype in specs if dtype), "an unknown type")
