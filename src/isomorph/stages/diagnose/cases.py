@@ -52,8 +52,11 @@ def _case(
             return None  # an experiment that cannot be run confirms nothing
 
     def equals(array: Array) -> bool:
-        return array.shape == guilt.value.shape and twins.equal(
-            guilt.counterpart, guilt.tensor, guilt.value, array
+        own = twins.reference.values.get(guilt.counterpart)
+        right = guilt.value if own is None or array.shape == guilt.value.shape else own
+        # Put right, it may have the reference's own arrangement instead of the one it was held in.
+        return array.shape == right.shape and twins.equal(
+            guilt.counterpart, guilt.tensor, right, array
         )
 
     def heals(given: Mapping[str, Array]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
-from isomorph.stages.diagnose.parameters import current, parameter_places
+from isomorph.stages.diagnose.parameters import attributes, current, parameter_places
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -84,7 +84,7 @@ def several(case: Case, node: Node, rank: int) -> Iterator[dict[str, Any]]:
 
 def choices(case: Case, node: Node, rank: int) -> dict[str, list[Any]]:
     """For each parameter of the node, the values that it could have instead."""
-    names = [*node.attributes, *(n for n in parameter_places(node) if n not in node.attributes)]
+    names = dict.fromkeys([*attributes(case.candidate, node), *parameter_places(node)])
     found: dict[str, list[Any]] = {}
     for name in names:
         now = current(case, node, name)

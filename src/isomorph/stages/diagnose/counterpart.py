@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from isomorph.stages.diagnose.parameters import current, stated
+from isomorph.stages.diagnose.parameters import attributes, current, stated
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -38,7 +38,7 @@ def told(case: Case, node: Node, *, stored: bool = False) -> Iterator[tuple[str,
     same = [each for each in case.counterparts if each.op == node.op]
     others = [each for each in case.counterparts if each.op != node.op]
     for counterpart in (*reversed(same), *reversed(others)):
-        known = stated(case.reference, counterpart) if stored else counterpart.attributes
+        known = (stated if stored else attributes)(case.reference, counterpart)
         for name, value in known.items():
             for mine, meant in _meanings(name, value, node):
                 now = current(case, node, mine)

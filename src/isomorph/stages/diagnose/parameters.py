@@ -45,6 +45,10 @@ _TFLITE_INPUTS = {
     "STRIDED_SLICE": {"begin": 1, "end": 2, "strides": 3},
 }
 _NUMBERS = frozenset({"axis", "k", "constant_value", "min", "max", "ratio"})
+# What ONNX means where a window's vector is left out: one number for each spatial axis.
+_LEFT_OUT = {"strides": 1, "dilations": 1, "pads": 0}
+_WINDOWED = frozenset({"Conv", "ConvTranspose", "ConvInteger", "QLinearConv", "AveragePool",
+                       "MaxPool", "LpPool", "FusedConv"})  # fmt: skip
 _REDUCTIONS = ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1",
                "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")  # fmt: skip
 
@@ -128,12 +132,38 @@ def current(case: Case, node: Node, name: str) -> Any:  # noqa: ANN401
 def stated(graph: Graph, node: Node) -> dict[str, Any]:
     """Every parameter of a node, whether it is an attribute or a constant that it reads."""
     held = {name: _stated(graph, node, name) for name in parameter_places(node)}
-    return {**{k: v for k, v in held.items() if v is not None}, **node.attributes}
+    known = {name: value for name, value in held.items() if value is not None}
+    return {**known, **attributes(graph, node)}
+
+
+def attributes(graph: Graph, node: Node) -> dict[str, Any]:
+    """What the node states, and what leaving a window's vector out means."""
+    implied = {}
+    axes = _spatial_axes(graph, node) if node.op in _WINDOWED else 0
+    for name, value in _LEFT_OUT.items():
+        length = 2 * axes if name == "pads" else axes
+        padded = node.attributes.get("auto_pad", "NOTSET") == "NOTSET"
+        if length and (name != "pads" or padded):
+            implied[name] = (value,) * length
+    return {**implied, **node.attributes}
+
+
+def _spatial_axes(graph: Graph, node: Node) -> int:
+    """How many axes the window moves along; 0 where it cannot be told, or is told elsewhere."""
+    if node.native_op.isupper():
+        return 0  # TFLite has a word of its own for each axis
+    for name in ("kernel_shape", "strides", "dilations"):
+        vector = node.attributes.get(name)
+        if isinstance(vector, (tuple, list)):
+            return len(vector)
+    kernel = graph.constants.get(node.inputs[1]) if len(node.inputs) > 1 else None
+    return max(len(kernel.shape) - 2, 0) if kernel is not None else 0
 
 
 def _stated(graph: Graph, node: Node, name: str) -> Any:  # noqa: ANN401
-    if name in node.attributes:
-        return node.attributes[name]
+    known = node.attributes if name in node.attributes else attributes(graph, node)
+    if name in known:
+        return known[name]
     place = parameter_places(node).get(name)
     if place is None or place >= len(node.inputs) or not node.inputs[place]:
         return None

@@ -59,10 +59,19 @@ def _summary(node: Node, guilt: Guilt, counterpart: Node | None) -> str:
             "in another order, although its inputs are right"
         )
     crowd = f", with {len(guilt.nodes) - 1} nodes before it," if len(guilt.nodes) > 1 else ""
+    if guilt.shape not in (None, guilt.value.shape):
+        return (
+            f"node {node.name!r} ({node.op}){crowd} makes a tensor of {_sizes(guilt.shape)}, and "
+            f"the reference's {like} one of {_sizes(guilt.value.shape)} from the same inputs"
+        )
     return (
         f"node {node.name!r} ({node.op}){crowd} is off by {guilt.local_error:.2g} of its size "
         f"although its inputs are right; the reference's is {like}"
     )
+
+
+def _sizes(shape: tuple[int, ...] | None) -> str:
+    return "×".join(map(str, shape or ())) or "no axes"
 
 
 def _tensors(node: Node, guilts: Sequence[Guilt], candidate: Graph) -> tuple[str, ...]:

@@ -17,9 +17,9 @@ class Guilt:
 
     ``node`` makes ``tensor``, whose right value is ``counterpart`` of the reference, brought into
     place by ``moved``. ``nodes`` are all that lie between the last right tensors and this one.
-    ``scattered``: the right values are there, in the wrong order. ``share`` is how much of the
-    output error vanishes when this alone is put right. ``where`` says in which of its elements
-    the tensor is wrong.
+    ``shape`` is the one that the tensor has now. ``scattered``: the right values are there, in the
+    wrong order. ``share`` is how much of the output error vanishes when this alone is put right.
+    ``where`` says in which of its elements the tensor is wrong.
     """
 
     node: str
@@ -30,6 +30,7 @@ class Guilt:
     moved: Rearrangement
     value: Array = field(repr=False, compare=False)
     local_error: float
+    shape: tuple[int, ...] | None = None
     scattered: bool = False
     proven: bool = False
     share: float | None = None

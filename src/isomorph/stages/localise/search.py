@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.errors import IsomorphError
 from isomorph.stages.align.sight import DRAWS, Sight, apart
 from isomorph.stages.align.twins import Twins, ways
 from isomorph.stages.localise.guilt import Guilt
 from isomorph.stages.localise.where import where
 from isomorph.stages.measure.side_by_side import at_once
+from isomorph.stages.run.layout import Rearrangement, arrangements
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
-    from isomorph.stages.run.layout import Rearrangement
 
 _DEPTH = 16
 _MOST_TRIALS = 150
@@ -79,7 +80,14 @@ class Search:
         if source is None:
             return True
         first = next(iter(ways(source, value.shape)), None)
-        return first is not None and self.twins.equal(mine, yours, first.array(source), value)
+        if first is None or not self._fits(mine, value):
+            return False
+        return self.twins.equal(mine, yours, first.array(source), value)
+
+    def _fits(self, mine: str, value: Array) -> bool:
+        """Whether the axes of a tensor are the reference's in some order, and not cut otherwise."""
+        shape = self.reference.values[mine].shape
+        return shape == value.shape or bool(arrangements(shape, value.shape))
 
     def next_guilt(self) -> Guilt | None:
         """The first place whose substitution heals what lies behind it."""
@@ -130,8 +138,10 @@ class Search:
         entries = self._entries(region)
         yield self._rearranged_sources(entries, wrong)
         yield self._bare_sources(entries, wrong)
+        yield self._reshaped_sources(entries)
         for layer in self._layers(entries, region):
             yield (proposal for tensor in layer for proposal in self._counterparts(tensor))
+            yield (proposal for tensor in layer for proposal in self._of_another_size(tensor))
 
     def _rearranged_sources(
         self, entries: Sequence[Node], wrong: Sequence[str]
@@ -167,6 +177,34 @@ class Search:
                         yield Proposal(
                             tensor=tensor, counterpart=mine, moved=moved, scattered=False
                         )
+
+    def _reshaped_sources(self, entries: Sequence[Node]) -> Iterator[Proposal]:
+        """Right values in a shape that broadcasts otherwise, before a wrong node."""
+        sources = [s for node in entries for s in self.candidate.topology.sources(node)]
+        for tensor in dict.fromkeys(sources):
+            pair = self.pairs.get(tensor)
+            made = tensor in self.candidate.topology.maker and tensor not in self.given
+            if pair is None or not made:
+                continue
+            shape = self.reference.values[pair[0]].shape
+            order = [axis for axis in pair[1].permutation if shape[axis] != 1]
+            if shape != self.values[tensor].shape and order == sorted(order):
+                yield self._as_it_is(tensor, pair[0])
+
+    def _of_another_size(self, tensor: str) -> Iterator[Proposal]:
+        """What the same operator makes in the reference, where it makes more or fewer elements."""
+        value, maker = self.values[tensor], self.candidate.topology.maker[tensor]
+        bound = [mine for mine, yours in self.outputs if yours == tensor]
+        for name in bound or self._near_the_front():
+            other, mine = self.reference.values[name], self.reference.topology.maker.get(name)
+            alike = mine is not None and mine.op == maker.op and other.ndim == value.ndim
+            if alike and other.size != value.size and other.dtype.kind == value.dtype.kind:
+                yield self._as_it_is(tensor, name)
+
+    def _as_it_is(self, tensor: str, counterpart: str) -> Proposal:
+        shape = self.reference.values[counterpart].shape
+        moved = Rearrangement(permutation=tuple(range(len(shape))), shape=shape)
+        return Proposal(tensor=tensor, counterpart=counterpart, moved=moved, scattered=False)
 
     def _layers(self, entries: Sequence[Node], region: set[str]) -> Iterator[list[str]]:
         """Wrong tensors by their distance from what is right."""
@@ -244,9 +282,10 @@ class Search:
         """How many tensors right behind it become right; an output put right counts as one."""
         given = {**self.given, proposal.tensor: self._placed(proposal)}
         behind = self._behind(proposal.tensor)
+        reshaped = proposal.moved.shape != self.values[proposal.tensor].shape
         bound = [(mine, yours) for mine, yours in self.outputs if yours == proposal.tensor]
         healed = sum(mine == proposal.counterpart for mine, _ in bound)
-        if proposal.scattered and not behind:
+        if (proposal.scattered or reshaped) and not behind:
             # What was right in another order may have healed farther down only.
             behind = [yours for _, yours in self.wrong_outputs()]
         # A twin counts only where the reference, too, computes it from what was put in:
@@ -254,7 +293,9 @@ class Search:
         after = self.reference.topology.below([proposal.counterpart])
         same = self.reference.prints[proposal.counterpart]
         mates = {yours: mine for mine, yours in self.outputs}
-        for name, value in self.candidate.run(behind, given).items():
+        for name, value in self._recomputed(behind, given).items():
+            if name in mates and not self._fits(mates[name], value):
+                continue
             healed += any(
                 mine == mates.get(name)
                 # What was put in and merely passed on proves nothing.
@@ -262,6 +303,12 @@ class Search:
                 for mine, _ in self.twins.pairs(name, value)
             )
         return healed
+
+    def _recomputed(self, names: Sequence[str], given: Mapping[str, Array]) -> dict[str, Array]:
+        try:
+            return self.candidate.run(names, given)
+        except (IsomorphError, ValueError):
+            return {}  # what does not take a tensor of another size is not healed by it
 
     def _healable(self, proposal: Proposal) -> int:
         return max(1, len(self._behind(proposal.tensor)))
@@ -290,7 +337,9 @@ class Search:
     def _placed(self, proposal: Proposal) -> Array:
         value = proposal.moved.array(self.reference.values[proposal.counterpart])
         with np.errstate(over="ignore"):
-            return np.ascontiguousarray(value.astype(self.values[proposal.tensor].dtype))
+            # NumPy makes a vector of a contiguous scalar.
+            whole = np.ascontiguousarray(value.astype(self.values[proposal.tensor].dtype))
+        return whole.reshape(value.shape)
 
     def _guilt(self, proposal: Proposal) -> Guilt:
         topology = self.candidate.topology
@@ -313,6 +362,7 @@ class Search:
             value=right,
             local_error=error / size if size > 0 else error,
             scattered=proposal.scattered,
+            shape=self.values[proposal.tensor].shape,
             where=where(
                 self.values[proposal.tensor],
                 right,

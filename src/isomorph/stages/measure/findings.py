@@ -42,7 +42,7 @@ def _of_output(divergence: Divergence) -> Iterator[Finding]:
     if divergence.verdict is Verdict.DIVERGENT:
         wrong_graph = not _within(translated) or executed is None
         shown = translated if wrong_graph else executed
-        if divergence.reason.startswith("SHAPE_MISMATCH"):
+        if misshapen(divergence):
             code = "SHAPE_MISMATCH"
         else:
             code = "TRANSLATION" if wrong_graph else "EXECUTION"
@@ -85,6 +85,11 @@ def _of_output(divergence: Divergence) -> Iterator[Finding]:
             effect="none",
             tensors=(name,),
         )
+
+
+def misshapen(divergence: Divergence) -> bool:
+    """Whether an output has a shape in which nothing could be compared."""
+    return divergence.reason.startswith("SHAPE_MISMATCH")
 
 
 def of_order(declared: Sequence[Binding], fitting: Sequence[Binding]) -> Finding:

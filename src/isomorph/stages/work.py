@@ -1,0 +1,303 @@
+"""What accumulates on the way from two opened models to a report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from isomorph.core.divergence import Divergence, Judgement, Part, Verdict
+from isomorph.core.errors import IsomorphError, RuntimeFailedError
+from isomorph.core.interruption import InterruptedCheck
+from isomorph.core.report import Binding, Finding, InputSummary, ModelSummary, Report, Skipped
+from isomorph.stages.diagnose.deadly import named
+from isomorph.stages.diagnose.execution import guilty_of_running
+from isomorph.stages.diagnose.guilty import guilty
+from isomorph.stages.diagnose.randomness import random_run
+from isomorph.stages.localise.aligner import Aligner
+from isomorph.stages.localise.profile import Onlooker
+from isomorph.stages.localise.reach import Carry, probed
+from isomorph.stages.measure import findings as say
+from isomorph.stages.measure.compare import Comparison, Terms, compared_elements
+from isomorph.stages.measure.decisions import of_decisions
+from isomorph.stages.measure.over_samples import measure
+from isomorph.stages.measure.sized import Sized
+from isomorph.stages.measure.spread import FALSE_ALARM
+from isomorph.stages.measure.steadiness import unsteady
+from isomorph.stages.measure.subject import Subject
+from isomorph.stages.measure.verdict import most_draws
+from isomorph.stages.measure.worst import SEVERITY, Worst, weight
+from isomorph.stages.run import feeds as feeding
+from isomorph.version import VERSION
+
+if TYPE_CHECKING:
+    from isomorph.core.model import TensorSpec
+    from isomorph.core.trace import Array
+    from isomorph.stages.measure.recorded import Recording
+    from isomorph.stages.measure.sides import Sides
+    from isomorph.stages.run.data_sets import DataSet
+    from isomorph.stages.run.feeds import Sample
+    from isomorph.stages.run.opened import Opened
+    from isomorph.stages.wishes import Wishes
+
+_FATAL = frozenset({"TIMEOUT", "OUT_OF_MEMORY", "RUNTIME_CRASHED"})
+
+
+class Work:
+    """What accumulates on the way to a report; ``opened`` are the models it is about."""
+
+    def __init__(self, wishes: Wishes, *opened: Opened) -> None:
+        self.wishes, self.opened = wishes, opened
+        self.terms = Terms(false_alarm=FALSE_ALARM, budgets=wishes.budgets)
+        self.findings: list[Finding] = []
+        self.skipped: list[Skipped] = []
+        self.divergences: dict[tuple[str | None, str | None], Divergence] = {}
+        self.verdict, self.reason = Verdict.EQUIVALENT, ""
+        self.tried: list[Sample] = []
+        self.spent = ""
+        self.located = self.probed = False
+        self.worst, self.sized = Worst(), Sized()
+        self.aligner = Aligner(wanted=wishes.align, told=wishes.told)
+        self.onlooker = Onlooker(wanted=wishes.profile, told=wishes.told)
+        self.started = time.monotonic()
+
+    def worthwhile(self, samples: Sequence[Sample]) -> Iterator[Sample]:
+        """The samples in turn, until one costs a runtime its life: the next would do the same."""
+        for sample in samples:
+            if self.spent:
+                self.skipped.append(Skipped(what=f"inputs {sample.origin}", why=self.spent))
+                continue
+            self.tried.append(sample)
+            yield sample
+
+    def subject(self, opened: Opened, feeds: Mapping[str, Array]) -> Subject:
+        """A model on one sample."""
+        self.findings += say.of_forecast(opened, feeds)
+        return Subject(
+            role=opened.role,
+            model=opened.model,
+            feeds=feeds,
+            runtime=opened.run,
+            plain=opened.plain,
+            oracle=opened.oracle,
+            seed=self.wishes.seed,
+            opened=opened,
+            told=self.wishes.told,
+        )
+
+    def worsen(self, verdict: Verdict, reason: str) -> None:
+        """Keep the graver verdict; the first reason of a kind stays."""
+        if SEVERITY.index(verdict) > SEVERITY.index(self.verdict) or not self.reason:
+            self.verdict, self.reason = verdict, reason
+
+    def accuse(self, finding: Finding, verdict: Verdict, reason: str) -> None:
+        """A finding that settles the verdict."""
+        self.findings.append(finding)
+        self.worsen(verdict, reason)
+
+    def deterministic(self, *subjects: Subject) -> bool:
+        """Whether each model repeats itself; a random reference leaves nothing to compare with."""
+        random = {each.role: each for each in subjects if unsteady(each)}
+        for role, subject in random.items():
+            finding = random_run(subject, unsteady(subject))
+            # A random reference can convict nobody, not even a candidate that is random too.
+            verdict = Verdict.UNKNOWN if "reference" in random else Verdict.DIVERGENT
+            self.accuse(finding, verdict, f"the {role} is random")
+        return not random
+
+    def add(self, comparison: Comparison, bindings: Sequence[Binding]) -> None:
+        """Take over one sample's results; of each output the worst sample is kept."""
+        if comparison.order is not None:
+            places = [pair for pair in bindings if pair.how == "position"]
+            self.accuse(
+                say.of_order(places, comparison.order),
+                Verdict.DIVERGENT,
+                "the outputs are in another order",
+            )
+        self.findings += say.of_rearranged(comparison.rearranged, comparison.divergences)
+        for divergence in comparison.divergences:
+            key = divergence.reference_output, divergence.candidate_output
+            before = self.divergences.get(key)
+            if before is None or weight(divergence) > weight(before):
+                self.divergences[key] = divergence
+            self.worsen(divergence.verdict, divergence.reason)
+
+    def locate(
+        self,
+        reference: Subject,
+        candidate: Subject,
+        comparison: Comparison,
+    ) -> None:
+        """Name the guilty nodes of the first sample on which the two graphs differ."""
+        wrong = [d for d in comparison.divergences if d.verdict is Verdict.DIVERGENT]
+        if not self.wishes.locate or self.located or comparison.order is not None:
+            return
+        astray = [d for d in wrong if _beyond(d.execution_candidate)]
+        mistranslated = any(_beyond(d.rounding) or say.misshapen(d) for d in wrong)
+        if not astray and not mistranslated:
+            return
+        self.located = True
+        pairs = [(pair.reference, pair.candidate) for pair in comparison.bindings]
+        try:
+            if mistranslated:
+                found, located = guilty(reference, candidate, pairs)
+                unexplained = located.unexplained
+                self.onlooker.found(candidate, located)
+                self.aligner.found(located)
+            else:
+                found, unexplained = guilty_of_running(candidate, astray, self.terms.false_alarm)
+        except IsomorphError as error:
+            found, unexplained = [], error.sentence
+        self.findings = [*found, *self.findings]
+        if unexplained:
+            self.skipped.append(Skipped(what="localisation", why=unexplained))
+
+    def probe(self, sides: tuple[Subject, Subject], comparison: Comparison, carry: Carry) -> None:
+        """Look beyond the inputs of the first sample on which all is well."""
+        calm = all(d.verdict is not Verdict.DIVERGENT for d in comparison.divergences)
+        if not self.wishes.locate or not calm or self.probed:
+            return
+        self.probed = True
+        found = probed(sides, comparison.bindings, self.terms, carry)
+        self.findings += found.findings
+        self.skipped += found.skipped
+        # Inputs that a user gave are the question; made-up ones are no better than those found.
+        if found.trial is not None and self.tried[-1].origin.startswith("generated"):
+            self.worsen(Verdict.DIVERGENT, f"they differ on other inputs: {found.trial.recipe}")
+
+    def remember(
+        self, sample: Sample, comparison: Comparison, candidate: Subject, reference: Subject | None
+    ) -> None:
+        """Keep the sample if none was worse."""
+        self.aligner.remember(reference, candidate)
+        self.worst.remember(sample, comparison.divergences, candidate, reference)
+        outputs = [(pair.reference, pair.candidate) for pair in comparison.bindings]
+        self.onlooker.remember(
+            sample.origin, (reference, candidate), outputs, comparison.divergences
+        )
+
+    def chosen(
+        self, data: DataSet, sides: Sides, inputs: Sequence[TensorSpec], outputs: Sequence[Binding]
+    ) -> list[Sample]:
+        """The samples of a test set that the full check is made on."""
+        wishes = self.wishes
+        samples = data.samples(inputs, wishes.dims)
+        found = measure(
+            str(data.location), samples, sides, outputs, metric=wishes.metric, told=wishes.told
+        )
+        self.worst.chosen_from = found.summary
+        self.findings += found.findings
+        self.skipped += [*found.skipped, *data.skipped()]
+        return found.examined
+
+    def failures(self, *subjects: Subject) -> None:
+        """Crashes, hangs and refusals: findings about a runtime, and nothing is called fine."""
+        for subject in subjects:
+            self.findings += of_decisions(subject.role, subject.model.graph, subject.taken)
+            for what, plain in subject.failures():
+                error = self._named(subject, plain)
+                self.findings.append(say.of_failure(subject.role, what, error))
+                self.skipped.append(Skipped(what=f"{subject.role}: {what}", why=error.sentence))
+                self.worsen(Verdict.UNKNOWN, error.sentence)
+                if self.verdict is Verdict.UNKNOWN and self._only_missing():
+                    self.reason = _because(subject, error)
+                if error.code in _FATAL:
+                    self.spent = f"after {error.code} on the inputs before, nothing more was run"
+                if error.exit_code != RuntimeFailedError.exit_code:
+                    raise error
+
+    def _only_missing(self) -> bool:
+        """Whether nobody knows because nothing could be measured: what failed says more."""
+        doubtful = [d for d in self.divergences.values() if d.reason == self.reason]
+        return bool(doubtful) and all(d.observed is None for d in doubtful)
+
+    def _named(self, subject: Subject, error: IsomorphError) -> IsomorphError:
+        """A crash with the node behind it, looked for once; localising is what was asked for."""
+        if not self.wishes.locate or self.spent or subject.opened is None:
+            return error
+        return named(error, subject.opened, subject.feeds)
+
+    def report(
+        self,
+        opened: Sequence[Opened],
+        inputs: Sequence[Binding],
+        outputs: Sequence[Binding],
+        recording: Recording | None = None,
+    ) -> Report:
+        """Everything together."""
+        divergences = tuple(self.divergences.values())
+        self.findings += say.of_outputs(divergences)
+        for each in opened:
+            for environment in each.environments.values():
+                self.findings += say.of_fallback(each.role, environment.facts)
+        if self.verdict is Verdict.EQUIVALENT and not compared_elements(divergences):
+            self.verdict, self.reason = Verdict.UNKNOWN, "no value was compared"
+        rows, unmeasured = self.worst.quantization(asked=self.wishes.quantization)
+        profile, unseen = self.onlooker.profile()
+        alignment, unpaired = self.aligner.alignment()
+        self.skipped += [*unmeasured, *unseen, *unpaired, *self.sized.skipped]
+        return replace(
+            self._told(opened),
+            models=((recording.summary,) if recording else ()) + _summaries(opened),
+            input_bindings=tuple(inputs),
+            output_bindings=tuple(outputs),
+            alignment=alignment,
+            quantization=rows,
+            profile=profile,
+            test_set=self.worst.test_set(self.tried),
+        )
+
+    def _told(self, opened: Sequence[Opened]) -> Report:
+        """What is known by now, and nothing that would have to be measured first."""
+        divergences = tuple(self.divergences.values())
+        return Report(
+            verdict=self.verdict,
+            reason=self.reason,
+            command="check",
+            seed=self.wishes.seed,
+            draws=most_draws(divergences),
+            false_alarm=FALSE_ALARM,
+            strict=self.wishes.strict,
+            models=_summaries(opened),
+            environments={k: v for each in opened for k, v in each.environments.items()},
+            inputs=tuple(s for sample in self.tried for s in _inputs(sample)),
+            outputs=divergences,
+            findings=say.ranked(self.findings),
+            skipped=tuple(self.skipped),
+            trusted=self.wishes.trusted,
+            elapsed={"total": time.monotonic() - self.started},
+            version=VERSION,
+        )
+
+    @contextmanager
+    def kept(self) -> Iterator[Work]:
+        """Whoever interrupts gets what was found until then; a divergence stays one."""
+        try:
+            yield self
+        except KeyboardInterrupt as stop:
+            if self.verdict is Verdict.DIVERGENT:
+                self.reason = f"interrupted, and by then: {self.reason}"
+            else:
+                self.verdict, self.reason = Verdict.UNKNOWN, "interrupted"
+            self.skipped.append(Skipped(what="the rest of the check", why="it was interrupted"))
+            raise InterruptedCheck(self._told(self.opened)) from stop
+
+
+def _because(subject: Subject, error: IsomorphError) -> str:
+    """A failure as the reason of a verdict: who, what, and at which node."""
+    at = f", at node {error.node!r}" if error.node else ""
+    return f"{subject.role}: {error.what}{at}"
+
+
+def _summaries(opened: Sequence[Opened]) -> tuple[ModelSummary, ...]:
+    return tuple(each.summary for each in opened)
+
+
+def _beyond(part: Part | None) -> bool:
+    return part is not None and part.budget.within is Judgement.NO
+
+
+def _inputs(sample: Sample) -> tuple[InputSummary, ...]:
+    return feeding.summaries(sample.feeds, sample.origin)
