@@ -31,7 +31,7 @@ class Shape:
 
     def examine(self, case: Case) -> Iterator[Diagnosis]:
         """Put in, for each stored size, what the reference computes for this input."""
-        for node in case.nodes:
+        for node in _readers(case):
             for name in node.inputs:
                 stored = case.candidate.constants.get(name)
                 if stored is None or "int" not in stored.dtype or stored.values is None:
@@ -43,6 +43,19 @@ class Shape:
                     if case.heals({name: changed.astype(stored.dtype)}):
                         yield _frozen(node, name, stored.values, changed, theirs)
                         return
+
+
+def _readers(case: Case) -> Iterator[Node]:
+    """The guilty nodes, then those that make of constants alone what the guilty ones read."""
+    topology = Topology(case.candidate)
+    open_ends, seen = list(case.nodes), set[str]()
+    while open_ends:
+        node = open_ends.pop(0)
+        if node.name not in seen:
+            seen.add(node.name)
+            yield node
+            makers = (topology.maker.get(n) for n in node.inputs if n not in topology.live)
+            open_ends += [maker for maker in makers if maker is not None]
 
 
 def _computed(case: Case, node: Node, stored: Constant) -> Iterator[tuple[str, Array]]:

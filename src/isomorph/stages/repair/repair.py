@@ -21,6 +21,7 @@ from isomorph.stages.repair.samples import proving
 from isomorph.stages.repair.session import cured, only_the_run
 from isomorph.stages.run.binding import bind_inputs
 from isomorph.stages.run.in_process import can_patch
+from isomorph.stages.run.meeting import meet
 from isomorph.stages.run.opened import Opened
 
 if TYPE_CHECKING:
@@ -59,10 +60,11 @@ class Workshop:
     def __init__(
         self, reference: Opened, samples: Sequence[Sample], wishes: Wishes, folder: Path
     ) -> None:
-        self.reference, self.samples, self.folder = reference, samples, folder
+        self.reference, self.samples, self.folder = reference, list(samples), folder
         self.wishes = replace(wishes, locate=False, quantization=False)
         self.refused: list[str] = []
         self._copies = 0
+        self._sized = False
 
     def measured(self, opened: Opened) -> tuple[Report, ...]:
         """The verdict on every sample, no farther than to the first bad one."""
@@ -84,6 +86,8 @@ class Workshop:
     def improved(self, state: _State) -> _State | None:
         """One round: a patch for every ailment that has one, tried together."""
         found = [pair for each in self._ailments(state) for pair in self._supplied(each)]
+        if any(each.finding.cause == "shape" for each, _ in found):
+            self._prove_at_other_sizes(state.opened)
         best: _State | None = None
         for pick in islice(picks([supply for _, supply in found]), _MOST_ATTEMPTS):
             chosen = [
@@ -95,6 +99,14 @@ class Workshop:
                 return after
             best = best or after
         return best
+
+    def _prove_at_other_sizes(self, candidate: Opened) -> None:
+        """A size that fits the given inputs is no repair of a size that should follow them."""
+        if not self._sized:
+            self._sized = True
+            known = {each.origin for each in self.samples}
+            sized = of_other_sizes(self.reference, candidate, self.wishes)
+            self.samples = [*self.samples, *(each for each in sized if each.origin not in known)]
 
     def _supplied(self, ailment: Ailment) -> Iterator[tuple[Ailment, Supply]]:
         """The ailment with its patches; where none heals it, its parts with theirs."""
@@ -194,7 +206,26 @@ def proving_samples(
     inputs = bind_inputs(left.inputs, right.inputs, wishes.bind_inputs)
     there = {spec.name: spec.shape for spec in right.inputs}
     shapes = {pair.reference: there[pair.candidate] for pair in inputs}
-    return proving(left, given, wishes.dims, shapes, wishes.seed)
+    samples = proving(left, given, wishes.dims, shapes, wishes.seed)
+    return (
+        samples if given is not None else [*samples, *of_other_sizes(reference, candidate, wishes)]
+    )
+
+
+def of_other_sizes(reference: Opened, candidate: Opened, wishes: Wishes) -> list[Sample]:
+    """Made-up inputs of the other sizes that a check tries and the reference takes."""
+    met = meet(reference, candidate, wishes.bind_inputs, wishes.bind_outputs)
+    graph = met.reference.model.graph
+    inputs = bind_inputs(graph.inputs, met.candidate.model.graph.inputs, wishes.bind_inputs)
+    outputs = [spec.name for spec in graph.outputs]
+    taken = []
+    for sample in met.of_other_sizes(inputs, wishes.dims, wishes.seed, wishes.sizes):
+        try:
+            met.reference.run().run(met.reference.real(sample.feeds), outputs)
+        except IsomorphError:
+            continue
+        taken.append(replace(sample, sizes={}))
+    return taken
 
 
 def repair(
