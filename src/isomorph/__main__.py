@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -16,6 +17,8 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is None:  # whoever calls us from Python has plans of their own
+        _heed_signals()
     try:
         from isomorph.cli.app import app
 
@@ -28,6 +31,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if "--debug" in given:
             traceback.print_exc()
         return _explain(error)
+
+
+def _heed_signals() -> None:
+    """A closed terminal and a polite request to end are interruptions like Ctrl-C."""
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    for word in ("SIGHUP", "SIGTERM"):
+        number = getattr(signal, word, None)
+        # What was chosen to be ignored (nohup) stays ignored.
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, interrupt)
 
 
 def _explain(error: Exception) -> int:

@@ -111,7 +111,7 @@ def check(
     """
     from isomorph import api, registry
     from isomorph.cli import suite
-    from isomorph.cli.output import check_target, show_report
+    from isomorph.cli.output import check_target, kept_when_interrupted, show_report
     from isomorph.cli.progress import Progress
 
     reporter = registry.reporter(format)
@@ -119,7 +119,7 @@ def check(
     if reference is None or (candidate is None and suite.names_pair(reference)):
         return suite.run(reference, reporter, output)
     check_target(output, reference, candidate, inputs, data, state)
-    with Progress() as progress:
+    with kept_when_interrupted(reporter, output), Progress() as progress:
         report = api.check(
             reference,
             candidate,

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import RefusedError, UsageError
+from isomorph.core.interruption import InterruptedCheck
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,6 +37,16 @@ def show_report(report: Report, reporter: Reporter, output: Path | None) -> None
     else:
         write(reporter.render(report), output)
     _add_beside(report, reporter)
+
+
+@contextmanager
+def kept_when_interrupted(reporter: Reporter, output: Path | None) -> Iterator[None]:
+    """Ctrl-C loses nothing that was measured: it is shown like a whole report, and says so."""
+    try:
+        yield
+    except InterruptedCheck as stop:
+        show_report(stop.report, reporter, output)
+        raise
 
 
 def _add_beside(report: Report, reporter: Reporter) -> None:
@@ -99,6 +112,14 @@ def check_target(output: Path | None, *sources: str | Path | None) -> None:
             "the folder of the output does not exist",
             file=str(output),
             fix=f"mkdir -p {output.parent}",
+        )
+    if not os.access(output.parent, os.W_OK | os.X_OK):
+        raise UsageError(
+            "OUTPUT_UNWRITABLE",
+            "the output cannot be written",
+            file=str(output),
+            why=f"nothing can be written in {output.parent.absolute()}",
+            fix="name a file in a folder of your own",
         )
 
 

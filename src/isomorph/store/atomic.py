@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from isomorph.core.errors import RefusedError, UsageError
+from isomorph.core.errors import IsomorphError, RefusedError, RuntimeFailedError, UsageError
+from isomorph.store.leftovers import claim, remove_leftovers
+
+_ASIDE = re.compile(r"\.isomorph-[0-9a-f]{16}")
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
@@ -20,6 +26,7 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
     aside = _aside(path)
     try:
         with aside.open("xb") as file:
+            claim(file.fileno())
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -45,7 +52,11 @@ def new_folder(path: Path) -> Iterator[Path]:
     aside = _aside(path)
     try:
         aside.mkdir()
-        yield aside
+        lock = _held(aside)
+        try:
+            yield aside
+        finally:
+            os.close(lock)
         for file in aside.iterdir():
             _flush(file)
         _flush_folder(aside)
@@ -69,8 +80,17 @@ def refuse_link(path: Path) -> None:
 
 
 def _aside(path: Path) -> Path:
-    # In the same folder, because only there is a rename one step.
+    # In the same folder, because only there is a rename one step. What a killed process left
+    # there has no name that anybody would look for, so it is removed by whoever writes next.
+    with suppress(OSError):
+        remove_leftovers(each for each in path.parent.iterdir() if _ASIDE.fullmatch(each.name))
     return path.parent / f".isomorph-{secrets.token_hex(8)}"
+
+
+def _held(folder: Path) -> int:
+    lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    claim(lock)
+    return lock
 
 
 def _flush(file: Path) -> None:
@@ -86,7 +106,15 @@ def _flush_folder(folder: Path) -> None:
     _flush(folder)
 
 
-def _unwritable(path: Path, error: OSError) -> UsageError:
-    return UsageError(
-        "OUTPUT_UNWRITABLE", "the output cannot be written", file=str(path), why=error.strerror
+def _unwritable(path: Path, error: OSError) -> IsomorphError:
+    if error.errno not in _NO_ROOM:
+        return UsageError(
+            "OUTPUT_UNWRITABLE", "the output cannot be written", file=str(path), why=error.strerror
+        )
+    return RuntimeFailedError(
+        "DISK_FULL",
+        "the output cannot be written",
+        file=str(path),
+        why=f"{error.strerror}; {shutil.disk_usage(path.parent).free} bytes are free there",
+        fix="make room, or name a file on a larger disk",
     )

@@ -4,7 +4,7 @@ import stat
 import pytest
 
 from isomorph.cli.output import check_target, colour_wanted, encodable, write
-from isomorph.core.errors import RefusedError, UsageError
+from isomorph.core.errors import RefusedError, RuntimeFailedError, UsageError
 
 
 def test_a_file_is_replaced_whole_and_nothing_is_left_beside_it(tmp_path):
@@ -53,9 +53,10 @@ def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(RuntimeFailedError) as caught:
         write("x", tmp_path / "r")
-    assert caught.value.why == "No space left on device"
+    assert caught.value.code == "DISK_FULL"
+    assert caught.value.why.startswith("No space left on device; ")
     assert not list(tmp_path.iterdir())
 
 

@@ -6,20 +6,16 @@ and the next process that makes one removes those whose lock is free.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
-import stat
 import tempfile
-import time
 from pathlib import Path
 
 from isomorph.core.errors import UsageError
+from isomorph.store.leftovers import claim, remove_leftovers
 
 PREFIX = "isomorph-"
 _LOCK = "owner.lock"
-# Long enough that a folder between its making and its locking is never taken for an orphan.
-_SETTLED_SECONDS = 60.0
 
 
 class Scratch:
@@ -27,7 +23,7 @@ class Scratch:
 
     def __init__(self) -> None:
         try:
-            _sweep(Path(tempfile.gettempdir()))
+            remove_leftovers(_earlier(Path(tempfile.gettempdir())), lock=_LOCK)
             self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
         except OSError as error:
             raise UsageError(
@@ -37,7 +33,7 @@ class Scratch:
                 fix="set TMPDIR to a folder that can be written to",
             ) from error
         self._lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        claim(self._lock)
 
     def folder(self, name: str) -> Path:
         """An empty folder of that name inside; what was in it before is gone."""
@@ -54,32 +50,9 @@ class Scratch:
             self._lock = -1
 
 
-def _sweep(parent: Path) -> None:
-    """Remove our own folders whose owner is gone."""
+def _earlier(parent: Path) -> list[Path]:
+    """Folders by our name, whoever made them."""
     try:
-        found = [Path(entry.path) for entry in os.scandir(parent) if entry.name.startswith(PREFIX)]
+        return [Path(entry.path) for entry in os.scandir(parent) if entry.name.startswith(PREFIX)]
     except OSError:
-        return
-    for folder in found:
-        if _is_orphan(folder):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_orphan(folder: Path) -> bool:
-    try:
-        about = folder.lstat()
-        if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid():
-            return False
-        if time.time() - about.st_mtime < _SETTLED_SECONDS:
-            return False
-        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    else:
-        return True
-    finally:
-        os.close(lock)
+        return []

@@ -44,7 +44,8 @@ class Outbox:
                 size = file.tell()
         except OSError as error:
             path.unlink(missing_ok=True)
-            raise _no_room(error, self._folder) from error
+            needed = sum(getattr(value, "nbytes", 0) for value in values.values())
+            raise _no_room(error, self._folder, needed) from error
         if not size:
             path.unlink()
         return {"file": path.name if size else None, "size": size, "values": packed}
@@ -77,13 +78,13 @@ def _write(file: BinaryIO, data: memoryview) -> None:
         at += file.write(data[at : at + _CHUNK])
 
 
-def _no_room(error: OSError, folder: Path) -> RuntimeFailedError:
+def _no_room(error: OSError, folder: Path, needed: int) -> RuntimeFailedError:
     free = os.statvfs(folder)
     return RuntimeFailedError(
         "DISK_FULL",
-        "a tensor could not be written to the temporary folder",
-        where=str(folder),
-        why=f"{error.strerror}; {free.f_bavail * free.f_frsize} bytes are free there",
+        "tensors could not be written to the temporary folder",
+        why=f"{error.strerror}; {needed} bytes are needed in {folder}, "
+        f"and {free.f_bavail * free.f_frsize} are free there",
         fix="make room, or set TMPDIR to a folder on a larger disk",
     )
 

@@ -92,7 +92,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch):
     with pytest.raises(RuntimeFailedError) as raised:
         Outbox(tmp_path).pack({"x": np.ones(8)})
     assert raised.value.code == "DISK_FULL"
-    assert "bytes are free" in raised.value.why
+    assert "64 bytes are needed" in raised.value.why
     assert not list(tmp_path.iterdir())
 
 

@@ -1,0 +1,16 @@
+"""An interruption that brings along what was found until then."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from isomorph.core.report import Report
+
+
+class InterruptedCheck(KeyboardInterrupt):
+    """Ctrl-C during a check; ``report`` says how far it came."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        super().__init__(report.reason)
