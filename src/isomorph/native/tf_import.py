@@ -13,6 +13,7 @@ from isomorph.native.tf_functions import fixed_batch, from_keras
 from isomorph.native.tf_model import TfModel
 from isomorph.native.tf_program import Port, TfProgram, native_name
 from isomorph.native.tf_quiet import quietly
+from isomorph.native.tf_sized_lists import with_sized_lists
 
 _UNFIT = re.compile(r"[^A-Za-z0-9_]")
 
@@ -41,11 +42,13 @@ def as_function(program: TfProgram, batch: int | None = None) -> Any:  # noqa: A
 
 
 def with_batch(model: TfModel, batch: int | None) -> TfProgram:
-    """The program traced anew with this batch where Keras can; a file's graph stays as it is."""
-    if batch is None or model.kind != "keras":
+    """The program with this batch: traced anew where Keras can, else with its lists sized."""
+    if batch is None:
         return model.program
     # The bodies of loops keep the shapes that they were traced with.
-    return from_keras(model.origin[0], batch).program
+    if model.kind == "keras":
+        return from_keras(model.origin[0], batch).program
+    return with_sized_lists(model.program, batch)
 
 
 def keywords(program: TfProgram) -> Mapping[str, str]:
