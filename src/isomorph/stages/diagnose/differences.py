@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.stages.diagnose.narrowing import narrowed
+from isomorph.stages.diagnose.narrowing import cut_off, narrowed
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
-_FEW = 0.05
 _MOST_ORDERS = 120
 _NARROW = ("float16", "bfloat16", "tf32")
 _ROUNDING = 4.0 * float(np.finfo(np.float32).eps)
@@ -33,13 +32,20 @@ def difference(wrong: Array, right: Array) -> tuple[str, str]:
     for narrow in _NARROW:
         if np.array_equal(wrong, narrowed(right, narrow)):
             return f"its values were rounded to {narrow}", "weight"
+        if np.array_equal(wrong, cut_off(right, narrow)):
+            return f"its values were cut off to {narrow}, not rounded", "weight"
     differing = int(np.count_nonzero(~_close(wrong, right)))
-    if differing <= _FEW * wrong.size:
+    if lesser_part(differing, wrong.size):
         return f"{differing} of {wrong.size} values differ", "weight"
     factor = _factor(wrong, right)
     if factor is not None:
         return f"its values are multiplied by {factor:.6g}", "weight"
     return _kinship(wrong, right), "weight"
+
+
+def lesser_part(count: int, size: int) -> bool:
+    """Whether most values are as they should be: then those that are not were spoiled singly."""
+    return 2 * count < size
 
 
 def _order_of_axes(wrong: Array, right: Array) -> tuple[int, ...] | None:
@@ -85,9 +91,10 @@ def _kinship(wrong: Array, right: Array) -> str:
     a, b = wrong.reshape(-1) - np.mean(wrong), right.reshape(-1) - np.mean(right)
     sizes = float(np.linalg.norm(a) * np.linalg.norm(b))
     likeness = float(np.dot(a, b)) / sizes if sizes > 0 else 0.0
-    # Independent values of this many elements are this much alike by chance.
-    chance = 6.0 / np.sqrt(max(wrong.size, 1))
-    if likeness > max(chance, 0.5):
+    # By Fisher's transformation: how many standard deviations chance alone would have to reach.
+    with np.errstate(divide="ignore"):
+        beyond = float(np.arctanh(min(likeness, 1.0))) * np.sqrt(max(wrong.size - 3, 0))
+    if likeness > 0.5 and beyond > 6.0:
         return f"another state of the same weights, correlated by {likeness:.4g}"
     return "other values altogether"
 

@@ -10,7 +10,7 @@ import numpy as np
 from isomorph.stages.align.reals import beside
 from isomorph.stages.align.twins import ways
 from isomorph.stages.diagnose import constants
-from isomorph.stages.diagnose.differences import difference
+from isomorph.stages.diagnose.differences import difference, lesser_part
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _READING = "DequantizeLinear"
 _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul", "FullyConnected"})
-_FEW = 0.05
+_REACH = 2.0
+"""In steps: half of one is what rounding costs, on either side, and as much again for another."""
 
 
 def readers(case: Case) -> list[Node]:
@@ -79,38 +80,47 @@ def misread_weight(case: Case) -> tuple[str, str, str] | None:
 
     Told only where the reference's weight in its place puts the node right.
     """
-    for stored, made, widest in stored_weights(case):
+    for stored, made, scales, axis in stored_weights(case):
         held = case.value(case.candidate, made)
         if held is None:
             continue
+        steps = _along(scales, axis, held.ndim)
         for right in _weights(case):
             if right.size != held.size or right.ndim < 2:
                 continue
             for moved in ways(right, held.shape):
                 placed = moved.array(right)
-                if np.max(np.abs(held - placed)) > 2.0 * widest and case.heals({made: placed}):
-                    return stored, *_told(held, placed, widest)
+                off = np.any(np.abs(held - placed) > _REACH * steps)
+                if off and case.heals({made: placed}):
+                    return stored, *_told(held, placed, steps)
     return None
 
 
-def stored_weights(case: Case) -> list[tuple[str, str, float]]:
-    """Stored integers, the tensor of their real values, and their widest step."""
+def stored_weights(case: Case) -> list[tuple[str, str, Array, int | None]]:
+    """Stored integers, the tensor of their real values, and the steps of their grid by axis."""
     return [*_read_by_nodes(case), *_read_beside(case)]
 
 
-def _read_by_nodes(case: Case) -> Iterator[tuple[str, str, float]]:
+def _read_by_nodes(case: Case) -> Iterator[tuple[str, str, Array, int | None]]:
     for node in readers(case):
         scale = case.constant(case.candidate, node.inputs[1])
         if scale is not None:
-            yield node.inputs[0], node.outputs[0], float(np.max(scale))
+            yield node.inputs[0], node.outputs[0], scale, int(node.attributes.get("axis", 1))
 
 
-def _read_beside(case: Case) -> Iterator[tuple[str, str, float]]:
+def _read_beside(case: Case) -> Iterator[tuple[str, str, Array, int | None]]:
     """Where the grid stands beside a constant, it is seen in real numbers itself."""
     fed = {name for node in case.nodes for name in node.inputs}
     for name, grid in beside(case.candidate).items():
         if name in fed and name in case.candidate.constants:
-            yield name, name, max(grid.scale)
+            yield name, name, np.asarray(grid.scale), grid.axis
+
+
+def _along(scales: Array, axis: int | None, rank: int) -> Array:
+    """One step for each slice of the axis, or the widest for all where they lie otherwise."""
+    if scales.ndim != 1 or axis is None or not -rank <= axis < rank:
+        return np.asarray(np.max(scales))
+    return scales.reshape([-1 if each == axis % rank else 1 for each in range(rank)])
 
 
 def _weights(case: Case) -> Iterator[Array]:
@@ -126,19 +136,20 @@ def _weights(case: Case) -> Iterator[Array]:
             yield value
 
 
-def _told(held: Array, right: Array, widest: float) -> tuple[str, str]:
+def _told(held: Array, right: Array, steps: Array) -> tuple[str, str]:
     """What happened to the integers, up to the half step that quantising them costs."""
-    astray = np.abs(held - right) > 2.0 * widest
-    count = int(np.count_nonzero(astray))
-    if count <= _FEW * held.size:
-        return f"{count} of {held.size} values are off by more than a step", "weight"
+    gaps = (held - right) / steps
+    turned = 256.0 * np.rint(gaps / 256.0)
+    if np.any(turned) and np.all(np.abs(gaps - turned) <= _REACH):
+        return "int8 is read as uint8 or the reverse", "quantization"
     factor = float(np.vdot(held, right)) / (float(np.vdot(right, right)) or 1.0)
-    if factor > 0 and np.mean(np.abs(held - factor * right)) <= widest:
+    if factor > 0 and np.all(np.abs(held - factor * right) <= _REACH * steps):
         return f"they are {factor:.4g} times too large: the scale is off", "quantization"
-    shift = float(np.mean(held - right))
-    if np.mean(np.abs(held - shift - right)) <= widest:
-        return f"they are shifted by {shift / widest:.0f} steps: the zero point is off", (
-            "quantization"
-        )
+    shift = float(np.median(gaps))
+    if np.all(np.abs(gaps - shift) <= _REACH):
+        return f"they are shifted by {shift:.0f} steps: the zero point is off", "quantization"
+    astray = int(np.count_nonzero(np.abs(gaps) > _REACH))
+    if lesser_part(astray, held.size):
+        return f"{astray} of {held.size} values are off by more than a step", "weight"
     told, cause = difference(held, right)
     return (told, cause) if "order" in told else ("other values", "weight")

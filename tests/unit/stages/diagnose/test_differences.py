@@ -55,6 +55,17 @@ def test_bfloat16_is_known_from_float16():
     assert "bfloat16" in difference(wrong, RIGHT)[0]
 
 
+def test_digits_that_were_dropped_are_known_from_rounded_ones():
+    bits = RIGHT.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
+    told, _ = difference(bits.view(np.float32).astype(np.float64), RIGHT)
+    assert told == "its values were cut off to bfloat16, not rounded"
+
+
+def test_few_values_suffice_to_tell_an_older_state():
+    told, _ = difference(RIGHT + 0.01, RIGHT)
+    assert "another state" in told
+
+
 def test_rounding_of_a_folded_weight_does_not_hide_a_permutation():
     moved = RIGHT[[0, 2, 1, 3, 4, 5]]
     told, _ = difference(moved * (1 + 2.0**-24), RIGHT)
