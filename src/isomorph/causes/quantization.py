@@ -12,12 +12,15 @@ from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
 from isomorph.stages.diagnose import grids
 from isomorph.stages.diagnose.experiments import put_right
+from isomorph.stages.diagnose.ties import ties
 from isomorph.stages.measure.widths import QUANTISED_OPS
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 _RANKS = 5
+_FEWEST_STEPS = 2**7
+"""Eight bits have twice as many: whoever reaches fewer could do with a bit less."""
 
 
 class Quantization:
@@ -34,9 +37,10 @@ class Quantization:
     def examine(self, case: Case) -> Iterator[Diagnosis]:
         """Put the parameters right in thought, one after the other; then tell what is lost."""
         ops = sorted({node.op for node in case.nodes} & QUANTISED_OPS)
-        if not ops and grids.step(case) is None and not grids.stored_weights(case):
+        rounds = ops or any(node.op == "Round" for node in case.nodes)
+        if not rounds and grids.step(case) is None and not grids.stored_weights(case):
             return
-        found = _axis(case) or _stored(case) or _affine(case)
+        found = _axis(case) or _stored(case) or ties(case) or _affine(case)
         if found is not None:
             yield found
             return
@@ -181,4 +185,9 @@ def _range(case: Case) -> str:
         return f"the quantiser's range cuts off {cut:.0%} of the values ({low:.3g} … {high:.3g})"
     if abs(shift) > spread:
         return f"the quantiser shifts its values by {shift:.3g}: its zero point is off"
-    return "the quantiser is coarser than its width has to be: its scale does not fit the values"
+    told = "the quantiser is coarser than its width has to be"
+    step = grids.step(case)
+    reached = round((high - low) / step) + 1 if step else 0
+    if 1 < reached < _FEWEST_STEPS:
+        return f"{told}: its range is wasted, as the values reach {reached} of its steps only"
+    return f"{told}: its scale does not fit the values"

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.patch import Patch, SetAttribute, SetConstant
+from isomorph.core.patch import AddConstant, Edit, Patch, SetAttribute, SetConstant, SetInput
 from isomorph.fixes._around import neighbours
 from isomorph.fixes._bias_scale import same_scale, stated_by_the_others, stated_scale
 from isomorph.fixes._numbers import apart
 from isomorph.fixes._tensor_grids import on_other_grids
 from isomorph.fixes._weight_scales import fitted_scales
 from isomorph.stages.align.reals import beside
+from isomorph.stages.diagnose.parameters import fresh
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -56,6 +57,7 @@ def _patches(case: Case, nodes: list[Node]) -> Iterator[Patch]:
     """One parameter before two; a parameter that only one of the pair has, first."""
     yield from _one_of_the_pair(case, nodes)
     yield from _axes(case, nodes)
+    yield from _other_sign(case, nodes)
     for node in nodes:
         seen = _seen(case, node)
         if seen is not None:
@@ -149,6 +151,29 @@ def _axes(case: Case, nodes: list[Node]) -> Iterator[Patch]:
                     summary=f"{node.op} {node.name!r}: axis from {now} to {axis}",
                     edits=(SetAttribute(node=node.name, name="axis", value=axis),),
                 )
+
+
+def _other_sign(case: Case, nodes: list[Node]) -> Iterator[Patch]:
+    """Stored bytes taken for signed instead of unsigned, or the reverse."""
+    for node in nodes:
+        held, kinds = _held(case, node.inputs[0]), {"int8": "uint8", "uint8": "int8"}
+        now = case.candidate.constants[node.inputs[0]].dtype if held is not None else ""
+        if held is None or node.op != "DequantizeLinear" or now not in kinds:
+            continue
+        zero_name = _names(node)[1]
+        zero = _held(case, zero_name)
+        edits: list[Edit] = []
+        for place, name, value in ((0, node.inputs[0], held), (2, zero_name, zero)):
+            if value is not None:
+                own = fresh(case, f"{name}_{kinds[now]}")
+                turned = np.ascontiguousarray(value.astype(now)).view(kinds[now])
+                edits.append(AddConstant(name=own, value=turned.reshape(value.shape)))
+                edits.append(SetInput(node=node.name, index=place, tensor=own))
+        yield Patch(
+            summary=f"{node.op} {node.name!r}: {node.inputs[0]!r} is read as {kinds[now]}, "
+            f"not as {now}",
+            edits=tuple(edits),
+        )
 
 
 def _seen(case: Case, node: Node) -> Array | None:

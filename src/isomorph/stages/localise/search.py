@@ -104,7 +104,7 @@ class Search:
                         break
             # Farther down more would heal, and the guilty node would be hidden in a crowd.
             if best is not None:
-                return self._guilt(best[1])
+                return self.guilt(best[1])
         return None
 
     def entries(self, wrong: Sequence[str]) -> list[Node]:
@@ -280,7 +280,7 @@ class Search:
 
     def _heals(self, proposal: Proposal) -> int:
         """How many tensors right behind it become right; an output put right counts as one."""
-        given = {**self.given, proposal.tensor: self._placed(proposal)}
+        given = {**self.given, proposal.tensor: self.placed(proposal)}
         behind = self._behind(proposal.tensor)
         reshaped = proposal.moved.shape != self.values[proposal.tensor].shape
         bound = [(mine, yours) for mine, yours in self.outputs if yours == proposal.tensor]
@@ -334,20 +334,22 @@ class Search:
                     (open_ends if node.op in _PASSING else layer).extend(fresh)
         return found[:_MOST_BEHIND]
 
-    def _placed(self, proposal: Proposal) -> Array:
+    def placed(self, proposal: Proposal) -> Array:
+        """The right value as the candidate would hold it."""
         value = proposal.moved.array(self.reference.values[proposal.counterpart])
         with np.errstate(over="ignore"):
             # NumPy makes a vector of a contiguous scalar.
             whole = np.ascontiguousarray(value.astype(self.values[proposal.tensor].dtype))
         return whole.reshape(value.shape)
 
-    def _guilt(self, proposal: Proposal) -> Guilt:
+    def guilt(self, proposal: Proposal) -> Guilt:
+        """What follows for the nodes before the tensor if this proposal heals."""
         topology = self.candidate.topology
         between = topology.above(proposal.tensor, until=self.right) | {proposal.tensor}
         group = [n for n in self.candidate.graph.nodes if set(n.outputs) & between]
         mine = self.reference.topology
         theirs = mine.above(proposal.counterpart, until=self.seen) | {proposal.counterpart}
-        right = self._placed(proposal)
+        right = self.placed(proposal)
         size = float(np.sqrt(np.mean(np.square(right.astype(np.float64))))) if right.size else 0.0
         error, _ = apart(self.values[proposal.tensor], right)
         return Guilt(
@@ -361,7 +363,7 @@ class Search:
             moved=proposal.moved,
             value=right,
             local_error=error / size if size > 0 else error,
-            scattered=proposal.scattered,
+            scattered=proposal.scattered and self._same_values(proposal),
             shape=self.values[proposal.tensor].shape,
             where=where(
                 self.values[proposal.tensor],
@@ -369,6 +371,12 @@ class Search:
                 self.twins.reach(proposal.counterpart, proposal.tensor),
             ),
         )
+
+    def _same_values(self, proposal: Proposal) -> bool:
+        """Whether the values really are the reference's: coarser ones have the same moments."""
+        mine, yours = proposal.counterpart, proposal.tensor
+        sides = self.reference.values[mine], self.values[yours]
+        return self.twins.equal(mine, yours, *(np.sort(side, axis=None) for side in sides))
 
     def _likeliest(self, group: Sequence[Node], proposal: Proposal) -> Node:
         """One that is guilty already by another output; else the one like the reference's; last."""
