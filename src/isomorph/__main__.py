@@ -23,14 +23,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from isomorph.cli.app import app
 
         # Not standalone: typer hands back the command's number and raises its own errors.
-        return int(app(args=given, prog_name="isomorph", standalone_mode=False) or 0)
+        code = int(app(args=given, prog_name="isomorph", standalone_mode=False) or 0)
     except KeyboardInterrupt:
-        _say("interrupted")
-        return INTERRUPTED
+        code = INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the last place where one can be caught
         if "--debug" in given:
             traceback.print_exc()
         return _explain(error)
+    if code == INTERRUPTED:  # some versions of typer turn Ctrl-C into this number themselves
+        _say("interrupted")
+    return code
 
 
 def _heed_signals() -> None:

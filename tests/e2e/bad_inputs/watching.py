@@ -104,9 +104,10 @@ class Command:
         for folder in (self.scratch, self.user):
             folder.mkdir()
 
-    def __call__(self, *words, within=PATIENCE, peak=None, makes=(), env=None):
+    def __call__(self, *words, within=PATIENCE, peak=None, makes=(), env=None, through=()):
+        """``through``: the words of a program that starts the command in other surroundings."""
         before = self._tree()
-        ran = self._watched([sys.executable, "-m", "isomorph", *map(_word, words)], within, env)
+        ran = self._watched([*through, *self.line(*words)], within, env)
         assert ran.seconds < within, f"took {ran.seconds:.0f} s"
         assert "Traceback" not in ran.out + ran.err, ran.err
         assert ran.exit != 70, ran.err
@@ -120,6 +121,20 @@ class Command:
         unwanted = {name for name in made if not any(_below(name, each) for each in makes)}
         assert not unwanted, f"written without being asked for: {unwanted}"
         return Ran(**{**vars(ran), "made": made})
+
+    def line(self, *words):
+        """The words that start the command."""
+        return [sys.executable, "-m", "isomorph", *map(_word, words)]
+
+    def started(self, *words, **options):
+        """The command, begun and not waited for; it is the caller's to end."""
+        return subprocess.Popen(
+            self.line(*words), cwd=self.home, env=self._environment(None), text=True, **options
+        )
+
+    def alive(self):
+        """Whether anything that the command started is still there."""
+        return any(True for _ in self._survivors())
 
     def _watched(self, line, within, env):
         # Files, not pipes: nothing the command prints can make it or us wait.

@@ -86,6 +86,8 @@ def deadly(opened: Opened, feeds: Arrays) -> Deadly | None:
         except IsomorphError:
             return None  # a part that cannot be a model of its own proves nothing
         node = graph.nodes[fatal - 1]
+        if fatal == 1 and _dies_of_anything(trial, graph):
+            return None  # perhaps of its own import
         return Deadly(
             node=node,
             dtype=_dtype(graph, node),
@@ -130,6 +132,15 @@ def _alone(trial: _Trial, graph: Graph, node: Node) -> bool:
     piece = Piece(feeds=tuple(dict.fromkeys(given)), fetch=tuple(filter(None, node.outputs)))
     try:
         return trial.dies(piece)
+    except IsomorphError:
+        return False
+
+
+def _dies_of_anything(trial: _Trial, graph: Graph) -> bool:
+    """Whether a model without a node, an input handed through, is the runtime's death too."""
+    through = tuple(spec.name for spec in graph.inputs[:1])
+    try:
+        return bool(through) and trial.dies(Piece(feeds=through, fetch=through))
     except IsomorphError:
         return False
 

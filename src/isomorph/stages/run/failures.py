@@ -52,7 +52,10 @@ def translate(error: BaseException, doing: str, *, file: str | None = None) -> I
     if isinstance(error, MemoryError) or tells_of_memory(str(error)):
         ours = out_of_memory(doing, why=why, file=file)
     else:
-        ours = RuntimeFailedError("RUNTIME_FAILED", f"{doing} failed", file=file, why=why)
+        # What a package lacks, another version of it may have.
+        lacking = isinstance(error, (ImportError, AttributeError))
+        fix = "isomorph doctor says which version of each package is needed" if lacking else None
+        ours = RuntimeFailedError("RUNTIME_FAILED", f"{doing} failed", file=file, why=why, fix=fix)
     ours.add_note("".join(traceback.format_exception(error)))
     return ours
 
