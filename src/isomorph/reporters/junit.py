@@ -29,11 +29,12 @@ class JunitReporter:
             "tests": str(len(cases)),
             "failures": str(sum(case.find("failure") is not None for case in cases)),
             "errors": str(sum(case.find("error") is not None for case in cases)),
-            "skipped": "0",
             "time": f"{sum(report.elapsed.values()):.3f}",
         }
         suites = ET.Element("testsuites", {"name": "isomorph", **counts})
-        suite = ET.SubElement(suites, "testsuite", {"name": _text(title(report)), **counts})
+        # Only a suite may count what it skipped: Jenkins refuses the word around all suites.
+        about = {"name": _text(title(report)), "skipped": "0"}
+        suite = ET.SubElement(suites, "testsuite", {**counts, **about})
         properties = ET.SubElement(suite, "properties")
         for key, value in _properties(report):
             ET.SubElement(properties, "property", {"name": key, "value": _text(value)})
