@@ -52,12 +52,13 @@ class TorchSession:
         compiled: bool,
         threads: int | None,
         deterministic: bool,
+        tf32: bool | None = None,
     ) -> None:
         refuse_unsupported(model.program)
         self.environment = environment
         self._program, self._device, self._dtype = model.program, device, dtype
         self._threads, self._deterministic = threads, deterministic
-        self._compiled = compiled
+        self._compiled, self._tf32 = compiled, tf32
         self._planner = Planner(model.program)
         self._bodies: dict[str, Planner] = {}
         self._constants = {
@@ -126,9 +127,6 @@ class TorchSession:
             with _autocast(step, arguments):
                 return run_control(step, arguments, self._run_body)
         self._adapt(step, arguments, named)
-        if self._device.type != "cpu" and step.target is torch.ops.aten.view.default:
-            # Another device's kernels may lay their results out so that no view of them exists.
-            return torch.reshape(arguments[0], arguments[1])
         return call_target(step, arguments, named)
 
     def _run_body(self, body: Program, given: Sequence[Any]) -> list[Any]:
@@ -159,16 +157,22 @@ class TorchSession:
 
     @contextmanager
     def _switches(self) -> Iterator[None]:
-        """Thread count and determinism are the process's own, so they are put back."""
+        """Thread count, determinism and TF32 are the process's own, so they are put back."""
         threads = torch.get_num_threads()
         strict = torch.are_deterministic_algorithms_enabled()
+        backends = (torch.backends.cuda.matmul, torch.backends.cudnn)
+        short = [backend.allow_tf32 for backend in backends]
         try:
             if self._threads is not None:
                 torch.set_num_threads(self._threads)
             if self._deterministic:
                 torch.use_deterministic_algorithms(True)
+            for backend in backends if self._tf32 is not None else ():
+                backend.allow_tf32 = self._tf32
             yield
         finally:
+            for backend, before in zip(backends, short, strict=True):
+                backend.allow_tf32 = before
             torch.set_num_threads(threads)
             torch.use_deterministic_algorithms(strict)
 
@@ -216,7 +220,12 @@ def _deployed(
     elif not as_written:
         from torch.export.passes import move_to_device_pass
 
-        deployed = move_to_device_pass(model.exported, str(device)).module()
+        moved = move_to_device_pass(model.exported, str(device))
+        for node in moved.graph.nodes:
+            # Another device's kernels may lay their results out so that no view of them exists.
+            if node.target is torch.ops.aten.view.default:
+                node.target = torch.ops.aten.reshape.default
+        deployed = moved.module()
     if compiled:
         with quietly():
             deployed = torch.compile(deployed)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Environment
 
+_TF32 = ("torch's choice", "yes", "no")
 _DTYPES = ("as declared", "float64", "float32", "float16", "bfloat16")
 
 
@@ -32,11 +33,13 @@ class PytorchRuntime:
         "compile": "no",
         "threads": "",
         "deterministic": "no",
+        "tf32": "torch's choice",
     }
     plain: Mapping[str, str] = {"compile": "no"}
     switches = (
         Switch(name="torch.compile", settings={"compile": "no"}),
         Switch(name="the declared types", settings={"dtype": "as declared"}, kind="precision"),
+        Switch(name="TF32 off", settings={"tf32": "no"}, kind="precision"),
     )
 
     def accepts(self, model: Model) -> bool:
@@ -54,6 +57,9 @@ class PytorchRuntime:
         compiled = _choice(settings, "compile", ("no", "yes")) == "yes"
         deterministic = _choice(settings, "deterministic", ("no", "yes")) == "yes"
         threads = _threads(settings["threads"])
+        tf32 = _choice(settings, "tf32", _TF32)
+        if device.type != "cuda":
+            settings["tf32"] = "no"  # only CUDA has it
         if compiled:
             _need_compiler()
             _refuse_narrow_compilation(dtype)
@@ -66,13 +72,14 @@ class PytorchRuntime:
                 precision=dtype,
                 threads=threads or torch.get_num_threads(),
                 settings=settings,
-                facts=_facts(torch, device, deterministic=deterministic),
+                facts=_facts(torch, device, tf32, deterministic=deterministic),
             ),
             device=device,
             dtype=None if dtype == "as declared" else getattr(torch, dtype),
             compiled=compiled,
             threads=threads,
             deterministic=deterministic,
+            tf32=_asked(tf32),
         )
 
 
@@ -125,7 +132,11 @@ def _need_compiler() -> None:
         )  # fmt: skip
 
 
-def _facts(torch: Any, device: Any, *, deterministic: bool) -> dict[str, str]:  # noqa: ANN401
+def _asked(tf32: str) -> bool | None:
+    return None if tf32 == _TF32[0] else tf32 == "yes"
+
+
+def _facts(torch: Any, device: Any, tf32: str, *, deterministic: bool) -> dict[str, str]:  # noqa: ANN401
     facts = {
         "cpu capability": torch.backends.cpu.get_cpu_capability(),
         "float32 matmul precision": torch.get_float32_matmul_precision(),
@@ -135,6 +146,12 @@ def _facts(torch: Any, device: Any, *, deterministic: bool) -> dict[str, str]:  
     if device.type == "cuda":
         facts["device name"] = torch.cuda.get_device_name(device)
         facts["cuda"] = str(torch.version.cuda)
-        facts["tf32 in products"] = "on" if torch.backends.cuda.matmul.allow_tf32 else "off"
-        facts["tf32 in cudnn"] = "on" if torch.backends.cudnn.allow_tf32 else "off"
+        # torch's own choice is to use it in convolutions and not in products.
+        backends = {
+            "tf32 in products": torch.backends.cuda.matmul,
+            "tf32 in convolutions": torch.backends.cudnn,
+        }
+        asked = _asked(tf32)
+        for fact, backend in backends.items():
+            facts[fact] = "on" if (backend.allow_tf32 if asked is None else asked) else "off"
     return facts

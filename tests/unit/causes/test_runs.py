@@ -8,7 +8,7 @@ import pytest
 from cause_examples import accused
 from isomorph import registry
 from isomorph.stages.diagnose.diagnose import diagnoses
-from isomorph.stages.diagnose.narrowing import narrowed
+from isomorph.stages.diagnose.narrowing import cut_off, narrowed
 
 
 def best(case):
@@ -30,12 +30,15 @@ def test_a_kernel_is_only_likely_where_nothing_sets_it_right():
     assert "subnormal" not in answer.summary
 
 
-@pytest.mark.parametrize("kind", ["bfloat16", "tf32", "float16"])
-def test_a_narrow_type_leaves_its_fingerprint(kind):
+@pytest.mark.parametrize(
+    ("kind", "way"),
+    [("bfloat16", narrowed), ("tf32", narrowed), ("tf32", cut_off), ("float16", narrowed)],
+)
+def test_a_narrow_type_leaves_its_fingerprint(kind, way):
     plain = accused()
     # A run that is what the oracle gives for inputs of the narrow type, and a little noise.
     inputs = np.linspace(-3.0, 3.0, plain.right.size).reshape(plain.right.shape) + 0.1234567
-    off = narrowed(inputs, kind)
+    off = way(inputs, kind)
 
     def imitated(change):
         return change(inputs)

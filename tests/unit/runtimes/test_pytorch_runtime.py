@@ -207,6 +207,27 @@ def test_a_cuda_run_is_near_and_the_same_cut_or_whole(name):
     assert "device name" in session.environment.facts
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+def test_tf32_is_a_setting_and_costs_digits():
+    model = load(nn.Linear(256, 256), torch.ones(8, 256))
+    feeds, (output,) = feeds_of(model, (torch.randn(8, 256),)), outputs(model)
+    truth = oracle(model).run(feeds, [output])[output]
+    errors = {}
+    for word in ("yes", "no"):
+        session = runtime(model, device="cuda", tf32=word)
+        errors[word] = rms(session.run(feeds, [output])[output] - truth)
+        assert session.environment.facts["tf32 in products"] == {"yes": "on", "no": "off"}[word]
+    assert errors["no"] < 0.01 * errors["yes"]
+
+
+def test_tf32_is_the_sessions_and_not_the_processes(cnn):
+    before = torch.backends.cudnn.allow_tf32
+    model, _, example = cnn
+    runtime(model, tf32="no").run(feeds_of(model, example), outputs(model))
+    assert torch.backends.cudnn.allow_tf32 is before
+    assert runtime(model, tf32="yes").environment.settings["tf32"] == "no"  # a CPU has none
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 def test_a_missing_device_is_a_failed_runtime_that_says_what_there_is(cnn):
     with pytest.raises(RuntimeFailedError) as refused:
