@@ -13,6 +13,7 @@ from isomorph.core.divergence import Divergence
 from isomorph.core.report import Finding
 from isomorph.stages.diagnose.cases import cases
 from isomorph.stages.diagnose.diagnose import explained
+from isomorph.stages.diagnose.experiments import puts_the_run_right
 from isomorph.stages.diagnose.trials import Trials
 from isomorph.stages.localise.capture import changed_by_capturing
 from isomorph.stages.localise.findings import findings
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 _OF_THE_RUNTIME = frozenset({"fusion", "kernel", "precision"})
 """Causes that lie in what a runtime does to a node; of these its log may speak."""
+_NAMED = 3
+"""Further nodes that a sentence names; the evidence has them all."""
 
 
 def guilty_of_running(
@@ -61,7 +64,35 @@ def _places(candidate: Subject, trials: Trials, located: Located) -> list[Findin
             told = explained(told, replace(case, execution=execution), _frameworks(candidate))
             told = _with_log(told, trials, _names(case))
         found.append(told)
-    return found
+    return joined(found)
+
+
+def joined(found: Sequence[Finding]) -> list[Finding]:
+    """One finding for all nodes that one change of the settings puts right."""
+    groups: dict[object, list[Finding]] = {}
+    for place, finding in enumerate(found):
+        healed = puts_the_run_right(finding.experiments)
+        groups.setdefault((finding.cause, finding.fix) if healed else place, []).append(finding)
+    return [_for_all(group) for group in groups.values()]
+
+
+def _for_all(group: Sequence[Finding]) -> Finding:
+    first = group[0]
+    if not puts_the_run_right(first.experiments):
+        return first
+    proven = replace(first, status="confirmed")
+    others = [each.node for each in group[1:] if each.node is not None]
+    if not others:
+        return proven
+    named = ", ".join(map(repr, others[:_NAMED])) + (", …" if len(others) > _NAMED else "")
+    return replace(
+        proven,
+        summary=f"{first.summary}; the same goes for {len(others)} more nodes: {named}",
+        nodes=tuple(dict.fromkeys(name for each in group for name in each.nodes)),
+        tensors=tuple(dict.fromkeys(name for each in group for name in each.tensors)),
+        evidence={**first.evidence, "alike": others},
+        share=None,
+    )
 
 
 def _with_log(finding: Finding, trials: Trials, names: Sequence[str]) -> Finding:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from isomorph.core.report import Experiment
+
+_THE_RUN = "the run"
 
 
 def put_right(
     question: str, change: str, *, of: str = "the node", right: bool = True
 ) -> Experiment:
     """What was asked, what was changed, and whether ``of`` came out right, as predicted."""
-    subject = "it" if of == "the run" else of
+    subject = "it" if of == _THE_RUN else of
     return Experiment(
         question=question,
         change=change,
@@ -17,3 +21,8 @@ def put_right(
         seen="it is" if right else "it is not",
         agrees=right,
     )
+
+
+def puts_the_run_right(experiments: Sequence[Experiment]) -> bool:
+    """Whether one change of the settings made every output of the run right."""
+    return any(each.agrees and each.predicts == "it is right" for each in experiments)

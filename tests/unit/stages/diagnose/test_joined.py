@@ -1,0 +1,42 @@
+"""Many nodes that one setting puts right are one finding."""
+
+from isomorph.core.report import Finding
+from isomorph.stages.diagnose.execution import joined
+from isomorph.stages.diagnose.experiments import put_right
+
+
+def finding(node, fix, *, right):
+    return Finding(
+        rank=0,
+        code="GUILTY_NODE",
+        cause="precision",
+        status="suspected",
+        effect="reaches_output",
+        summary=f"node {node!r} is off",
+        node=node,
+        nodes=(node,),
+        tensors=(f"{node}:0",),
+        experiments=(put_right("?", "another setting", of="the run", right=right),),
+        fix=fix,
+        share=0.1,
+    )
+
+
+def test_nodes_that_one_setting_heals_are_joined_and_proven():
+    (one,) = joined([finding(name, "run with a", right=True) for name in "abcde"])
+    assert (one.node, one.status, one.share) == ("a", "confirmed", None)
+    assert one.nodes == tuple("abcde")
+    assert one.evidence["alike"] == list("bcde")
+    assert "4 more nodes: 'b', 'c', 'd', …" in one.summary
+
+
+def test_what_another_setting_heals_or_none_stays_by_itself():
+    given = [
+        finding("a", "run with a", right=True),
+        finding("b", "run with b", right=True),
+        finding("c", "run with a", right=False),
+    ]
+    found = joined(given)
+    assert [each.node for each in found] == ["a", "b", "c"]
+    assert [each.status for each in found] == ["confirmed", "confirmed", "suspected"]
+    assert found[2] == given[2]
