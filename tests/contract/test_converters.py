@@ -23,6 +23,7 @@ def test_every_pair_that_is_promised_has_a_converter():
         ("onnx", "onnx"),
         ("tflite", "onnx"),
         ("onnx", "openvino"),
+        ("pytorch", "openvino"),
     }
 
 

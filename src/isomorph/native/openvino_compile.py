@@ -1,9 +1,10 @@
-"""Compiling ONNX models with OpenVINO, and running what was compiled."""
+"""Compiling models with OpenVINO, and running what was compiled."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +12,13 @@ import numpy as np
 from isomorph.core.errors import IsomorphError, RuntimeFailedError, UsageError
 
 if TYPE_CHECKING:
-    from isomorph.core.trace import Array
+    from isomorph.core.trace import Array, Environment
 
 DEVICE = "CPU"
-_UNSUPPORTED = re.compile(r"(?:not support|not supported)[^:]*operation[^:]*:\s*([^\n]+)", re.I)
+_UNSUPPORTED = re.compile(
+    r"(?:not support|not supported|no conversion rule)[^:]*operation[^:]*:\s*([^\n]+)", re.I
+)
+_NARROW = {"bf16": "bfloat16", "bfloat16": "bfloat16", "f16": "float16", "float16": "float16"}
 _MODES = {"performance": "PERFORMANCE", "accuracy": "ACCURACY"}
 
 
@@ -71,21 +75,49 @@ def configuration(settings: Mapping[str, str]) -> dict[str, Any]:
 
 def compiled(
     core: Any,  # noqa: ANN401
-    source: str | bytes,
+    source: Any,  # noqa: ANN401
     config: Mapping[str, Any],
     names: tuple[Sequence[str], Sequence[str]],
     *,
     file: str,
 ) -> Compiled:
-    """A model from its file or from memory; ``names`` are its inputs and outputs."""
+    """A model of OpenVINO's, its file or its bytes; ``names`` are its inputs and outputs."""
     try:
-        model = core.read_model(source)
+        model = core.read_model(source) if isinstance(source, (str, bytes)) else source
         return Compiled(core.compile_model(model, DEVICE, dict(config)), *names)
     except Exception as error:
-        raise _refused(error, file) from error
+        raise refused(error, file) from error
 
 
-def _refused(error: Exception, file: str) -> IsomorphError:
+def completed(
+    asked: Environment,
+    settings: Mapping[str, str],
+    openvino: Any,  # noqa: ANN401
+    core: Any,  # noqa: ANN401
+    native: Any,  # noqa: ANN401
+    *,
+    inside: str,
+) -> Environment:
+    """What was really compiled: the precision is OpenVINO's own choice unless it was told."""
+    used = native.get_property("INFERENCE_PRECISION_HINT").get_type_name()
+    return replace(
+        asked,
+        version=str(openvino.__version__),
+        device="cpu",
+        precision=_NARROW.get(used, "as declared"),
+        threads=int(native.get_property("INFERENCE_NUM_THREADS")),
+        settings=dict(settings),
+        facts={
+            **asked.facts,
+            "processor": str(core.get_property(DEVICE, "FULL_DEVICE_NAME")),
+            "precision of inference": used,
+            "inside": inside,
+        },
+    )
+
+
+def refused(error: Exception, file: str) -> IsomorphError:
+    """What OpenVINO said against a model, and the operator that it lacks if it said so."""
     said = _said(error)
     missing = _UNSUPPORTED.search(said)
     if missing is not None:

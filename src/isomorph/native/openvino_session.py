@@ -8,7 +8,6 @@ inputs are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +18,11 @@ from isomorph.native.onnx_cut import Cutter
 from isomorph.native.onnx_ort_errors import refuse_unknown
 from isomorph.native.onnx_ort_session import with_values_inside
 from isomorph.native.onnx_ort_values import check_feed, type_proto
-from isomorph.native.openvino_compile import Compiled, compiled, configuration
+from isomorph.native.openvino_compile import Compiled, compiled, completed, configuration
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
     from isomorph.core.trace import Array, Arrays
-
-_NARROW = {"bf16": "bfloat16", "bfloat16": "bfloat16", "f16": "float16", "float16": "float16"}
 
 
 class OpenvinoSession:
@@ -53,7 +50,10 @@ class OpenvinoSession:
             (required, self._cutter.outputs),
             file=model.location,
         )
-        self.environment = self._completed(environment, settings, openvino)
+        self.environment = completed(
+            environment, settings, openvino, self._core, self._deployed.native,
+            inside="every node that is looked at is compiled by itself",
+        )  # fmt: skip
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
         """Compute ``fetch`` from ``feeds``; both may name any top-level tensor."""
@@ -125,29 +125,6 @@ class OpenvinoSession:
         """Its own file, where there is one: as it would be deployed."""
         native = self._model.native
         return str(native.path) if native.path is not None else native.proto.SerializeToString()
-
-    def _completed(
-        self,
-        asked: Environment,
-        settings: Mapping[str, str],
-        openvino: Any,  # noqa: ANN401
-    ) -> Environment:
-        native = self._deployed.native
-        used = native.get_property("INFERENCE_PRECISION_HINT").get_type_name()
-        return replace(
-            asked,
-            version=str(openvino.__version__),
-            device="cpu",
-            precision=_NARROW.get(used, "as declared"),
-            threads=int(native.get_property("INFERENCE_NUM_THREADS")),
-            settings=dict(settings),
-            facts={
-                **asked.facts,
-                "processor": str(self._core.get_property("CPU", "FULL_DEVICE_NAME")),
-                "precision of inference": used,
-                "inside": "every node that is looked at is compiled by itself",
-            },
-        )
 
 
 def _shaped(value: Array, kind: Any) -> Any:  # noqa: ANN401

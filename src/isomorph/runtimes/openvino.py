@@ -1,4 +1,4 @@
-"""OpenVINO's CPU plugin on ONNX models: as deployed unless told otherwise."""
+"""OpenVINO's CPU plugin on ONNX models and exported PyTorch programs, as deployed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class OpenvinoRuntime:
     """OpenVINO on the CPU, which may compute in bfloat16 where the processor has it.
 
     Its graph optimiser cannot be switched off, so it runs no graph as written; a single node is
-    compiled by itself whenever a tensor inside is asked for.
+    compiled by itself whenever a tensor inside is asked for. A program of PyTorch goes through
+    OpenVINO's own front end and is run whole.
     """
 
     name = "openvino"
@@ -35,8 +36,8 @@ class OpenvinoRuntime:
     switches = (Switch(name="full precision", settings={"precision": "f32"}, kind="precision"),)
 
     def accepts(self, model: Model) -> bool:
-        """Only ONNX models."""
-        return model.framework == "onnx"
+        """ONNX models and PyTorch programs."""
+        return model.framework in {"onnx", "pytorch"}
 
     def open(self, model: Model, environment: Environment) -> Session:
         """Compile the whole model; pieces of it when a run first needs them."""
@@ -49,6 +50,10 @@ class OpenvinoRuntime:
                     why=f"known: {', '.join(known)}",
                 )
         openvino = require("openvino", extra="openvino", needed_for="runtime 'openvino'")
+        if model.framework == "pytorch":
+            from isomorph.native.openvino_torch import OpenvinoTorchSession
+
+            return OpenvinoTorchSession(model, environment, words, openvino)
         from isomorph.native.openvino_session import OpenvinoSession
 
         return OpenvinoSession(model, environment, words, openvino)
