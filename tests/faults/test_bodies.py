@@ -1,5 +1,7 @@
 """Faults planted inside branches and loops: the node in the body is named, not only the loop."""
 
+import warnings
+
 import numpy as np
 import onnx
 import pytest
@@ -232,6 +234,77 @@ def test_from_pytorch_into_a_branch_of_onnx(tmp_path):
     assert first.node == "choose/then_branch#0/bend"
     assert first.reference_nodes == ("cond/body#0/leaky_relu",)
     assert isomorph.check(exported, branch(), inputs=X, in_process=True).verdict == "equivalent"
+
+
+def two_states(order=("h", "c"), prefix="", slope=0.1, tail=0.2):
+    """Two states that every round mixes and the node behind the loop joins."""
+
+    def p(*names):
+        return [prefix + name for name in names]
+
+    steps = [
+        helper.make_node("MatMul", [prefix + "h", "w"], p("m"), prefix + "product"),
+        helper.make_node("LeakyRelu", p("m"), p("a"), prefix + "bend", alpha=slope),
+        helper.make_node("Mul", p("c", "a"), p("c_next"), prefix + "gate"),
+        helper.make_node("Add", p("a", "c"), p("sum"), prefix + "mix"),
+        helper.make_node("LeakyRelu", p("sum"), p("h_next"), prefix + "tail", alpha=tail),
+        helper.make_node("Identity", p("going"), p("go_on"), prefix + "go"),
+    ]
+    kinds = {"i": TensorProto.INT64, "going": TensorProto.BOOL}
+    body = helper.make_graph(
+        steps, "body",
+        [*(info(prefix + n, [], k) for n, k in kinds.items()),
+         *(info(name, [3, 4]) for name in p(*order))],
+        [info(prefix + "go_on", [], TensorProto.BOOL),
+         *(info(name, [3, 4]) for name in p(*(f"{n}_next" for n in order)))],
+    )  # fmt: skip
+    given, made = [f"{name}0" for name in order], [f"{name}_last" for name in order]
+    nodes = [
+        helper.make_node("Tanh", ["x"], ["h0"], "h_start"),
+        helper.make_node("Sigmoid", ["x"], ["c0"], "c_start"),
+        helper.make_node("Loop", ["trips", "yes", *given], made, "rounds", body=body),
+        helper.make_node("Mul", ["h_last", "c_last"], ["y"], "join"),
+    ]
+    return model(nodes, {"w": W, "trips": np.array(4), "yes": np.array(True)})
+
+
+@pytest.mark.parametrize("order", [("h", "c"), ("c", "h")])
+@pytest.mark.parametrize(("wrong", "node"), [({"slope": 0.3}, "bend"), ({"tail": 0.4}, "tail")])
+def test_states_in_another_order_under_other_names(order, wrong, node):
+    # Both results of the loop are wrong, and what joins them is healed by neither alone.
+    first = accuse(two_states(), two_states(order, "other_", **wrong))
+    assert first.node == f"rounds/body#0/other_{node}"
+    assert first.reference_nodes == (f"rounds/body#0/{node}",)
+    assert (first.status, first.cause) == ("confirmed", "attribute")
+
+
+def test_a_scripted_branch_has_the_names_and_lines_of_its_own_program(tmp_path):
+    torch = pytest.importorskip("torch")
+
+    class Net(torch.nn.Module):
+        def __init__(self, slope: float):
+            super().__init__()
+            self.slope = slope
+
+        def forward(self, x):
+            y = torch.tanh(x)
+            if bool(y.sum() > -1000.0):
+                twice = y * 2.0
+                y = twice * self.slope
+            return y
+
+    paths = [tmp_path / "right.pt", tmp_path / "wrong.pt"]
+    for path, slope in zip(paths, (0.7, 0.8), strict=True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # scripting is going out of fashion
+            torch.jit.script(Net(slope)).save(path)
+    first = accuse(*paths)
+    graph = isomorph.inspect(paths[1]).graph
+    names = {n.name: n for g in graph.nodes for body in g.bodies.values() for n in body.nodes}
+    assert first.node in names, "no node of the model has this name"
+    assert names[first.node].source == first.source
+    assert first.source.file == __file__
+    assert f"node {first.node.rpartition('/')[2]!r} (Mul)" in first.summary
 
 
 def test_a_finding_inside_says_where_its_error_comes_out():

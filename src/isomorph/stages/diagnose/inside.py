@@ -36,7 +36,7 @@ def inside(
     with TemporaryDirectory(prefix="isomorph-bodies-") as folder:
         try:
             pair = (reference, candidate)
-            within = enter(guilt, located.twins, earlier, pair, Path(folder))
+            within = enter(guilt, located, earlier, pair, Path(folder))
             found = [] if within is None else _found(finding, within, depth)
         except (IsomorphError, ValueError, KeyError) as error:
             # A body that cannot be cut out leaves the node that holds it guilty.
@@ -61,17 +61,31 @@ def _found(outer: Finding, within: Inside, depth: int) -> list[Finding]:
 def _told(inner: Finding, outer: Finding, within: Inside) -> Finding:
     """With full names, and the share of the node that holds the body."""
     proven = inner.status == outer.status == "confirmed"
+    ours, theirs = within.ours, within.theirs
+    written = [theirs.source(name) for name in reversed(inner.reference_nodes)]
+    written += [ours.source(inner.node or ""), outer.source]
+    tensors = [ours.tensor(name) for name in inner.tensors[:2]]
     return replace(
         inner,
-        node=f"{within.prefix}{inner.node}",
-        nodes=tuple(f"{within.prefix}{name}" for name in inner.nodes),
+        node=ours.node(inner.node or ""),
+        nodes=tuple(ours.node(name) for name in inner.nodes),
         # Where it goes wrong inside, and where that comes out.
-        tensors=tuple(dict.fromkeys((*inner.tensors[:2], *outer.tensors)))[:_MOST_TENSORS],
-        reference_nodes=tuple(f"{within.reference_prefix}{n}" for n in inner.reference_nodes),
+        tensors=tuple(dict.fromkeys((*tensors, *outer.tensors)))[:_MOST_TENSORS],
+        reference_nodes=tuple(theirs.node(name) for name in inner.reference_nodes),
         status="confirmed" if proven else "suspected",
         share=outer.share,
-        summary=f"inside {outer.node!r}, round {within.round + 1}: {inner.summary}",
-        source=inner.source or outer.source,
+        summary=f"inside {outer.node!r}, round {within.round + 1}: {_renamed(inner, within)}",
+        source=next((source for source in written if source is not None), inner.source),
         experiments=(*inner.experiments, *outer.experiments[:1]),
         evidence={**inner.evidence, "inside": outer.node, "round": within.round + 1},
     )
+
+
+def _renamed(inner: Finding, within: Inside) -> str:
+    """What is told of the node, under the names that the whole model has for it."""
+    told, ours, theirs = inner.summary, within.ours, within.theirs
+    names = [(inner.node or "", ours), *((name, theirs) for name in inner.reference_nodes[-1:])]
+    for name, known in names:
+        short = known.node(name).removeprefix(known.prefix)
+        told = told.replace(f"{name!r} (", f"{short!r} (", 1)
+    return told

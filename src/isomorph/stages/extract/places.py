@@ -129,15 +129,15 @@ def _inside(place: Place, node: str | None, work: Path) -> Iterator[Place]:
         return
     folder = work / f"body-{place.node.count('/')}"
     try:
-        within = enter(place.guilt, place.located.twins, place.earlier, place.sides, folder)
+        within = enter(place.guilt, place.located, place.earlier, place.sides, folder)
     except (IsomorphError, ValueError, KeyError):
         return
     if within is None or within.reference.opened is None or within.candidate.opened is None:
         return
-    wanted = node.removeprefix(within.prefix) if node and node.startswith(within.prefix) else None
+    wanted = within.ours.in_part(node) if node else None
     guilt = _chosen(within.located, wanted) or within.located.trail.guilts[0]
     inner = Place(
-        node=f"{within.prefix}{guilt.node}",
+        node=within.ours.node(guilt.node),
         guilt=guilt,
         located=within.located,
         sides=(within.reference.opened, within.candidate.opened),

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.stages.align.sight import apart
+from isomorph.stages.localise.described import Described, described
 from isomorph.stages.localise.locate import Located, look
-from isomorph.stages.localise.rounds import Round, body_output, other_branches, prefix_of
+from isomorph.stages.localise.rounds import Round, body_output, other_branches
 from isomorph.stages.localise.search import Search
 from isomorph.stages.localise.trail import follow
 from isomorph.stages.localise.walks import Walk
@@ -32,21 +33,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inside:
-    """What was found in a body: the two sides as models of their own, and what names begin with."""
+    """What was found in a body: the two sides as models of their own, and their nodes' full names.
+
+    ``theirs`` are the names of the reference's body, ``ours`` those of the candidate's.
+    """
 
     reference: Subject
     candidate: Subject
     located: Located
-    prefix: str
-    reference_prefix: str
+    theirs: Described
+    ours: Described
     round: int
 
 
 def enter(
-    guilt: Guilt, twins: Twins, earlier: Mapping[str, Array], sides: tuple[Opened, Opened],
+    guilt: Guilt, known: Located, earlier: Mapping[str, Array], sides: tuple[Opened, Opened],
     folder: Path,
 ) -> Inside | None:  # fmt: skip
     """The first round of a guilty node's bodies in which their results differ, and where."""
+    twins = known.twins
     here = {node.name: node for node in twins.candidate.graph.nodes}[guilt.node]
     theirs = [node for node in twins.reference.graph.nodes if node.name in guilt.reference_nodes]
     there = next((node for node in reversed(theirs) if node.bodies), None)
@@ -56,7 +61,8 @@ def enter(
         return None
     mine = Walk(sides[0], there, twins.reference, {}, folder / "reference")
     yours = Walk(sides[1], here, twins.candidate, earlier, folder / "candidate")
-    pairs = _bound(there, here, guilt)
+    same = [each for each in known.trail.guilts if each.node == guilt.node]
+    pairs = _bound(there, here, [guilt, *same], twins)
     for left, right in zip(mine.rounds(), yours.rounds(), strict=False):
         names = _names(mine, yours, left, right, pairs)
         if not names or not _differ(mine.results[-1], yours.results[-1], names):
@@ -69,20 +75,32 @@ def enter(
                 reference=mine.subject(),
                 candidate=yours.subject(),
                 located=found,
-                prefix=prefix_of(here, right.key),
-                reference_prefix=prefix_of(there, left.key),
+                theirs=described(mine.body().opened.model.graph, there, left.key),
+                ours=described(yours.body().opened.model.graph, here, right.key),
                 round=right.number,
             )
     return None
 
 
-def _bound(there: Node, here: Node, guilt: Guilt) -> list[tuple[str, str]]:
-    """Outputs of both nodes that belong together: by place where they have equally many."""
-    if len(there.outputs) == len(here.outputs) and (
-        there.outputs.index(guilt.counterpart) == here.outputs.index(guilt.tensor)
+def _bound(there: Node, here: Node, guilts: Sequence[Guilt], twins: Twins) -> list[tuple[str, str]]:
+    """Outputs of both nodes that belong together: by place, unless the guilts say otherwise.
+
+    Every one counts: a state that goes wrong in one round makes the others wrong in the next.
+    """
+    wrong = {each.tensor: each.counterpart for each in guilts if each.counterpart in there.outputs}
+    by_place = dict(zip(here.outputs, there.outputs, strict=False))
+    if len(there.outputs) == len(here.outputs) and all(
+        by_place.get(yours) == mine for yours, mine in wrong.items()
     ):
-        return [(a, b) for a, b in zip(there.outputs, here.outputs, strict=True) if a and b]
-    return [(guilt.counterpart, guilt.tensor)]
+        return [(mine, yours) for yours, mine in by_place.items() if mine and yours]
+    right = {
+        yours: mine
+        for yours in here.outputs
+        if yours not in wrong and yours in twins.candidate.values
+        for mine, _ in twins.pairs(yours, twins.candidate.values[yours])
+        if mine in there.outputs and mine not in wrong.values()
+    }
+    return [(mine, yours) for yours, mine in {**wrong, **right}.items()]
 
 
 def _names(

@@ -55,6 +55,8 @@ def locate(reference: Subject, candidate: Subject, outputs: Sequence[tuple[str, 
 def look(reference: Subject, candidate: Subject, *, draws: int = DRAWS) -> Twins:
     """Every tensor of both oracles, and how far noise moves each."""
     left, right = reference.model.graph, candidate.model.graph
+    reference.settle()
+    candidate.settle()
     rounding = Noise(seed=reference.seed, rounding=True)
     noise = rounding
     if widths(right) - widths(left):
@@ -76,6 +78,7 @@ def locate_execution(candidate: Subject, outputs: Sequence[str]) -> Located:
     The right value is put into the runtime itself, so what is proven is proven as deployed, as
     far as cutting the graph leaves it as deployed.
     """
+    candidate.settle()
     oracle = _sight(candidate, candidate.oracle(), Noise(seed=candidate.seed, rounding=True))
     run = _sight(candidate, candidate.runtime(), None)
     twins = look_at(oracle, run)

@@ -12,6 +12,7 @@ from isomorph.stages.align.sight import apart
 from isomorph.stages.align.twins import Twins, ways
 from isomorph.stages.localise.guilt import Guilt, Trail
 from isomorph.stages.localise.search import Search
+from isomorph.stages.localise.several import narrowed
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -25,7 +26,8 @@ def follow(twins: Twins, outputs: Sequence[tuple[str, str]]) -> Trail:
     search = Search(twins, outputs, {})
     before = _errors(twins, outputs, search.values)
     while search.wrong_outputs() and len(guilts) < _MOST_GUILTS:
-        guilt = search.next_guilt()
+        found = search.next_guilt()
+        guilt = None if found is None else narrowed(search, found)
         if guilt is None or any(guilt.tensor == each.tensor for each in guilts):
             break
         guilts.append(guilt)

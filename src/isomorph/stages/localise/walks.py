@@ -47,6 +47,11 @@ class Walk:
 
     def run(self, now: Round) -> Mapping[str, Array]:
         """The results of one round, by the body's own names."""
+        inner = self.node.bodies[now.key]
+        made = {name for node in inner.nodes for name in node.outputs}
+        if not any(spec.name in made for spec in inner.outputs):
+            # A branch that only passes on what it was given is no model of its own.
+            return {**{name: self.read(name) for name in captured(inner)}, **now.feeds}
         return self.body(now).run(now)
 
     def body(self, now: Round | None = None) -> Body:

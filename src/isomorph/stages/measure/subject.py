@@ -105,6 +105,11 @@ class Subject:
             return moved
         return self._spread("rounding", noise)
 
+    def settle(self) -> None:
+        """Take decisions that rounding leaves open as the run took them, if there are branches."""
+        if decisions(self.model.graph):
+            self.rounding()
+
     def meaning_towards(self, target: Mapping[str, Array]) -> Mapping[str, Array] | IsomorphError:
         """The meaning with open decisions taken so that these outputs come nearest to the target.
 
