@@ -13,6 +13,7 @@ from isomorph.core import patch as edits
 from isomorph.core.errors import UsageError
 from isomorph.native.onnx_attributes import constant_value
 from isomorph.native.onnx_describe import node_names
+from isomorph.native.onnx_keep_float import keep_float
 from isomorph.native.onnx_schemas import any_schema
 from isomorph.native.onnx_scope import domain_of, graphs
 from isomorph.native.onnx_tensors import dtype_name
@@ -135,17 +136,7 @@ class Editor:
 
     def _keep_float(self, edit: edits.KeepFloat) -> None:
         node = self._node(edit.node)
-        makers = {name: each for each in self.graph.node for name in each.output}
-        for place, name in enumerate(node.input):
-            back = makers.get(name)
-            there = makers.get(back.input[0]) if back is not None and back.input else None
-            if (
-                back is not None
-                and back.op_type == "DequantizeLinear"
-                and there is not None
-                and there.op_type == "QuantizeLinear"
-            ):
-                node.input[place] = there.input[0]
+        keep_float(self, node)
         self._touch(node)
 
     def _set_input(self, edit: edits.SetInput) -> None:
@@ -195,14 +186,14 @@ class Editor:
         maker = next((n for n in self.graph.node if edit.tensor in n.output), None)
         if maker is None:
             raise _unknown("computed tensor", edit.tensor)
-        raw = self._fresh(f"{edit.tensor}.unpatched")
+        raw = self.fresh(f"{edit.tensor}.unpatched")
         maker.output[list(maker.output).index(edit.tensor)] = raw
         self._new_node(edit, raw, edit.tensor)
         self.retyped.add(edit.tensor)
 
     def _insert_ahead(self, edit: edits.InsertAhead) -> None:
         node = self._node(edit.node)
-        fresh = self._fresh(f"{edit.name}.out")
+        fresh = self.fresh(f"{edit.name}.out")
         before = node.input[edit.index]
         node.input[edit.index] = fresh
         self._touch(node)
@@ -249,7 +240,8 @@ class Editor:
         names |= {value.name for value in self.graph.input}
         return names | {name for node in self.graph.node for name in node.output}
 
-    def _fresh(self, wanted: str) -> str:
+    def fresh(self, wanted: str) -> str:
+        """A name that no tensor has yet."""
         taken = self._names()
         while wanted in taken:
             wanted += "."

@@ -9,7 +9,7 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.patch import AddConstant, Edit, KeepFloat, Patch, SetInput
-from isomorph.stages.align.reals import beside, real
+from isomorph.stages.align.reals import real
 from isomorph.stages.align.twins import ways
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def with_weights(reference: Opened, candidate: Opened, node: Node) -> Patch:
 def _stored(candidate: Opened, node: Node) -> Iterator[tuple[int, Array]]:
     """The constants of a node as real numbers, by the place of the input."""
     graph = candidate.model.graph
-    grids = beside(graph)
+    grids = {each.tensor: each for each in graph.quantization}
     makers = {name: each for each in graph.nodes for name in each.outputs}
     for place, name in enumerate(node.inputs):
         maker = makers.get(name)

@@ -8,16 +8,17 @@ deployed on every sample.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.patch import Applied, Patch, Proof, Repair, Trade
 from isomorph.core.report import Finding
-from isomorph.stages.align.reals import beside
 from isomorph.stages.repair.float_weights import with_weights
 from isomorph.stages.repair.repair import Workshop, measured_on, proving_samples, trusted
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 _MOST = 64
 """Nodes that are tried one by one; beyond it those with the most weights."""
+_MOST_TRIES = 512
+"""Runs of the whole model in float64 that the search for a step may take."""
 _QUANTISERS = frozenset({"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"})
 
 
@@ -55,26 +58,32 @@ def keep_float(
     shop = Workshop(reference, proving_samples(reference, candidate, given, wishes), wishes, folder)
     before = shop.measured(candidate)
     patches = {node.name: with_weights(reference, candidate, node) for node in nodes}
-    gains = _gains(reference, candidate, shop.samples[0], patches)
+    trial = _Trial(reference, candidate, shop.samples[0], patches)
     kept: list[str] = []
     trades, state, reports = [_trade((), candidate, before)], candidate, before
-    for name in gains:
-        if (wanted is None and trusted(reports)) or len(kept) == wanted:
+    for names in trial.worthwhile(kept):
+        if (wanted is None and trusted(reports)) or len(kept) + len(names) > (wanted or _MOST):
             break
-        after = _with(shop, candidate, [patches[each] for each in (*kept, name)])
+        told = ", ".join(patches[name].summary for name in names)
+        after = _with(shop, candidate, [patches[each] for each in (*kept, *names)])
         if after is None:
             continue
         found = shop.measured(after)
-        trade = _trade((*kept, name), after, found)
-        if _farther(trades[-1], trade) and not (trusted(found) and not trusted(reports)):
-            shop.refused.append(f"{patches[name].summary}: gains nothing beside the others")
+        trade = _trade((*kept, *names), after, found)
+        if found[-1].verdict is Verdict.UNKNOWN:
+            shop.refused.append(f"{told}: {found[-1].reason}")
             continue
-        kept.append(name)
+        if not _nearer(trades[-1], trade) and not (trusted(found) and not trusted(reports)):
+            shop.refused.append(f"{told}: gains nothing beside the others")
+            continue
+        kept += names
         trades.append(trade)
         state, reports = after, found
+    steps = pairwise(trades)
     applied = tuple(
-        Applied(patch=patches[name], finding=_finding(name, trades, place))
-        for place, name in enumerate(kept)
+        Applied(patch=patches[name], finding=_finding(name, place, was, now))
+        for was, now in steps
+        for place, name in enumerate(now.nodes[len(was.nodes) :], len(was.nodes) + 1)
     )
     good = trusted(reports) and len(reports) > 1
     count = f"{len(kept)} of {len(nodes)} quantised nodes kept in float"
@@ -97,7 +106,7 @@ def keep_float(
 
 def quantised_nodes(graph: Graph) -> list[Node]:
     """Nodes that compute on integers that stand for real numbers, or on dequantised ones."""
-    grids = beside(graph)
+    grids = {each.tensor for each in graph.quantization}
     back = {n for node in graph.nodes if node.op == "DequantizeLinear" for n in node.outputs}
     found = [
         node
@@ -109,25 +118,65 @@ def quantised_nodes(graph: Graph) -> list[Node]:
     return found[:_MOST]
 
 
-def _gains(
-    reference: Opened, candidate: Opened, sample: Sample, patches: dict[str, Patch]
-) -> list[str]:
-    """The nodes by the error of the outputs with just this one in float, the smallest first."""
-    pairs = list(zip(reference.model.graph.outputs, candidate.model.graph.outputs, strict=False))
-    feeds = {k: np.asarray(v) for k, v in sample.feeds.items() if v is not None}
-    right = reference.oracle().run(feeds, [mine.name for mine, _ in pairs])
-    names = [spec.name for spec in candidate.model.graph.inputs]
-    carried = dict(zip(names, feeds.values(), strict=False))
-    errors: dict[str, float] = {}
-    for name, patch in patches.items():
+class _Trial:
+    """The outputs' error in the float64 oracle with some nodes in float, one run for each try."""
+
+    def __init__(
+        self, reference: Opened, candidate: Opened, sample: Sample, patches: Mapping[str, Patch]
+    ) -> None:
+        self._candidate, self._patches = candidate, patches
+        left, right = reference.model.graph, candidate.model.graph
+        self._pairs = list(zip(left.outputs, right.outputs, strict=False))
+        feeds = {k: np.asarray(v) for k, v in sample.feeds.items() if v is not None}
+        self._right = reference.oracle().run(feeds, [mine.name for mine, _ in self._pairs])
+        self.tries = 0
+        self._feeds = dict(zip((spec.name for spec in right.inputs), feeds.values(), strict=False))
+
+    def error(self, names: Sequence[str]) -> float:
+        """The largest relative error of an output; infinite where they cannot be kept so."""
+        edits = tuple(edit for name in names for edit in self._patches[name].edits)
+        self.tries += 1
         try:
-            found = candidate.host.rehearse(
-                candidate.model, patch, carried, [yours.name for _, yours in pairs]
+            found = self._candidate.host.rehearse(
+                self._candidate.model,
+                Patch(summary="", edits=edits),
+                self._feeds,
+                [yours.name for _, yours in self._pairs],
             )
         except (IsomorphError, ValueError):
-            continue  # a node that cannot be kept so is no part of the trade
-        errors[name] = max(_apart(right[m.name], found[y.name]) for m, y in pairs)
-    return sorted(errors, key=lambda name: errors[name])
+            return float("inf")
+        return max(_apart(self._right[m.name], found[y.name]) for m, y in self._pairs)
+
+    def worthwhile(self, kept: Sequence[str]) -> Iterator[tuple[str, ...]]:
+        """Nodes that gain beside those kept by now, one by one; where none does, some together.
+
+        Once round is not enough: beside a neighbour in float, a node gains what lies between
+        them. And two roundings may have cancelled each other: then both have to go.
+        """
+        alone = {name: self.error([name]) for name in self._patches}
+        order = sorted((n for n in alone if np.isfinite(alone[n])), key=lambda n: alone[n])
+        before = -1
+        while before < len(kept):
+            before, now = len(kept), self.error(kept)
+            for name in order:
+                if name not in kept and self.error([*kept, name]) < now:
+                    yield (name,)
+                    now = min(now, self.error(kept))
+            if before == len(kept):
+                together = self._together(kept, [name for name in order if name not in kept])
+                yield from (together,) if together else ()
+
+    def _together(self, kept: Sequence[str], left: list[str]) -> tuple[str, ...]:
+        """The fewest nodes, each the best beside the ones before it, that gain as a whole."""
+        now, chosen = self.error(kept), list[str]()
+        while left and self.tries < _MOST_TRIES:
+            errors = {name: self.error([*kept, *chosen, name]) for name in left}
+            best = min(left, key=lambda name: errors[name])
+            chosen.append(best)
+            left.remove(best)
+            if errors[best] < now:
+                return tuple(chosen)
+        return ()
 
 
 def _apart(right: object, found: object) -> float:
@@ -159,24 +208,26 @@ def _trade(nodes: tuple[str, ...], opened: Opened, reports: Sequence[Report]) ->
     )
 
 
-def _farther(before: Trade, after: Trade) -> bool:
+def _nearer(before: Trade, after: Trade) -> bool:
     """Two roundings may have cancelled each other: then one of them less is no gain."""
     if before.relative_l2 is None or after.relative_l2 is None:
-        return False
-    return after.relative_l2 > before.relative_l2
+        return True
+    return after.relative_l2 < before.relative_l2
 
 
-def _finding(name: str, trades: Sequence[Trade], place: int) -> Finding:
-    was, now = trades[place].relative_l2, trades[place + 1].relative_l2
+def _finding(name: str, place: int, before: Trade, after: Trade) -> Finding:
+    others = [each for each in after.nodes[len(before.nodes) :] if each != name]
+    beside = f" and {', '.join(map(repr, others))}" if others else ""
     return Finding(
-        rank=place + 1,
+        rank=place,
         code="KEPT_IN_FLOAT",
         cause="quantization",
         status="confirmed",
         effect="reaches_output",
         node=name,
         nodes=(name,),
-        summary=f"with {name!r} in float the relative error is {_number(now)}, not {_number(was)}",
+        summary=f"with {name!r}{beside} in float the relative error is "
+        f"{_number(after.relative_l2)}, not {_number(before.relative_l2)}",
     )
 
 

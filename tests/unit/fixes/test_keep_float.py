@@ -1,0 +1,79 @@
+"""Nodes of a quantised model kept in float: QDQ pairs, integer operators, dynamic quantisation."""
+
+import faulty
+import numpy as np
+import onnx
+import pytest
+from faulty import drawn, network
+from onnxruntime.quantization import (
+    CalibrationDataReader,
+    QuantFormat,
+    QuantType,
+    quantize_dynamic,
+    quantize_static,
+)
+
+from isomorph import api
+
+UNEVEN = np.geomspace(0.05, 4, 6, dtype=np.float32).reshape(6, 1, 1, 1)
+FLOAT = network(
+    "g (float[4,3,8,8] x) => (float[4,5] y) {"
+    " [c1] a = Conv<pads: ints = [1,1,1,1]>(x, k1, b1) [r1] b = Relu(a)"
+    " [c2] c = Conv<pads: ints = [1,1,1,1]>(b, k2, b2) [r2] d = Relu(c) [ad] e = Add(b, d)"
+    " [gp] f = GlobalAveragePool(e) [fl] h = Flatten(f) [mm] y = MatMul(h, w) }",
+    k1=drawn(6, 3, 3, 3, scale=0.3), b1=drawn(6, scale=0.1), b2=drawn(6, scale=0.1, seed=2),
+    k2=drawn(6, 6, 3, 3, scale=0.2) * UNEVEN, w=drawn(6, 5),
+)  # fmt: skip
+
+
+class Samples(CalibrationDataReader):
+    def __init__(self):
+        self._left = iter([{"x": drawn(4, 3, 8, 8, seed=seed)} for seed in range(4)])
+
+    def get_next(self):
+        return next(self._left, None)
+
+
+def quantised(folder, how):
+    source, result = str(faulty.saved(folder, "float", FLOAT)), str(folder / "quantised.onnx")
+    if how == "dynamic":
+        quantize_dynamic(source, result)
+        return result
+    quantize_static(
+        source, result, Samples(), quant_format=QuantFormat[how], weight_type=QuantType.QInt8
+    )
+    return result
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("how", ["QDQ", "QOperator", "dynamic"])
+def test_every_node_kept_brings_the_outputs_nearer(tmp_path, how):
+    candidate = quantised(tmp_path, how)
+    given = {"x": drawn(4, 3, 8, 8, seed=9)}
+    repair = api.fix(
+        tmp_path / "float.onnx", candidate, inputs=given, keep_float=6, in_process=True
+    )
+    errors = [trade.relative_l2 for trade in repair.trades]
+    assert len(errors) > 2
+    assert errors == sorted(errors, reverse=True)
+    # What is left is the step of the output itself, which stays on its grid.
+    assert errors[-1] < 0.7 * errors[0]
+    assert {each.finding.node for each in repair.applied} == set(repair.trades[-1].nodes)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_stated_budget_ends_the_trade(tmp_path):
+    candidate = quantised(tmp_path, "QOperator")
+    given = {"x": drawn(4, 3, 8, 8, seed=9)}
+    plain = api.check(tmp_path / "float.onnx", candidate, inputs=given, in_process=True)
+    wanted = 0.9 * plain.outputs[0].observed.distance.max_abs
+    output = tmp_path / "fixed.onnx"
+    repair = api.fix(
+        tmp_path / "float.onnx", candidate, inputs=given, keep_float="auto", budget=wanted,
+        output=output, in_process=True,
+    )  # fmt: skip
+    assert repair.repaired, (repair.reason, repair.refused)
+    assert repair.trades[0].verdict == "divergent"
+    assert repair.trades[-1].verdict == "equivalent"
+    kinds = [node.op_type for node in onnx.load(output).graph.node]
+    assert any(kind.startswith("QLinear") for kind in kinds)
