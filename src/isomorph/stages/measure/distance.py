@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.divergence import Distance
+from isomorph.kernels.fused import Sums, fused_sums, worth_it
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -72,23 +73,8 @@ def _exact_distance(actual: Array, expected: Array) -> Distance:
     )
 
 
-class _Sums:
-    """What accumulates over the blocks."""
-
-    def __init__(self) -> None:
-        self.compared = self.differing = self.nonfinite = self.zeros = 0
-        self.max_abs = self.max_rel = self.max_ulp = -math.inf
-        self.worst = -1
-        self.error = self.left = self.right = self.dot = 0.0
-
-
 def _float_distance(actual: Array, expected: Array, dtype: str) -> Distance:
-    flat_a, flat_e = np.ravel(actual), np.ravel(expected)
-    sums = _Sums()
-    with np.errstate(all="ignore"):
-        for start in range(0, flat_a.size, _BLOCK):
-            block = slice(start, start + _BLOCK)
-            _add_block(sums, widen(flat_a[block]), widen(flat_e[block]), start, dtype)
+    sums = _summed(actual, expected, dtype)
     seen = sums.compared > 0
     worst = np.unravel_index(sums.worst, actual.shape) if sums.worst >= 0 else None
     return Distance(
@@ -109,13 +95,27 @@ def _float_distance(actual: Array, expected: Array, dtype: str) -> Distance:
     )
 
 
+def _summed(actual: Array, expected: Array, dtype: str) -> Sums:
+    if worth_it(actual, expected):
+        info = float_info(dtype)
+        limits = float(info.smallest_normal), float(info.max), float(info.eps)
+        return fused_sums(actual, expected, *limits)
+    flat_a, flat_e = np.ravel(actual), np.ravel(expected)
+    sums = Sums()
+    with np.errstate(all="ignore"):
+        for start in range(0, flat_a.size, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            _add_block(sums, widen(flat_a[block]), widen(flat_e[block]), start, dtype)
+    return sums
+
+
 def widen(array: Array) -> Array:
     """As float64 (or complex128), whatever the type; exact for every float type we know."""
     wide: Array = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
     return wide
 
 
-def _add_block(sums: _Sums, a: Array, e: Array, start: int, dtype: str) -> None:
+def _add_block(sums: Sums, a: Array, e: Array, start: int, dtype: str) -> None:
     finite = np.isfinite(a) & np.isfinite(e)
     same_kind = (np.isnan(a) & np.isnan(e)) | (a == e)
     sums.nonfinite += int(np.count_nonzero(~finite & ~same_kind))
@@ -178,7 +178,7 @@ def _sqnr(signal: float, noise: float) -> float | None:
     return 10.0 * math.log10(signal / noise) if signal > 0.0 else -math.inf
 
 
-def _cosine(sums: _Sums) -> float | None:
+def _cosine(sums: Sums) -> float | None:
     below = math.sqrt(sums.left) * math.sqrt(sums.right)
     return max(-1.0, min(1.0, sums.dot / below)) if below > 0.0 else None
 

@@ -1,4 +1,5 @@
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -6,7 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from isomorph.kernels import fused
 from isomorph.stages.measure.distance import _BLOCK, distance
+
+
+@pytest.fixture(scope="module", params=["in blocks", "fused"], autouse=True)
+def way(request):
+    """Everything holds of both ways; the compiled one is otherwise for large tensors only."""
+    if request.param == "fused":
+        pytest.importorskip("numba")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fused, "WORTH_COMPILING", 0 if request.param == "fused" else math.inf)
+        for kinds in product((np.float32, np.float64), repeat=2):
+            distance(*(np.ones(1, kind) for kind in kinds))  # compiled before anything is timed
+        yield request.param
+
 
 finite = st.floats(-(2.0**100), 2.0**100, allow_nan=False, width=32)
 vectors = arrays(np.float32, st.integers(1, 40), elements=finite)
@@ -94,3 +109,17 @@ def test_argmax_agreement_counts_rows():
     a = np.array([[1.0, 2.0], [4.0, 3.0]])
     assert distance(a, a[:, ::-1]).argmax_agreement == 0.0
     assert distance(a, a * 2).argmax_agreement == 1.0
+
+
+@given(arrays(np.float32, 9, elements=st.floats(width=32)), arrays(np.float64, 9))
+def test_both_ways_give_the_same(a, e):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fused, "WORTH_COMPILING", math.inf)
+        plain = distance(a, e, dtype="float32")
+    other = distance(a, e, dtype="float32")
+    for field in ("compared", "differing", "nonfinite_mismatch", "signed_zero_mismatch",
+                  "max_abs", "max_rel", "max_ulp", "worst_index"):  # fmt: skip
+        assert getattr(other, field) == getattr(plain, field), field
+    for field in ("rms", "relative_l2", "cosine"):
+        expected = getattr(plain, field)
+        assert getattr(other, field) == (expected and pytest.approx(expected, nan_ok=True)), field
