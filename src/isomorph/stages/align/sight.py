@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
-from isomorph.stages.align.fingerprint import Fingerprint, fingerprint
+from isomorph.stages.align.fingerprint import FLOAT64_ORDER, Fingerprint, fingerprint
 from isomorph.stages.align.remembered import Layered, Remembered, batches
 from isomorph.stages.align.topology import Topology
 from isomorph.stages.run.forecast import in_float64
@@ -27,13 +27,18 @@ DRAWS = 4
 _HELD_AT_ONCE = DRAWS + 2
 """Of one batch: its values, its draws, and what is being computed."""
 
+_FEWEST_UNSEEN = 4
+"""A quarter of the elements: fewer are small by chance."""
+
 
 class Sight:
     """One side: its graph, its oracle and the feeds.
 
     Without ``noise`` it is a run that is looked at, in a runtime: what it gives is what it is.
     Of each tensor a fingerprint is kept, and its values only as far as ``memory_bytes`` go: what
-    does not fit is looked at batch by batch, each fed with what the one before it left.
+    does not fit is looked at batch by batch, each fed with what the one before it left. Of the
+    elements that lie within a tensor's own noise, if they are many, ``unseen`` keeps that limit
+    and their noise alone.
     """
 
     def __init__(
@@ -56,6 +61,7 @@ class Sight:
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.spread: dict[str, float] = {}
         self.peak: dict[str, float] = {}
+        self.unseen: dict[str, tuple[float, float, float]] = {}
         self.draws = DRAWS
         self._stored: dict[str, Any] = {}
 
@@ -96,6 +102,24 @@ class Sight:
             self.spread[name], self.peak[name] = (
                 _spread(value, moved, about_mean=about_mean) if draws else (0.0, 0.0)
             )
+            if draws:
+                self._note_unseen(name, value, moved, about_mean=about_mean)
+
+    def _note_unseen(
+        self, name: str, value: Array, draws: Sequence[Any], *, about_mean: bool
+    ) -> None:
+        """The noise of a tensor's small elements alone, where it is lost in that of the large.
+
+        Beside the huge negative numbers of a mask, scores are rounding.
+        """
+        limit = self.spread[name] + FLOAT64_ORDER * self.prints[name].rms
+        small = within(value, limit)
+        if _FEWEST_UNSEEN * np.count_nonzero(small) < value.size or not small.any():
+            return
+        fitting = all(numeric(draw) and np.shape(draw) == value.shape for draw in draws)
+        kept = [np.asarray(draw)[small] for draw in draws] if fitting else []
+        if kept:
+            self.unseen[name] = (limit, *_spread(value[small], kept, about_mean=about_mean))
 
     def _last_read(self, pieces: Sequence[Sequence[str]]) -> dict[str, int]:
         """The last batch for which each tensor is needed."""
@@ -166,6 +190,13 @@ def numeric(value: Any) -> bool:  # noqa: ANN401
     return isinstance(value, np.ndarray) and (
         value.dtype.kind in "fiub" or "float" in str(value.dtype)
     )
+
+
+def within(value: Array, limit: float) -> Array:
+    """Where a tensor of floats is neither zero nor larger than that."""
+    if value.dtype.kind != "f":
+        return np.zeros(value.shape, bool)
+    return np.asarray((value != 0) & (np.abs(value) <= limit))
 
 
 def _spread(value: Array, draws: list[Any], *, about_mean: bool) -> tuple[float, float]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from isomorph.stages.align.chance import threshold, usual_peak
 from isomorph.stages.align.fingerprint import FLOAT64_ORDER, Fingerprint, Index, alike, fingerprint
-from isomorph.stages.align.sight import Sight, apart
+from isomorph.stages.align.sight import Sight, apart, within
 from isomorph.stages.run.layout import Rearrangement, arrangements
 
 if TYPE_CHECKING:
@@ -46,7 +46,23 @@ class Twins:
     def equal(self, mine: str, yours: str, left: Array, right: Array) -> bool:
         """Whether two arrays of one shape are these tensors' values but for noise."""
         rms, largest = apart(left, right)
-        return rms <= self.tolerance(mine, yours) and largest <= self.reach(mine, yours)
+        if not (rms <= self.tolerance(mine, yours) and largest <= self.reach(mine, yours)):
+            return False
+        return mine not in self.reference.unseen or self._small_ones(mine, yours, left, right)
+
+    def _small_ones(self, mine: str, yours: str, left: Array, right: Array) -> bool:
+        """Whether the elements that drown in the noise of the large ones are equal, too."""
+        limit, spread, peak = self.reference.unseen[mine]
+        _, other, highest = self.candidate.unseen.get(yours, (0.0, 0.0, 0.0))
+        small = within(left, limit)
+        rms, largest = apart(left[small], right[small])
+        count = int(np.count_nonzero(small))
+        size = FLOAT64_ORDER * apart(left[small], np.zeros(count))[0]
+        bound = threshold(count)
+        beyond = bound / usual_peak(count * self.candidate.draws)
+        return rms <= bound * math.hypot(spread, other) + size and largest <= (
+            beyond * (peak + highest) + bound * size
+        )
 
     def of(self, yours: str, value: Array) -> Iterator[str]:
         """The reference's tensors that hold the values of this one, in any arrangement."""

@@ -15,6 +15,7 @@ import numpy as np
 from isomorph.core.errors import IsomorphError
 from isomorph.stages.align.sight import DRAWS, Sight, apart
 from isomorph.stages.align.twins import Twins, ways
+from isomorph.stages.localise.bare import gone_on_with
 from isomorph.stages.localise.guilt import Guilt
 from isomorph.stages.localise.where import where
 from isomorph.stages.measure.side_by_side import at_once
@@ -34,8 +35,6 @@ _PASSING = frozenset(
     }
 )
 _MOST_BEHIND = 24
-_FUSED = "fused_activation_function"
-_FUSED_ACTIVATIONS = frozenset({"Relu", "Clip", "Tanh"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,23 +159,16 @@ class Search:
                     yield Proposal(tensor=tensor, counterpart=mine, moved=moved, scattered=True)
 
     def _bare_sources(self, entries: Sequence[Node], wrong: Sequence[str]) -> Iterator[Proposal]:
-        """Right values that the reference's next node activates, and their maker could have.
-
-        A node that may have an activation built in and has none gives what the reference has
-        before its activation: that is right, and yet the fault is here.
-        """
+        """Right values with which the reference goes on, and their maker could have."""
         sources = [s for node in entries for s in self.candidate.topology.sources(node)]
         for tensor in dict.fromkeys([*sources, *wrong]):
             maker, pair = self.candidate.topology.maker.get(tensor), self.pairs.get(tensor)
-            if maker is None or pair is None or maker.attributes.get(_FUSED) != "NONE":
+            if maker is None or pair is None or tensor in self.given:
                 continue
-            for node in self.reference.topology.readers.get(pair[0], ()):
-                mine = node.outputs[0]
-                if node.op in _FUSED_ACTIVATIONS and mine in self.reference.values:
-                    for moved in ways(self.reference.values[mine], self.values[tensor].shape):
-                        yield Proposal(
-                            tensor=tensor, counterpart=mine, moved=moved, scattered=False
-                        )
+            for mine in gone_on_with(maker, pair[0], self.reference.topology):
+                other = self.reference.values.get(mine)
+                for moved in ways(other, self.values[tensor].shape) if other is not None else ():
+                    yield Proposal(tensor=tensor, counterpart=mine, moved=moved, scattered=False)
 
     def _reshaped_sources(self, entries: Sequence[Node]) -> Iterator[Proposal]:
         """Right values in a shape that broadcasts otherwise, before a wrong node."""
@@ -268,9 +260,11 @@ class Search:
                 continue
             far = max(0 if name in known else distance.get(name, _DEPTH) for name in sources)
             for name in node.outputs:
-                if name in self.reference.values and name not in known and far < _DEPTH:
-                    distance[name] = far + 1
-        return sorted(distance, key=lambda name: distance[name])
+                if name not in known and far < _DEPTH:
+                    # What holds no numbers (a list of tensors) is a way, not a step.
+                    distance[name] = far + (name in self.reference.values)
+        there = [name for name in distance if name in self.reference.values]
+        return sorted(there, key=lambda name: distance[name])
 
     def _unlike(self, name: str, maker: Node, value: Array) -> tuple[bool, bool]:
         other = self.reference.topology.maker.get(name)

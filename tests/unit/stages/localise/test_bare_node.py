@@ -68,3 +68,47 @@ def test_without_it_the_node_itself_is_named(tmp_path):
     assert [finding.node for finding in guilty] == ["FULLY_CONNECTED:0"]
     assert guilty[0].cause == "attribute"
     assert "RELU" in guilty[0].summary
+
+
+def _biased_reference(path):
+    weights = {"w": FIRST.T.copy(), "b": FACTORS, "v": LAST}
+    graph = helper.make_graph(
+        [
+            helper.make_node("MatMul", ["x", "w"], ["a"], name="first"),
+            helper.make_node("Add", ["a", "b"], ["s"], name="bias"),
+            helper.make_node("Tanh", ["s"], ["t"], name="tanh"),
+            helper.make_node("Gemm", ["t", "v"], ["y"], name="last", transB=1),
+        ],
+        "network",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 6])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 5])],
+        [numpy_helper.from_array(value, name) for name, value in weights.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 9
+    onnx.save(model, path)
+    return path
+
+
+def test_a_node_that_lost_its_bias_is_named_and_not_the_one_behind_it(tmp_path):
+    building = Building()
+    graph = building.graph()
+    x, a, t, y = (
+        graph.tensor(name, shape)
+        for name, shape in (("x", (4, 6)), ("a", (4, 9)), ("t", (4, 9)), ("y", (4, 5)))
+    )
+    w, b, v = (
+        graph.tensor(name, value.shape, value=value)
+        for name, value in (("w", FIRST), ("b", 0.0 * FACTORS), ("v", LAST))
+    )
+    graph.op("FULLY_CONNECTED", [x, w, b], [a], "FullyConnected")
+    graph.op("TANH", [a], [t])
+    graph.op("FULLY_CONNECTED", [t, v, -1], [y], "FullyConnected")
+    graph.ends([x], [y])
+    candidate = tmp_path / "c.tflite"
+    candidate.write_bytes(building.data())
+    reference = _biased_reference(tmp_path / "r.onnx")
+    report = isomorph.check(reference, candidate, inputs={"x": X}, in_process=True)
+    guilty = [finding for finding in report.findings if finding.code == "GUILTY_NODE"]
+    assert [finding.node for finding in guilty] == ["FULLY_CONNECTED:0"]
+    assert guilty[0].cause == "weight"
