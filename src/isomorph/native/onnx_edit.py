@@ -29,6 +29,11 @@ class Sketch:
     original: OnnxModel
     kept: frozenset[str]
 
+    @property
+    def outline(self) -> Any:  # noqa: ANN401
+        """The graph without its large weights, which is all that there is of it."""
+        return self.proto
+
     def array(self, tensor: Any) -> Array:  # noqa: ANN401
         """The value of a stored tensor."""
         if tensor.name in self.kept and _header_only(tensor):
