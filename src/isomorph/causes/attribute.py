@@ -31,6 +31,9 @@ _MOST_TRIALS = 64
 _MOST_NODES = 4
 _SPOKEN_FOR = frozenset({"Constant", "Cast", "CastLike"})
 """What these are told is a value or a type, and other causes know them."""
+_MOVES = frozenset({"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Gemm", "MatMul",
+                    "Conv", "ConvTranspose", "Concat"})  # fmt: skip
+"""What puts values elsewhere by being told so, or by its weights, or by the order of its parts."""
 # A weight that is stored transposed is read rightly by the flag beside it.
 _READS_WEIGHTS = frozenset({"transA", "transB"})
 
@@ -48,11 +51,17 @@ class Attribute:
 
     def examine(self, case: Case) -> Iterator[Diagnosis]:
         """Confirmed by a value that heals; else suspected where the weights cannot be it."""
-        if case.scattered or not case.counterparts or _quantised(case):
+        if not case.counterparts or _quantised(case):
             return
-        found = next(_confirmed(case), None) or _another_form(case)
+        if case.scattered and any(node.op in _MOVES for node in case.nodes):
+            return  # that values stand elsewhere is a matter of layout
+        found = next(_confirmed(case), None)
+        if found is None and not case.scattered:
+            found = _another_form(case)
         if found is not None:
             yield found
+            return
+        if case.scattered:
             return
         # On a grid, what no value heals is more likely a matter of the grid.
         if grids.step(case) is not None or constants.weights(case, constants.unmatched(case)):
@@ -76,7 +85,12 @@ def _confirmed(case: Case) -> Iterator[Diagnosis]:
 
 def _trials(case: Case) -> Iterator[Trial]:
     nodes = [case.node, *(node for node in case.nodes if node.name != case.node.name)]
-    nodes = [node for node in nodes if node.op not in _SPOKEN_FOR][:_MOST_NODES]
+    # What cannot be told anything does not stand in the way of what can.
+    nodes = [
+        node
+        for node in nodes
+        if node.op not in _SPOKEN_FOR and (node.attributes or parameter_places(node))
+    ][:_MOST_NODES]
     for node in nodes:
         stated: dict[str, Any] = {}
         for name, value in (*told(case, node), *_read(case, node)):
@@ -144,6 +158,7 @@ def _told(node: Node | None, changes: Sequence[Change]) -> Diagnosis:
         evidence={"attributes": [list(map(str, each)) for each in changes]},
         experiments=(put_right(f"Is {names}{whose} wrong?", _setting(changes)),),
         fix=_setting(changes),
+        node=node.name if node is not None else None,
     )
 
 

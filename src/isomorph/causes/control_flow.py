@@ -159,4 +159,5 @@ def _diagnosis(node: Node, summary: str, change: str, fix: str) -> Diagnosis:
         evidence={"operator": node.op},
         experiments=(put_right(f"Does {node.name!r} decide wrongly?", change),),
         fix=fix,
+        node=node.name,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice, permutations
+from itertools import islice, permutations, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,9 +11,11 @@ import numpy as np
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.patch import Patch, SetInput
 from isomorph.core.report import Experiment
+from isomorph.stages.align.topology import Topology
 from isomorph.stages.diagnose import constants
 from isomorph.stages.diagnose.experiments import put_right
 from isomorph.stages.diagnose.operands import exchanges
+from isomorph.stages.diagnose.parameters import parameter_places
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -32,16 +34,17 @@ class Layout:
     """A transpose that is missing, extra or wrong; operands or parts in another order.
 
     Recognised by the values themselves: all of them are there, as the reference has them, but
-    not in the same places; or by exchanging the operands, after which the node is right.
+    not in the same places; or by exchanging the operands, or letting one of them be read where
+    the reference reads it, after which the node is right.
     """
 
     name = "layout"
 
     def examine(self, case: Case) -> Iterator[Diagnosis]:
-        """Operands that were exchanged; then values that only moved."""
-        exchanged = next(_exchanged(case), None)
-        if exchanged is not None:
-            yield exchanged
+        """Operands that were exchanged or come from elsewhere; then values that only moved."""
+        found = next(_exchanged(case), None) or next(_misread(case), None)
+        if found is not None:
+            yield found
         elif case.scattered:
             yield _moved(case)
 
@@ -99,6 +102,41 @@ def _exchanged(case: Case) -> Iterator[Diagnosis]:
                 return
 
 
+def _misread(case: Case) -> Iterator[Diagnosis]:
+    """An operand that is taken from another tensor than the reference takes it from."""
+    # To read past one of the nodes in question would take it out, not read elsewhere.
+    own = {name for node in case.nodes for name in node.outputs}
+    outside = Topology(case.candidate).live - own
+    for node in case.nodes:
+        same = [each for each in case.counterparts if each.op == node.op]
+        held = [case.twin(name) for each in same for name in each.inputs if name]
+        wanted = [name for name in dict.fromkeys(held) if name and name not in node.inputs]
+        # What is fixed here and computed there was frozen, which other causes know.
+        live = [i for i, n in enumerate(node.inputs) if n in outside]
+        live = [i for i in live if i not in parameter_places(node).values()]
+        for place, tensor in islice(product(live, wanted), _MOST_ORDERS):
+            edit = SetInput(node=node.name, index=place, tensor=tensor)
+            found = case.rehearse(Patch(summary="", edits=(edit,)))
+            if found is not None and case.equals(found):
+                yield _from_elsewhere(node, place, tensor)
+                return
+
+
+def _from_elsewhere(node: Node, place: int, tensor: str) -> Diagnosis:
+    told = f"input {place} of {node.op} is {node.inputs[place]!r}, not {tensor!r}"
+    return Diagnosis(
+        cause="layout",
+        certainty=3,
+        summary=f"{told}, which the reference reads there",
+        evidence={"input": place, "reads": node.inputs[place], "should_read": tensor},
+        experiments=(
+            put_right(f"Does {node.name!r} read the wrong tensor?", f"it reads {tensor!r} instead"),
+        ),
+        fix=f"let input {place} read {tensor!r}",
+        node=node.name,
+    )
+
+
 def _rehearsed(case: Case, node: Node, order: tuple[str, ...]) -> Array | None:
     edits = tuple(
         SetInput(node=node.name, index=place, tensor=name)
@@ -130,4 +168,5 @@ def _diagnosis(node: Node, order: tuple[str, ...]) -> Diagnosis:
             ),
         ),
         fix=f"put the {parts} in the order {', '.join(order)}",
+        node=node.name,
     )

@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
-from isomorph.stages.align.twins import ways
+from isomorph.stages.align.twins import placements, ways
 from isomorph.stages.diagnose import constants
 from isomorph.stages.diagnose.differences import difference
 from isomorph.stages.diagnose.experiments import put_right
 from isomorph.stages.diagnose.folding import folded
+from isomorph.stages.diagnose.recurrent import packed
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 _MOST_FOLDINGS = 48
+_FLAGS = {"transA", "transB"}
+"""By these a node says how it reads a weight; without them it takes it as it is stored."""
 _GATES = {"LSTM": 4, "GRU": 3}
 
 
@@ -38,9 +41,11 @@ class Weight:
         yield from self._replaced(case)
         yield from self._folded(case)
         yield from self._gates(case)
+        yield from self._packed(case)
         yield from self._dropped(case)
         strange = constants.weights(case, constants.unmatched(case))
-        if strange:
+        known = {name for name, value, whole in packed(case) if np.array_equal(value, whole)}
+        if strange := [name for name in strange if name not in known]:
             yield Diagnosis(
                 cause="weight",
                 certainty=1,
@@ -54,14 +59,14 @@ class Weight:
             if wrong is None:
                 continue
             choices = list(constants.alike_in_size(case, mine))
-            if any(np.array_equal(right, wrong) for _, right in choices):
+            alike = any(np.array_equal(right, wrong) for _, right in choices)
+            if alike and any(_FLAGS & node.attributes.keys() for node in case.nodes):
                 continue  # stored as the reference stores it: how it is read is another matter
             for theirs, right in choices:
-                for moved in ways(right, wrong.shape):
-                    value = moved.array(right)
+                for value in placements(right, wrong.shape):
                     if np.array_equal(value, wrong) or not case.heals({mine: value}):
                         continue
-                    yield _replaced(mine, theirs, wrong, value)
+                    yield _replaced(case, mine, theirs, wrong, value)
                     return
 
     def _folded(self, case: Case) -> Iterator[Diagnosis]:
@@ -79,7 +84,7 @@ class Weight:
         mine = max(gaps, key=lambda name: gaps[name], default=None)
         wrong = stored.get(mine) if mine is not None else None
         if mine is not None and wrong is not None:
-            yield _replaced(mine, None, wrong, right[mine])
+            yield _replaced(case, mine, None, wrong, right[mine])
 
     def _gates(self, case: Case) -> Iterator[Diagnosis]:
         """The blocks of a recurrent node's weights in another order."""
@@ -112,6 +117,13 @@ class Weight:
                 fix=f"reorder the gate blocks of {names} by {order}",
             )
             return
+
+    def _packed(self, case: Case) -> Iterator[Diagnosis]:
+        """A recurrent node's weight, packed again from the reference's single matrices."""
+        for name, wrong, right in packed(case):
+            if not np.array_equal(wrong, right) and case.heals({name: right}):
+                yield _replaced(case, name, None, wrong, right, named="weights, packed")
+                return
 
     def _dropped(self, case: Case) -> Iterator[Diagnosis]:
         """A bias of the reference that the candidate does not add."""
@@ -149,9 +161,17 @@ def _worked_in(case: Case) -> Iterator[dict[str, Array]]:
         yield dict(zip(choices, picked, strict=True))
 
 
-def _replaced(mine: str, theirs: str | None, wrong: Array, right: Array) -> Diagnosis:
+def _replaced(
+    case: Case,
+    mine: str,
+    theirs: str | None,
+    wrong: Array,
+    right: Array,
+    *,
+    named: str = "weight with what follows worked in",
+) -> Diagnosis:
     kind, cause = difference(wrong, right)
-    named = repr(theirs) if theirs is not None else "weight with what follows worked in"
+    named = repr(theirs) if theirs is not None else named
     known = {"reference_constant": theirs} if theirs is not None else {}
     return Diagnosis(
         cause=cause,
@@ -164,7 +184,14 @@ def _replaced(mine: str, theirs: str | None, wrong: Array, right: Array) -> Diag
             ),
         ),
         fix=f"give {mine!r} the values of the reference's {named}",
+        node=_reader(case, mine),
     )
+
+
+def _reader(case: Case, constant: str) -> str | None:
+    """The one node here that reads a constant, if there is just one."""
+    found = [n.name for n in case.nodes if constant in constants.names(case.candidate, [n])]
+    return found[0] if len(found) == 1 else None
 
 
 def _reordered(value: Array, blocks: int, order: tuple[int, ...]) -> Array:

@@ -27,8 +27,8 @@ class Case:
     the wrong tensor becomes right when these tensors of the candidate are replaced.
 
     ``value`` reads any tensor of a graph, with the faults before this place put right;
-    ``rehearse`` is what the wrong tensor would be in the patched candidate. For repairs alone:
-    ``twin`` is the candidate's tensor that holds the values of one of the reference's.
+    ``rehearse`` is what the wrong tensor would be in the patched candidate; ``twin`` is the
+    candidate's tensor that holds the values of one of the reference's.
 
     ``execution`` is there where the run is accused and not the graph: then both graphs are the
     same, ``wrong`` comes from the runtime and ``right`` from its oracle.
@@ -57,7 +57,8 @@ class Diagnosis:
     """What one cause has to say of a case.
 
     ``certainty`` orders the answers: 3 an experiment confirmed it, 2 the graphs differ in just
-    this, 1 nothing speaks against it, 0 an experiment refuted it.
+    this, 1 nothing speaks against it, 0 an experiment refuted it. ``node`` is the one of the
+    case's nodes that was changed and put all of them right, where it was a single one.
     """
 
     cause: str
@@ -66,3 +67,4 @@ class Diagnosis:
     experiments: tuple[Experiment, ...] = ()
     evidence: Mapping[str, object] = field(default_factory=dict)
     fix: str | None = None
+    node: str | None = None

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from isomorph.core.patch import InsertAhead, Patch, SetInput, SetOp, SwapBodies
 from isomorph.fixes._around import neighbours
-from isomorph.stages.diagnose.parameters import fresh
+from isomorph.stages.diagnose.parameters import fresh, stored
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
+    from isomorph.core.model import Node
     from isomorph.core.report import Finding
 
+_MOST_ROUNDS = 8
 _COMPARISONS = ("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal")
 
 
 class ControlFlow:
-    """The branches of If exchanged, the operands of Where, a condition or comparison inverted."""
+    """Branches or the operands of Where exchanged, a condition inverted, rounds counted again."""
 
     name = "control_flow"
 
@@ -37,6 +41,8 @@ class ControlFlow:
                         SetInput(node=node.name, index=2, tensor=node.inputs[1]),
                     ),
                 )
+            elif node.op == "Loop":
+                yield from _rounds(case, node)
         for node in neighbours(case, depth=2):
             if node.op in {"If", "Where"}:
                 yield Patch(
@@ -54,3 +60,32 @@ class ControlFlow:
                             summary=f"{node.op} {node.name!r} replaced by {op}",
                             edits=(SetOp(node=node.name, op=op),),
                         )
+
+
+def _rounds(case: Case, node: Node) -> Iterator[Patch]:
+    """As many rounds as the reference's loop runs, or a few more or fewer than now.
+
+    The input that gives their number in the reference comes before any number.
+    """
+    count = node.inputs[0] if node.inputs else ""
+    held = case.candidate.constants.get(count)
+    if held is None or held.values is None or len(held.values) != 1:
+        return
+    now = int(held.values[0])
+    theirs = [each.inputs[0] for each in case.counterparts if each.op == "Loop" and each.inputs]
+    for name in filter(None, map(case.twin, filter(None, theirs))):
+        yield Patch(
+            summary=f"Loop {node.name!r}: its number of rounds is read from {name!r}",
+            edits=(SetInput(node=node.name, index=0, tensor=name),),
+        )
+    known = [
+        case.reference.constants[name].values for name in theirs if name in case.reference.constants
+    ]
+    stated = [int(values[0]) for values in known if values is not None and len(values) == 1]
+    near = [now + step for by in range(1, _MOST_ROUNDS + 1) for step in (by, -by)]
+    for rounds in dict.fromkeys([*stated, *near]):
+        if rounds >= 0 and rounds != now:
+            yield Patch(
+                summary=f"Loop {node.name!r}: {rounds} rounds instead of {now}",
+                edits=stored(case, count, np.full(held.shape, rounds)),
+            )

@@ -19,12 +19,13 @@ from isomorph.core.patch import (
 from isomorph.fixes._around import neighbours
 from isomorph.fixes._bodies import inside_bodies
 from isomorph.fixes._grids import reals, stored_on_grids
-from isomorph.fixes._recurrent import recurrent
 from isomorph.stages.align.reals import beside
-from isomorph.stages.align.twins import ways
+from isomorph.stages.align.twins import placements, ways
 from isomorph.stages.diagnose import constants
 from isomorph.stages.diagnose.folding import folded
 from isomorph.stages.diagnose.parameters import dtype_of, fresh, stored
+from isomorph.stages.diagnose.recurrent import recurrent
+from isomorph.stages.diagnose.requantised import requantised
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -49,6 +50,9 @@ class Weight:
         for name in mine:
             yield from _replaced(case, name)
         yield from _folded(case, mine)
+        for each in requantised(case):
+            words = f"the reference's {each.source}, quantised again"
+            yield _set(case, [(each.name, each.integers)], words)
         yield from inside_bodies(case)
         yield from _channels(case, mine)
         yield from _biases(case)
@@ -76,8 +80,7 @@ def _replaced(case: Case, mine: str) -> Iterator[Patch]:
     if wrong is None:
         return
     for theirs, right in constants.alike_in_size(case, mine):
-        for moved in ways(right, wrong.shape):
-            value = moved.array(right)
+        for value in placements(right, wrong.shape):
             if not np.array_equal(value, wrong):
                 yield _set(case, [(mine, value)], f"the values of the reference's {theirs!r}")
 

@@ -74,6 +74,13 @@ def _case(
         found = stage.run(patch, [guilt.tensor]) if stage is not None else None
         return None if found is None else found[guilt.tensor]
 
+    pairs: dict[str, str] = {}
+
+    def twin(name: str) -> str | None:
+        if not pairs:
+            pairs.update(_held_here(twins, earlier))
+        return pairs.get(name)
+
     wrong = replaced({})
     return Case(
         reference=left,
@@ -89,8 +96,19 @@ def _case(
         heals=heals,
         equals=equals,
         value=value,
+        twin=twin,
         rehearse=rehearse,
     )
+
+
+def _held_here(twins: Twins, earlier: Mapping[str, Array]) -> Iterator[tuple[str, str]]:
+    """The reference's tensors with the candidate's first ones that hold their values."""
+    seen: set[str] = set()
+    for mine, held in twins.candidate.with_given(earlier).items():
+        found = twins.pair(mine, held) if mine in twins.candidate.spread else None
+        if found is not None and found[0] not in seen:
+            seen.add(found[0])
+            yield found[0], mine
 
 
 def _constant(twins: Twins, graph: Graph, name: str) -> Array | None:

@@ -43,6 +43,12 @@ _TFLITE_WORDS: Mapping[str, tuple[str, ...]] = {
     "mode": ("REFLECT", "SYMMETRIC"),
 }
 """Words of TFLite's options, by the option."""
+_ACTIVATIONS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "LSTM": (("Sigmoid", "Tanh", "Tanh"),),
+    "GRU": (("Sigmoid", "Tanh"),),
+    "RNN": (("Tanh",), ("Relu",)),
+}
+"""What a recurrent operator computes with in one direction, where it is not told otherwise."""
 _AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 _NUMBERS: Mapping[str, tuple[float, ...]] = {"cubic_coeff_a": (-0.75, -0.5)}
 _FLAGS = frozenset(
@@ -108,6 +114,9 @@ def _values(node: Node, name: str, now: Any, rank: int) -> Sequence[Any]:  # noq
         return words
     if name == "auto_pad":
         return _AUTO_PADS
+    if name == "activations":
+        usual = _ACTIVATIONS.get(node.op, ())
+        return [each * max(1, len(now) // len(each)) for each in usual]
     if name in _NUMBERS:
         return _NUMBERS[name]
     if name in _FLAGS:

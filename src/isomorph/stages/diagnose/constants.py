@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.stages.align.topology import Topology
+
 _PARAMETERS = 16
 
 if TYPE_CHECKING:
@@ -16,10 +18,13 @@ if TYPE_CHECKING:
 
 
 def names(graph: Graph, nodes: Sequence[Node]) -> list[str]:
-    """The constants that these nodes read, directly or through nodes that only see constants."""
+    """The constants that these nodes read, directly or through nodes that only see constants.
+
+    What the bodies of a node read from around it counts.
+    """
     makers = {output: node for node in graph.nodes for output in node.outputs}
     found: list[str] = []
-    open_ends = [name for node in nodes for name in node.inputs if name]
+    open_ends = [name for node in nodes for name in Topology.reads(node)]
     seen: set[str] = set()
     while open_ends:
         name = open_ends.pop(0)

@@ -54,6 +54,8 @@ def answered(
     best = standing[0]
     others = [f"{each.cause}: {each.summary}" for each in standing[1:3]]
     evidence = {**finding.evidence, **best.evidence, **({"also": others} if others else {})}
+    if best.node not in (None, finding.node):
+        evidence["member"] = best.node
     issues = cited(best.cause, f"{best.summary} {best.evidence}", case, frameworks)
     return replace(
         finding,

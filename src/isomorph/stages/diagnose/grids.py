@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.stages.align.reals import beside
-from isomorph.stages.align.twins import ways
+from isomorph.stages.align.twins import placements
 from isomorph.stages.diagnose import constants
 from isomorph.stages.diagnose.differences import difference, lesser_part
+from isomorph.stages.diagnose.folding import folded
+from isomorph.stages.diagnose.requantised import requantised
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -24,12 +26,16 @@ _REACH = 2.0
 
 
 def readers(case: Case) -> list[Node]:
-    """The nodes that read a stored weight through its grid for the guilty ones."""
+    """The nodes that read a stored weight through its grid for the guilty ones.
+
+    What merely widens float16 has no grid.
+    """
     fed = {name for node in case.nodes for name in node.inputs}
     return [
         node
         for node in case.candidate.nodes
         if node.op == _READING
+        and len(node.inputs) > 1
         and node.outputs[0] in fed
         and node.inputs[0] in case.candidate.constants
     ]
@@ -86,13 +92,16 @@ def misread_weight(case: Case) -> tuple[str, str, str] | None:
             continue
         steps = _along(scales, axis, held.ndim)
         for right in _weights(case):
-            if right.size != held.size or right.ndim < 2:
+            if right.size != held.size or right.ndim < min(held.ndim, 2):
                 continue
-            for moved in ways(right, held.shape):
-                placed = moved.array(right)
+            for placed in placements(right, held.shape):
                 off = np.any(np.abs(held - placed) > _REACH * steps)
                 if off and case.heals({made: placed}):
                     return stored, *_told(held, placed, steps)
+    # Integers that an operator multiplies as they are have no tensor of real numbers.
+    for each in requantised(case):
+        if case.heals({each.name: each.integers}):
+            return each.name, *_told(each.held, each.right, each.steps)
     return None
 
 
@@ -134,6 +143,7 @@ def _weights(case: Case) -> Iterator[Array]:
         value = case.value(case.reference, name)
         if value is not None and value.dtype.kind == "f":
             yield value
+    yield from (value for _, value in folded(case))
 
 
 def _told(held: Array, right: Array, steps: Array) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isomorph.stages.diagnose.cases import cases
@@ -12,6 +13,7 @@ from isomorph.stages.localise.findings import findings as guilty_findings
 from isomorph.stages.localise.locate import locate
 
 if TYPE_CHECKING:
+    from isomorph.core.model import Graph
     from isomorph.core.report import Finding
     from isomorph.stages.localise.locate import Located
     from isomorph.stages.measure.subject import Subject
@@ -32,4 +34,14 @@ def guilty(
         for finding in guilty_findings(trail, reference.model.graph, candidate.model.graph)
     ]
     sides = reference.opened, candidate.opened
-    return [inner for finding in found for inner in inside(finding, located, sides)], located
+    told = [inner for finding in found for inner in inside(finding, located, sides)]
+    return [_narrowed(finding, candidate.model.graph) for finding in told], located
+
+
+def _narrowed(finding: Finding, graph: Graph) -> Finding:
+    """Named by the one of its nodes that an experiment convicted, where it has several."""
+    member = next((n for n in graph.nodes if n.name == finding.evidence.get("member")), None)
+    if member is None or member.name not in finding.nodes:
+        return finding
+    tensors = tuple(dict.fromkeys((*filter(None, member.outputs), *finding.tensors)))
+    return replace(finding, node=member.name, tensors=tensors[: max(len(finding.tensors), 1)])

@@ -12,34 +12,55 @@ from isomorph.stages.diagnose import constants
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
+    from isomorph.core.model import Node
     from isomorph.core.trace import Array
 
-_GATES = {"LSTM": 4, "GRU": 3}
+_GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 # How the gates of PyTorch and Keras become ONNX's: i f g o → i o f c, and r z n → z r h.
-_KNOWN_ORDERS = {"LSTM": ((0, 3, 1, 2), (0, 1, 2, 3)), "GRU": ((1, 0, 2), (0, 1, 2))}
+_KNOWN_ORDERS = {
+    "LSTM": ((0, 3, 1, 2), (0, 1, 2, 3)),
+    "GRU": ((1, 0, 2), (0, 1, 2)),
+    "RNN": ((0,),),
+}
 
 Change = tuple[list[tuple[str, "Array"]], str]
 """Constants with their new values, and what was done in words."""
 
 
 def recurrent(case: Case) -> Iterator[Change]:
-    """The reference's weights stacked as ONNX wants them; then the candidate's own reordered."""
-    node = next((each for each in case.nodes if each.op in _GATES), None)
+    """The reference's weights packed as ONNX wants them; then the candidate's own reordered."""
+    for name, value, whole in packed(case):
+        if not np.array_equal(whole, value):
+            yield [(name, whole)], "the reference's weights in ONNX's order of gates"
+    node = _node(case)
+    if node is not None:
+        yield from _reordered(_held(case, node), _GATES[node.op])
+
+
+def packed(case: Case) -> Iterator[tuple[str, Array, Array]]:
+    """Each packed weight of a recurrent node, as it is and as the reference's would make it."""
+    node = _node(case)
     if node is None:
         return
-    held = {
+    theirs = [case.constant(case.reference, name) for name in _theirs(case)]
+    known = [each for each in theirs if each is not None]
+    for name, value in _held(case, node).items():
+        for order in _KNOWN_ORDERS[node.op]:
+            for whole in stacked(value.shape, known, order):
+                yield name, value, whole
+
+
+def _node(case: Case) -> Node | None:
+    return next((each for each in case.nodes if each.op in _GATES), None)
+
+
+def _held(case: Case, node: Node) -> dict[str, Array]:
+    """The weights and biases of the recurrent node."""
+    return {
         name: value
         for name in constants.floats(case.candidate, [node])
         if name in node.inputs[1:4] and (value := case.constant(case.candidate, name)) is not None
     }
-    theirs = [case.constant(case.reference, name) for name in _theirs(case)]
-    known = [each for each in theirs if each is not None]
-    for name, value in held.items():
-        for order in _KNOWN_ORDERS[node.op]:
-            for whole in stacked(value.shape, known, order):
-                if not np.array_equal(whole, value):
-                    yield [(name, whole)], "the reference's weights in ONNX's order of gates"
-    yield from _reordered(held, _GATES[node.op])
 
 
 def _theirs(case: Case) -> list[str]:

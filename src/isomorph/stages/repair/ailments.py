@@ -159,17 +159,7 @@ def _ailment(
         except IsomorphError:
             return None
 
-    pairs: dict[str, str] = {}
-
-    def twin(name: str) -> str | None:
-        if not pairs:
-            for mine, held in stage.values().items():
-                found = twins.pair(mine, held) if mine in twins.candidate.spread else None
-                if found is not None:
-                    pairs.setdefault(found[0], mine)
-        return pairs.get(name)
-
-    whole = replace(case, value=value, twin=twin, rehearse=rehearse)
+    whole = replace(case, value=value, rehearse=rehearse)
     return Ailment(finding=finding, case=whole, heals=heals)
 
 

@@ -1,0 +1,107 @@
+"""Stored integers as they would be if the reference's weight were quantised onto their grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.kernels.quantised import dequantise
+from isomorph.stages.align.quantisers import written
+from isomorph.stages.align.twins import ways
+from isomorph.stages.diagnose import constants
+from isomorph.stages.diagnose.folding import folded
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.model import Node
+    from isomorph.core.trace import Array
+
+_BIAS = {"QLinearConv": (8, 1, 4)}
+"""Where a bias stands that counts in products of two scales, and where these stand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requantised:
+    """A stored constant with the integers that it should hold.
+
+    ``held`` and ``right`` are the real numbers of both, ``steps`` the width of its grid, and
+    ``source`` says whose they are.
+    """
+
+    name: str
+    integers: Array = field(repr=False)
+    held: Array = field(repr=False)
+    right: Array = field(repr=False)
+    steps: Array = field(repr=False)
+    source: str
+
+
+def requantised(case: Case) -> Iterator[Requantised]:
+    """Each of the reference's weights on the grid of each constant that has its size.
+
+    Integers that differ by no more than the rounding of the quotient are left alone.
+    """
+    rights = list(_reference(case))
+    for name, scale, zero, axis in (*_weights(case), *_biases(case)):
+        held = case.constant(case.candidate, name)
+        if held is None or held.dtype.kind not in "iu":
+            continue
+        steps, zeros = (_along(each, axis, held.ndim) for each in (scale, zero))
+        ends = np.iinfo(held.dtype)
+        for source, right in rights:
+            for moved in ways(right, held.shape) if right.size == held.size else ():
+                placed = moved.array(right)
+                whole = np.clip(np.rint(placed / steps) + zeros, ends.min, ends.max)
+                if np.any(np.abs(whole - held) > 1.0):
+                    yield Requantised(
+                        name=name,
+                        integers=whole.astype(held.dtype),
+                        held=dequantise(held, scale, zero, axis),
+                        right=placed,
+                        steps=steps,
+                        source=source,
+                    )
+
+
+def _weights(case: Case) -> Iterator[tuple[str, Array, Array, int | None]]:
+    grids = written(case.candidate)
+    readers = {name for node in case.nodes for name in node.inputs}
+    makers = [node for node in case.candidate.nodes if set(node.outputs) & readers]
+    for name in constants.names(case.candidate, [*case.nodes, *makers]):
+        if name in grids and name in case.candidate.constants:
+            grid = grids[name]
+            scale, zero = np.asarray(grid.scale, np.float64), np.asarray(grid.zero_point)
+            yield name, scale, zero if zero.size else np.zeros(1), grid.axis
+
+
+def _biases(case: Case) -> Iterator[tuple[str, Array, Array, int | None]]:
+    for node in case.nodes:
+        place, *scales = _BIAS.get(node.op, (len(node.inputs),))
+        found = [_constant(case, node, each) for each in scales]
+        if place < len(node.inputs) and node.inputs[place] and None not in found:
+            one, other = (np.asarray(each, np.float64).reshape(-1) for each in found)
+            scale = one * other
+            yield node.inputs[place], scale, np.zeros(1), 0 if scale.size > 1 else None
+
+
+def _constant(case: Case, node: Node, place: int) -> Array | None:
+    name = node.inputs[place]
+    return case.constant(case.candidate, name) if name in case.candidate.constants else None
+
+
+def _reference(case: Case) -> Iterator[tuple[str, Array]]:
+    """What the counterparts hold, and what they hold with a norm worked in."""
+    for name in constants.floats(case.reference, case.counterparts):
+        value = case.constant(case.reference, name)
+        if value is not None:
+            yield repr(name), np.asarray(value, np.float64)
+    yield from folded(case)
+
+
+def _along(values: Array, axis: int | None, rank: int) -> Array:
+    if values.size == 1 or axis is None:
+        return values.reshape(-1)[:1].reshape([1] * rank)
+    return values.reshape([-1 if each == axis else 1 for each in range(rank)])
