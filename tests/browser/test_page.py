@@ -96,6 +96,45 @@ def test_the_evidence_and_the_fix_stand_on_the_card(opened, divergent):
     assert "isomorph fix" in text
 
 
+def test_a_node_inside_a_body_is_shown_at_its_parent_with_the_way_there(opened, divergent):
+    document = json.loads(json.dumps(divergent).replace('"b_relu2"', '"b_relu2/body#0/deep"'))
+    graph = document["profile"]["graphs"][1]
+    graph["nodes"] = [name.partition("/")[0] for name in graph["nodes"]]
+    page = opened(document)
+    card = page.locator(".card").first
+    assert "b_relu2 › body#0 › deep" in card.locator(".facts").inner_text()
+    card.locator("button.locate").click()
+    for place in ("#profile", "#graphs"):
+        told = " ".join(page.inner_text(f"{place} .readout").split())
+        assert "guilty inside body#0/deep" in told
+
+
+def test_what_no_patch_can_mend_offers_none(opened, divergent):
+    crash = {**divergent["findings"][0], "code": "RUNTIME_CRASHED", "cause": None,
+             "fix": "try another --runtime", "evidence": {}}  # fmt: skip
+    page = opened({**divergent, "findings": [crash]})
+    told = page.locator(".card").first.inner_text()
+    assert "try another --runtime" in told
+    assert "isomorph fix" not in told
+
+
+def test_what_a_tensor_gains_in_float_is_a_column_where_it_was_measured(opened, divergent):
+    row = {
+        "tensor": "long/" * 40 + "end", "dtype": "int8", "kind": "activation", "channels": 1,
+        "scale": [0.1, 0.1], "zero_point": [0, 0], "node": "b_relu2", "representable": [-1, 1],
+        "seen": [-1, 1], "clipped": 0.25, "used": 1.0, "sqnr_db": 30.0, "ideal_sqnr_db": 40.0,
+        "local_quanta": 0.0, "gain": None, "changed": [], "misread": [],
+    }  # fmt: skip
+    page = opened({**divergent, "quantization": [row]})
+    assert "gain" not in page.inner_text("#quantisation thead")
+    page = opened({**divergent, "quantization": [row, {**row, "gain": 0.62}]})
+    assert "gain" in page.inner_text("#quantisation thead")
+    assert "62%" in page.inner_text("#quantisation tbody")
+    first = page.locator("#quantisation tbody tr").first
+    assert first.bounding_box()["height"] < 60, "a long name is told by its ends"
+    assert first.locator(".name").get_attribute("title") == row["tensor"]
+
+
 def test_a_repair_stands_on_the_card_of_its_node(opened, divergent):
     def measured(verdict, ratio):
         output = {"candidate_output": "y", "times_over_budget": ratio, "relative_l2": ratio}

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -13,11 +14,16 @@ import pytest
 
 @pytest.fixture
 def viewed(divergent, tmp_path):
-    """A folder of two reports behind `isomorph view`; its address."""
+    """A folder of three reports behind `isomorph view`; its address."""
     repaired = copy.deepcopy(divergent)
     repaired.update(verdict="equivalent", findings=[], reason="the same function")
-    (tmp_path / "before.json").write_text(json.dumps(divergent))
-    (tmp_path / "after.json").write_text(json.dumps(repaired))
+    crashed = {**repaired, "verdict": "unknown", "reason": "a runtime crashed"}
+    for age, (name, one) in enumerate(
+        [("last", crashed), ("after", repaired), ("before", divergent)]
+    ):
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps(one))
+        os.utime(path, (1_700_000_000 - age, 1_700_000_000 - age))
     process = subprocess.Popen(
         [sys.executable, "-m", "isomorph", "view", str(tmp_path), "--no-browser"],
         stdout=subprocess.PIPE,
@@ -38,7 +44,7 @@ def _reach(tab, address):
 def test_a_folder_is_listed_opened_and_compared(tab, viewed):
     page = _reach(tab, viewed)
     page.wait_for_selector("tbody tr")
-    assert page.inner_text("h1") == "2 reports"
+    assert page.inner_text("h1") == "3 reports"
     assert "token" not in page.url
     page.get_by_role("button", name="before.json").click()
     page.wait_for_selector(".canvas[data-nodes]")
@@ -47,8 +53,8 @@ def test_a_folder_is_listed_opened_and_compared(tab, viewed):
     assert any("/tensors/" in url for url in tab.asked)
     page.get_by_role("button", name="All reports").click()
     page.wait_for_selector("tbody tr")
-    page.get_by_role("checkbox", name="Compare before.json").check()
     page.get_by_role("checkbox", name="Compare after.json").check()
+    page.get_by_role("checkbox", name="Compare before.json").check()  # the older comes first
     page.get_by_role("button", name="Compare two").click()
     page.wait_for_selector("#outputs")
     assert page.inner_text("h1") == "divergent → equivalent"
@@ -60,6 +66,18 @@ def test_a_folder_is_listed_opened_and_compared(tab, viewed):
     page.wait_for_selector("input[type=checkbox]")
     start = viewed.partition("#")[0]
     assert all(url.startswith(start) for url in tab.asked)
+
+
+def test_what_an_unknown_report_does_not_tell_is_not_called_fixed(tab, viewed):
+    page = _reach(tab, viewed)
+    page.wait_for_selector("tbody tr")
+    page.get_by_role("checkbox", name="Compare before.json").check()
+    page.get_by_role("checkbox", name="Compare last.json").check()
+    page.get_by_role("button", name="Compare two").click()
+    page.wait_for_selector("#outputs")
+    told = page.inner_text("#findings")
+    assert "not seen" in told
+    assert "fixed" not in told
 
 
 def test_without_the_token_the_page_says_what_to_do(tab, viewed):

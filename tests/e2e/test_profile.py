@@ -58,3 +58,24 @@ def test_nothing_is_profiled_unless_it_is_asked_for(pair):
     assert isomorph.check(pair / "net.onnx", pair / "net.onnx", **words).profile is None
     only_where_located = isomorph.check(pair / "net.onnx", pair / "net.onnx", profile=None, **words)
     assert only_where_located.profile is None
+
+
+def test_quantised_tensors_are_profiled_as_the_numbers_they_stand_for(tmp_path):
+    from tflite_building import Building
+
+    made = Building()
+    graph = made.graph()
+    x = graph.tensor("x", [2, 8], "int8", scale=[0.05], zero=[3])
+    y = graph.tensor("y", [2, 8], "int8", scale=[0.1], zero=[-5])
+    z = graph.tensor("z", [2, 8], "int8", scale=[0.2], zero=[7])
+    graph.op("ADD", [x, x], [y], "Add", version=2)
+    graph.op("ADD", [y, x], [z], "Add", version=2)
+    graph.ends([x], [z])
+    path = tmp_path / "m.tflite"
+    path.write_bytes(made.data())
+    for sides in ((path, path), (path,)):
+        report = isomorph.check(*sides, profile=True, in_process=True)
+        for side in report.profile.graphs:
+            pairs = list(zip(side.execution, side.budget, strict=True))
+            assert len(pairs) == 2
+            assert all(error <= budget for error, budget in pairs), pairs

@@ -1,6 +1,6 @@
 /** What corresponds to what, and how that is known; searched as one types. */
 
-import { h, name, section, table } from "./dom";
+import { abridged, brief, h, section, shown, table } from "./dom";
 import { figure } from "./figures";
 import { graph, type Alignment, type GraphProfile, type Report } from "./report";
 import type { Selection } from "./selection";
@@ -50,8 +50,8 @@ function searched(headings: string[], rows: Row[]): HTMLElement[] {
 
 /** A name that leads to its node, where the profile has one. */
 function link(text: string, index: number | undefined, selection: Selection): HTMLElement {
-  if (index === undefined) return name(text);
-  return h("button", { type: "button", class: "link", click: () => selection.set({ role: "candidate", index }) }, text);
+  if (index === undefined) return brief(text);
+  return h("button", { type: "button", class: "link", title: shown(text), click: () => selection.set({ role: "candidate", index }) }, abridged(text, 44));
 }
 
 function ofPairs(told: Alignment, side: GraphProfile | undefined, selection: Selection): Row[] {
@@ -61,7 +61,7 @@ function ofPairs(told: Alignment, side: GraphProfile | undefined, selection: Sel
     paired: true,
     cells: () => [
       h("span", {}, link(pair.candidate, places.get(pair.candidate), selection), pair.kind !== "tensor" && h("span", { class: "dim" }, ` ${pair.kind}`)),
-      h("span", {}, ...pair.reference.flatMap((one, at) => (at === 0 ? [name(one)] : [", ", name(one)]))),
+      h("span", {}, ...pair.reference.flatMap((one, at) => (at === 0 ? [brief(one)] : [", ", brief(one)]))),
       pair.transform,
       pair.evidence.join(", ") + (pair.rivals > 0 ? `; ${pair.rivals} more with these values` : ""),
       pair.confidence,
@@ -73,7 +73,7 @@ function ofPairs(told: Alignment, side: GraphProfile | undefined, selection: Sel
     paired: false,
     cells: () => [
       one.mine ? h("span", { class: "dim" }, "–") : h("span", {}, link(one.name, places.get(one.name), selection), one.kind !== "tensor" && h("span", { class: "dim" }, ` ${one.kind}`)),
-      one.mine ? name(one.name) : h("span", { class: "dim" }, "–"),
+      one.mine ? brief(one.name) : h("span", { class: "dim" }, "–"),
       one.reason,
       "",
       "",
@@ -94,7 +94,7 @@ function ofNodes(side: GraphProfile, other: GraphProfile, selection: Selection):
         cells: () => [
           link(node, place, selection),
           side.ops[place] ?? "",
-          counterpart === null ? h("span", { class: "dim" }, "no single counterpart") : name(other.nodes[counterpart]),
+          counterpart === null ? h("span", { class: "dim" }, "no single counterpart") : brief(other.nodes[counterpart]),
           figure(side.translation[place]),
           figure(side.local[place]),
         ],
@@ -106,7 +106,7 @@ function ofNodes(side: GraphProfile, other: GraphProfile, selection: Selection):
 function groups(told: Alignment): HTMLElement | null {
   const joined = told.groups.filter((one) => one.reference.length > 0 && one.candidate.length > 0);
   if (joined.length === 0) return null;
-  const listed = (names: string[]): HTMLElement => h("span", {}, ...names.flatMap((one, at) => (at === 0 ? [name(one)] : [", ", name(one)])));
+  const listed = (names: string[]): HTMLElement => h("span", {}, ...names.flatMap((one, at) => (at === 0 ? [brief(one)] : [", ", brief(one)])));
   return h(
     "details",
     {},

@@ -89,6 +89,20 @@ export function name(text: string | null | undefined): HTMLElement {
   return h("code", { class: "name" }, text ?? "");
 }
 
+const BRIEF = 44;
+
+/** The same within a table: its two ends where it is long, all of it for who points at it. */
+export function brief(text: string | null | undefined): HTMLElement {
+  const whole = text ?? "";
+  return h("code", { class: "name brief", title: shown(whole) }, abridged(whole, BRIEF));
+}
+
+/** Both ends of a long text: names differ at their ends. */
+export function abridged(text: string, most: number): string {
+  const tail = Math.floor(most * 0.6);
+  return text.length <= most ? text : `${text.slice(0, most - tail - 1)}…${text.slice(-tail)}`;
+}
+
 export function css(variable: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(variable).trim();
 }

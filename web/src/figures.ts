@@ -44,9 +44,10 @@ export function times(value: Real | null | undefined): string {
 export function percent(value: Real | null | undefined): string {
   const share = real(value);
   if (share === null) return "–";
+  if (Number.isNaN(share)) return "NaN";
   if (share > 0.9995 && share < 1) return "100%";
   if (share > 0 && share < 0.001) return "<0.1%";
-  return `${(share * 100).toFixed(share < 0.1 ? 1 : 0)}%`;
+  return signed(`${(share * 100).toFixed(Math.abs(share) < 0.1 ? 1 : 0)}%`);
 }
 
 export function decibels(value: Real | null): string {

@@ -3,7 +3,7 @@
 import { h, name, section, shown, table } from "./dom";
 import { figure, percent, times } from "./figures";
 import { model, real, type Finding, type Measured, type Report } from "./report";
-import { placeOf, type Selection } from "./selection";
+import { pathInto, placeOf, type Selection } from "./selection";
 
 const MOST_CARDS = 40;
 const MOST_NAMES = 6;
@@ -88,6 +88,8 @@ function chips(finding: Finding): HTMLElement[] {
 
 function place(finding: Finding): HTMLElement | null {
   const rows: [string, Node][] = [];
+  const steps = finding.node === null ? [] : pathInto(finding.node);
+  if (steps.length > 1) rows.push(["inside", h("span", {}, ...steps.flatMap((one, at) => (at === 0 ? [name(one)] : [h("span", { class: "dim" }, " › "), name(one)])))]);
   if (finding.reference_nodes.length > 0) rows.push(["reference", names(finding.reference_nodes)]);
   if (finding.nodes.length > 1) rows.push(["with", names(finding.nodes.filter((one) => one !== finding.node))]);
   if (finding.tensors.length > 0) rows.push([finding.tensors.length > 1 ? "tensors" : "tensor", names(finding.tensors)]);
@@ -154,7 +156,7 @@ function remedy(finding: Finding, report: Report): HTMLElement | null {
   if (finding.fix === null && diff.length === 0) return null;
   const [left, right] = [model(report, "reference"), model(report, "candidate")];
   const command =
-    finding.fix !== null && left && right ? `isomorph fix ${quoted(left.location)} ${quoted(right.location)} -o repaired${suffix(right.location)}` : null;
+    finding.fix !== null && finding.cause !== null && left && right ? `isomorph fix ${quoted(left.location)} ${quoted(right.location)} -o repaired${suffix(right.location)}` : null;
   return h(
     "div",
     { class: "remedy" },

@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import { css, h, name, section } from "./dom";
 import { figure, raised } from "./figures";
 import { graph, real, type GraphProfile, type Real, type Report } from "./report";
-import { guilty, type Selection } from "./selection";
+import { accusedInside, guilty, type Selection } from "./selection";
 
 const HEIGHT = 340;
 
@@ -105,7 +105,7 @@ function draw(report: Report, side: GraphProfile, rows: Rows, box: HTMLElement, 
 
   const tell = (at: number | null | undefined): void => {
     const place = at === null || at === undefined ? undefined : rows.places[at];
-    readout.replaceChildren(...(place === undefined ? [hint()] : described(side, rows, at ?? 0, place)));
+    readout.replaceChildren(...(place === undefined ? [hint()] : described(report, side, rows, at ?? 0, place)));
   };
   const build = (): void => {
     plot?.destroy();
@@ -213,11 +213,12 @@ function hint(): HTMLElement {
   return h("span", { class: "dim" }, "Point at the curve to read a node.");
 }
 
-function described(side: GraphProfile, rows: Rows, at: number, place: number): Node[] {
+function described(report: Report, side: GraphProfile, rows: Rows, at: number, place: number): Node[] {
   const one = (label: string, value: Real | null | undefined): Node =>
     h("span", { class: "pairing" }, h("span", { class: "dim" }, label), h("b", {}, figure(value)));
   return [
     h("span", { class: "who" }, h("span", { class: "dim" }, `${place + 1} ${side.ops[place] ?? ""}`), " ", name(side.nodes[place])),
+    ...accusedInside(report, side, place).map((inner) => h("span", { class: "pairing" }, h("span", { class: "dim" }, "guilty inside"), h("b", {}, inner))),
     one("translation", rows.translation[at]),
     one("arises here", side.local[place]),
     one("reference run", rows.reference[at]),

@@ -134,6 +134,7 @@ export interface QuantizedTensor {
   sqnr_db: Real | null;
   ideal_sqnr_db: Real | null;
   local_quanta: Real | null;
+  gain?: Real | null;
   changed: string[];
   misread: string[];
 }

@@ -47,11 +47,25 @@ export class Selection {
   }
 }
 
-/** Where a node stands; one inside a body, named `parent/body#k/…`, stands where its parent does. */
+const BODY = /\/([^/]*#\d+)\//;
+
+/** The way to a node inside bodies, `parent/body#k/node`, step by step; itself where it is in none. */
+export function pathInto(node: string): string[] {
+  return node.split(BODY);
+}
+
+/** Where a node stands; one inside a body stands where its parent does. */
 export function placeOf(side: GraphProfile, node: string): number {
   const own = side.nodes.indexOf(node);
-  const body = /^(.*?)\/[^/]*#\d+\//.exec(node)?.[1];
-  return own >= 0 || body === undefined ? own : side.nodes.indexOf(body);
+  return own >= 0 ? own : side.nodes.indexOf(pathInto(node)[0] ?? node);
+}
+
+/** What a finding accuses inside the bodies of the node at a place. */
+export function accusedInside(report: Report, side: GraphProfile, place: number): string[] {
+  const parent = side.nodes[place] ?? "";
+  return report.findings.flatMap(({ node, effect }) =>
+    node === null || effect === "none" || node === parent || placeOf(side, node) !== place ? [] : [node.slice(parent.length + 1)],
+  );
 }
 
 /** Places of the nodes that a finding accuses. */

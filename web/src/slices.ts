@@ -1,11 +1,11 @@
 /** A piece of each graph around the chosen node, drawn side by side. */
 
 import cytoscape from "cytoscape";
-import { css, h, section, shown } from "./dom";
+import { abridged, css, h, section, shown } from "./dom";
 import { figure } from "./figures";
 import { graph, real, type GraphProfile, type Report } from "./report";
 import { commonRanks, HEIGHT, joined, key, layOut, WIDTH, type Role, type Side } from "./arrange";
-import { guilty, type Place, type Selection } from "./selection";
+import { accusedInside, guilty, type Place, type Selection } from "./selection";
 
 const USUAL = 11;
 const MOST = 150;
@@ -179,10 +179,11 @@ class View {
     if (side === undefined) return [];
     const accused = role === "candidate" ? guilty(this.report, side) : new Map<number, number>();
     const heat = heatOf(this.right);
+    const inner = (place: number): string | undefined => (accused.has(place) ? accusedInside(this.report, side, place)[0] : undefined);
     return places.map((place) => ({
       data: {
         id: key(role, place),
-        label: `${shown(side.ops[place] ?? "")}\n${short(shown(side.nodes[place] ?? ""))}`,
+        label: `${shown(side.ops[place] ?? "")}${inner(place) === undefined ? "" : ` › ${abridged(shown(inner(place) ?? ""), 22)}`}\n${abridged(shown(side.nodes[place] ?? ""), 26)}`,
         heat: role === "candidate" ? heat(place) : 0,
       },
       classes: accused.has(place) ? `${role} guilty` : role,
@@ -234,6 +235,7 @@ class View {
             pairing("arises here", figure(side.local[place])),
           ]
         : []),
+      ...(role === "candidate" ? accusedInside(this.report, side, place).map((one) => pairing("guilty inside", shown(one))) : []),
       pairing("run", figure(side.execution[place])),
       pairing("budget", figure(side.budget[place])),
     ];
@@ -243,10 +245,6 @@ class View {
 
 function pairing(label: string, value: string): HTMLElement {
   return h("span", { class: "pairing" }, h("span", { class: "dim" }, label), h("b", {}, value));
-}
-
-function short(text: string): string {
-  return text.length <= 26 ? text : `${text.slice(0, 10)}…${text.slice(-15)}`;
 }
 
 function readers(side: GraphProfile): number[][] {

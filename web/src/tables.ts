@@ -1,6 +1,6 @@
 /** What the answer rests on: quantisation, sequences, alignment, environments, inputs, gaps. */
 
-import { h, name, section, table } from "./dom";
+import { brief, h, name, section, table } from "./dom";
 import { decibels, figure, percent, shape } from "./figures";
 import { real, type AxisProfile, type Environment, type Real, type Report } from "./report";
 import { bars } from "./tensors";
@@ -10,16 +10,17 @@ const MOST_ROWS = 200;
 export function quantization(report: Report): HTMLElement | null {
   const rows = report.quantization;
   if (rows.length === 0) return null;
+  const gains = rows.some((row) => (row.gain ?? null) !== null);
   const ends = (interval: Real[] | null): HTMLElement =>
     h("span", { class: "whole" }, interval === null ? "–" : `${figure(interval[0])} … ${figure(interval[1])}`);
   return section(
     "quantisation",
     "Quantisation",
-    "Worst first. Clipped: values beyond the range. Used: the share of the range that values fill. SQNR beside that of an ideal min/max quantiser of the same width. Quanta: steps by which the runtime misses the float64 result of the same operands.",
+    "Worst first. Clipped: values beyond the range. Used: the share of the range that values fill. SQNR beside that of an ideal min/max quantiser of the same width. Quanta: steps by which the runtime misses the float64 result of the same operands." + (gains ? " Gain: the share of the outputs' error that goes if this tensor alone stays in float." : ""),
     table(
-      ["tensor", "type", "scale", "zero point", "range", "seen", "#clipped", "#used", "#SQNR", "#ideal", "#quanta", "parameters"],
+      ["tensor", "type", "scale", "zero point", "range", "seen", "#clipped", "#used", "#SQNR", "#ideal", "#quanta", ...(gains ? ["#gain"] : []), "parameters"],
       rows.slice(0, MOST_ROWS).map((row) => [
-        name(row.tensor),
+        brief(row.tensor),
         `${row.dtype}${row.channels > 1 ? ` ×${row.channels}` : ""} ${row.kind}`,
         row.scale[0] === row.scale[1] ? figure(row.scale[0]) : ends(row.scale),
         row.zero_point[0] === row.zero_point[1] ? String(row.zero_point[0]) : row.zero_point.join(" … "),
@@ -30,6 +31,7 @@ export function quantization(report: Report): HTMLElement | null {
         h("span", { class: lost(row.sqnr_db, row.ideal_sqnr_db) ? "bad" : undefined }, decibels(row.sqnr_db)),
         decibels(row.ideal_sqnr_db),
         h("span", { class: (real(row.local_quanta) ?? 0) > 1 ? "bad" : undefined }, figure(row.local_quanta)),
+        ...(gains ? [percent(row.gain)] : []),
         [row.misread.length > 0 ? `reader has another ${row.misread.join(", ")}` : "", row.changed.length > 0 ? `${row.changed.join(", ")} changed` : ""].filter(Boolean).join("; "),
       ]),
     ),

@@ -139,7 +139,7 @@ function outputsTable(outputs: Divergence[]): HTMLElement {
   return h(
     "details",
     { open: outputs.length <= 4 },
-    h("summary", {}, `All ${outputs.length} outputs`),
+    h("summary", {}, outputs.length === 2 ? "Both outputs" : `All ${outputs.length} outputs`),
     table(["output", "verdict", "#translation", "#reference run", "#candidate run", "reason"], rows),
     outputs.length > MOST_ROWS && h("p", { class: "note" }, `… and ${outputs.length - MOST_ROWS} more.`),
   );

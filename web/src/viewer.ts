@@ -1,6 +1,6 @@
 /** Reports behind `isomorph view`: one, a list, or two side by side. */
 
-import { h, name, table } from "./dom";
+import { brief, h, name, table } from "./dom";
 import { size, times } from "./figures";
 import type { CloseUp, Divergence, Finding, Report, Verdict } from "./report";
 
@@ -68,7 +68,10 @@ export async function viewer(page: HTMLElement, draw: Draw): Promise<void> {
     document.documentElement.removeAttribute("data-verdict");
     document.title = "isomorph";
     const chosen: string[] = [];
-    const compare = h("button", { type: "button", disabled: true, click: () => go(`?compare=${chosen.map(encodeURIComponent).join(",")}`) }, "Compare two");
+    // What changed is told from the older report to the newer, however they were ticked.
+    const written = new Map(listed.map((one) => [one.id, one.modified]));
+    const inTime = (ids: string[]): string[] => [...ids].sort((a, b) => (written.get(a) ?? 0) - (written.get(b) ?? 0));
+    const compare = h("button", { type: "button", disabled: true, click: () => go(`?compare=${inTime(chosen).map(encodeURIComponent).join(",")}`) }, "Compare two");
     const boxFor = (one: Listed): HTMLElement => {
       const tick = h("input", { type: "checkbox", "aria-label": `Compare ${one.name}` });
       tick.addEventListener("change", () => {
@@ -82,15 +85,15 @@ export async function viewer(page: HTMLElement, draw: Draw): Promise<void> {
       boxFor(one),
       h("button", { type: "button", class: "link", click: () => go(`?report=${encodeURIComponent(one.id)}`) }, one.name),
       h("span", { class: `chip ${one.verdict}` }, one.verdict),
-      file(one.candidate),
-      one.node === null ? one.reason : h("span", {}, name(one.node), one.cause !== null && h("span", { class: "dim" }, ` ${one.cause}`)),
+      h("span", {}, file(one.reference), h("span", { class: "dim" }, " → "), file(one.candidate)),
+      one.node === null ? one.reason : h("span", {}, brief(one.node), one.cause !== null && h("span", { class: "dim" }, ` ${one.cause}`)),
       new Date(one.modified * 1000).toLocaleString(),
     ]);
     box.replaceChildren(
       h("header", { id: "verdict" }, h("p", { class: "brand" }, "isomorph"), h("h1", {}, h("span", { class: "verdict" }, listed.length === 0 ? "No reports here" : `${listed.length} reports`))),
       listed.length === 0
         ? h("p", { class: "note" }, "Write one with: isomorph check REFERENCE CANDIDATE --format json -o report.json")
-        : h("div", {}, h("div", { class: "tools" }, compare, h("span", {}, "Tick two to see what changed.")), table(["", "report", "verdict", "candidate", "first finding", "written"], rows)),
+        : h("div", {}, h("div", { class: "tools" }, compare, h("span", {}, "Tick two to see what changed.")), table(["", "report", "verdict", "models", "first finding", "written"], rows)),
     );
   }
 
@@ -102,7 +105,7 @@ export async function viewer(page: HTMLElement, draw: Draw): Promise<void> {
     document.title = "comparison · isomorph";
     box.replaceChildren(
       back(),
-      h("header", { id: "verdict" }, h("h1", {}, h("span", { class: "verdict" }, `${before.verdict} → ${after.verdict}`)), h("p", { class: "pair" }, name(label(ids[0])), h("span", { class: "arrow" }, "→"), name(label(ids[1])))),
+      h("header", { id: "verdict" }, h("h1", {}, h("span", { class: "verdict" }, `${before.verdict} → ${after.verdict}`)), h("p", { class: "pair" }, name(label(ids[0])), h("span", { class: "arrow" }, "→"), name(label(ids[1]))), others(before, after)),
       h("section", { id: "findings" }, h("h2", {}, "Findings"), findings(before, after)),
       h("section", { id: "outputs" }, h("h2", {}, "Outputs"), outputs(before, after)),
     );
@@ -114,6 +117,12 @@ function file(path: string | null): HTMLElement {
   return h("span", { title: path ?? "" }, name(path?.split(/[\\/]/).pop() ?? "–"));
 }
 
+/** A warning where the two reports are about other files. */
+function others(before: Report, after: Report): HTMLElement | null {
+  const [old, now] = [before, after].map((report) => report.models.map((one) => one.location.split(/[\\/]/).pop() ?? "").join(" → "));
+  return old === now ? null : h("p", { class: "note" }, "These are reports of different models: ", name(old), ", and then ", name(now), ".");
+}
+
 /** The same fault is the same whatever its numbers are. */
 function identity(finding: Finding): string {
   return JSON.stringify([finding.code, finding.cause, finding.node, finding.node === null ? finding.tensors : []]);
@@ -123,10 +132,12 @@ function findings(before: Report, after: Report): HTMLElement {
   const [old, now] = [before, after].map((report) => new Map(report.findings.map((one) => [identity(one), one])));
   const all = new Map([...(now ?? []), ...(old ?? [])]);
   const rows = [...all].map(([key, one]) => {
-    const state = !old?.has(key) ? "new" : !now?.has(key) ? "fixed" : "unchanged";
-    return { state, cells: [h("span", { class: `chip ${state}` }, state), one.code, one.node === null ? "–" : name(one.node), one.cause ?? "–", (now?.get(key) ?? one).summary] };
+    // What was not found where the answer is unknown may be there all the same.
+    const gone = after.verdict === "unknown" ? "not seen" : "fixed";
+    const state = !old?.has(key) ? "new" : !now?.has(key) ? gone : "unchanged";
+    return { state, cells: [h("span", { class: `chip ${state}` }, state), one.code, one.node === null ? "–" : brief(one.node), one.cause ?? "–", (now?.get(key) ?? one).summary] };
   });
-  const order = ["new", "fixed", "unchanged"];
+  const order = ["new", "fixed", "not seen", "unchanged"];
   rows.sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
   if (rows.length === 0) return h("p", { class: "empty" }, "Neither report has any.");
   return table(["", "code", "node", "cause", "summary"], rows.map((row) => row.cells));
@@ -140,5 +151,5 @@ function outputs(before: Report, after: Report): HTMLElement {
     return one === undefined ? "absent" : part === null ? one.verdict : `${one.verdict}, ${size(part)}, ${times(part.budget.ratio)}`;
   };
   const names = [...new Set([...(now?.keys() ?? []), ...(old?.keys() ?? [])])];
-  return table(["output", "before", "after"], names.map((one) => [name(one), cell(old?.get(one)), cell(now?.get(one))]));
+  return table(["output", "before", "after"], names.map((one) => [brief(one), cell(old?.get(one)), cell(now?.get(one))]));
 }

@@ -12,6 +12,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.profile import CloseUp, ErrorProfile
 from isomorph.core.report import Skipped
 from isomorph.core.trace import Noise
+from isomorph.stages.align.reals import in_reals
 from isomorph.stages.align.sight import Sight
 from isomorph.stages.localise.columns import Columns, value_at
 from isomorph.stages.localise.locate import look
@@ -96,7 +97,8 @@ def _drawn(scene: _Scene, skipped: list[Skipped]) -> ErrorProfile:
     candidate, reference = scene.candidate, scene.reference
     if reference is None:
         noise = Noise(seed=candidate.seed, rounding=True)
-        alone = Sight(candidate.model.graph, candidate.oracle(), candidate.feeds, noise)
+        graph = candidate.model.graph
+        alone = Sight(graph, in_reals(candidate.oracle(), graph), candidate.feeds, noise)
         alone.look()
         columns = Columns("candidate", alone)
         _run(columns, candidate, skipped)
@@ -125,7 +127,7 @@ def _run(columns: Columns, subject: Subject, skipped: list[Skipped]) -> None:
             why = "this session gives no tensors but its outputs"
             skipped.append(Skipped(what=what, why=why))
             return
-        columns.execution(session)
+        columns.execution(in_reals(session, subject.model.graph))
     except IsomorphError as error:
         skipped.append(Skipped(what=what, why=error.sentence))
 
