@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import islice, permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 _MOST_ARRANGEMENTS = 24
+_MOST_JOINED = 4
 
 
 class Twins:
@@ -117,6 +119,19 @@ class Twins:
             if self.equal(mine, yours, moved.array(source), value):
                 return moved
         return None
+
+
+def placements(weight: Array, shape: tuple[int, ...]) -> Iterator[Array]:
+    """A weight in another shape: rearranged, or with neighbouring axes joined in any order.
+
+    What one framework keeps by head and by feature, another keeps as one matrix.
+    """
+    yield from (moved.array(weight) for moved in ways(weight, shape))
+    if len(shape) < weight.ndim <= _MOST_JOINED:
+        for order in islice(permutations(range(weight.ndim)), 1, None):
+            sizes = [weight.shape[axis] for axis in order]
+            if set(np.cumprod(shape).tolist()) <= set(np.cumprod(sizes).tolist()):
+                yield weight.transpose(order).reshape(shape)
 
 
 def ways(source: Array, shape: tuple[int, ...]) -> Iterator[Rearrangement]:
