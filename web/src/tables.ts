@@ -55,7 +55,7 @@ export function steps(report: Report): HTMLElement | null {
   return section(
     "steps",
     "Error by time step",
-    "Along the axis that is as long as one of the inputs'.",
+    "Along each axis before the features that is as long as one of an input's. Where there are two, one of them is the batch: a file does not say which.",
     h("div", { class: "panels" }, ...all.map(({ label, axis }) => h("figure", {}, h("figcaption", {}, name(label), ` · axis ${axis.axis} (${axis.length}), as in `, name(axis.input)), bars(axis)))),
   );
 }

@@ -154,7 +154,8 @@ def _by_axis(step: Array, mine: Array, feeds: Mapping[str, Array]) -> Iterator[A
             length=size,
             step=group,
             relative=tuple(short(float(value)) for value in ratio),
-            input=steps.get(size) if step.ndim == 3 and axis in _middle(step.shape) else None,
+            # Of two axes before the features, either may be time: (batch, time) or (time, batch).
+            input=steps.get(size) if step.ndim == 3 and axis < 2 else None,
         )
 
 
@@ -164,13 +165,8 @@ def _steps(feeds: Mapping[str, Array]) -> dict[int, str]:
         np.shape(array)[axis]: name
         for name, array in reversed(list(feeds.items()))
         if 2 <= np.ndim(array) <= 3
-        for axis in ((1,) if np.ndim(array) == 2 else _middle(np.shape(array)))
+        for axis in ((1,) if np.ndim(array) == 2 else (0, 1))
     }
-
-
-def _middle(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Between batch and features; or the first axis, where a batch of one may stand behind it."""
-    return (0, 1) if 1 in shape[1:-1] else (1,)
 
 
 def _worst(step: Array, mine: Array, yours: Array) -> Iterator[Element]:

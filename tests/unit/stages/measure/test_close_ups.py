@@ -53,6 +53,12 @@ def test_features_and_channels_are_no_time_steps():
     assert {each.input for each in found.by_axis} == {None}
 
 
+def test_time_may_come_before_the_batch():
+    states = np.ones((9, 3, 8))
+    found = seen(states, states + 1, feeds={"x": np.zeros((9, 3, 16))})
+    assert [each.input for each in found.by_axis] == ["x", "x", None]
+
+
 def test_the_worst_elements_come_first_with_both_values():
     mine = np.array([[1.0, 2.0, 3.0]])
     yours = np.array([[1.0, 2.5, 5.0]])
