@@ -283,6 +283,9 @@ def zero_point(facts):
 def optimiser_to_blame(facts):
     levels = [title for title in facts if title.startswith("level")]
     _one_cause(facts, "fusion", "fused wrongly", right=levels)
+    if facts["Pad before MaxPool"]["verdict"] == "divergent":  # a later version may be right
+        _one_cause(facts, "fusion", "Pad before MaxPool")
+        assert "disable_optimisers=Pad_Fusion" in facts["cure of Pad before MaxPool"]
     assert "GemmActivationFusion" in facts["optimisers that ran"]
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.core.case import Case, Diagnosis
+from isomorph.core.execution import Switch
 from isomorph.core.report import Experiment
 from isomorph.stages.diagnose import constants
 from isomorph.stages.diagnose.experiments import put_right
 
 if TYPE_CHECKING:
-    from isomorph.core.execution import Execution, Switch
+    from isomorph.core.execution import Execution
+
+_MOST_ROUNDS = 4
 
 
 class Fusion:
@@ -70,7 +73,8 @@ def _switched_off(execution: Execution) -> Iterator[Diagnosis]:
     yield Diagnosis(
         cause="fusion",
         certainty=3,
-        summary=f"{named} changes the result: with it off the run is right",
+        summary=f"{named} {'change' if ' and ' in named else 'changes'} the result: with "
+        f"{'them' if ' and ' in named else 'it'} off the run is right",
         experiments=(everything, *tried),
         evidence={"optimiser": named, "settings": dict(settings)},
         fix=f"run with {flags}",
@@ -84,7 +88,51 @@ def _narrowed(execution: Execution) -> tuple[Switch | None, Switch | None, list[
     groups = [each for each in groups if any(now.get(k) != v for k, v in each.settings.items())]
     level, tried = _first(execution, groups, "group of optimisers")
     single, more = _first(execution, execution.single({}), "optimiser")
-    return level, single, [*tried, *more]
+    together = _together(execution) if single is None else None
+    if together is not None:
+        names = together.name
+        more.append(
+            Experiment(
+                question=f"Are they {names} together?",
+                change="only these optimisers are off: one does what another left undone",
+                predicts="the run is right, and wrong with any of them on",
+                seen="it is so",
+                agrees=True,
+            )
+        )
+    return level, single or together, [*tried, *more]
+
+
+def _together(execution: Execution) -> Switch | None:
+    """The fewest optimisers that have to be off at once.
+
+    With one off, another may get to do its work: so all that come up are switched off, round by
+    round, and those that need not be are switched on again.
+    """
+    off: dict[str, Switch] = {}
+    for _ in range(_MOST_ROUNDS):
+        more = {each.name: each for each in execution.single(_joined(off)) if each.name not in off}
+        if not more:
+            return None
+        off |= more
+        if execution.right(_joined(off)):
+            break
+    else:
+        return None
+    for name in list(off):
+        rest = {key: each for key, each in off.items() if key != name}
+        if rest and execution.right(_joined(rest)):
+            off = rest
+    return Switch(name=" and ".join(off), settings=_joined(off))
+
+
+def _joined(switches: Mapping[str, Switch]) -> dict[str, str]:
+    """The settings of several switches in one."""
+    found: dict[str, list[str]] = {}
+    for switch in switches.values():
+        for key, value in switch.settings.items():
+            found.setdefault(key, []).append(value)
+    return {key: ",".join(values) for key, values in found.items()}
 
 
 def _first(

@@ -1,10 +1,16 @@
 """A runtime whose one optimiser is broken: the level is found, then the optimiser itself."""
 
+import numpy as np
 import onnx
+import onnxruntime
 import pytest
+from onnx import numpy_helper
 
 import isomorph
 from isomorph import registry
+from isomorph.causes.fusion import _switched_off
+from isomorph.core.execution import Execution, Switch
+from isomorph.core.trace import Environment
 from isomorph.runtimes.onnxruntime import OnnxRuntime
 from network import network
 
@@ -69,3 +75,48 @@ def test_every_experiment_states_its_prediction(report):
     for experiment in report.findings[0].experiments:
         assert experiment.predicts
         assert experiment.seen
+
+
+def test_an_optimiser_of_the_installed_runtime_that_is_wrong_is_bisected(tmp_path):
+    """Zeros around negative numbers are the largest of them; a pool's own padding never is."""
+    text = (
+        '<ir_version: 9, opset_import: ["" : 18]> g (float[1,1,4,4] x) => (float[1,1,4,4] y)'
+        " { p = Pad (x, b) y = MaxPool <kernel_shape=[3,3]> (p) }"
+    )
+    proto = onnx.parser.parse_model(text)
+    border = numpy_helper.from_array(np.array([0, 0, 1, 1, 0, 0, 1, 1]), "b")
+    proto.graph.initializer.append(border)
+    path = tmp_path / "padded.onnx"
+    onnx.save(proto, path)
+    inputs = {"x": -1 - np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)}
+    if ran(path)(inputs).max() == 0.0:
+        pytest.skip("this version of ONNX Runtime fuses Pad and MaxPool rightly")
+    report = isomorph.check(path, inputs=inputs, in_process=True)
+    first = report.findings[0]
+    assert (first.cause, first.status) == ("fusion", "confirmed")
+    assert first.fix == "run with --set disable_optimisers=Pad_Fusion"
+
+
+def ran(path):
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    return lambda inputs: session.run(None, inputs)[0]
+
+
+def test_optimisers_that_do_each_other_s_work_are_found_together():
+    """Either of two breaks the run, and the second shows itself only with the first one off."""
+
+    def right(settings):
+        off = settings.get("disable_optimisers", "").split(",")
+        return settings.get("optimisation") == "none" or {"First", "Second"} <= set(off)
+
+    def single(settings):
+        names = ["Harmless", "First"] + ["Second"] * ("First" in str(settings))
+        return tuple(Switch(name=n, settings={"disable_optimisers": n}) for n in names)
+
+    execution = Execution(
+        environment=Environment(runtime="onnxruntime"), plain={"optimisation": "none"},
+        right=right, steady=lambda _: True, alone=lambda *_: None, single=single,
+    )  # fmt: skip
+    (answer,) = _switched_off(execution)
+    assert answer.fix == "run with --set disable_optimisers=First,Second"
+    assert "First and Second change the result" in answer.summary

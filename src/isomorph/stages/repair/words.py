@@ -50,7 +50,9 @@ def _trade(trade: Trade) -> str:
 
 
 def _told(measured: Measured) -> str:
-    return f"{measured.verdict}: {measured.reason} ({measured.origin})"
+    errors = [each.relative_l2 for each in measured.outputs if each.relative_l2 is not None]
+    error = f", relative error {max(errors):.2g}" if any(errors) else ""
+    return f"{measured.verdict}: {measured.reason}{error} ({measured.origin})"
 
 
 def edit_words(edit: Edit) -> str:
