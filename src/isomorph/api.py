@@ -102,7 +102,7 @@ def check(
         timeout=timeout,
         runtime=runtime,
         settings=settings,
-        options=_options(trust=trust, state=state, ops=ops),
+        options=_options(reference, candidate, trust=trust, state=state, ops=ops),
         inputs=inputs,
         told=progress,
     ) as intake:
@@ -174,7 +174,7 @@ def fix(
         timeout=timeout,
         runtime=runtime,
         settings=settings,
-        options=_options(trust=trust, state=state, ops=ops),
+        options=_options(reference, candidate, trust=trust, state=state, ops=ops),
         inputs=inputs,
         told=progress,
     ) as intake:
@@ -216,7 +216,7 @@ def run(
         timeout=timeout,
         runtime=runtime,
         settings=settings,
-        options=_options(trust=trust, state=state, ops=ops),
+        options=_options(model, trust=trust, state=state, ops=ops),
         inputs=inputs,
         told=progress,
     ) as intake:
@@ -241,7 +241,8 @@ def inspect(
     state: str | Path | None = None,
 ) -> Model:
     """What a model is: its graph, constants, quantisation and where its nodes came from."""
-    with _intake(in_process=in_process, options=_options(trust=trust, state=state)) as intake:
+    stated = _options(model, trust=trust, state=state)
+    with _intake(in_process=in_process, options=stated) as intake:
         return intake.load(model)
 
 
@@ -256,7 +257,8 @@ def contrast(
     """What two models declare, next to each other: signatures, opsets, quantisation."""
     from isomorph.stages.align.contrast import contrast as stage
 
-    with _intake(in_process=in_process, options=_options(trust=trust, state=state)) as intake:
+    stated = _options(reference, candidate, trust=trust, state=state)
+    with _intake(in_process=in_process, options=stated) as intake:
         return stage(intake.open("reference", reference), intake.open("candidate", candidate))
 
 

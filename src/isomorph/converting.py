@@ -51,7 +51,7 @@ def convert(
     from isomorph.stages.convert.workshop import Workshop
 
     samples = _samples(data, inputs, memory)
-    stated = options(trust=trust, state=state)
+    stated = options(source, trust=trust, state=state)
     wish = wanted(
         target,
         to=to,
@@ -136,7 +136,7 @@ def lint(
     try:
         with intake(
             in_process=False,
-            options=options(trust=trust, state=state),
+            options=options(model, trust=trust, state=state),
             inputs=inputs,
             told=progress,
         ) as opener:

@@ -48,7 +48,7 @@ def trace(
         timeout=timeout,
         runtime=runtime,
         settings=settings,
-        options=options(trust=trust, state=state),
+        options=options(model, trust=trust, state=state),
         inputs=inputs,
         told=progress,
     ) as intake:
@@ -108,7 +108,7 @@ def extract(
         timeout=timeout,
         runtime=runtime,
         settings=settings,
-        options=options(trust=trust, state=state),
+        options=options(reference, candidate, trust=trust, state=state),
         inputs=inputs,
         told=progress,
     ) as intake:

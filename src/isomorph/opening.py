@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isomorph.core.errors import RefusedError
+from isomorph.core.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
     from isomorph.stages.run.host import Host
@@ -43,14 +43,18 @@ def intake(
         host.close()
 
 
-def options(*, trust: bool, state: str | Path | None, ops: Sequence[str] = ()) -> dict[str, str]:
+def options(
+    *sources: object, trust: bool, state: str | Path | None, ops: Sequence[str] = ()
+) -> dict[str, str]:
     """What the user allows and adds, in the words that frameworks know.
 
+    ``sources`` are the models: a state is for those that a factory builds.
     ``ops`` are modules that say what custom operators mean. Those that this very process has
     registered come by themselves: their code has run already.
     """
     options = {"trust": "yes"} if trust else {}
     if state is not None:
+        _refuse_idle_state(sources)
         options["state"] = str(state)
     if ops and not trust:
         raise RefusedError(
@@ -64,3 +68,17 @@ def options(*, trust: bool, state: str | Path | None, ops: Sequence[str] = ()) -
     if words:
         options["ops"] = os.pathsep.join(dict.fromkeys(words))
     return options
+
+
+def _refuse_idle_state(sources: Sequence[object]) -> None:
+    """Weights that nobody would load are a mistake of the user's, not a detail."""
+    from isomorph.stages.run.sniff import source_kind
+
+    words = [each for each in sources if isinstance(each, (str, Path))]
+    if not any(source_kind(str(word)) == "factory" for word in words):
+        raise UsageError(
+            "BAD_OPTION",
+            "--state was given, and no model is built by a factory",
+            why="a model file holds its own weights",
+            fix="leave out --state, or give package.module:factory",
+        )

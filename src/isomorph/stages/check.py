@@ -17,7 +17,7 @@ from isomorph.stages.measure.sides import alone, together
 from isomorph.stages.measure.subject import Subject
 from isomorph.stages.measure.whereabouts import first_trouble
 from isomorph.stages.run import feeds as feeding
-from isomorph.stages.run.binding import bind_inputs, bind_outputs
+from isomorph.stages.run.binding import bind_inputs, bind_outputs, refuse_strange_budgets
 from isomorph.stages.run.feeds import Sample
 from isomorph.stages.run.made_up import made_up
 from isomorph.stages.run.meeting import against_values, meet
@@ -46,6 +46,7 @@ def _pair(work: Work, reference: Opened, candidate: Opened, given: Sample | None
     left, right = reference.model.graph, candidate.model.graph
     inputs = bind_inputs(left.inputs, right.inputs, wishes.bind_inputs)
     outputs = bind_outputs(left.outputs, right.outputs, wishes.bind_outputs)
+    refuse_strange_budgets(wishes.budgets, outputs)
     work.findings += say.of_signature("input", left.inputs, right.inputs, inputs)
     marks = {each.model.metadata.get("outputs") for each in (reference, candidate)}
     swapped = say.of_named_order(left.outputs, right.outputs, outputs)
@@ -120,6 +121,7 @@ def _recorded(work: Work, recording: Recording, candidate: Opened, given: Sample
     work.findings += [change.finding for change in changes]
     graph = candidate.model.graph
     outputs = bind_outputs(recording.specs, graph.outputs, wishes.bind_outputs)
+    refuse_strange_budgets(wishes.budgets, outputs)
     work.findings += say.of_signature("output", recording.specs, graph.outputs, outputs)
     samples = [given] if given is not None else _generated(candidate, wishes)
     for sample in work.worthwhile(samples[:1]):
@@ -141,6 +143,7 @@ def _alone(work: Work, candidate: Opened, given: Sample | None) -> Report:
     wishes = work.wishes
     graph = candidate.model.graph
     outputs = bind_outputs(graph.outputs, graph.outputs, {})
+    refuse_strange_budgets(wishes.budgets, outputs)
     if wishes.data is not None:
         samples = work.chosen(wishes.data, alone(candidate), graph.inputs, outputs)
     else:

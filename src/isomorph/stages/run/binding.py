@@ -63,6 +63,20 @@ def bind_outputs(
     return tuple(bound)
 
 
+def refuse_strange_budgets(budgets: Mapping[str, float], bound: Sequence[Binding]) -> None:
+    """A budget for an output that nobody has would be obeyed by nobody, and nobody would know."""
+    names = {name for pair in bound for name in (pair.reference, pair.candidate)}
+    for name in budgets:
+        # An element of a sequence or a map is named by its path: ``y[0]``, ``y.values``.
+        holder = re.sub(r"(\[\d+\]|\.keys|\.values)+$", "", name)
+        if name and name not in names and holder not in names:
+            raise UsageError(
+                "UNKNOWN_NAME",
+                f"--budget names an output {name!r}, and there is none",
+                why=f"the outputs: {', '.join(pair.reference for pair in bound)}",
+            )
+
+
 _NUMBERED = re.compile(r"(?:serving_default_)?(?:output|args)_(\d+)(?::\d+)?")
 
 

@@ -2,7 +2,13 @@ import pytest
 
 from isomorph.core.errors import UsageError
 from isomorph.core.model import TensorSpec
-from isomorph.stages.run.binding import bind_inputs, bind_outputs, plain_name
+from isomorph.core.report import Binding
+from isomorph.stages.run.binding import (
+    bind_inputs,
+    bind_outputs,
+    plain_name,
+    refuse_strange_budgets,
+)
 
 
 def spec(name, dtype="float32", shape=(2, 3)):
@@ -74,3 +80,13 @@ def test_numbers_settle_nothing_where_the_signatures_contradict_them():
     names = [spec("args_0"), spec("args_1", "int64")]
     found = pairs(bind_inputs([spec("ids", "int64"), spec("image")], names, {}))
     assert (found["ids"][0], found["image"][0]) == ("args_1", "args_0")
+
+
+def test_a_budget_for_no_output_is_refused():
+    bound = (Binding(reference="y", candidate="z", how="position"),)
+    for known in ("", "y", "z", "y[0]", "z[1][2]", "y.values"):
+        refuse_strange_budgets({known: 1.0}, bound)
+    with pytest.raises(UsageError) as caught:
+        refuse_strange_budgets({"yy": 1.0}, bound)
+    assert caught.value.code == "UNKNOWN_NAME"
+    assert "'yy'" in caught.value.sentence
