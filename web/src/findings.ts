@@ -17,7 +17,7 @@ export function findings(report: Report, selection: Selection): HTMLElement {
   return section(
     "findings",
     all.length === 1 ? "One finding" : `${all.length} findings`,
-    report.profile ? "Choose one to see its node in the profile, in the graphs and close up." : "",
+    report.profile && all.some((one) => one.node !== null) ? "Choose one to see its node in the profile, in the graphs and close up." : "",
     ...gathered(all.slice(0, MOST_CARDS)).map((group) => (group.length === 1 && group[0] ? card(group[0], report, selection) : several(group))),
     all.length > MOST_CARDS && h("p", { class: "note" }, `… and ${all.length - MOST_CARDS} more in the JSON report.`),
   );
