@@ -17,7 +17,7 @@ MOST_ROWS = 10
 _LOSS_DB = 6.0
 """A bit of precision: what a quantiser loses beyond it against the ideal is worth a colour."""
 
-_LEAST_NAME = 20
+_LEAST_NAME, _OTHER_COLUMNS = 20, 100
 
 
 def quantised(rows: Sequence[QuantizedTensor], width: int) -> Iterator[RenderableType]:
@@ -36,14 +36,22 @@ def quantised(rows: Sequence[QuantizedTensor], width: int) -> Iterator[Renderabl
     remarks = any(row.counterpart is not None or row.misread for row in rows)
     if remarks:
         table.add_column("parameters", overflow="fold")
+    most = max(_LEAST_NAME, width - _OTHER_COLUMNS)
     for row in shown:
-        cells = [printable(row.tensor, limit=60), *(cell(row) for _, _, cell in extra)]
+        cells = [_ends(row.tensor, most), *(cell(row) for _, _, cell in extra)]
         cells += [_share(row.clipped), _share(row.used)]
         cells_after = [*([_gain(row)] if gains else []), *([_remark(row)] if remarks else [])]
         table.add_row(*cells, _sqnr(row), _quanta(row), *cells_after)
     yield table
     if len(rows) > len(shown):
         yield Text(f"… and {len(rows) - len(shown)} more quantised tensors: --format json")
+
+
+def _ends(name: str, most: int) -> str:
+    """A name on one line: a long one by both ends, since fused tensors begin alike."""
+    shown = printable(name, limit=1000)
+    head = most // 3
+    return shown if len(shown) <= most else f"{shown[:head]}…{shown[head + 1 - most :]}"
 
 
 def _type(row: QuantizedTensor) -> str:

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING
 
 from rich.console import Console, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from isomorph.core.text import printable
-from isomorph.reporters._figures import VERDICT_STYLE, number
+from isomorph.reporters._figures import VERDICT_STYLE
+from isomorph.reporters._findings import MARGIN, findings, hanging
 from isomorph.reporters._outputs import outputs
 from isomorph.reporters._over_samples import over_samples
 from isomorph.reporters._quantised import quantised
 
 if TYPE_CHECKING:
-    from isomorph.core.report import Binding, Finding, ModelSummary, Report
+    from isomorph.core.report import Binding, ModelSummary, Report, Skipped
     from isomorph.core.trace import Environment
 
 NARROWEST, USUAL = 40, 100
-MARGIN = 10
-MOST_FINDINGS, MOST_NOTES = 5, 6
+MOST_NOTES = 6
 
 
 class TerminalReporter:
@@ -70,15 +69,11 @@ def _page(report: Report, width: int) -> Iterator[RenderableType]:
         yield from outputs(report.outputs, width)
     if report.test_set is not None:
         yield ""
-        yield from (_hanging(label, text) for label, text in over_samples(report.test_set))
+        yield from (hanging(label, text) for label, text in over_samples(report.test_set))
     if report.quantization:
         yield ""
         yield from quantised(report.quantization, width)
-    for finding in report.findings[:MOST_FINDINGS]:
-        yield ""
-        yield from _finding(finding)
-    if len(report.findings) > MOST_FINDINGS:
-        yield f"… and {len(report.findings) - MOST_FINDINGS} more findings: --format json"
+    yield from findings(report)
     notes = list(_notes(report))
     if notes:
         yield ""
@@ -91,7 +86,7 @@ def _sides(report: Report, width: int) -> Iterator[RenderableType]:
     """Each model and, below it, where it was run; an environment is ``role`` or ``role place``."""
     rest = dict(report.environments)
     for model in report.models:
-        yield _hanging(model.role, _model(model))
+        yield hanging(model.role, _model(model))
         for key in [key for key in rest if key.partition(" ")[0] == model.role]:
             place = key.partition(" ")[2] or "run"
             yield _one_line(f"  {place}", _environment(rest.pop(key)), width)
@@ -103,15 +98,6 @@ def _one_line(label: str, text: str, width: int) -> Text:
     line = Text.assemble((f"{printable(label):<{MARGIN}} ", "dim"), text)
     line.truncate(width, overflow="ellipsis")
     return line
-
-
-def _hanging(label: str, text: str) -> RenderableType:
-    """The label in the margin; what does not fit the line goes on below the text."""
-    grid = Table.grid(padding=(0, 1, 0, 0))
-    grid.add_column(min_width=MARGIN, no_wrap=True)
-    grid.add_column(overflow="fold")
-    grid.add_row(Text(printable(label), style="dim"), Text(text))
-    return grid
 
 
 def _model(model: ModelSummary) -> str:
@@ -139,60 +125,37 @@ def _environment(environment: Environment) -> str:
     return printable(", ".join(told))
 
 
-def _finding(finding: Finding) -> Iterator[RenderableType]:
-    head = Text.assemble(
-        f"{finding.rank}. ", (printable(finding.code), "bold"), f"  {printable(finding.summary)}"
-    )
-    yield head
-    effect = "changes no number" if finding.effect == "none" else finding.effect.replace("_", " ")
-    told = [finding.status, effect]
-    if finding.cause:
-        told.append(f"cause {finding.cause}")
-    if finding.local_error is not None:
-        told.append(f"own error {number(finding.local_error)}")
-    if finding.inherited_error is not None:
-        told.append(f"inherited {number(finding.inherited_error)}")
-    yield _hanging("  evidence", printable(", ".join(told)))
-    if finding.node:
-        others = ", ".join(printable(name, limit=80) for name in finding.reference_nodes[:3])
-        place = f"{printable(finding.node)}" + (f" (reference: {others})" if others else "")
-        yield _hanging("  node", place)
-    where = finding.evidence.get("where")
-    if isinstance(where, Mapping) and where.get("words"):
-        yield _hanging("  where", printable(str(where["words"])))
-    source = finding.source
-    if source is not None:
-        line = f"{source.file}:{source.line}" if source.file else ""
-        parts = (line, source.module and f"in {source.module}", source.text)
-        yield _hanging("  source", printable("  ".join(part for part in parts if part)))
-    if finding.fix:
-        yield _hanging("  fix", printable(finding.fix))
-
-
 def _standings(report: Report) -> Iterator[RenderableType]:
     for each in report.baseline.standings if report.baseline is not None else ():
         until = each.accepted.until if each.accepted is not None else None
         told = f"output {each.output!r} is {each.state}: {each.told}"
-        yield _hanging("baseline", printable(told + (f", until {until}" if until else "")))
+        yield hanging("baseline", printable(told + (f", until {until}" if until else "")))
 
 
 def _notes(report: Report) -> Iterator[RenderableType]:
     yield from _standings(report)
     if report.alignment is not None:
-        yield _hanging("alignment", report.alignment.summary)
+        yield hanging("alignment", report.alignment.summary)
     told = [f"{model.role}: {note}" for model in report.models for note in model.notes]
     told += _renamed("input", report.input_bindings) + _renamed("output", report.output_bindings)
     told += [f"trusted: {what}" for what in report.trusted]
     for line in told[:MOST_NOTES]:
-        yield _hanging("note", printable(line))
+        yield hanging("note", printable(line))
     if len(told) > MOST_NOTES:
-        yield _hanging("note", f"… and {len(told) - MOST_NOTES} more: --format json")
-    # Several inputs may have met the same obstacle.
-    skipped = list(dict.fromkeys(f"{one.what}: {one.why}" for one in report.skipped))
+        yield hanging("note", f"… and {len(told) - MOST_NOTES} more: --format json")
+    skipped = _skipped(report.skipped)
     for line in skipped[:MOST_NOTES]:
-        yield _hanging("skipped", printable(line))
+        yield hanging("skipped", printable(line))
     if len(skipped) > MOST_NOTES:
-        yield _hanging("skipped", f"… and {len(skipped) - MOST_NOTES} more: --format json")
+        yield hanging("skipped", f"… and {len(skipped) - MOST_NOTES} more: --format json")
+
+
+def _skipped(all_of: Sequence[Skipped]) -> list[str]:
+    """By the obstacle: several inputs, or both sides, may have met the same one."""
+    found: dict[str, list[str]] = {}
+    for one in all_of:
+        found.setdefault(one.why, []).append(one.what)
+    return [f"{'; '.join(dict.fromkeys(whats))}: {why}" for why, whats in found.items()]
 
 
 def _renamed(kind: str, bindings: tuple[Binding, ...]) -> list[str]:
@@ -212,4 +175,6 @@ def _closing(report: Report) -> str:
         told.insert(0, "inputs " + "; ".join(printable(origin, limit=60) for origin in origins))
     if report.elapsed:
         told.append(f"{sum(report.elapsed.values()):.1f} s")
-    return " · ".join(told) + (f" · isomorph {report.version}" if report.version else "")
+    if report.version:
+        told.append(f"isomorph {report.version}")
+    return " · ".join([*told, "see more: --format html"])

@@ -4,6 +4,7 @@ from dataclasses import replace
 import pytest
 
 from isomorph.core.divergence import Verdict
+from isomorph.core.report import Skipped
 from isomorph.reporters._figures import closeness, number, times
 from isomorph.reporters.terminal import TerminalReporter
 
@@ -28,7 +29,8 @@ def test_everything_a_reader_needs_is_there(report, wide):
         "bodies of If", "input x is input.1", "logits / output_0", "seed 7", "10 draws",
         "trusted: net.py:build", "the suffix says .onnx", "cosine 1−2.0e-07",
         "alignment  aligned 1 of 1 tensors and 1 of 2 constants, 1 without a counterpart; 1 group",
-        "3 of 8 elements, at the border",
+        "3 of 8 elements, at the border", "isomorph fix net.pt2 net.onnx -o repaired.onnx",
+        "--format html",
     ):  # fmt: skip
         assert told in text
     assert len(text.splitlines()) <= 43
@@ -104,7 +106,7 @@ def test_many_outputs_still_fit_a_screen_and_the_worst_come_first(report, diverg
     many = (*(replace(fine, reference_output=f"fine{i}") for i in range(30)), divergence)
     bare = replace(report, outputs=many, quantization=(), test_set=None)
     text = TerminalReporter().render(bare)
-    assert len(text.splitlines()) <= 52
+    assert len(text.splitlines()) <= 53
     assert text.index("logits / output_0") < text.index("fine0")
     assert "… and 25 more outputs: 25 equivalent" in text
 
@@ -196,3 +198,32 @@ def test_no_test_set_and_no_quantisation_take_no_line(report, monkeypatch):
     text = _drawn(monkeypatch, replace(report, quantization=(), test_set=None), 120)
     assert "quantised" not in text
     assert "test set" not in text
+
+
+def test_a_long_name_of_a_tensor_takes_one_line(report, quantized, monkeypatch):
+    row = replace(
+        quantized, tensor="block/" * 30 + "relu", counterpart=None, changed=(), misread=()
+    )
+    for width in (60, 100, 160):
+        text = _drawn(monkeypatch, replace(report, quantization=(row,)), width)
+        line = next(line for line in text.splitlines() if "…" in line and "k/relu" in line)
+        assert line.startswith("block/")
+        assert "25%" in line
+
+
+def test_findings_that_are_but_a_sentence_share_a_paragraph(report, monkeypatch):
+    first = replace(report.findings[0], fix=None)
+    bare = replace(
+        first, rank=2, code="TRANSLATION", cause=None, node=None, source=None, experiments=()
+    )
+    other = replace(bare, rank=3, summary="output 'b': differs, too")
+    text = _drawn(monkeypatch, replace(report, findings=(first, bare, other)), 200)
+    line = next(line for line in text.splitlines() if line.startswith("2–3. TRANSLATION  "))
+    assert "output 'b': differs, too" in line
+    assert "isomorph fix" not in text, "nothing is known that would repair it"
+
+
+def test_one_obstacle_is_told_once(report, monkeypatch):
+    met = tuple(Skipped(what=what, why="it died") for what in ("one", "two", "one"))
+    text = _drawn(monkeypatch, replace(report, skipped=met), 120)
+    assert "skipped    one; two: it died" in text

@@ -1,0 +1,124 @@
+"""Each finding in a few lines: what, the evidence, where, and the command that repairs it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from isomorph.core.text import printable
+from isomorph.reporters._figures import number
+
+if TYPE_CHECKING:
+    from isomorph.core.report import Finding, ModelSummary, Report
+
+MARGIN = 10
+MOST_FINDINGS = 5
+
+
+def findings(report: Report) -> Iterator[RenderableType]:
+    """The first few; those of one kind that are but a sentence share a paragraph."""
+    groups = _gathered(report.findings)
+    repair = repairing(report.models)
+    for group in groups[:MOST_FINDINGS]:
+        yield ""
+        if len(group) > 1 or _bare(group[0]):
+            yield _sentences(group)
+            continue
+        yield from _finding(group[0])
+        if repair is not None and mendable(group[0]):
+            yield hanging("  repair", repair)
+            repair = None  # one command is for all of them
+    left = sum(len(group) for group in groups[MOST_FINDINGS:])
+    if left:
+        yield f"… and {left} more findings: --format json"
+
+
+def mendable(finding: Finding) -> bool:
+    """Whether a patch may help; the words of advice about a runtime that crashed are none."""
+    return finding.fix is not None and finding.cause is not None
+
+
+def repairing(models: Sequence[ModelSummary]) -> str | None:
+    """The command that repairs the candidate; None where there is no pair, or no way to type it."""
+    places = {model.role: model.location for model in models}
+    if not {"reference", "candidate"} <= places.keys():
+        return None
+    reference, candidate = (shlex.quote(places[role]) for role in ("reference", "candidate"))
+    target = shlex.quote(f"repaired{PurePath(places['candidate']).suffix}")
+    command = f"isomorph fix {reference} {candidate} -o {target}"
+    return command if printable(command, limit=2000) == command else None
+
+
+def hanging(label: str, text: str) -> RenderableType:
+    """The label in the margin; what does not fit the line goes on below the text."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(min_width=MARGIN, no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(Text(printable(label), style="dim"), Text(text))
+    return grid
+
+
+def _gathered(found: Sequence[Finding]) -> list[list[Finding]]:
+    groups: list[list[Finding]] = []
+    for finding in found:
+        last = groups[-1][0] if groups else None
+        if last is not None and _bare(last) and _bare(finding) and _kind(last) == _kind(finding):
+            groups[-1].append(finding)
+        else:
+            groups.append([finding])
+    return groups
+
+
+def _bare(finding: Finding) -> bool:
+    return not (finding.node or finding.fix or finding.source or finding.experiments)
+
+
+def _kind(finding: Finding) -> tuple[str, ...]:
+    return finding.code, finding.status, finding.effect, finding.cause or ""
+
+
+def _sentences(group: Sequence[Finding]) -> Text:
+    first, last = group[0], group[-1]
+    ranks = f"{first.rank}." if first is last else f"{first.rank}–{last.rank}."
+    told = "; ".join(printable(one.summary) for one in group)
+    words = f"({', '.join(_standing(first))})"
+    return Text.assemble(
+        f"{ranks} ", (printable(first.code), "bold"), f"  {told}  ", (words, "dim")
+    )
+
+
+def _standing(finding: Finding) -> list[str]:
+    effect = "changes no number" if finding.effect == "none" else finding.effect.replace("_", " ")
+    return [finding.status, effect, *([f"cause {finding.cause}"] if finding.cause else [])]
+
+
+def _finding(finding: Finding) -> Iterator[RenderableType]:
+    yield Text.assemble(
+        f"{finding.rank}. ", (printable(finding.code), "bold"), f"  {printable(finding.summary)}"
+    )
+    told = _standing(finding)
+    if finding.local_error is not None:
+        told.append(f"own error {number(finding.local_error)}")
+    if finding.inherited_error is not None:
+        told.append(f"inherited {number(finding.inherited_error)}")
+    yield hanging("  evidence", printable(", ".join(told)))
+    if finding.node:
+        others = ", ".join(printable(name, limit=80) for name in finding.reference_nodes[:3])
+        place = f"{printable(finding.node)}" + (f" (reference: {others})" if others else "")
+        yield hanging("  node", place)
+    where = finding.evidence.get("where")
+    if isinstance(where, Mapping) and where.get("words"):
+        yield hanging("  where", printable(str(where["words"])))
+    source = finding.source
+    if source is not None:
+        line = f"{source.file}:{source.line}" if source.file else ""
+        parts = (line, source.module and f"in {source.module}", source.text)
+        yield hanging("  source", printable("  ".join(part for part in parts if part)))
+    if finding.fix:
+        yield hanging("  fix", printable(finding.fix))
