@@ -44,22 +44,10 @@ def check(
     setting: words.Setting = None,
     dim: words.Dim = None,
     dims: words.Sizes = None,
-    budget: Annotated[
-        list[str] | None,
-        Option("--budget", metavar="[OUTPUT=]NUMBER", help="An absolute budget of your own."),
-    ] = None,
-    bind_input: Annotated[
-        list[str] | None,
-        Option("--bind-input", metavar="REF=CAND", help="These two inputs are the same."),
-    ] = None,
-    bind_output: Annotated[
-        list[str] | None,
-        Option("--bind-output", metavar="REF=CAND", help="These two outputs are the same."),
-    ] = None,
-    layout: Annotated[
-        list[str] | None,
-        Option("--layout", metavar="INPUT=AXES", help="How the candidate orders an input's axes."),
-    ] = None,
+    budget: words.Budget = None,
+    bind_input: words.BindInput = None,
+    bind_output: words.BindOutput = None,
+    layout: words.Layout = None,
     locate: Annotated[
         bool, Option("--locate/--no-locate", help="Name the guilty nodes of a divergence.")
     ] = True,
@@ -137,9 +125,7 @@ def check(
             in_process=in_process,
             memory=words.memory_bytes(memory),
             timeout=words.seconds(timeout),
-            bind_inputs=words.bindings("--bind-input", bind_input),
-            bind_outputs=words.bindings("--bind-output", bind_output),
-            layouts=words.layouts(layout),
+            **words.paired(bind_input, bind_output, layout),
             locate=locate,
             align=True if align is None and looked_at else align,
             quantization=quantization,

@@ -17,9 +17,7 @@ def extract(
     reference: Annotated[str, Argument(metavar="REFERENCE", help="The model to trust.")],
     candidate: Annotated[str, Argument(metavar="CANDIDATE", help="The model to question.")],
     *,
-    output: Annotated[
-        Path, Option("--output", "-o", metavar="DIR", help="The folder to write; a new one.")
-    ],
+    output: words.Folder,
     node: Annotated[
         str | None,
         Option("--node", metavar="NAME", help="A guilty node; without it, the first one."),
@@ -32,18 +30,9 @@ def extract(
     runtime: words.Runtime = None,
     setting: words.Setting = None,
     dim: words.Dim = None,
-    bind_input: Annotated[
-        list[str] | None,
-        Option("--bind-input", metavar="REF=CAND", help="These two inputs are the same."),
-    ] = None,
-    bind_output: Annotated[
-        list[str] | None,
-        Option("--bind-output", metavar="REF=CAND", help="These two outputs are the same."),
-    ] = None,
-    layout: Annotated[
-        list[str] | None,
-        Option("--layout", metavar="INPUT=AXES", help="How the candidate orders an input's axes."),
-    ] = None,
+    bind_input: words.BindInput = None,
+    bind_output: words.BindOutput = None,
+    layout: words.Layout = None,
     seed: words.Seed = 0,
     trust: words.Trust = False,
     state: words.State = None,
@@ -78,9 +67,7 @@ def extract(
             in_process=in_process,
             memory=words.memory_bytes(memory),
             timeout=words.seconds(timeout),
-            bind_inputs=words.bindings("--bind-input", bind_input),
-            bind_outputs=words.bindings("--bind-output", bind_output),
-            layouts=words.layouts(layout),
+            **words.paired(bind_input, bind_output, layout),
             state=state,
             progress=progress,
         )

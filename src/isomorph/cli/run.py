@@ -28,9 +28,7 @@ def run(
     everything: Annotated[
         bool, Option("--all", help="Every tensor, not the outputs only.")
     ] = False,
-    runtime: Annotated[
-        str | None, Option("--runtime", metavar="NAME", help="Instead of the usual runtime.")
-    ] = None,
+    runtime: words.RuntimeName = None,
     setting: words.Setting = None,
     dim: words.Dim = None,
     seed: words.Seed = 0,

@@ -16,13 +16,9 @@ if TYPE_CHECKING:
 def trace(
     model: words.ModelWord,
     *,
-    output: Annotated[
-        Path, Option("--output", "-o", metavar="DIR", help="The folder to write; a new one.")
-    ],
+    output: words.Folder,
     inputs: words.Inputs = None,
-    runtime: Annotated[
-        str | None, Option("--runtime", metavar="NAME", help="Instead of the usual runtime.")
-    ] = None,
+    runtime: words.RuntimeName = None,
     setting: words.Setting = None,
     dim: words.Dim = None,
     oracle: Annotated[

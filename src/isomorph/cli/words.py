@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 from typer import Argument, Option
 
@@ -23,6 +23,9 @@ Runtime = Annotated[
     list[str] | None,
     Option("--runtime", metavar="[SIDE=]NAME", help="Run here instead of the usual runtime."),
 ]
+RuntimeName = Annotated[
+    str | None, Option("--runtime", metavar="NAME", help="Instead of the usual runtime.")
+]
 Setting = Annotated[
     list[str] | None,
     Option("--set", metavar="[SIDE.]KEY=VALUE", help="A setting of the runtime; repeatable."),
@@ -33,6 +36,22 @@ Dim = Annotated[
 Sizes = Annotated[
     list[str] | None,
     Option("--dims", metavar="AXIS=SIZE,…", help="Further sizes of a dynamic axis to try."),
+]
+Budget = Annotated[
+    list[str] | None,
+    Option("--budget", metavar="[OUTPUT=]NUMBER", help="An absolute budget of your own."),
+]
+BindInput = Annotated[
+    list[str] | None,
+    Option("--bind-input", metavar="REF=CAND", help="These two inputs are the same."),
+]
+BindOutput = Annotated[
+    list[str] | None,
+    Option("--bind-output", metavar="REF=CAND", help="These two outputs are the same."),
+]
+Layout = Annotated[
+    list[str] | None,
+    Option("--layout", metavar="INPUT=AXES", help="How the candidate orders an input's axes."),
 ]
 Seed = Annotated[int, Option("--seed", min=0, help="Seed of every random choice.")]
 Trust = Annotated[
@@ -52,6 +71,9 @@ Timeout = Annotated[
 ]
 Format = Annotated[str, Option("--format", help="terminal, html, json, junit, sarif, …")]
 Output = Annotated[Path | None, Option("--output", "-o", help="Write the report to this file.")]
+Folder = Annotated[
+    Path, Option("--output", "-o", metavar="DIR", help="The folder to write; a new one.")
+]
 Debug = Annotated[bool, Option("--debug", help="Show a traceback when something fails.")]
 
 SIDES = ("reference", "candidate")
@@ -84,6 +106,25 @@ def settings(words: Sequence[str] | None) -> dict[str, str]:
 def bindings(flag: str, words: Sequence[str] | None) -> dict[str, str]:
     """The reference's name for each of the candidate's that a user bound by hand."""
     return _assignments(flag, words, "REFERENCE_NAME=CANDIDATE_NAME")
+
+
+class Paired(TypedDict):
+    """How two signatures belong together, as far as the user says so."""
+
+    bind_inputs: dict[str, str]
+    bind_outputs: dict[str, str]
+    layouts: dict[str, tuple[int, ...]]
+
+
+def paired(
+    inputs: Sequence[str] | None, outputs: Sequence[str] | None, axes: Sequence[str] | None
+) -> Paired:
+    """The words of --bind-input, --bind-output and --layout, read."""
+    return Paired(
+        bind_inputs=bindings("--bind-input", inputs),
+        bind_outputs=bindings("--bind-output", outputs),
+        layouts=layouts(axes),
+    )
 
 
 def dims(words: Sequence[str] | None) -> dict[str, int]:
