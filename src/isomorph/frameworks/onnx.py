@@ -71,7 +71,7 @@ class OnnxFramework:
             opset=opsets(proto),
             metadata={entry.key: entry.value for entry in proto.metadata_props},
             notes=(*opened.notes, *inferred.notes, *notes_on(proto)),
-            native=opened.model,
+            native=opened.model.outlined(),
         )
 
     def beside(self, path: Path) -> tuple[Path, ...]:

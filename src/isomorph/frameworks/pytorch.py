@@ -71,7 +71,7 @@ class PytorchFramework:
         """Write a copy; never onto the file it came from, nor through a link."""
         torch = require("torch", extra=self.extra, needed_for=_NEEDED_FOR)
         _refuse_target(model, path)
-        native: TorchModel = model.native
+        native: TorchModel = model.native.complete()
         unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
             if native.kind == "script":
@@ -104,7 +104,7 @@ def _from_file(path: Path, options: Mapping[str, str], digest: str, version: str
     from isomorph.native import torch_load
 
     try:
-        model, notes = torch_load.load_file(path, options)
+        model, notes = torch_load.load_file(path, options, steps_suffice=True)
         return _described(model, os.fspath(path), digest, notes, version)
     except IsomorphError:
         raise
@@ -121,6 +121,7 @@ def _described(
     from isomorph.native.torch_describe import describe
 
     graph = describe(native.program)
+    native.release()
     return Model(
         framework="pytorch",
         location=location,

@@ -60,6 +60,9 @@ class NoiseSource(Protocol):
         ...
 
 
+_PIECE = 1 << 15
+"""Numbers that are disturbed at a time: all that is computed on the way stays in the cache."""
+
 CACHE_BYTES = 512 << 20
 """Sizes of sums that are kept between draws, where nothing limits the process to less."""
 
@@ -127,8 +130,8 @@ class Rounding:
         if self.unit == 0.0 or y.dtype.kind != "f":
             return y
         if magnitude is not None:
-            return self._disturb(y, np.abs(magnitude))
-        return self._disturb(y, np.where(self._fits(y), 0.0, np.abs(y)))
+            return self._disturb(y, lambda _, size: np.abs(size), magnitude)
+        return self._disturb(y, lambda own: np.where(self._fits(own), 0.0, np.abs(own)))
 
     def reduced(self, y: Array, magnitude: Callable[[], Array], length: int) -> Array:
         """Standard deviation u·hypot(Σ|ab|, √k·|Σab|).
@@ -148,39 +151,67 @@ class Rounding:
                 with np.errstate(over="ignore"):
                     self._cache[key] = total = total.astype(np.float32)
                 self._room -= total.nbytes
-        with np.errstate(over="ignore", invalid="ignore"):
-            spread = np.multiply(y, y)
-            spread *= float(max(length, 1))
-            spread += np.multiply(total, total, dtype=np.float64)
-            spread = np.sqrt(spread)
-        exact = self._counts(y, total)
-        return self._disturb(y, spread if exact is None else np.where(exact, 0.0, spread))
+        counting = _may_count(y)
+
+        def spread(own: Array, total: Array) -> Array:
+            size = np.multiply(own, own)
+            size *= float(max(length, 1))
+            size += np.multiply(total, total, dtype=np.float64)
+            size = np.sqrt(size)
+            return np.where(self._counts(own, total), 0.0, size) if counting else size
+
+        return self._disturb(y, spread, total)
 
     def _fits(self, y: Array) -> Array | bool:
         """Where ``y`` is a number of the type itself; of float64 nobody can tell."""
         if self.unit != UNIT_ROUNDOFF["float32"]:
             return False
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(y.astype(np.float32) == y)
+        return np.asarray(y.astype(np.float32) == y)
 
-    def _counts(self, y: Array, total: Array) -> Array | None:
+    def _counts(self, y: Array, total: Array) -> Array:
         """Where a sum is one of integers, none of them too large to be added exactly."""
-        few = y.reshape(-1)[:: max(1, y.size // 64)]
-        if not np.any(few == np.rint(few)):
-            return None
         whole = (y == np.rint(y)) & (total == np.rint(total))
         return np.asarray(whole & (total * self.unit <= 1.0))
 
-    def _disturb(self, y: Array, size: Array | np.floating[Any]) -> Array:
-        step = spread_evenly(self.random, y.shape)
-        step *= np.float32(self.unit)
+    def _disturb(
+        self, y: Array, sizes: Callable[..., Array], *beside: Array | float | np.floating[Any]
+    ) -> Array:
+        """``y`` moved by about what ``sizes`` makes of it and of what lies beside it."""
         with np.errstate(over="ignore", invalid="ignore"):
-            step = step * size
-            # An infinite or NaN magnitude must not turn a finite result into NaN, and a
-            # non-finite result keeps its kind.
-            if not np.isfinite(np.sum(step)):
-                step = np.where(np.isfinite(step), step, 0.0)
-            return np.asarray(y + step, dtype=y.dtype)
+            if not _alike(y, *beside):
+                return np.asarray(y + self._steps(y.shape, sizes(y, *beside)), dtype=y.dtype)
+            moved = np.empty_like(y)
+            flat: list[Any] = [
+                np.reshape(each, -1) if np.ndim(each) else each for each in (y, *beside)
+            ]
+            for start in range(0, y.size, _PIECE):
+                piece = slice(start, start + _PIECE)
+                own, *others = (each[piece] if np.ndim(each) else each for each in flat)
+                step = self._steps(own.shape, sizes(own, *others))
+                np.add(own, step, out=moved.reshape(-1)[piece], casting="same_kind")
+            return moved
+
+    def _steps(self, shape: tuple[int, ...], size: Array) -> Array:
+        step = spread_evenly(self.random, shape)
+        step *= np.float32(self.unit)
+        step = step * size
+        # An infinite or NaN magnitude must not turn a finite result into NaN, and a
+        # non-finite result keeps its kind.
+        return step if np.isfinite(np.sum(step)) else np.where(np.isfinite(step), step, 0.0)
+
+
+def _alike(y: Array, *beside: Array | float | np.floating[Any]) -> bool:
+    """Whether all lie in memory one number after the other, so that they can be cut in pieces."""
+    return bool(y.ndim) and all(
+        not np.ndim(each) or (np.shape(each) == y.shape and np.asarray(each).flags.c_contiguous)
+        for each in (y, *beside)
+    )
+
+
+def _may_count(y: Array) -> bool:
+    """Whether a few of these sums look like sums of integers."""
+    few = y.reshape(-1)[:: max(1, y.size // 64)]
+    return bool(np.any(few == np.rint(few)))
 
 
 def spread_evenly(random: np.random.Generator, shape: tuple[int, ...]) -> Array:

@@ -36,7 +36,7 @@ class Cutter:
 
     def __init__(self, model: OnnxModel) -> None:
         self.model = model
-        graph = model.proto.graph
+        graph = model.outline.graph
         self.order, _ = topological(graph.node)
         self.reads = [reads(node) for node in graph.node]
         self.maker = {
@@ -65,7 +65,7 @@ class Cutter:
         return (
             None
             if index is None
-            else constant_value(self.model.proto.graph.node[index], self.model)
+            else constant_value(self.model.outline.graph.node[index], self.model)
         )
 
     def check(self, names: Collection[str]) -> None:
@@ -82,7 +82,7 @@ class Cutter:
 
     def slice(self, feeds: Collection[str], fetch: Sequence[str]) -> Slice:
         """Walk back from what is fetched and stop at what is fed."""
-        graph = self.model.proto.graph
+        graph = self.model.outline.graph
         needed: set[int] = set()
         values: set[str] = set()
         missing: list[str] = []
@@ -118,7 +118,7 @@ class Cutter:
         External weights stay references, so that the result is small; who opens it hands
         them over. Outputs have no declared type: the runtime infers it, and refuses a wrong one.
         """
-        source = self.model.proto
+        source = self.model.outline
         cut = onnx.ModelProto(ir_version=max(source.ir_version, 4))
         cut.opset_import.extend(source.opset_import)
         cut.functions.extend(source.functions)
@@ -133,7 +133,9 @@ class Cutter:
                     # renamed, not removed: ONNX Runtime crashes where a required one is absent.
                     node.output[position] = self._fresh(output)
         graph.initializer.extend(
-            tensor for tensor in source.graph.initializer if tensor.name in piece.stored
+            self.model.filled(tensor)
+            for tensor in source.graph.initializer
+            if tensor.name in piece.stored
         )
         graph.sparse_initializer.extend(
             sparse

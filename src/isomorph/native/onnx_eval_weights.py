@@ -15,7 +15,7 @@ from isomorph.kernels.held import Held
 from isomorph.native.onnx_eval_attributes import Read, dense
 from isomorph.native.onnx_eval_program import Program, Step
 
-KEPT_BYTES = 128 << 20
+KEPT_BYTES = 16 << 20
 """Lifted weights kept between runs; beyond it they are read again each time, which costs little
 beside using them."""
 

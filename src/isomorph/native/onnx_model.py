@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isomorph.native.onnx_external import is_external, locate, mapped
+from isomorph.native.onnx_outline import Left, outlined
 from isomorph.native.onnx_scope import graphs
 from isomorph.native.onnx_tensors import inline_array
 
@@ -22,14 +23,33 @@ class OnnxModel:
     """What ``Model.native`` holds for ONNX. Nobody changes ``proto``; copies are edited.
 
     ``path`` is the user's file where there is one, and ``folder`` where its external data
-    lies. ``proto`` keeps external tensors external.
+    lies. ``proto`` keeps external tensors external. ``outline`` is the same graph, of which large
+    tensors may be ``left`` in the file: who asks for ``proto`` gets them read.
     """
 
-    proto: Any
+    outline: Any
     path: Path | None = None
     folder: Path | None = None
     trusted: bool = False
     stored: Mapping[str, Any] = field(default_factory=dict)
+    left: Left | None = None
+
+    @property
+    def proto(self) -> Any:  # noqa: ANN401
+        """The whole model."""
+        return self.outline if self.left is None else self.left.whole(self.outline)
+
+    def outlined(self) -> OnnxModel:
+        """The same model with its large tensors left in the file, where that is worth it."""
+        found = None if self.path is None else outlined(self.outline, self.path)
+        if found is None:
+            return self
+        outline, left = found
+        return replace(self, outline=outline, left=left, stored=_stored(outline))
+
+    def filled(self, tensor: Any) -> Any:  # noqa: ANN401
+        """A tensor of the outline with its values in it, unless they lie outside the file."""
+        return tensor if self.left is None else self.left.filled(tensor)
 
     def initializer(self, name: str) -> Array:
         """The value of a top-level initialiser; a view of the file for external data."""
@@ -40,6 +60,8 @@ class OnnxModel:
 
     def array(self, tensor: Any) -> Array:  # noqa: ANN401
         """The value of any stored tensor of this model."""
+        if self.left is not None and self.left.holds(tensor):
+            return self.left.array(tensor)
         if not is_external(tensor):
             return inline_array(tensor)
         file = str(self.path or "")
@@ -54,10 +76,14 @@ def opened(
     trusted: bool = False,
 ) -> OnnxModel:
     """Wrap a ModelProto, with its initialisers found by name."""
+    home = folder if folder is not None else (path.parent if path is not None else None)
+    return OnnxModel(outline=proto, path=path, folder=home, trusted=trusted, stored=_stored(proto))
+
+
+def _stored(proto: Any) -> dict[str, Any]:  # noqa: ANN401
     stored = {tensor.name: tensor for tensor in proto.graph.initializer}
     stored.update({sparse.values.name: sparse for sparse in proto.graph.sparse_initializer})
-    home = folder if folder is not None else (path.parent if path is not None else None)
-    return OnnxModel(proto=proto, path=path, folder=home, trusted=trusted, stored=stored)
+    return stored
 
 
 def dense(sparse: Any, model: OnnxModel) -> Array:  # noqa: ANN401

@@ -34,7 +34,7 @@ class Opening:
 
 def open_deployed(ort: Any, settings: Settings, model: OnnxModel, *, file: str) -> Opening:  # noqa: ANN401
     """The model as a user would deploy it: from its own file wherever there is one."""
-    if duplicate_names(model.proto.graph):
+    if duplicate_names(model.outline.graph):
         copy = onnx.ModelProto()
         copy.CopyFrom(model.proto)
         count = rename_duplicates(copy.graph)
@@ -43,7 +43,7 @@ def open_deployed(ort: Any, settings: Settings, model: OnnxModel, *, file: str) 
     if model.path is None or not _is_unicode(model.path):
         return open_proto(ort, settings, model, model.proto, file=file, origin="memory")
     options = session_options(ort, settings)
-    session = _session(ort, settings, os.fspath(model.path), options, model.proto, file=file)
+    session = _session(ort, settings, os.fspath(model.path), options, model.outline, file=file)
     return Opening(session=session, origin="the file as it is")
 
 

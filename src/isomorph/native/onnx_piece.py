@@ -129,7 +129,7 @@ def _declare_outputs(proto: Any, model: OnnxModel) -> None:  # noqa: ANN401
     """A file needs types of its outputs: inferred, or as the original declares them."""
     declared = {
         value.name: value
-        for value in (*model.proto.graph.output, *model.proto.graph.value_info)
+        for value in (*model.outline.graph.output, *model.outline.graph.value_info)
         if value.type.HasField("tensor_type")
     }
     try:

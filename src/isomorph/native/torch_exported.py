@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -189,7 +189,9 @@ def spec_of(value: Any) -> Spec:  # noqa: ANN401
     """What a fake or real tensor, or a symbolic number, declares."""
     if isinstance(value, torch.Tensor):
         shape = tuple(size if isinstance(size, int) else str(size) for size in value.shape)
-        return Spec(dtype=value.dtype, shape=shape, order=_order(value))
+        strided = value.layout is torch.strided
+        strides = [_size(stride) for stride in value.stride()] if strided else [None]
+        return Spec(dtype=value.dtype, shape=shape, order=order_of(strides))
     for kind, types in (
         ("bool", (bool, torch.SymBool)),
         ("int", (int, torch.SymInt)),
@@ -200,14 +202,13 @@ def spec_of(value: Any) -> Spec:  # noqa: ANN401
     return Spec(kind="tensor" if value is None else "other")
 
 
-def _order(value: Any) -> tuple[int, ...] | None:  # noqa: ANN401
-    if value.layout is not torch.strided:
+def order_of(strides: Sequence[int | None]) -> tuple[int, ...] | None:
+    """The axes from the slowest to the fastest; None for the usual order, or an unknown one."""
+    known = [stride for stride in strides if stride is not None]
+    if len(known) != len(strides):
         return None
-    strides = [_size(stride) for stride in value.stride()]
-    if None in strides:
-        return None
-    order = tuple(sorted(range(len(strides)), key=lambda axis: -strides[axis]))  # type: ignore[operator]
-    return None if order == tuple(range(len(strides))) else order
+    order = tuple(sorted(range(len(known)), key=lambda axis: -known[axis]))
+    return None if order == tuple(range(len(known))) else order
 
 
 def _size(value: Any) -> int | None:  # noqa: ANN401
@@ -226,9 +227,14 @@ _TORCH_ITSELF = re.compile(r"(^|[/\\])torch[/\\](nn|fx|_|export)|^<eval_with_key
 
 def _source(node: Any) -> Source | None:  # noqa: ANN401
     stack = node.meta.get("nn_module_stack") or {}
-    paths = [path for path, _ in stack.values() if not path.startswith("_empty_")]
+    return source_of([path for path, _ in stack.values()], node.meta.get("stack_trace") or "")
+
+
+def source_of(modules: Sequence[str], trace: str) -> Source | None:
+    """The innermost of these module paths, and the user's own line in a stack trace."""
+    paths = [path for path in modules if not path.startswith("_empty_")]
     module = paths[-1] if paths else None
-    places = list(_PLACE.finditer(node.meta.get("stack_trace") or ""))
+    places = list(_PLACE.finditer(trace))
     if module is None and not places:
         return None
     # The last frame outside torch itself is the user's own line.

@@ -28,16 +28,19 @@ from isomorph.native.torch_model import TorchModel
 from isomorph.native.torch_quiet import quietly
 from isomorph.native.torch_recorded import record
 from isomorph.native.torch_script import read_script
+from isomorph.native.torch_static import read_static
 
 FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
-def load_file(path: Path, options: Mapping[str, str]) -> tuple[TorchModel, tuple[str, ...]]:
+def load_file(
+    path: Path, options: Mapping[str, str], *, steps_suffice: bool = False
+) -> tuple[TorchModel, tuple[str, ...]]:
     """Whatever PyTorch writes, as far as it may be opened; and notes for the user."""
     with path.open("rb") as file:
         kind = kind_of(path, file.read(16))
     if kind == "exported":
-        return load_exported(path, options), ()
+        return load_exported(path, options, steps_suffice=steps_suffice), ()
     if kind == "script":
         return load_script(path), ()
     if kind is None:
@@ -50,13 +53,26 @@ def load_file(path: Path, options: Mapping[str, str]) -> tuple[TorchModel, tuple
     return from_module(_unpickle(path), example_in(options), str(path))
 
 
-def load_exported(path: Path, options: Mapping[str, str]) -> TorchModel:
-    """A .pt2 file; without trust nothing in it may run code."""
+def load_exported(
+    path: Path, options: Mapping[str, str], *, steps_suffice: bool = False
+) -> TorchModel:
+    """A .pt2 file; without trust nothing in it may run code.
+
+    Where its steps suffice, torch's own object is loaded only for what cannot do without.
+    """
     trusted = options.get("trust") == "yes"
     try:
         if not trusted:
             refuse_unsafe_export(path)
         _refuse_unknown_operators(path)
+        static = read_static(path) if steps_suffice else None
+        if static is not None:
+            return TorchModel(
+                kind="exported",
+                program=static[0],
+                whole=lambda: load_exported(path, options),
+                release=static[1].release,
+            )
         with quietly(), _only_tensors(active=not trusted):
             exported = torch.export.load(path)
     except pickle.UnpicklingError as error:

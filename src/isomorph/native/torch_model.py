@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +15,22 @@ class TorchModel:
 
     ``kind`` is ``exported``, ``script`` or ``module``. One that is not ``cuttable`` writes into
     memory that is read elsewhere, or decides in Python: its steps hold for one run only, and its
-    session gives outputs from inputs only.
+    session gives outputs from inputs only. Where ``whole`` is set, torch's own object has not been
+    loaded: its steps are all that most runs need, and ``complete`` loads it for the others.
+    ``release`` lets go of weights that can be read from the file again.
     """
 
     kind: str
     program: Program
-    deployed: Any
+    deployed: Any = None
     exported: Any = None
     cuttable: bool = True
+    whole: Callable[[], TorchModel] | None = None
+    release: Callable[[], None] = lambda: None
+
+    def complete(self) -> TorchModel:
+        """The same model with torch's own object."""
+        return self if self.whole is None else self.whole()
 
     def call(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Run the deployed object; its outputs by their names in the program."""

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -91,6 +92,16 @@ def written_places(target: Any) -> tuple[int | str, ...]:  # noqa: ANN401
         for index, argument in enumerate(schema.arguments)
         if argument.alias_info is not None and argument.alias_info.is_write
     )
+
+
+def writes_into(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:  # noqa: ANN401
+    """Whether such a call writes into an argument, declared or as a normalisation in training."""
+    schema = target._schema
+    if any(each.alias_info is not None and each.alias_info.is_write for each in schema.arguments):
+        return True
+    given = dict(zip((each.name for each in schema.arguments), args, strict=False)) | dict(kwargs)
+    trains = {"training", "train", "use_input_stats"} & given.keys()
+    return "norm" in schema.name and any(given[word] is not False for word in trains)
 
 
 def _flat(value: Any) -> list[Any]:  # noqa: ANN401

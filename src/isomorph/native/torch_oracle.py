@@ -44,7 +44,7 @@ class TorchOracle:
         self._planners = {"": Planner(model.program)}
         self._data = set(model.program.inputs)
         data_steps(enumerate(model.program.steps), self._data)
-        self._weights = LiftedWeights(model.program.constants)
+        self._weights = LiftedWeights(model.program.constants, model.release)
         self._magnitudes: dict[Any, Array] = {}
         self._magnitudes_of = ""
 
@@ -63,14 +63,14 @@ class TorchOracle:
         }
         for name, value in feeds.items():
             run.note_fed(values[name], value)
-        values = {**run.disturbed_constants(plan.reads), **values}
+        shaken = run.disturb_constants(plan.reads)
         tables = {
             name: table for name in values if (table := self._table(name, values[name])) is not None
         }
         with torch.no_grad(), declared_default():
             given = {**values, **tables}
             start = starting_values(self._program, given, plan, self._program.constants)
-            steps = data_steps(plan.steps, set(values) - set(tables))
+            steps = data_steps(plan.steps, {*values, *shaken} - set(tables))
             keeper = Keeper()
             return execute(
                 plan,

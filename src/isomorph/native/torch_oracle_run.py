@@ -46,26 +46,35 @@ class OracleRun:
         rounding = noise is not None and noise.rounding
         self.source = Rounding(noise.seed, cache=magnitudes) if noise and rounding else None
         self.declared = Declared()
+        self.shaken: frozenset[str] = frozenset()
         # Constant-derived values twice more in float64, silent and noisy: their difference is
         # the spread of a table that the declared type has already rounded.
         self.tables: dict[str, tuple[Any, Any]] = {}
         self.entries = 0
 
-    def disturbed_constants(self, reads: frozenset[str]) -> dict[str, Any]:
-        """The named constants times (1 + u·ξ).
+    def disturb_constants(self, reads: frozenset[str]) -> frozenset[str]:
+        """Which of the constants that are read this run disturbs; each is when it is used.
 
         Numbers written in the program (an epsilon, a factor) are doubles in torch, so there is
         nothing to round in them, and ``noise.attributes`` disturbs nothing here.
         """
-        changed: dict[str, Any] = {}
-        for name in self.noise.constants if self.noise else ():
-            value = self.weights.constants.get(name)
-            if name not in reads or value is None or not is_float(value):
-                continue
-            unit = unit_roundoff(dtype_name(value.dtype))
-            random = generator(self.noise.seed if self.noise else 0, ("constant", name))
-            draw = torch.from_numpy(np.asarray(spread_evenly(random, tuple(value.shape))))
-            changed[name] = value.to(torch.float64) * (1.0 + unit * draw)
+        named = self.noise.constants if self.noise else ()
+        held = self.weights.constants
+        self.shaken = frozenset(
+            name for name in named if name in reads and name in held and is_float(held[name])
+        )
+        return self.shaken
+
+    def _disturbed_constant(self, name: str) -> Any:  # noqa: ANN401
+        """The constant times (1 + u·ξ): the same at every use within a run."""
+        value = self.weights.constants[name]
+        unit = unit_roundoff(dtype_name(value.dtype))
+        random = generator(self.noise.seed if self.noise else 0, ("constant", name))
+        draw = torch.from_numpy(np.asarray(spread_evenly(random, tuple(value.shape))))
+        draw *= unit
+        draw += 1.0
+        changed = value.to(torch.float64, copy=True).mul_(draw)
+        self.weights.let_go(changed)
         return changed
 
     def note_fed(self, value: Any, given: Any) -> None:  # noqa: ANN401
@@ -127,6 +136,8 @@ class OracleRun:
     def wide_value(self, name: str, values: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """A value as the oracle holds it: float64, with the spread of the table it may be."""
         value = values[name]
+        if name in self.shaken and self.weights.owns(name, value):
+            return self._disturbed_constant(name)
         if not is_float(value) or value.dtype == torch.float64:
             return lifted(value)
         if self.weights.owns(name, value):

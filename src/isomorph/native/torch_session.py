@@ -66,6 +66,7 @@ class TorchSession:
         }
         self._deployed = _deployed(model, device, dtype, compiled=compiled)
         self._alters_state = _alters_state(model.program)
+        self._steps_alone, self._release = model.whole is not None, model.release
         whole = compiled or not model.cuttable
         self.capabilities = Capabilities(
             fetch="outputs" if whole else "all", feed="inputs" if whole else "all"
@@ -82,6 +83,8 @@ class TorchSession:
         outputs, inputs = set(self._program.outputs), set(self._program.inputs)
         uncut = set(fetch) <= outputs and set(values) == inputs
         with self._switches(), torch.no_grad():
+            if uncut and self._steps_alone:
+                _refuse_other_sizes(self._program, values)
             if uncut and self._deployed is not None:
                 fetched = self._run_deployed(values)
             elif self.capabilities.fetch == "outputs":
@@ -174,7 +177,9 @@ class TorchSession:
             for backend, before in zip(backends, short, strict=True):
                 backend.allow_tf32 = before
             torch.set_num_threads(threads)
-            torch.use_deterministic_algorithms(strict)
+            self._release()
+            if self._deterministic:  # even to say the same again, torch imports its compiler
+                torch.use_deterministic_algorithms(strict)
 
 
 def feed(program: Program, name: str, array: Any) -> Any:  # noqa: ANN401
@@ -212,8 +217,9 @@ def _deployed(
 ) -> TorchModel | None:
     """The object that runs when nothing is cut; None where only the steps can be adapted."""
     as_written = dtype is None and device.type == "cpu"
-    if model.cuttable and not as_written and not compiled:
+    if model.cuttable and not compiled and (not as_written or model.whole is not None):
         return None
+    model = model.complete()
     deployed = model.deployed
     if model.exported is None and not as_written:
         deployed = copy.deepcopy(deployed).to(device=device, dtype=dtype)
@@ -254,6 +260,21 @@ def _autocast(step: Step, arguments: Sequence[Any]) -> Iterator[None]:
     device, dtype, enabled = arguments[:3]
     with torch.autocast(device, dtype=dtype, enabled=bool(enabled)):
         yield
+
+
+def _refuse_other_sizes(program: Program, values: Mapping[str, Any]) -> None:
+    """A program whose sizes are numbers was made for these alone, whatever its operators take."""
+    for name in program.inputs:
+        expected = program.specs[name].shape if name in program.specs else None
+        given = getattr(values[name], "shape", None)
+        if expected is None or given is None or not all(isinstance(n, int) for n in expected):
+            continue
+        if tuple(given) != expected:
+            raise RuntimeFailedError(
+                "RUNTIME_FAILED", "torch could not run the model",
+                why=f"input {name!r} is {list(given)}; it was exported for {list(expected)}",
+                fix="export it with a dynamic axis, or feed the sizes it was exported for",
+            )  # fmt: skip
 
 
 def _outputs_only(fetch: Sequence[str], outputs: set[str]) -> UsageError:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from isomorph.native.torch_lift import lifted
+from isomorph.native.torch_mapped import LARGE
 
-KEPT_BYTES = 128 << 20
+KEPT_BYTES = 16 << 20
 """Beyond this many bytes a weight is lifted at each use, which costs little beside using it."""
 
 
 class LiftedWeights:
     """Lifts on first use, and keeps what fits."""
 
-    def __init__(self, constants: Mapping[str, Any]) -> None:
-        self.constants = constants
+    def __init__(
+        self, constants: Mapping[str, Any], release: Callable[[], None] = lambda: None
+    ) -> None:
+        self.constants, self.release = constants, release
         self._kept: dict[str, Any] = {}
         self._room = KEPT_BYTES
 
@@ -31,7 +34,13 @@ class LiftedWeights:
         if value.nbytes <= self._room:
             self._room -= value.nbytes
             self._kept[name] = value
+        self.let_go(value)
         return value
+
+    def let_go(self, used: Any) -> None:  # noqa: ANN401
+        """A large constant has been used; as it is stored it need not stay in memory."""
+        if used.nbytes >= LARGE:
+            self.release()
 
     def clear(self) -> None:
         """Let go of everything kept."""

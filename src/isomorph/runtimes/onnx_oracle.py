@@ -36,7 +36,7 @@ class OnnxOracle:
         # A bare ModelProto holds its tensors itself; an opened one knows where they lie.
         native = model.native
         evaluator = Evaluator(
-            getattr(native, "proto", native),
+            getattr(native, "outline", native),
             read=getattr(native, "array", onnx.numpy_helper.to_array),
             file=model.location,
             # Of several entries for a tensor the first is its writer's.

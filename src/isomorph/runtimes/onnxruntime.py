@@ -70,7 +70,7 @@ class OnnxRuntime:
 
         settings = settings_of(environment.settings, environment.threads, ort)
         if not settings.custom_ops:
-            refuse_unknown(model.native.proto, file=model.location)
+            refuse_unknown(model.native.outline, file=model.location)
         return OnnxSession(model=model, environment=environment, settings=settings, ort=ort)
 
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.model import Model
 from isomorph.core.piece import Piece
+from isomorph.core.room import give_back
 from isomorph.core.trace import Environment, Noise
 from isomorph.stages.run import crumbs
 from isomorph.stages.run.autopsy import begun_last
@@ -96,12 +97,14 @@ class Worker:
         model = self._host.load(message["source"], message["framework"], message["options"])
         self._models[message["model"]] = model
         described = encode(replace(model, native=None)) if message["describe"] else None
+        give_back()
         return {"digest": model.digest, "model": described}
 
     def _open(self, message: Message) -> Message:
         environment = decode(Environment, message["environment"])
         session = self._host.open(self._models[message["model"]], environment)
         self._sessions[message["session"]] = session
+        give_back()
         return {
             "capabilities": encode(session.capabilities),
             "environment": encode(session.environment),
@@ -131,6 +134,7 @@ class Worker:
 
     def _close_session(self, message: Message) -> Message:
         self._sessions.pop(message["session"]).close()
+        give_back()
         return {}
 
 
