@@ -19,13 +19,15 @@ class Case:
     """``inputs`` are drawn anew for each seed; their names are those of ``forward``.
 
     ``narrow`` says that the values fit into float16: beyond its range a float16 model is not a
-    faithful conversion, and calling it divergent would be right.
+    faithful conversion, and calling it divergent would be right. ``lies`` names the conversions
+    that the exporter gets wrong without a word.
     """
 
     name: str
     build: Callable[[], nn.Module]
     inputs: Draw
     narrow: bool = True
+    lies: tuple[str, ...] = ()
 
 
 class Formula(nn.Module):
@@ -40,10 +42,15 @@ class Formula(nn.Module):
 
 
 def formula(
-    name: str, function: Callable[[Tensor], Any], inputs: Draw, *, narrow: bool = True
+    name: str,
+    function: Callable[[Tensor], Any],
+    inputs: Draw,
+    *,
+    narrow: bool = True,
+    lies: tuple[str, ...] = (),
 ) -> Case:
     """A case without weights."""
-    return Case(name=name, build=lambda: Formula(function), inputs=inputs, narrow=narrow)
+    return Case(name=name, build=lambda: Formula(function), inputs=inputs, narrow=narrow, lies=lies)
 
 
 def stack(name: str, build: Callable[[], list[nn.Module]], inputs: Draw) -> Case:

@@ -165,7 +165,8 @@ CASES = (
           normal(4, 64)),
     formula("naive variance of offset rows", _naive_variance, normal(8, 64, offset=100.0)),
     formula("resizing by odd factors", _resized_oddly, normal(1, 3, 10, 10)),
-    formula("scatter, sort, gather", _scattered, normal(4, 40)),
+    # No scatter of opset 11 adds, and the old exporter writes one that overwrites.
+    formula("scatter, sort, gather", _scattered, normal(4, 40), lies=("legacy_opset_11",)),
     formula("remainders", _remainders, normal(8, 32, scale=3.0)),
     formula("logarithms", _logarithms, normal(8, 32)),
     formula("empty and scalar outputs", _shapes, normal(4, 6)),
