@@ -2,6 +2,7 @@
 
 Everything is really converted, hop by hop, and each result is held against the first model. The
 figures go to benchmarks/results/routes.json, the table of all models together to docs/routes.md.
+What is surveyed anew takes the place of the rows that were there; other models keep theirs.
 
     python benchmarks/routes.py            # the six small models, every route
     python benchmarks/routes.py --real     # published models too, the best route of each kind
@@ -11,6 +12,7 @@ figures go to benchmarks/results/routes.json, the table of all models together t
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import subprocess
 import sys
@@ -38,9 +40,12 @@ WIDTHS = (AS_IS, "float16", "dynamic", "int8", "int16x8")
 SMALL = ("cnn.pt2", "lstm.pt2", "encoder.pt2", "cnn.keras", "gru.keras", "dense.onnx")
 REAL = (
     ("basic-pitch", "basic_pitch/saved_models/icassp_2022/nmp.onnx"),
+    ("basic-pitch", "basic_pitch/saved_models/icassp_2022/nmp/saved_model.pb"),
     ("openwakeword", "openwakeword/resources/models/alexa_v0.1.onnx"),
+    ("fer", "fer/data/emotion_model.hdf5"),
     ("fer", "fer/data/emotion_model_quantized.tflite"),
 )
+RESULTS = Path(__file__).parent / "results" / "routes.json"
 
 
 def main() -> None:
@@ -48,24 +53,34 @@ def main() -> None:
     parser.add_argument("--real", action="store_true", help="published models too")
     parser.add_argument("--only", nargs="*", default=None, metavar="NAME", help="these models")
     given = parser.parse_args()
-    rows: list[dict[str, Any]] = []
     with TemporaryDirectory(prefix="isomorph-routes-") as name:
         folder = Path(name)
         command = [sys.executable, "-W", "ignore", str(MAKER), str(folder)]
         subprocess.run(command, check=True, capture_output=True)
         for model in SMALL:
             if _wanted(model, given.only):
-                rows += _surveyed(folder / model, folder / f"{model} samples")
-        if given.real:
-            for package, path in REAL:
-                found = _carried(package, path)
-                if found is not None and _wanted(path, given.only):
-                    samples = _made_up(found, folder / f"{package} samples")
-                    rows += _surveyed(found, samples, label=f"{package}: {found.name}")
-    write_json("routes", {"routes": rows})
-    if given.real and given.only is None:
-        PAGE.write_text(_page(rows), encoding="utf-8")
-        print(f"written: docs/{PAGE.name}")
+                _keep(_surveyed(folder / model, folder / f"{model} samples"))
+        for package, path in REAL if given.real else ():
+            found = _carried(package, path)
+            if found is not None and _wanted(path, given.only):
+                samples = _made_up(found, folder / f"samples of {_label(package, found)}")
+                _keep(_surveyed(found, samples, label=_label(package, found)))
+
+
+def _keep(rows: list[dict[str, Any]]) -> None:
+    """The rows of one model in the place of those that were there, in the figures and the page."""
+    before = json.loads(RESULTS.read_text(encoding="utf-8"))["routes"] if RESULTS.is_file() else []
+    named = {row["model"] for row in rows}
+    order = [*SMALL, *(_label(package, Path(path)) for package, path in REAL)]
+    together = [row for row in before if row["model"] not in named and row["model"] in order] + rows
+    together.sort(key=lambda row: order.index(row["model"]))
+    write_json("routes", {"routes": together})
+    PAGE.write_text(_page(together), encoding="utf-8")
+
+
+def _label(package: str, path: Path) -> str:
+    """A SavedModel is called by its folder."""
+    return f"{package}: {path.parent.name if path.name == 'saved_model.pb' else path.name}"
 
 
 def _wanted(model: str, only: list[str] | None) -> bool:
@@ -77,12 +92,13 @@ def _carried(package: str, path: str) -> Path | None:
         listed = files(package) or []
     except PackageNotFoundError:
         return None
-    return next((Path(str(entry.locate())) for entry in listed if str(entry) == path), None)
+    found = next((Path(str(entry.locate())) for entry in listed if str(entry) == path), None)
+    return found.parent if found is not None and found.name == "saved_model.pb" else found
 
 
 def _made_up(source: Path, folder: Path) -> Path:
     """Samples for a model whose data nobody here has; enough to calibrate, not to deploy."""
-    folder.mkdir()
+    folder.mkdir(parents=True)
     with intake(in_process=False) as opener:
         graph = opener.load(str(source)).graph
     for seed in range(4):

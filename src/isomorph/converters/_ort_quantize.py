@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,15 @@ UNPREPARED = Cure(
 )
 """For models on which ONNX Runtime's own preparation stumbles."""
 
+RENAMED = Cure(
+    name="plain names",
+    told="tensors and nodes inside were given plain names before they were quantised",
+    options={"names": "plain"},
+)
+"""For models whose names meet those that ONNX Runtime makes up: two tensors become one."""
+
+CURES = (UNPREPARED, RENAMED)
+
 
 def prepared(order: Order) -> str:
     """The source with its shapes inferred anew, as the quantisers want it, or without any."""
@@ -23,7 +33,9 @@ def prepared(order: Order) -> str:
     path = str(Path(order.target).with_name("prepared.onnx"))
     if order.options.get("infer") == "no":
         return _without_shapes(order.source, path)
-    quant_pre_process(order.source, path, skip_symbolic_shape=True)
+    plain = order.options.get("names") == "plain"
+    source = _with_plain_names(order.source, f"{path}.named") if plain else order.source
+    quant_pre_process(source, path, skip_symbolic_shape=True)
     return path
 
 
@@ -33,6 +45,38 @@ def _without_shapes(source: str, path: str) -> str:
 
     model = onnx.load(source)
     del model.graph.value_info[:]
+    onnx.save(model, path)
+    return path
+
+
+def _with_plain_names(source: str, path: str) -> str:
+    """A copy in which only inputs and outputs keep their names."""
+    import onnx
+
+    model = onnx.load(source)
+    kept = {each.name for each in (*model.graph.input, *model.graph.output)}
+    names: dict[str, str] = {"": "", **{name: name for name in kept}}
+    taken = iter(word for place in count() if (word := f"t{place}") not in kept)
+
+    def rename(graph: Any) -> None:  # noqa: ANN401
+        del graph.value_info[:]
+        for each in (*graph.input, *graph.output, *graph.initializer):
+            each.name = plain(each.name)
+        for place, node in enumerate(graph.node):
+            node.name = f"{node.op_type}_{place}"
+            node.input[:] = [plain(name) for name in node.input]
+            node.output[:] = [plain(name) for name in node.output]
+            for attribute in node.attribute:
+                bodies = [attribute.g] if attribute.HasField("g") else []
+                for body in (*attribute.graphs, *bodies):
+                    rename(body)
+
+    def plain(name: str) -> str:
+        if name not in names:
+            names[name] = next(taken)
+        return names[name]
+
+    rename(model.graph)
     onnx.save(model, path)
     return path
 

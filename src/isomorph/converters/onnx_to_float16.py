@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from isomorph.core.conversion import Cure, Order
 from isomorph.core.lazy import require
 
+_QUANTISERS = ("QuantizeLinear", "DequantizeLinear")
+"""Their scales must be float32 before opset 19, and the converter narrows them all the same."""
+
 
 class OnnxToFloat16:
     """``onnxruntime.transformers.float16``; it has written invalid files, so they are loaded."""
@@ -24,6 +27,11 @@ class OnnxToFloat16:
             told="converted without inferring shapes first",
             options={"infer": "no"},
         ),
+        Cure(
+            name="quantisers as they are",
+            told="quantised constants and their scales stay as they are",
+            options={"quantisers": "keep"},
+        ),
     )
     loses = ("values beyond ±65504, and small ones below 6e-8",)
 
@@ -31,12 +39,17 @@ class OnnxToFloat16:
         """Write the narrow model."""
         onnx = require("onnx", extra="all", needed_for=f"converter {self.name!r}")
         require("onnxruntime", extra="all", needed_for=f"converter {self.name!r}")
-        from onnxruntime.transformers.float16 import convert_float_to_float16
+        from onnxruntime.transformers.float16 import (
+            DEFAULT_OP_BLOCK_LIST,
+            convert_float_to_float16,
+        )
 
+        kept = _QUANTISERS if order.options.get("quantisers") == "keep" else ()
         narrow = convert_float_to_float16(
             onnx.load(order.source),
             keep_io_types=True,
             disable_shape_infer=order.options.get("infer") == "no",
+            op_block_list=[*DEFAULT_OP_BLOCK_LIST, *kept],
         )
         onnx.save(narrow, order.target)
         return ("inputs and outputs stay in float32",)

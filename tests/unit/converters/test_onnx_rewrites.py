@@ -82,3 +82,20 @@ def test_narrower(order, name):
     asked = order(width=name.removeprefix("onnx_to_"))
     registry.converter(name).convert(asked)
     assert checked(asked).verdict == "degraded"
+
+
+@pytest.mark.parametrize("name", ["onnx_to_float16", "onnx_to_int8", "onnx_to_dynamic"])
+def test_every_cure_leaves_the_same_function(order, name):
+    converter = registry.converter(name)
+    for cure in converter.cures:
+        asked = order(width=name.removeprefix("onnx_to_"), options=cure.options)
+        converter.convert(asked)
+        assert checked(asked).verdict == "degraded", cure.name
+
+
+def test_plain_names_keep_those_of_inputs_and_outputs(order):
+    asked = order(width="int8", options={"names": "plain"})
+    registry.converter("onnx_to_int8").convert(asked)
+    graph = onnx.load(asked.target).graph
+    assert [graph.input[0].name, graph.output[0].name] == ["x", "y"]
+    assert not {"hidden", "positive"} & {node.name for node in graph.node}

@@ -33,6 +33,7 @@ _STATUS = {
     Verdict.DIVERGENT: "guilty",
     Verdict.UNKNOWN: "unproven",
 }
+_DOUBTFUL = frozenset({"failed", "unproven"})
 _NEEDS_SAMPLES = frozenset({"int8", "int16x8"})
 
 
@@ -84,23 +85,25 @@ class Hopper:
         return tuple(stop.hop for stop in self._done.values() if stop.hop is not None)
 
     def _hop(self, origin: Stop, step: Step) -> Stop:
-        """With every known cure in turn, until a readable model comes out."""
+        """With every known cure in turn, until a model comes out that can be judged."""
         started = time.monotonic()
-        last: Stop | None = None
-        used: tuple[Cure, ...] = ()
+        best: Stop | None = None
         for cure in (None, *self._cures(step)):
             used = (cure,) if cure is not None else ()
             self._tell(step, cure)
             attempt = self._attempt(origin, step, cure)
             if attempt.trouble is None:
                 stop = self._judged(origin, step, attempt, used, started)
-                if stop.hop is None or stop.hop.status != "failed":
-                    return stop
-                last = last or stop
             else:
-                last = last or self._failed(origin, step, attempt.trouble, started)
-        assert last is not None, "a converter is tried at least once"
-        return last
+                stop = self._failed(origin, step, attempt.trouble, started)
+            assert stop.hop is not None
+            if stop.hop.status not in _DOUBTFUL:
+                return stop
+            # The first that could at least be read is kept, else the first failure.
+            if best is None or (_status(best), stop.hop.status) == ("failed", "unproven"):
+                best = stop
+        assert best is not None, "a converter is tried at least once"
+        return best
 
     def _options(self, step: Step) -> Mapping[str, str]:
         return {**self.options, **self.particular.get(step.converter, {})}
@@ -233,3 +236,7 @@ class Hopper:
             self.wishes.told(
                 f"convert: {step.source} → {step.target}{width}{again}", step.converter
             )
+
+
+def _status(stop: Stop) -> str:
+    return stop.hop.status if stop.hop is not None else ""

@@ -15,7 +15,7 @@ NAMES = {
     "hangs": "Hangs", "silent": "Silent", "garbles": "Garbles", "downloads": "Downloads",
     "needs_download": "NeedsDownload", "spoils": "Spoils", "needs_cure": "NeedsCure",
     "lies": "Lies", "pushy_failure": "PushyFailure", "pushy_liar": "PushyLiar",
-    "absent": "Absent",
+    "absent": "Absent", "unrunnable": "Unrunnable",
 }  # fmt: skip
 
 

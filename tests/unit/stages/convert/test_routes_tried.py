@@ -73,6 +73,12 @@ def test_a_known_cure_is_applied_and_told(dense, tmp_path):
     assert done.exit_code == 0
 
 
+def test_a_result_that_no_runtime_takes_is_cured_too(dense, tmp_path):
+    done = converting.convert(dense, tmp_path / "cured.onnx", via=("unrunnable",))
+    (hop,) = done.chosen
+    assert (hop.status, [cure.name for cure in hop.cures]) == ("proven", ["medicine"])
+
+
 def test_what_no_framework_reads_is_proven_by_its_source_there(dense, tmp_path):
     pytest.importorskip("openvino")
     done = converting.convert(dense, tmp_path / "dense.xml")

@@ -118,6 +118,20 @@ class NeedsCure(_Strange):
         return super().convert(order)
 
 
+class Unrunnable(NeedsCure):
+    """Without its cure it writes a file that can be read, and that no runtime takes."""
+
+    name = "unrunnable"
+
+    def convert(self, order):
+        model = onnx.load(order.source)
+        if order.options.get("medicine") != "yes":
+            model.graph.node[0].domain = "strange.example"
+            model.opset_import.add(domain="strange.example", version=1)
+        onnx.save(model, order.target)
+        return ()
+
+
 class Lies(_Strange):
     """Makes one weight wrong; nothing is wrong with the file."""
 
