@@ -259,6 +259,8 @@ def _rank(case: Case, node: Node) -> int:
 
 
 def _shown(value: Any) -> str:  # noqa: ANN401
+    if value is None:
+        return "not given"
     if isinstance(value, (tuple, list)) and len(value) == 1:
         return _shown(value[0])
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -10,6 +10,7 @@ KERNEL = {"w": drawn(3, 4, 3, 3)}
 NORM = {"s": drawn(4), "o": drawn(4), "m": drawn(4), "v": np.abs(drawn(4)) * 0.01}
 DOUBLE, HALF = np.array([1, 1, 2, 2], np.float32), np.array([1, 1, 0.5, 0.5], np.float32)
 BORDER = np.array([0, 0, 1, 1, 0, 0, 1, 1])
+SCATTERED = {"i": np.array([[[[0, 2, 0]]]]), "u": drawn(1, 1, 1, 3)}
 POOL = "kernel_shape=[3,3], pads=[1,1,1,1]"
 
 
@@ -31,6 +32,11 @@ IN_IMAGES = {
         on_images("BatchNormalization", "epsilon=0.001", *NORM, **NORM),
         on_images("BatchNormalization", "epsilon=0.00001", *NORM, **NORM),
         "epsilon is 1e-05, not 0.001",
+    ),
+    "a word that the old operator set lacks": (
+        on_images("ScatterElements", 'axis=3, reduction="add"', "i", "u", **SCATTERED),
+        on_images("ScatterElements", "axis=3", "i", "u", opset=11, **SCATTERED),
+        "reduction is not given, not add",
     ),
     "default of an attribute": (
         on_images("LeakyRelu", "alpha=0.2"),

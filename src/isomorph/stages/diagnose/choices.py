@@ -99,6 +99,10 @@ def choices(case: Case, node: Node, rank: int) -> dict[str, list[Any]]:
         values = [value for value in _values(node, name, now, rank) if value != now]
         if values:
             found[name] = values
+    for name in _WORDS.get(node.op, {}):
+        # An operator of an old set may lack what later ones can be told.
+        if name not in names and not node.native_op.isupper():
+            found[name] = list(_WORDS[node.op][name])
     return found
 
 
