@@ -181,12 +181,12 @@ def _kinds(graph: Graph, nodes: Sequence[Node]) -> dict[str, str]:
     real = {each.tensor for each in graph.quantization if each.scale}
     found = {}
     for node in nodes:
-        for name in node.inputs:
-            spec = graph.tensors.get(name)
-            if name in live and spec is not None and spec.dtype and node.op not in _CASTS:
-                whole = "float" not in spec.dtype and name not in real
-                found[node.op] = "integers" if whole else "floats"
-                break
+        read = [name for name in node.inputs if name in live and node.op not in _CASTS]
+        types = {name: spec.dtype for name in read if (spec := graph.tensors.get(name)) is not None}
+        whole = ["float" not in kind and name not in real for name, kind in types.items() if kind]
+        if whole:
+            # A shape or an index among the operands says nothing about the arithmetic.
+            found[node.op] = "integers" if all(whole) else "floats"
     return found
 
 

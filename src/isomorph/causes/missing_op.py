@@ -11,13 +11,15 @@ from isomorph.core.case import Case, Diagnosis
 from isomorph.core.report import Experiment
 from isomorph.stages.align.sight import apart
 from isomorph.stages.align.topology import Topology
-from isomorph.stages.diagnose import constants
+from isomorph.stages.diagnose import constants, grids
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
 
 _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm"})
 """These add a bias themselves if they are given one."""
+_SCALES = frozenset({"Mul", "Div", "Sub", "BatchNormalization"})
+"""What a converter works into weights where the other operand is fixed."""
 _FUSED = {"RELU": "Relu", "RELU6": "Clip", "RELU_N1_TO_1": "Clip", "TANH": "Tanh"}
 
 _PASSING_ON = frozenset(
@@ -48,12 +50,12 @@ class MissingOp:
                 fix="connect the missing input",
             )
             return
-        if constants.weights(case, constants.unmatched(case)):
-            return  # weights that the reference does not hold are folded or wrong, not missing
         absent = _absent(case)
         if not absent:
             return
         experiment = _done_for_it(case, absent)
+        if experiment is None and constants.weights(case, constants.unmatched(case)):
+            return  # weights that the reference does not hold are folded or wrong, not missing
         bias = _bias(case, absent[0]) if experiment is not None else None
         if bias is not None:
             yield Diagnosis(
@@ -65,7 +67,15 @@ class MissingOp:
                 fix=f"add {bias!r}",
             )
             return
-        if experiment is not None or len(case.counterparts) > len(case.nodes):
+        if experiment is None and _in_its_place(case, absent):
+            yield Diagnosis(
+                cause="missing_op",
+                certainty=2,
+                summary=f"{case.node.op} stands where the reference has {absent[0].op}",
+                evidence={"operators": [node.op for node in absent]},
+                fix=f"put {absent[0].op} in the place of {case.node.op}",
+            )
+        elif experiment is not None or len(case.counterparts) > len(case.nodes):
             yield Diagnosis(
                 cause="missing_op",
                 certainty=_certainty(absent[0], experiment),
@@ -81,6 +91,12 @@ def _certainty(absent: Node, experiment: Experiment | None) -> int:
     if experiment is None:
         return 1
     return 2 if absent.op in {"Round", "Floor", "Ceil", "Cast"} else 3
+
+
+def _in_its_place(case: Case, absent: Sequence[Node]) -> bool:
+    """Whether one node stands for one other, and reads as much of the data as that does."""
+    alone = len(case.nodes) == len(case.counterparts) == len(absent) == 1
+    return alone and _live_inputs(case, mine=True) == _live_inputs(case, mine=False)
 
 
 def _bias(case: Case, absent: Node) -> str | None:
@@ -99,10 +115,13 @@ def _absent(case: Case) -> list[Node]:
     here |= {_FUSED.get(str(n.attributes.get("fused_activation_function")), "") for n in case.nodes}
     topology = Topology(case.reference)
     biased = any(node.op in _LINEAR and len(node.inputs) > 2 for node in case.nodes)
+    # Integers never hold the reference's weights as they are: a scale may have gone into them.
+    scaled = biased and bool(grids.stored_weights(case))
 
     def done(node: Node) -> bool:
-        added = node.op in {"Add", "BiasAdd"} and len(topology.sources(node)) == 1
-        return node.op in here or (biased and added)
+        steady = len(topology.sources(node)) == 1
+        added = node.op in {"Add", "BiasAdd"} and steady
+        return node.op in here or (biased and added) or (scaled and node.op in _SCALES and steady)
 
     return [
         node for node in case.counterparts if set(node.outputs) & topology.live and not done(node)

@@ -72,7 +72,7 @@ def same_scale(one: float, other: float) -> bool:
 
 
 def _scale(case: Case, node: Node | None) -> Array | None:
-    if node is None or node.op != "DequantizeLinear":
+    if node is None or node.op != "DequantizeLinear" or len(node.inputs) < 2:
         return None
     value = case.constant(case.candidate, node.inputs[1])
     return None if value is None else np.asarray(value, np.float64)
