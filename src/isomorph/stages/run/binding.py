@@ -57,7 +57,11 @@ def bind_outputs(
     named = _by_name(open_reference, open_candidate)
     if named and len(named) == min(len(open_reference), len(open_candidate)):
         return tuple(bound + named)
-    for left, right in zip(_in_order(open_reference), _in_order(open_candidate), strict=False):
+    mine, yours = (
+        _in_order(open_reference, beside=open_candidate),
+        _in_order(open_candidate, beside=open_reference),
+    )
+    for left, right in zip(mine, yours, strict=False):
         how = "name" if left.name == right.name else "position"
         bound.append(Binding(reference=left.name, candidate=right.name, how=how))
     return tuple(bound)
@@ -80,9 +84,19 @@ def refuse_strange_budgets(budgets: Mapping[str, float], bound: Sequence[Binding
 _NUMBERED = re.compile(r"(?:serving_default_)?(?:output|args)_(\d+)(?::\d+)?")
 
 
-def _in_order(specs: Sequence[TensorSpec]) -> list[TensorSpec]:
-    """As a caller sees them: TensorFlow numbers them, and stores them in any order."""
-    found = [_NUMBERED.fullmatch(spec.name) for spec in specs]
+_RESULT = re.compile(r"StatefulPartitionedCall(?:_\d+)?:(\d+)")
+"""The results of a signature's function, which TensorFlow numbers as it does the outputs."""
+
+
+def _in_order(specs: Sequence[TensorSpec], beside: Sequence[TensorSpec] = ()) -> list[TensorSpec]:
+    """As a caller sees them: TensorFlow numbers them, and stores them in any order.
+
+    The results of a function have the numbers of the outputs ``beside`` them, if those have any.
+    """
+    pattern = _NUMBERED
+    if beside and all(_NUMBERED.fullmatch(spec.name) for spec in beside):
+        pattern = _RESULT if all(_RESULT.fullmatch(spec.name) for spec in specs) else pattern
+    found = [pattern.fullmatch(spec.name) for spec in specs]
     numbers = [int(each[1]) for each in found if each is not None]
     if len(set(numbers)) < len(specs) or not specs:
         return list(specs)

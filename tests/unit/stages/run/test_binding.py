@@ -76,6 +76,15 @@ def test_numbers_that_tensorflow_gives_say_the_place_wherever_they_are_stored():
     assert found["right"][0] == "serving_default_args_1:0"
 
 
+def test_results_of_a_function_have_the_numbers_of_the_outputs():
+    results = [spec("StatefulPartitionedCall_1:1"), spec("StatefulPartitionedCall_1:0")]
+    found = pairs(bind_outputs([spec("output_0"), spec("output_1")], results, {}))
+    assert found["output_0"][0] == "StatefulPartitionedCall_1:0"
+    # Beside names that are no numbers, place is all that is known.
+    found = pairs(bind_outputs([spec("scores"), spec("boxes")], results, {}))
+    assert found["scores"][0] == "StatefulPartitionedCall_1:1"
+
+
 def test_numbers_settle_nothing_where_the_signatures_contradict_them():
     names = [spec("args_0"), spec("args_1", "int64")]
     found = pairs(bind_inputs([spec("ids", "int64"), spec("image")], names, {}))
