@@ -12,8 +12,10 @@ from isomorph.core.divergence import Judgement
 from isomorph.core.record import Meaning, Record
 from isomorph.core.trace import Noise, Trace, flatten
 from isomorph.stages.measure.compare import differs
+from isomorph.stages.measure.decisions import of_decisions
 from isomorph.stages.measure.judge import judge
 from isomorph.stages.measure.spread import DRAWS, FALSE_ALARM, merged, spreads
+from isomorph.stages.measure.subject import Subject
 from isomorph.stages.measure.widths import narrow_constants, widths
 from isomorph.stages.run.forecast import refuse_without_room
 from isomorph.stages.run.playback import SEEDS, Playback
@@ -55,7 +57,12 @@ def record(
     notes = [] if everything else ["this runtime gives no tensors but its outputs"]
     _tell(told, "run", f"{len(names)} tensors" if everything else "outputs only")
     tensors = _flat(session.run(feeds, names)) if everything else untouched
-    meaning = _meaning(opened, feeds, names, seed, told) if oracle else None
+    meaning = None
+    if oracle:
+        settled = _settled(opened, feeds, seed)
+        meaning = _meaning(settled, names, told)
+        taken = of_decisions("as recorded", model.graph, settled.taken)
+        notes += [finding.summary for finding in taken]
     _tell(told, "run as written", "")
     written = _flat(opened.plain().run(feeds, outputs))
     notes += _changed_by_capturing(tensors, untouched, meaning)
@@ -78,15 +85,23 @@ def _captured(model: Model) -> list[str]:
     return list(dict.fromkeys([*made, *(spec.name for spec in model.graph.outputs)]))
 
 
-def _meaning(
-    opened: Opened, feeds: Arrays, names: Sequence[str], seed: int, told: Told | None
-) -> Meaning:
-    session = opened.oracle()
+def _settled(opened: Opened, feeds: Arrays, seed: int) -> Subject:
+    """The model on these inputs, decisions that rounding leaves open taken as in the run."""
+    subject = Subject(
+        role=opened.role, model=opened.model, feeds=feeds, runtime=opened.run,
+        plain=opened.plain, oracle=opened.oracle, seed=seed, draws=DRAWS, opened=opened,
+    )  # fmt: skip
+    subject.settle()
+    return subject
+
+
+def _meaning(subject: Subject, names: Sequence[str], told: Told | None) -> Meaning:
+    session, feeds, graph = subject.oracle(), subject.feeds, subject.model.graph
     _tell(told, "oracle", f"{len(names)} tensors")
     values = session.run(feeds, list(names))
-    outputs = list(dict.fromkeys(spec.name for spec in opened.model.graph.outputs))
+    outputs = list(dict.fromkeys(spec.name for spec in graph.outputs))
     spread, draws = {}, {}
-    for kind, noise in noises(opened.model.graph, seed).items():
+    for kind, noise in noises(graph, subject.seed).items():
         _tell(told, "oracle", f"{kind} of {len(names)} tensors")
         moved = spreads(
             session, feeds, values, replace(noise, seed=0), draws=LOOKS,

@@ -99,6 +99,17 @@ def test_runs_that_decide_otherwise_are_both_right(tmp_path):
     assert "OPEN_DECISION" in codes(report)
 
 
+def test_a_trace_is_recorded_as_decided(tmp_path):
+    taken = np.asarray((X @ W).sum() > EDGE)
+    wrong = {"then": 1.01} if taken else {"other": -1.01}
+    right, off = branching(tmp_path / "a.onnx"), branching(tmp_path / "b.onnx", **wrong)
+    isomorph.trace(right, output=tmp_path / "trace", inputs={"x": X}, in_process=True)
+    for candidate, verdict in ((right, "equivalent"), (off, "divergent")):
+        report = isomorph.check(tmp_path / "trace", candidate, in_process=True)
+        assert report.verdict == verdict
+        assert any("'choice' decides" in note for note in report.models[0].notes)
+
+
 @pytest.mark.parametrize(("then", "verdict"), [(1.0, "equivalent"), (1.01, "divergent")])
 def test_branches_of_exported_programs(tmp_path, then, verdict):
     path = tmp_path / "a.pt2"
