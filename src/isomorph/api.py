@@ -71,14 +71,12 @@ def check(
     ``baseline`` is a file of divergences that were examined and accepted (``isomorph accept``);
     ``pair`` is the name under which it knows these two, otherwise their locations.
     """
-    from isomorph.stages import check as stage
-    from isomorph.stages.answer import answer
-    from isomorph.stages.guard import held_against
+    from isomorph.stages.wishes import Wishes
 
     samples, measured = _test_set(data, metric, inputs, memory=memory, trust=trust)
     if samples is not None and not all(map(_is_file, (reference, candidate))):
         inputs = samples.files[0]  # what has to be traced is traced with the first sample
-    wishes = stage.Wishes(
+    wishes = Wishes(
         dims=dims or {},
         sizes=sizes,
         budgets=_budgets(budget),
@@ -106,6 +104,12 @@ def check(
         inputs=inputs,
         told=progress,
     ) as intake:
+        if candidate is not None:
+            intake.warm(reference, candidate)
+        # Workers start while the rest of us is imported.
+        from isomorph.stages.answer import answer
+        from isomorph.stages.guard import held_against
+
         report = answer(intake, reference, candidate, wishes)
     return held_against(report, Path(baseline) if baseline is not None else None, pair)
 

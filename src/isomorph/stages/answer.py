@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UsageError
 from isomorph.stages import check as stage
 from isomorph.stages.measure.recorded import Recording
+from isomorph.stages.measure.side_by_side import at_once
 from isomorph.stages.replay import check_replayed
 from isomorph.stages.run.intake import is_trace_of_model, recorded
 
 if TYPE_CHECKING:
     from isomorph.core.report import Report
     from isomorph.stages.run.intake import Intake
+    from isomorph.stages.run.opened import Opened
 
 
 def answer(intake: Intake, reference: Any, candidate: Any, wishes: stage.Wishes) -> Report:  # noqa: ANN401
@@ -34,12 +37,30 @@ def answer(intake: Intake, reference: Any, candidate: Any, wishes: stage.Wishes)
             "recorded outputs are those of one sample, and --data gives many",
             fix="give the model that made them as the reference, or the sample with --inputs",
         )
-    right = intake.open("candidate", candidate)
     if record is not None:
+        right = intake.open("candidate", candidate)
         location, digest, arrays = record
         recording = Recording(location=location, digest=digest, arrays=arrays)
         given = intake.sample(right.model.graph.inputs)
         return stage.check_recorded(recording, right, given, wishes)
-    left = intake.open("reference", reference)
+    left, right = _opened(intake, reference, candidate)
     given = None if samples else intake.sample(left.model.graph.inputs)
     return stage.check_pair(left, right, given, wishes)
+
+
+def _opened(intake: Intake, reference: Any, candidate: Any) -> tuple[Opened, Opened]:  # noqa: ANN401
+    """Both models, loaded at the same time where each has a worker of its own.
+
+    What takes longest is a framework's own start; meanwhile the candidate's runtime opens it.
+    """
+    found: dict[str, Opened] = {}
+
+    def load(role: str, source: Any) -> None:  # noqa: ANN401
+        found[role] = intake.open(role, source)
+        if apart and role == "candidate":
+            found[role].prepare()
+
+    files = all(isinstance(each, (str, Path)) for each in (reference, candidate))
+    apart = files and intake.host.isolation == "process"
+    at_once(lambda: load("candidate", candidate), lambda: load("reference", reference), apart=apart)
+    return found["reference"], found["candidate"]

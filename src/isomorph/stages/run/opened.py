@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph import registry
-from isomorph.core.errors import UsageError
+from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.report import ModelSummary
 from isomorph.core.trace import Environment
 from isomorph.stages.run.real_numbers import RealSession, grids, reals
@@ -30,13 +30,23 @@ class Opened:
     host: Host
     runtime: str
     settings: Mapping[str, str]
+    known_as: str | None = None
+    """What reports call it, where that is not its location: an object of the caller's."""
     reals: Mapping[str, Quantization] = field(default_factory=dict)
     """Quantised inputs and outputs that are given and returned as real numbers."""
     _sessions: dict[str, Session] = field(default_factory=dict)
+    _failed: dict[str, IsomorphError] = field(default_factory=dict)
 
     def run(self) -> Session:
         """As deployed: the chosen runtime with the chosen settings."""
         return self._session("run", self.runtime, self.settings)
+
+    def prepare(self) -> None:
+        """Open the chosen runtime ahead of time; what goes wrong is told when it is to run."""
+        try:
+            self.run()
+        except IsomorphError as error:
+            self._failed["run"] = error
 
     def plain(self) -> Session:
         """The same runtime with every optimiser off."""
@@ -61,7 +71,7 @@ class Opened:
         model = self.model
         return ModelSummary(
             role=self.role,
-            location=model.location,
+            location=self.known_as or model.location,
             framework=model.framework,
             digest=model.digest,
             nodes=len(model.graph.nodes),
@@ -72,6 +82,8 @@ class Opened:
         )
 
     def _session(self, purpose: str, runtime: str, settings: Mapping[str, str]) -> Session:
+        if purpose in self._failed:
+            raise self._failed.pop(purpose)
         if purpose not in self._sessions:
             asked = Environment(
                 runtime=runtime,
