@@ -57,7 +57,8 @@ class Dtype:
 
 
 def _cast(case: Case, casts: Sequence[Node]) -> Diagnosis:
-    types = list(dict.fromkeys(_type(case, node.outputs[0]) for node in casts))
+    made = [node.outputs[0] for node in (*casts, *case.nodes)]
+    types = list(dict.fromkeys(_type(case, name) for name in made))
     told = next((said for kind in types if (said := _done_by(case, kind)) is not None), None)
     told = told or next((said for node in casts if (said := _beyond(case, node)) is not None), None)
     experiment = Experiment(

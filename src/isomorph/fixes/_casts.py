@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from isomorph.core.patch import InsertAhead, Patch, RemoveNode, SetAttribute, SetOp
+import numpy as np
+
+from isomorph.core.patch import (
+    AddConstant,
+    Edit,
+    InsertAhead,
+    Patch,
+    RemoveNode,
+    SetAttribute,
+    SetInput,
+    SetOp,
+)
 from isomorph.fixes._around import neighbours, readers
 from isomorph.stages.diagnose.parameters import fresh
 
@@ -14,6 +25,7 @@ if TYPE_CHECKING:
     from isomorph.core.model import Node
 
 _ROUNDINGS = ("Floor", "Ceil", "Round")
+_ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Max", "Min"})
 # Element types of ONNX by number, the wide ones that a cast may be widened to.
 _WIDE = {1: "float32", 7: "int64", 11: "float64", 6: "int32"}
 _NUMBER = {name: number for number, name in _WIDE.items()}
@@ -26,7 +38,10 @@ def widened(case: Case, *, depth: int) -> Iterator[Patch]:
         for number in _targets(case, node):
             yield Patch(
                 summary=f"Cast {node.name!r}: to {_WIDE[number]} instead of {_kind(case, node)}",
-                edits=(SetAttribute(node=node.name, name="to", value=number),),
+                edits=(
+                    SetAttribute(node=node.name, name="to", value=number),
+                    *_operands_too(case, node, _WIDE[number]),
+                ),
             )
     for node in casts:
         yield Patch(summary=f"Cast {node.name!r} removed", edits=(RemoveNode(node=node.name),))
@@ -37,6 +52,56 @@ def widened(case: Case, *, depth: int) -> Iterator[Patch]:
                     summary=f"Casts {first.name!r} and {second.name!r} removed",
                     edits=(RemoveNode(node=first.name), RemoveNode(node=second.name)),
                 )
+
+
+def _operands_too(case: Case, cast: Node, wide: str) -> Iterator[Edit]:
+    """Constants that meet the cast value in its narrow type meet it in the wide one."""
+    narrow = _kind(case, cast)
+    for node in case.candidate.nodes:
+        if cast.outputs[0] not in node.inputs or node.op not in _ARITHMETIC:
+            continue
+        for place, name in enumerate(node.inputs):
+            held = case.candidate.constants.get(name)
+            value = case.constant(case.candidate, name) if held is not None else None
+            if held is not None and value is not None and held.dtype == narrow:
+                own = fresh(case, f"{name}_{wide}")
+                yield AddConstant(name=own, value=np.asarray(value).astype(wide))
+                yield SetInput(node=node.name, index=place, tensor=own)
+
+
+def divided(case: Case) -> Iterator[Patch]:
+    """A division of integers made one of real numbers: both operands cast before it."""
+    for node in case.nodes:
+        kind = "" if not node.inputs else _declared(case, node.inputs[0])
+        if node.op != "Div" or len(node.inputs) != 2 or "int" not in kind:
+            continue
+        edits: list[Edit] = []
+        for place, name in enumerate(node.inputs):
+            held = case.constant(case.candidate, name) if _stored(case, name) else None
+            if held is not None:
+                own = fresh(case, f"{name}_float")
+                edits.append(AddConstant(name=own, value=np.asarray(held).astype(np.float32)))
+                edits.append(SetInput(node=node.name, index=place, tensor=own))
+            else:
+                edits.append(
+                    InsertAhead(
+                        node=node.name,
+                        index=place,
+                        op="Cast",
+                        name=fresh(case, f"{node.name}_float_{place}"),
+                        attributes={"to": _NUMBER["float32"]},
+                    )
+                )
+        yield Patch(summary=f"Div {node.name!r}: computes on floats", edits=tuple(edits))
+
+
+def _stored(case: Case, name: str) -> bool:
+    return name in case.candidate.constants
+
+
+def _declared(case: Case, name: str) -> str:
+    spec = case.candidate.tensors.get(name)
+    return (spec.dtype if spec is not None else None) or ""
 
 
 def rounded(case: Case) -> Iterator[Patch]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from isomorph.fixes._casts import rounded, widened
+from isomorph.fixes._casts import divided, rounded, widened
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 
 class Dtype:
-    """A cast widened or taken out, a rounding before it changed."""
+    """A cast widened or taken out, a division made one of floats, a rounding changed."""
 
     name = "dtype"
 
     def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
         """Widening of the guilty casts first: it keeps every node where it is."""
         yield from widened(case, depth=0)
+        yield from divided(case)
         yield from rounded(case)
         yield from widened(case, depth=3)

@@ -120,7 +120,7 @@ def _latent(node: Node | None, counterpart: Node | None, departure: Departure) -
     finding = Finding(
         rank=0,
         code="LATENT",
-        cause="control_flow" if node is not None and node.bodies else "attribute",
+        cause="control_flow" if _decides(node) or _decides(counterpart) else "attribute",
         status="confirmed",
         effect="latent",
         summary=f"{told} does what the reference's {like} does on the given inputs, but not on "
@@ -133,6 +133,11 @@ def _latent(node: Node | None, counterpart: Node | None, departure: Departure) -
         evidence={"probe": departure.kind},
     )
     return Latent(finding=finding, departure=departure)
+
+
+def _decides(node: Node | None) -> bool:
+    """Whether what it does hangs on a condition: the other side may have frozen one way of it."""
+    return node is not None and bool(node.bodies)
 
 
 def _example(departure: Departure) -> str:
