@@ -12,8 +12,9 @@ import pytest
 REPORTS, BASELINE = "ISOMORPH_REPORTS", "ISOMORPH_BASELINE"
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Where to write, and what was accepted."""
+    _leave_as_it_is(pluginmanager)
     group = parser.getgroup("isomorph")
     group.addoption("--isomorph-reports", metavar="DIR", help="where failed checks leave reports")
     group.addoption("--isomorph-baseline", metavar="FILE", help="divergences that were accepted")
@@ -30,6 +31,18 @@ def pytest_configure(config: pytest.Config) -> None:
     stated = config.getoption("--isomorph-baseline") or config.getini("isomorph_baseline")
     if stated:
         os.environ.setdefault(BASELINE, str((config.rootpath / stated).absolute()))
+
+
+def _leave_as_it_is(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Keep pytest from rewriting the assertions of isomorph itself.
+
+    It does so with every package that comes along with a plugin, which costs the first import of
+    hundreds of modules a compilation, and a second set of files beside them. There is no public
+    way to decline for a whole package; where this one is gone, imports are slow and right.
+    """
+    marked = getattr(getattr(pluginmanager, "rewrite_hook", None), "_must_rewrite", None)
+    if isinstance(marked, set):
+        marked.discard("isomorph")
 
 
 @pytest.fixture

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 REPORTS = "ISOMORPH_REPORTS"
 """The folder for reports of failed assertions; the pytest plugin sets it."""
 
+_ROLES = ("reference", "candidate")
+
 BASELINE = "ISOMORPH_BASELINE"
 """The baseline that applies where none is named; the pytest plugin sets it."""
 
@@ -46,6 +48,8 @@ def assert_equivalent(
 
 
 def _told(report: Report, path: Path) -> str:
+    from isomorph.reporters._findings import mendable, repairing
+
     lines = [f"{report.verdict.value}: {report.reason}"]
     guilty = [finding for finding in report.findings if finding.node]
     for finding in guilty[:3] or list(report.findings[:1]):
@@ -55,10 +59,19 @@ def _told(report: Report, path: Path) -> str:
             f"  baseline: output {each.output!r} is {each.state}: {each.told}"
             for each in report.baseline.standings
         ]
-    places = [model.location for model in report.models]
-    if len(places) == 2 and guilty:
-        lines.append(f"  repair: isomorph fix {places[0]} {places[1]} -o fixed.onnx")
+    repair = repairing(report.models) or _from_python(report)
+    if repair is not None and any(map(mendable, report.findings)):
+        lines.append(f"  repair: {repair}")
     return "\n".join([*lines, f"  report: {path}"])
+
+
+def _from_python(report: Report) -> str | None:
+    """The call that repairs a file made from a live model, which no command line can name."""
+    reference, candidate = ([m for m in report.models if m.role == role] for role in _ROLES)
+    if not reference or not candidate or candidate[0].live:
+        return None
+    target = f"repaired{Path(candidate[0].location).suffix}"
+    return f"isomorph.fix(reference, candidate, output={target!r})"
 
 
 def _lines(finding: Finding) -> list[str]:

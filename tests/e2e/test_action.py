@@ -45,3 +45,39 @@ def test_no_input_is_part_of_a_script():
     scripts = re.findall(r"run: (?:\|\n(?: {8}.*\n)+|.*\n)", ACTION.read_text(encoding="utf-8"))
     assert len(scripts) == 2
     assert not any("${{" in script for script in scripts)
+
+
+def test_it_is_a_composite_action_as_the_marketplace_wants_it():
+    """By GitHub's metadata syntax: every step has a shell, every input says what it is for."""
+    yaml = pytest.importorskip("yaml")
+    told = yaml.safe_load(ACTION.read_text(encoding="utf-8"))
+    assert set(told) == {"name", "description", "branding", "inputs", "outputs", "runs"}
+    colours = {"white", "black", "yellow", "blue", "green", "orange", "red", "purple", "gray-dark"}
+    assert told["branding"]["color"] in colours
+    for each in told["inputs"].values():
+        assert set(each) == {"description", "required", "default"}
+        assert isinstance(each["default"], str)
+    assert told["runs"]["using"] == "composite"
+    steps = told["runs"]["steps"]
+    assert all(step["shell"] == "bash" and step["run"] for step in steps)
+    known = {step["id"] for step in steps if "id" in step}
+    for output in told["outputs"].values():
+        named = re.fullmatch(r"\$\{\{ steps\.(\w+)\.outputs\.[\w-]+ \}\}", output["value"])
+        assert named[1] in known
+    passed = {name for step in steps for name in step["env"].values()}
+    asked = {f"${{{{ inputs.{name} }}}}" for name in told["inputs"]}
+    assert asked - passed == {"${{ inputs.working-directory }}"}
+
+
+@pytest.mark.parametrize(
+    ("package", "installed"), [("", "/here[torch,tflite]"), ("isomorph==9", "isomorph==9")]
+)
+def test_its_own_version_is_installed_unless_another_is_named(tmp_path, package, installed):
+    line = re.search(r"run: (python -m pip install .*)\n", ACTION.read_text(encoding="utf-8"))[1]
+    done = subprocess.run(
+        ["bash", "-e", "-c", line.replace("python -m pip", "echo")],
+        capture_output=True, text=True, check=True,
+        env={"PATH": os.environ["PATH"], "PACKAGE": package, "EXTRAS": "torch,tflite",
+             "GITHUB_ACTION_PATH": "/here"},
+    )  # fmt: skip
+    assert done.stdout.split()[-1] == installed

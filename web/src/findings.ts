@@ -2,7 +2,7 @@
 
 import { h, name, section, shown, table } from "./dom";
 import { figure, percent, times } from "./figures";
-import { model, real, type Finding, type Measured, type Report } from "./report";
+import { model, real, type Finding, type Measured, type ModelSummary, type Report } from "./report";
 import { pathInto, placeOf, type Selection } from "./selection";
 
 const MOST_CARDS = 40;
@@ -156,7 +156,7 @@ function remedy(finding: Finding, report: Report): HTMLElement | null {
   if (finding.fix === null && diff.length === 0) return null;
   const [left, right] = [model(report, "reference"), model(report, "candidate")];
   const command =
-    finding.fix !== null && finding.cause !== null && left && right ? `isomorph fix ${quoted(left.location)} ${quoted(right.location)} -o repaired${suffix(right.location)}` : null;
+    finding.fix !== null && finding.cause !== null && left && right && onDisk(left) && onDisk(right) ? `isomorph fix ${quoted(left.location)} ${quoted(right.location)} -o repaired${suffix(right.location)}` : null;
   return h(
     "div",
     { class: "remedy" },
@@ -219,6 +219,11 @@ function copyable(command: string): HTMLElement {
     });
   });
   return h("p", { class: "command" }, h("code", {}, `$ ${command}`), button);
+}
+
+/** An object that somebody's program held, `<Sequential>`, cannot be named on a command line. */
+function onDisk(one: ModelSummary): boolean {
+  return !one.location.startsWith("<");
 }
 
 function quoted(path: string): string {

@@ -70,6 +70,11 @@ class ModelSummary:
     opset: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    @property
+    def live(self) -> bool:
+        """Whether it was an object of the caller's, ``<Sequential>``, which no path leads to."""
+        return self.location.startswith("<")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:

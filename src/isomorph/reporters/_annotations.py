@@ -46,7 +46,7 @@ def place(finding: Finding, report: Report) -> tuple[str | None, int | None]:
     if source is not None and source.file:
         return relative(source.file), source.line
     for model in reversed(report.models):
-        if model.location:
+        if model.location and not model.live:
             return relative(model.location), None
     return None, None
 

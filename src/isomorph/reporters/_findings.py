@@ -46,7 +46,7 @@ def mendable(finding: Finding) -> bool:
 
 def repairing(models: Sequence[ModelSummary]) -> str | None:
     """The command that repairs the candidate; None where there is no pair, or no way to type it."""
-    places = {model.role: model.location for model in models}
+    places = {model.role: model.location for model in models if not model.live}
     if not {"reference", "candidate"} <= places.keys():
         return None
     reference, candidate = (shlex.quote(places[role]) for role in ("reference", "candidate"))

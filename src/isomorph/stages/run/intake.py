@@ -93,6 +93,8 @@ class Intake:
             host=self.host,
             runtime=runtime,
             settings=self._settings(role, runtime),
+            # What was written for a worker will be gone; what the user knows is the object.
+            known_as=None if isinstance(source, (str, Path)) else f"<{type(source).__name__}>",
         )
 
     def side(self, role: str, source: Any) -> Opened | Replayed:  # noqa: ANN401
