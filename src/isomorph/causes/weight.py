@@ -171,6 +171,9 @@ def _replaced(
     named: str = "weight with what follows worked in",
 ) -> Diagnosis:
     kind, cause = difference(wrong, right)
+    order = _order_of_gates(case.node.op, wrong, right)
+    if order is not None:
+        kind, cause = f"its gate blocks are in the order {order}", "weight"
     named = repr(theirs) if theirs is not None else named
     known = {"reference_constant": theirs} if theirs is not None else {}
     return Diagnosis(
@@ -186,6 +189,17 @@ def _replaced(
         fix=f"give {mine!r} the values of the reference's {named}",
         node=_reader(case, mine),
     )
+
+
+def _order_of_gates(op: str, wrong: Array, right: Array) -> tuple[int, ...] | None:
+    """Where whole blocks of a recurrent weight stand in another order: which stands where."""
+    blocks = _GATES.get(op, 0)
+    if not blocks or wrong.ndim < 2 or wrong.shape != right.shape or wrong.shape[1] % blocks:
+        return None
+    for order in islice(permutations(range(blocks)), 1, None):
+        if np.array_equal(_reordered(right, blocks, order), wrong):
+            return order
+    return None
 
 
 def _reader(case: Case, constant: str) -> str | None:
