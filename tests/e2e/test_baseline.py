@@ -43,6 +43,16 @@ def test_without_arguments_every_pair_is_checked_and_the_gravest_decides(team):
     assert isomorph(team, "check", "good").returncode == 0
 
 
+def test_several_reports_do_not_make_one_document(team):
+    done = isomorph(team, "check", "--format", "junit")
+    assert done.returncode == 2
+    assert "error[BAD_OPTION]" in done.stderr
+    assert not done.stdout
+    done = isomorph(team, "check", "--format", "junit", "-o", "reports")
+    assert done.returncode == 1, done.stderr
+    assert {path.name for path in (team / "reports").iterdir()} == {"good.xml", "odd.xml"}
+
+
 def test_without_a_project_nothing_was_checked(tmp_path):
     done = isomorph(tmp_path, "check")
     assert done.returncode == 2

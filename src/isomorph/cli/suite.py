@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isomorph.cli.output import show_report, write
+from isomorph.cli.output import kept_when_interrupted, show_report, write
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.text import printable
 from isomorph.store.projects import NAMES, find_project
@@ -38,17 +38,25 @@ def run(word: str | None, reporter: Reporter, output: Path | None) -> int:
             why="no project file holds a pair to check" if project else "there is no project file",
             fix=f"isomorph check REFERENCE CANDIDATE, or name pairs in {NAMES[0]}",
         )
+    if output is None and len(pairs) > 1 and not getattr(reporter, "follows", False):
+        raise UsageError(
+            "BAD_OPTION",
+            f"{len(pairs)} pairs are checked, and a {reporter.name} document holds one report",
+            fix=f"name a folder for them: isomorph check --format {reporter.name} -o FOLDER",
+        )
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
     codes, lines = [], []
     for pair in pairs:
-        code, line, report = _checked(pair, project)
+        target = None if output is None else output / f"{_slug(pair.name)}.{_ending(reporter)}"
+        with kept_when_interrupted(reporter, target):
+            code, line, report = _checked(pair, project)
         codes.append(code)
         lines.append(line)
         if report is None:
             continue
-        if output is not None:
-            write(reporter.render(report), output / f"{_slug(pair.name)}.{_ending(reporter)}")
+        if target is not None:
+            write(reporter.render(report), target)
         elif code != 0 or len(pairs) == 1 or reporter.name != "terminal":
             show_report(report, reporter, None)
     if output is not None or reporter.name == "terminal":

@@ -23,6 +23,7 @@ class GithubReporter:
     """
 
     name = "github"
+    follows = True  # one report may stand behind another
     beside: Mapping[str, str] = {"GITHUB_STEP_SUMMARY": "markdown"}
     """The file that a variable names gets the report in another format as well."""
 
