@@ -44,7 +44,7 @@ def test_a_converter_is_described(converter):
 
 
 # These read their tables without a heavy import; the others are asked in tests/unit/stages/lint.
-@pytest.mark.parametrize("name", ["onnx_to_tensorflow", "onnx_to_tflite", "pytorch_to_tflite"])
+@pytest.mark.parametrize("name", ["onnx_to_tensorflow", "onnx_to_tflite"])
 def test_abilities_are_plain_data(name):
     told = registry.converter(name).abilities()
     assert json.loads(json.dumps(told)) == told

@@ -87,7 +87,10 @@ def keras_models(folder):
              layers.GlobalAveragePooling2D(), layers.Dense(5)]  # fmt: skip
     keras.Sequential([keras.Input((10, 10, 3), name="x"), *stack]).save(folder / "cnn.keras")
     recurrent = [keras.Input((4, 3), name="x"), layers.LSTM(6), layers.Dense(2)]
-    keras.Sequential(recurrent).save(folder / "lstm.keras")
+    model = keras.Sequential(recurrent)
+    model.save(folder / "lstm.keras")
+    # Its batch has no size, and the bodies of its loop were traced without one.
+    model.export(folder / "lstm", verbose=False)
     draw = np.random.default_rng(3)
     for name in ("good", "bad"):
         (folder / name).mkdir()
@@ -120,8 +123,44 @@ def lies(folder):
     (folder / "dense.tflite").write_bytes(converter.convert())
 
 
+def left_to_itself(folder):
+    """What onnx2tf makes of a picture when nobody tells it to keep the order of the axes."""
+    import numpy as np
+    import onnx2tf
+
+    # It would be downloaded otherwise.
+    name = "calibration_image_sample_data_20x128x128x3_float32.npy"
+    pictures = np.random.default_rng(0).random((20, 128, 128, 3), dtype=np.float32)
+    os.chdir(folder)
+    np.save(folder / name, pictures)
+    # It writes to the file that it reads.
+    copy = folder / "cnn_copy.onnx"
+    copy.write_bytes((folder / "cnn.onnx").read_bytes())
+    onnx2tf.convert(
+        input_onnx_file_path=str(copy), output_folder_path=str(folder / "turned"),
+        non_verbose=True, verbosity="error",
+    )  # fmt: skip
+    (folder / name).unlink()
+
+
+def underscored(folder):
+    """The same network; its tensors have names on which onnx2tf ends the whole process."""
+    import onnx
+
+    model = onnx.load(folder / "cnn.onnx")
+    for node in model.graph.node:
+        for names in (node.input, node.output):
+            names[:] = [name and f"_{name}" for name in names]
+    for each in (*model.graph.input, *model.graph.output, *model.graph.initializer):
+        each.name = f"_{each.name}"
+    del model.graph.value_info[:]
+    onnx.save(model, folder / "underscored.onnx")
+
+
 if __name__ == "__main__":
     place = Path(sys.argv[1])
     torch_models(place)
     keras_models(place)
     lies(place)
+    left_to_itself(place)
+    underscored(place)

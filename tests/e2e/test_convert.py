@@ -91,6 +91,7 @@ def test_axes_of_equal_size_that_onnx2tf_mixes_up(models, tmp_path):
     [
         ("cnn.pt2", "pytorch_to_onnx_legacy", "out.onnx"),
         ("cnn.pt2", "pytorch_to_tflite", "out.tflite"),
+        ("cnn.pt2", "pytorch_to_openvino", "out.xml"),
         ("cnn.onnx", "onnx_to_tflite", "out.tflite"),
     ],
 )
@@ -111,6 +112,28 @@ def test_the_exact_gelu_that_tf2onnx_lies_about(models, tmp_path):
 def test_variables_that_are_not_frozen(models):
     report = isomorph.check(models / "dense.keras", models / "dense.tflite")
     assert report.exit_code != 0
+
+
+@pytest.mark.parametrize("name", ["turned", "turned/cnn_copy_float32.tflite"])
+def test_axes_that_onnx2tf_turns_unasked(models, name):
+    report = isomorph.check(models / "cnn.onnx", models / name)
+    turned = next(each for each in report.findings if each.code == "INPUT_LAYOUT")
+    assert turned.cause == "interface"
+    assert "(0, 2, 3, 1)" in turned.summary
+
+
+def test_names_on_which_onnx2tf_writes_nothing(models, tmp_path):
+    done = converting.convert(models / "underscored.onnx", tmp_path / "out")
+    (hop,) = done.chosen
+    assert (hop.status, [cure.name for cure in hop.cures]) == ("proven", ["plain names"])
+    assert any("'_x'" in lost and "'t_x'" in lost for lost in hop.lost)
+
+
+def test_a_recurrent_saved_model_gets_a_fixed_batch(models, tmp_path):
+    done = converting.convert(models / "lstm", tmp_path / "lstm.tflite")
+    (hop,) = done.chosen
+    assert (hop.status, [cure.name for cure in hop.cures]) == ("proven", ["fixed batch"])
+    assert any("axis 0 is 1 now" in lost for lost in hop.lost)
 
 
 def test_a_python_if_that_tracing_bakes_in(models, monkeypatch):

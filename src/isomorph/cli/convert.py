@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
 from isomorph.cli import words
+
+if TYPE_CHECKING:
+    from isomorph.core.conversion import Route
 
 
 def convert(
@@ -63,6 +66,7 @@ def convert(
     from isomorph import converting
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
+    from isomorph.cli.wrapping import wrapped
     from isomorph.core.text import printable
     from isomorph.reporters.json import as_json
     from isomorph.stages.convert.words import lines
@@ -71,9 +75,8 @@ def convert(
     words.one_of("--format", format, ("terminal", "json"))
     if plan:
         routes = converting.routes(source, target, to=to, quantize=quantize, via=stops, trust=trust)
-        for route in routes:
-            missing = f"  (not installed: {'; '.join(route.missing)})" if route.missing else ""
-            write(f"{route.words}{missing}", None)
+        told = (_planned(route) for route in routes)
+        write("\n".join(wrapped(told)), None)
         return 0
     with Progress() as progress:
         conversion = converting.convert(
@@ -99,5 +102,11 @@ def convert(
     if format == "json":
         write(as_json(conversion), None)
     else:
-        write("\n".join(printable(line, limit=2000) for line in lines(conversion)), None)
+        told = (printable(line, limit=2000) for line in lines(conversion))
+        write("\n".join(wrapped(told)), None)
     return conversion.exit_code
+
+
+def _planned(route: Route) -> str:
+    missing = f"  (not installed: {'; '.join(route.missing)})" if route.missing else ""
+    return f"{route.words}{missing}"

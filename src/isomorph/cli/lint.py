@@ -43,6 +43,7 @@ def lint(
     from isomorph import converting
     from isomorph.cli.output import check_target, write
     from isomorph.cli.progress import Progress
+    from isomorph.cli.wrapping import wrapped
     from isomorph.core.text import printable
     from isomorph.reporters.json import as_json
     from isomorph.stages.lint import render
@@ -66,7 +67,9 @@ def lint(
     elif format == "sarif":
         text = json.dumps(render.sarif(found), indent=2, sort_keys=True)
     else:
-        told = render.github(found) if format == "github" else render.lines(found)
-        text = "\n".join(printable(line, limit=2000) for line in told)
+        annotated = format == "github"
+        told = render.github(found) if annotated else render.lines(found)
+        shown = (printable(line, limit=2000) for line in told)
+        text = "\n".join(shown if annotated or output is not None else wrapped(shown))
     write(text, output)
     return found.exit_code

@@ -7,13 +7,24 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from isomorph.core.conversion import Order
+from isomorph.converters._onnx_names import renamed
+from isomorph.core.conversion import Cure, Order
 from isomorph.core.lazy import require
 
 PACKAGES = ("onnx2tf", "tf_keras", "onnx_graphsurgeon", "sng4onnx", "tensorflow")
 INSTALL = (
     "pip install --no-deps onnx2tf==1.28.8 tf_keras onnx_graphsurgeon sne4onnx sng4onnx, "
     "beside 'isomorph[tensorflow]'"
+)
+
+CURES = (
+    Cure(name="fixed batch", told="the batch is fixed at 1", options={"batch": "1"}),
+    Cure(name="not simplified", told="without its simplifier", options={"simplify": "no"}),
+    Cure(
+        name="plain names",
+        told="names that begin with an underscore were changed: TensorFlow takes none",
+        options={"names": "plain"},
+    ),
 )
 
 # It wants this file for every input of four axes, from the network unless it is already there.
@@ -38,6 +49,8 @@ def converted(order: Order, folder: Path, **wanted: Any) -> tuple[str, ...]:  # 
     pictures = np.random.default_rng(0).random((20, 128, 128, 3), dtype=np.float32)
     np.save(Path.cwd() / _PICTURES, pictures)
     names = [spec.name for spec in order.inputs]
+    if order.options.get("names") == "plain":
+        names = _without_underscores(order.source, names)
     batch = order.options.get("batch")
     package.convert(
         input_onnx_file_path=order.source,
@@ -55,6 +68,16 @@ def converted(order: Order, folder: Path, **wanted: Any) -> tuple[str, ...]:  # 
         **wanted,
     )
     return (f"asked to keep the axes of {', '.join(names)} as they are",) if names else ()
+
+
+def _without_underscores(source: str, inputs: Sequence[str]) -> list[str]:
+    """The file, which is a copy, with other names where need be; what its inputs are called now."""
+    import onnx
+
+    model = onnx.load(source)
+    names = renamed(model, lambda name: f"t{name}" if name.startswith("_") else name)
+    onnx.save(model, source)
+    return [names[name] for name in inputs]
 
 
 def _spellings(names: Sequence[str]) -> list[str]:

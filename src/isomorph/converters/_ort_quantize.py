@@ -7,6 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from isomorph.converters._onnx_names import renamed
 from isomorph.core.conversion import Cure, Order
 
 UNPREPARED = Cure(
@@ -55,28 +56,10 @@ def _with_plain_names(source: str, path: str) -> str:
 
     model = onnx.load(source)
     kept = {each.name for each in (*model.graph.input, *model.graph.output)}
-    names: dict[str, str] = {"": "", **{name: name for name in kept}}
-    taken = iter(word for place in count() if (word := f"t{place}") not in kept)
-
-    def rename(graph: Any) -> None:  # noqa: ANN401
-        del graph.value_info[:]
-        for each in (*graph.input, *graph.output, *graph.initializer):
-            each.name = plain(each.name)
-        for place, node in enumerate(graph.node):
-            node.name = f"{node.op_type}_{place}"
-            node.input[:] = [plain(name) for name in node.input]
-            node.output[:] = [plain(name) for name in node.output]
-            for attribute in node.attribute:
-                bodies = [attribute.g] if attribute.HasField("g") else []
-                for body in (*attribute.graphs, *bodies):
-                    rename(body)
-
-    def plain(name: str) -> str:
-        if name not in names:
-            names[name] = next(taken)
-        return names[name]
-
-    rename(model.graph)
+    places = count()
+    renamed(model, lambda name: name if name in kept else f"t{next(places)}")
+    for place, node in enumerate(model.graph.node):
+        node.name = f"{node.op_type}_{place}"
     onnx.save(model, path)
     return path
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from isomorph.converters import _onnx2tf
-from isomorph.core.conversion import AS_IS, Cure, Order
+from isomorph.core.conversion import AS_IS, Order
+from isomorph.core.errors import RuntimeFailedError
 
 
 class OnnxToTensorflow:
@@ -18,10 +19,7 @@ class OnnxToTensorflow:
     packages, install = _onnx2tf.PACKAGES, _onnx2tf.INSTALL
     worker = "onnx2tf"
     rank, named = 0, False
-    cures = (
-        Cure(name="fixed batch", told="the batch is fixed at 1", options={"batch": "1"}),
-        Cure(name="not simplified", told="without its simplifier", options={"simplify": "no"}),
-    )
+    cures = _onnx2tf.CURES
     loses = ("metadata of the ONNX file", "the names of nodes", "the order of the outputs")
 
     def abilities(self) -> dict[str, object]:
@@ -29,5 +27,12 @@ class OnnxToTensorflow:
         return {"operators": _onnx2tf.operators()}
 
     def convert(self, order: Order) -> Sequence[str]:
-        """Write the folder."""
-        return _onnx2tf.converted(order, Path(order.target))
+        """Write the folder; onnx2tf logs why there is no SavedModel in it, and ends well."""
+        notes = _onnx2tf.converted(order, Path(order.target))
+        if not Path(order.target, "saved_model.pb").is_file():
+            raise RuntimeFailedError(
+                "CONVERTER_FAILED",
+                "onnx2tf ended without an error and wrote no SavedModel",
+                why="its log says why; names that TensorFlow does not take do that",
+            )
+        return notes

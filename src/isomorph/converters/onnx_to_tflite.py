@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from isomorph.converters import _onnx2tf
-from isomorph.core.conversion import AS_IS, Cure, Order
+from isomorph.core.conversion import AS_IS, Order
 from isomorph.core.errors import RuntimeFailedError
 
 _ENDINGS = {AS_IS: "_float32", "float16": "_float16", "dynamic": "_dynamic_range_quant"}
@@ -21,10 +21,7 @@ class OnnxToTflite:
     packages, install = _onnx2tf.PACKAGES, _onnx2tf.INSTALL
     worker = "onnx2tf"
     rank, named = 0, False
-    cures = (
-        Cure(name="fixed batch", told="the batch is fixed at 1", options={"batch": "1"}),
-        Cure(name="not simplified", told="without its simplifier", options={"simplify": "no"}),
-    )
+    cures = _onnx2tf.CURES
     loses = ("metadata of the ONNX file", "the names of nodes")
 
     def abilities(self) -> dict[str, object]:

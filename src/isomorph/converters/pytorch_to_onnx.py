@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from isomorph.converters._torch_operators import taken
 from isomorph.core.conversion import AS_IS, Cure, Order
 from isomorph.core.lazy import require
 
@@ -32,15 +33,9 @@ class PytorchToOnnx:
         torch = require("torch", extra="torch", needed_for=f"converter {self.name!r}")
         from torch.onnx._internal.exporter._registration import ONNXRegistry
 
-        translated = {str(key) for key in ONNXRegistry.from_torchlib().functions}
-        apart = {str(key) for key in torch.export.default_decompositions()}
-        # Composite operators fall apart into others before the exporter sees them.
-        registered = torch._C._dispatch_get_registrations_for_dispatch_key
-        composite = registered("CompositeImplicitAutograd")
-        names = {each.replace("::", ".") for each in (*translated, *composite)} | apart
-        # A translation registered without its overload serves the default one.
-        names |= {f"{each}.default" for each in names if each.count(".") == 1}
-        return {"operators": sorted(names)}
+        translated = ONNXRegistry.from_torchlib().functions
+        apart = torch.export.default_decompositions()
+        return {"operators": taken(torch, (*translated, *apart))}
 
     def convert(self, order: Order) -> Sequence[str]:
         """Export, and store weights inside the file unless it would pass 2 GB."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from isomorph.converters._torch_operators import taken
 from isomorph.core.conversion import AS_IS, Cure, Order
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.lazy import require
@@ -23,8 +24,18 @@ class PytorchToTflite:
     loses = ("gradients and training mode", "dynamic axes: every size is that of the example")
 
     def abilities(self) -> dict[str, object]:
-        """What it does to signatures; its operators it does not tell."""
-        return {"changed": {"int64": "int32"}, "fixes_axes": True}
+        """Operators that it lowers or takes apart first, and what it does to signatures."""
+        torch = require("torch", extra="torch", needed_for=f"converter {self.name!r}")
+        require("litert_torch", extra="convert", needed_for=f"converter {self.name!r}")
+        from litert_torch.backend.lowerings import registry as lowerings
+        from litert_torch.fx_infra import decomp
+
+        apart = (*decomp.pre_convert_decomp(), *decomp.pre_lower_decomp())
+        return {
+            "operators": taken(torch, (*lowerings.global_registry.registered_ops, *apart)),
+            "changed": {"int64": "int32"},
+            "fixes_axes": True,
+        }
 
     def convert(self, order: Order) -> Sequence[str]:
         """Convert with the example's sizes."""

@@ -27,7 +27,9 @@ class Abilities:
     ``lacking`` names, for each operator of the model that some converter on the way does not
     take, those converters. ``hopeless`` are the operators that no way takes. ``types`` are what
     the runtime computes with (None: not known), ``kernels`` the same for single operators.
-    ``changed`` are input types that every way turns into another.
+    ``changed`` are input types that every way turns into another. ``approximated`` are operators
+    that converters write as a formula near them, each with the largest difference measured, and
+    ``ways`` is how many converters a way can begin with.
     """
 
     lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -36,6 +38,8 @@ class Abilities:
     kernels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     opsets: tuple[int, int] | None = None
     changed: Mapping[str, str] = field(default_factory=dict)
+    approximated: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    ways: int = 0
     fixes_axes: tuple[str, ...] = ()
     """The converters on the way that fix every dynamic axis."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from isomorph.core.conversion import AS_IS
 
 if TYPE_CHECKING:
-    from isomorph.core.conversion import Conversion, Hop
+    from isomorph.core.conversion import Conversion, Hop, Route
     from isomorph.core.divergence import Divergence
     from isomorph.core.report import Finding, Report
 
@@ -31,9 +31,10 @@ def lines(conversion: Conversion) -> Iterator[str]:
     if lost:
         yield ""
         yield from (f"not kept  {each}" for each in lost)
-    if conversion.alternatives:
+    untried = _untried(conversion)
+    if untried:
         yield ""
-        for route in conversion.alternatives[:_MOST_ALTERNATIVES]:
+        for route in untried[:_MOST_ALTERNATIVES]:
             missing = f", not installed: {'; '.join(route.missing)}" if route.missing else ""
             yield f"or by     {route.words}{missing}"
     yield ""
@@ -48,9 +49,24 @@ def lines(conversion: Conversion) -> Iterator[str]:
         yield f"again     {conversion.repeat}"
 
 
+def _untried(conversion: Conversion) -> list[Route]:
+    """Other ways that were not gone to their end, or to where they failed."""
+    gone = {hop.step for hop in conversion.tried if hop.status in {"failed", "guilty"}}
+    gone |= {hop.step for hop in conversion.chosen if not hop.usable}
+    steps = {hop.step for hop in conversion.tried}
+    return [
+        route
+        for route in conversion.alternatives
+        if not gone & set(route.steps) and not set(route.steps) <= steps
+    ]
+
+
 def _heading(conversion: Conversion) -> str:
     done = conversion.output is not None and conversion.verdict.exit_code == 0
-    return f"CONVERTED, {conversion.verdict}" if done else f"{conversion.verdict}".upper()
+    if done:
+        return f"CONVERTED, {conversion.verdict}"
+    word = "NOT CONVERTED" if conversion.output is None else "NOT PROVEN"
+    return f"{word}, {conversion.verdict}"
 
 
 def _hop_lines(word: str, hop: Hop) -> Iterator[str]:

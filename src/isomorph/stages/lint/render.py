@@ -12,18 +12,24 @@ from isomorph import registry
 from isomorph.core.lint import Lint, Remark, Severity
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_MOST_PLACES = 4
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
 
 def lines(lint: Lint) -> Iterator[str]:
-    """One block a remark, and how many there are."""
+    """One block for remarks that say the same, with all their places, and how many there are."""
+    alike: dict[tuple[str, ...], list[str]] = {}
     for remark in lint.remarks:
-        place = _place(remark)
-        yield f"{remark.severity}[{remark.code}] {remark.message}"
-        if place:
-            yield f"  at   {place}"
-        yield f"  fix  {remark.advice}"
+        said = (f"{remark.severity}[{remark.code}] {remark.message}", remark.advice)
+        alike.setdefault(said, []).append(_place(remark))
+    for (heading, advice), places in alike.items():
+        known = [place for place in places if place]
+        yield heading
+        yield from (f"  at   {place}" for place in known[:_MOST_PLACES])
+        if len(known) > _MOST_PLACES:
+            yield f"       and {len(known) - _MOST_PLACES} more: --format json"
+        yield f"  fix  {advice}"
     yield from (f"skipped  {each.what}: {each.why}" for each in lint.skipped)
     counted = Counter(remark.severity for remark in lint.remarks)
     there = [(counted[level], level) for level in Severity if counted[level]]

@@ -1,11 +1,15 @@
 """What the ways to a target can do with this model, asked of the installed packages.
 
-Each is asked in a worker process: their tables come with their imports, and those may fail.
+Each is asked in a worker process: their tables come with their imports, and those may fail. What a
+converter only approximates it does not tell: that was measured, operator by operator
+(benchmarks/approximations.py), and is kept beside this file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Mapping, Sequence, Set
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph import registry
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
     from isomorph.stages.convert.workshop import Workshop
 
 Told = Mapping[str, Any]
+
+_TABLE = Path(__file__).with_name("approximated.json")
 
 
 def abilities(
@@ -41,7 +47,7 @@ def abilities(
     firsts = _first_converters(model, to, width)
     told = {name: ask("converters", name) for name in firsts}
     used = {node.native_op for node in every_node(model.graph)}
-    lacking = {op: who for op in used if (who := tuple(n for n in firsts if _lacks(told[n], op)))}
+    lacking = {op: who for op in used if (who := tuple(n for n in firsts if lacks(told[n], op)))}
     changed = [each.get("changed", {}) for each in told.values()]
     return Abilities(
         lacking=lacking,
@@ -49,6 +55,8 @@ def abilities(
         types=frozenset(runtime["types"]) if "types" in runtime else None,
         kernels=runtime.get("kernels", {}) if model.framework == (to or model.framework) else {},
         opsets=_pair(runtime.get("opsets")),
+        approximated=_approximated(used, firsts),
+        ways=len(firsts),
         changed=dict(changed[0]) if changed and all(each == changed[0] for each in changed) else {},
         fixes_axes=tuple(name for name in firsts if told[name].get("fixes_axes"))
         if all(each.get("fixes_axes") for each in told.values())
@@ -64,7 +72,19 @@ def _first_converters(model: Model, to: str | None, width: str) -> tuple[str, ..
     return tuple(dict.fromkeys(route.steps[0].converter for route in possible))
 
 
-def _lacks(told: Told, op: str) -> bool:
+def _approximated(used: Set[str], converters: Sequence[str]) -> dict[str, dict[str, float]]:
+    """The operators of the model that a first converter on the way does not keep exactly."""
+    found: dict[str, dict[str, float]] = {}
+    measured = json.loads(_TABLE.read_text(encoding="utf-8"))
+    for name in converters:
+        errors = measured.get(name, {}).get("operators", {})
+        for op in used:
+            if op.rpartition("::")[2] in errors:
+                found.setdefault(op, {})[name] = errors[op.rpartition("::")[2]]
+    return found
+
+
+def lacks(told: Told, op: str) -> bool:
     """Whether a converter that tells its operators does not tell of this one."""
     if "operators" in told:
         return op.rpartition("::")[2] not in told["operators"]

@@ -60,7 +60,7 @@ def test_a_failure_is_told_with_its_words_and_what_was_tried():
         trouble=Trouble(code="CONVERTER_FAILED", sentence="it failed", why="x" * 1000, log="a\nb"),
     )
     told = "\n".join(lines(conversion(hop)))
-    assert told.startswith("UNKNOWN  because")
+    assert told.startswith("NOT CONVERTED, unknown  because")
     assert "[CONVERTER_FAILED] it failed" in told
     assert "x" * 320 + "…" in told
     assert "log     … b" in told
@@ -79,3 +79,23 @@ def test_a_success_says_what_was_not_kept_and_the_other_ways():
     assert "  note    careful" in told
     assert "or by     onnx → tflite (other), not installed: pip install other" in told
     assert told[-1] == "again     isomorph convert m.onnx m.tflite"
+
+
+def test_a_way_that_failed_is_no_other_way():
+    failed = Hop(step=replace(STEP, converter="other"), status="failed", seconds=1.0)
+    proven = Hop(step=STEP, status="proven", seconds=3.0)
+    others = (Route(steps=(failed.step,)), Route(steps=(replace(STEP, converter="third"),)))
+    told = list(
+        lines(
+            conversion(
+                proven,
+                verdict=Verdict.EQUIVALENT,
+                output="m.tflite",
+                tried=(failed,),
+                alternatives=others,
+            )
+        )
+    )
+    assert [line for line in told if line.startswith("or by")] == [
+        "or by     onnx → tflite (third)"
+    ]

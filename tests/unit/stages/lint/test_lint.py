@@ -11,7 +11,7 @@ from isomorph.__main__ import main
 from isomorph.core.lint import Lint, Remark, Severity
 from isomorph.core.model import Source
 from isomorph.core.report import ModelSummary
-from isomorph.stages.lint.render import github, sarif
+from isomorph.stages.lint.render import github, lines, sarif
 
 
 @pytest.fixture
@@ -109,3 +109,21 @@ def test_weights_that_are_missing_are_a_remark(tmp_path, training, capsys):
 def test_an_unknown_format_is_wrong_use(training, capsys):
     assert main(["lint", str(training), "--format", "xml"]) == 2
     assert "one of" in capsys.readouterr().err
+
+
+def test_what_is_said_of_many_nodes_is_said_once():
+    summary = ModelSummary(
+        role="model", location="m.onnx", framework="onnx", digest="", nodes=9, constants=0
+    )
+    remarks = tuple(
+        Remark(
+            code="ISO101", check="unsupported_operator", severity=Severity.WARNING,
+            message="Det cannot be converted", advice="do without", node=f"det{place}",
+        )
+        for place in range(9)
+    )  # fmt: skip
+    told = list(lines(Lint(model=summary, to="tflite", width="", remarks=remarks)))
+    assert told[:2] == ["warning[ISO101] Det cannot be converted", "  at   node det0"]
+    assert "       and 5 more: --format json" in told
+    assert told.count("  fix  do without") == 1
+    assert told[-1] == "m.onnx: 9 warnings on the way to tflite"

@@ -49,6 +49,7 @@ def test_a_double_is_told_before_it_reaches_tflite(workshop):
     ("converter", "known", "unknown"),
     [
         ("pytorch_to_onnx", "aten.relu.default", "aten.frobnicate.default"),
+        ("pytorch_to_tflite", "aten.relu.default", "aten.frobnicate.default"),
         ("tensorflow_to_onnx", "Conv2D", "Frobnicate"),
         ("tensorflow_to_onnx", "Erfc", "Frobnicate"),
         ("tflite_to_onnx", "CONV_2D", "FROBNICATE"),

@@ -1,0 +1,129 @@
+"""Which operators the installed converters only approximate: each is converted and measured.
+
+Operators of one argument are found in the frameworks' own registries, put side by side into one
+model, converted, and held against the first model in float64. Where the two meanings differ by more
+than constants rounded again explain, the operator is written as a formula that is near it and not
+it. The table goes to src/isomorph/stages/lint/approximated.json, which `isomorph lint` reads.
+
+    python benchmarks/approximations.py                     # every converter
+    python benchmarks/approximations.py pytorch_to_tflite   # one, beside what is known already
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from isomorph import converting, registry
+from isomorph.core.divergence import Judgement
+from isomorph.core.errors import IsomorphError
+
+TABLE = Path(__file__).resolve().parents[1] / "src/isomorph/stages/lint/approximated.json"
+MAKER = Path(__file__).parent / "networks" / "of_operators.py"
+SUFFIXES = {"onnx": ".onnx", "pytorch": ".pt2", "tensorflow": ""}
+CONVERTERS = (
+    "onnx_to_tensorflow", "onnx_to_tflite", "pytorch_to_onnx", "pytorch_to_onnx_legacy",
+    "pytorch_to_tflite", "tensorflow_to_onnx", "tensorflow_to_tflite",
+)  # fmt: skip
+
+
+def main() -> None:
+    wanted = sys.argv[1:] or CONVERTERS
+    known = json.loads(TABLE.read_text(encoding="utf-8")) if TABLE.is_file() else {}
+    with TemporaryDirectory(prefix="isomorph-operators-") as name:
+        for converter in wanted:
+            started = time.monotonic()
+            known[converter] = _measured(converter, Path(name))
+            text = json.dumps(known, indent=1, sort_keys=True)
+            TABLE.write_text(f"{text}\n", encoding="utf-8")
+            row = known[converter]
+            print(f"{converter}: {len(row['operators'])} of {row['measured']} approximated, "
+                  f"{time.monotonic() - started:.0f} s", flush=True)  # fmt: skip
+
+
+def _measured(name: str, folder: Path) -> dict[str, Any]:
+    """The operators that differ, each with the largest difference in float64."""
+    converter = registry.converter(name)
+    source = converter.source
+    offered = _made(source, folder / f"{source} all{SUFFIXES[source]}", ())
+    usable = [op for op in offered if op not in _lacking(name, offered)]
+    found: dict[str, float] = {}
+    count = 0
+    for ops, report in _converted(name, usable, folder):
+        count += len(ops)
+        for op, output in zip(ops, report.outputs, strict=True):
+            part = output.translation
+            if part is not None and part.budget.within is Judgement.NO:
+                found[op] = float(f"{part.distance.max_abs:.1e}")
+    return {"measured_with": _versions(converter.packages), "measured": count, "operators": found}
+
+
+def _lacking(name: str, offered: Sequence[str]) -> set[str]:
+    """What the converter itself says that it does not take."""
+    from isomorph.stages.convert.workshop import Workshop
+    from isomorph.stages.lint.tables import lacks
+
+    workshop = Workshop()
+    try:
+        told = workshop.abilities("converters", name)
+    except IsomorphError:
+        told = {}
+    finally:
+        workshop.close()
+    return {op for op in offered if lacks(told, op)}
+
+
+def _converted(name: str, ops: Sequence[str], folder: Path) -> Iterator[tuple[Sequence[str], Any]]:
+    """All at once; where that fails, in halves, until what fails stands alone."""
+    if not ops:
+        return
+    converter = registry.converter(name)
+    place = folder / f"{name} {abs(hash(tuple(ops)))}"
+    place.mkdir()
+    model = place / f"model{SUFFIXES[converter.source]}"
+    made = _made(converter.source, model, ops)
+    target = place / f"result{converter.suffix}"
+    inputs = model.with_name("inputs.npz")
+    try:
+        done = converting.convert(
+            model, target, to=converter.target, via=(name,), keep=True, inputs=inputs
+        )
+    except IsomorphError:
+        done = None
+    report = done.chosen[-1].report if done is not None else None
+    if report is not None and len(report.outputs) == len(made):
+        yield made, report
+    elif len(ops) > 1:
+        middle = len(ops) // 2
+        yield from _converted(name, ops[:middle], folder)
+        yield from _converted(name, ops[middle:], folder)
+
+
+def _made(framework: str, path: Path, ops: Sequence[str]) -> list[str]:
+    """Have the model of these operators written (of all, where none is named); those in it."""
+    command = [sys.executable, "-W", "ignore", str(MAKER), framework, str(path), *ops]
+    ran = subprocess.run(command, check=True, capture_output=True, text=True)
+    return json.loads(ran.stdout.splitlines()[-1])
+
+
+def _versions(packages: Sequence[str]) -> dict[str, str]:
+    owners = packages_distributions()
+    found = {}
+    for package in packages:
+        try:
+            owner = owners.get(package, [package])[0]
+            found[owner] = version(owner)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+if __name__ == "__main__":
+    main()

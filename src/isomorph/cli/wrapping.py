@@ -1,0 +1,33 @@
+"""Lines that begin with a word, as wide as the terminal: what follows hangs below itself."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import textwrap
+from collections.abc import Iterable, Iterator
+
+NARROWEST, USUAL = 40, 100
+_WORD = re.compile(r" *\w+(?: \w+)? +")
+_WHOLE = ("again ",)
+"""Commands stay in one piece, to be copied."""
+
+
+def wrapped(lines: Iterable[str]) -> Iterator[str]:
+    """The same lines, none wider than the terminal unless a single word is."""
+    width = max(NARROWEST, shutil.get_terminal_size((USUAL, 24)).columns)
+    for line in lines:
+        if len(line) <= width or line.startswith(_WHOLE):
+            yield line
+            continue
+        word = _WORD.match(line)
+        margin = len(word[0]) if word is not None and len(word[0]) < width // 2 else 2
+        yield from textwrap.wrap(
+            line,
+            width,
+            subsequent_indent=" " * margin,
+            # Names and paths of models are copied whole, too.
+            break_long_words=False,
+            break_on_hyphens=False,
+            drop_whitespace=True,
+        )
