@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.text import printable
 from isomorph.reporters._annotations import title
+from isomorph.reporters._findings import mendable, repairing
 
 if TYPE_CHECKING:
     from isomorph.core.divergence import Divergence, Part
@@ -106,9 +107,12 @@ def _finding(finding: Finding) -> Iterator[str]:
 
 
 def _foot(report: Report) -> str:
-    skipped = [f"- skipped: {_plain(one.what)}: {_plain(one.why)}" for one in report.skipped[:20]]
+    told = [f"- skipped: {_plain(one.what)}: {_plain(one.why)}" for one in report.skipped[:20]]
+    repair = repairing(report.models)
+    if repair is not None and any(map(mendable, report.findings)):
+        told.insert(0, f"- repair: {_code(repair)}")
     closing = f"<sub>seed {report.seed}, isomorph {_plain(report.version)}</sub>\n"
-    return "\n".join([*skipped, "", closing] if skipped else [closing])
+    return "\n".join([*told, "", closing] if told else [closing])
 
 
 def _plain(text: str) -> str:
