@@ -277,7 +277,7 @@ def test_ten_thousand_nodes_are_usable_within_three_seconds(opened, divergent, t
         )
         took.append(time.monotonic() - started)
     assert min(took) < 3.0
-    assert (tmp_path / "page.html").stat().st_size < 25_000_000
+    assert (tmp_path / "page.html").stat().st_size < 2_500_000, "25 MB are allowed"
     assert int(page.get_attribute(".canvas", "data-nodes")) <= 300
 
 

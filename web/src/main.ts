@@ -58,8 +58,24 @@ addEventListener("beforeprint", () => document.querySelectorAll("details").forEa
 
 const text = document.getElementById("report")?.textContent ?? "";
 const page = document.getElementById("page");
-const data = JSON.parse(text) as Report | { view: true };
-if (page !== null) {
-  if ("view" in data) void viewer(page, draw);
+if (page !== null) void open(JSON.parse(text) as Report | { view: true } | string, page);
+
+/** A long report comes packed, as a string. */
+async function open(data: Report | { view: true } | string, page: HTMLElement): Promise<void> {
+  if (typeof data === "string") {
+    try {
+      draw(await unpacked(data), page);
+    } catch (error) {
+      page.replaceChildren(h("p", { class: "empty", role: "alert" }, `This browser cannot unpack the report: ${String(error)}. A newer one can.`));
+    }
+  } else if ("view" in data) void viewer(page, draw);
   else draw(data, page);
+}
+
+async function unpacked(packed: string): Promise<Report> {
+  const text = atob(packed);
+  const bytes = new Uint8Array(text.length);
+  for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return (await new Response(stream).json()) as Report;
 }

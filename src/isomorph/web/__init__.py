@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 from importlib.resources import files
 
 DATA = "ISOMORPH-REPORT"
 """Where in the bundle the report goes."""
+
+PACKED_FROM = 1 << 20
+"""From this length on the report is compressed: pages are attached to messages."""
 
 
 def bundle() -> str:
@@ -20,4 +26,11 @@ def page(data: str) -> str:
         raise ValueError(f"the bundle has not exactly one place for the report ({DATA})")
     # Inside a script element nothing is markup but the start of its end tag, and a comment:
     # without "<" there is neither. JSON knows the character by its number as well.
-    return head + data.replace("<", "\\u003c") + tail
+    return head + _packed(data).replace("<", "\\u003c") + tail
+
+
+def _packed(data: str) -> str:
+    """Long data as one JSON string, which the page unpacks: gzip in base64."""
+    if len(data) < PACKED_FROM:
+        return data
+    return json.dumps(base64.b64encode(gzip.compress(data.encode(), mtime=0)).decode())

@@ -1,3 +1,5 @@
+import base64
+import gzip
 import json
 import re
 from dataclasses import replace
@@ -36,6 +38,16 @@ def test_a_hostile_name_stays_inside_the_data(report, name):
     html = HtmlReporter().render(hostile)
     assert _data(html)["findings"][0]["node"] == name
     assert html.count("<script") == HtmlReporter().render(EMPTY).count("<script")
+
+
+def test_a_long_report_is_packed(report):
+    findings = tuple(replace(report.findings[0], node=f"<node {i}>" * 9) for i in range(3000))
+    long = replace(report, findings=findings)
+    html, whole = HtmlReporter().render(long), JsonReporter().render(long)
+    packed = gzip.decompress(base64.b64decode(_data(html)))
+    assert json.loads(packed) == json.loads(whole)
+    assert len(html) < len(page("{}")) + len(whole) / 5
+    assert html == HtmlReporter().render(long), "packing does not hang on the time"
 
 
 def test_a_bundle_without_a_place_for_the_report_is_refused(monkeypatch):
