@@ -14,7 +14,7 @@ from isomorph.stages.align.topology import Topology
 from isomorph.stages.diagnose import constants, grids
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Node
+    from isomorph.core.model import Graph, Node
 
 _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm"})
 """These add a bias themselves if they are given one."""
@@ -78,11 +78,12 @@ class MissingOp:
         elif experiment is not None or len(case.counterparts) > len(case.nodes):
             yield Diagnosis(
                 cause="missing_op",
-                certainty=_certainty(absent[0], experiment),
+                certainty=max(_certainty(absent[0], experiment), _only_passed_on(case, absent)),
                 summary=f"nothing in the candidate does the reference's {absent[0].op}",
                 evidence={"operators": [node.op for node in absent]},
                 experiments=(experiment,) if experiment is not None else (),
                 fix=f"put {absent[0].op} back",
+                node=_reader(case, absent[0]),
             )
 
 
@@ -91,6 +92,26 @@ def _certainty(absent: Node, experiment: Experiment | None) -> int:
     if experiment is None:
         return 1
     return 2 if absent.op in {"Round", "Floor", "Ceil", "Cast"} else 3
+
+
+def _only_passed_on(case: Case, absent: Sequence[Node]) -> int:
+    """Nodes that only pass values on make no other values: what computes them is missing."""
+    passing = all(node.op in _PASSING_ON for node in case.nodes)
+    computing = any(node.op not in _PASSING_ON for node in absent)
+    return 2 if passing and computing and not case.scattered else 0
+
+
+def _reader(case: Case, absent: Node) -> str | None:
+    """The node that reads what should have gone into the absent operator first."""
+    here = next((case.twin(name) for name in absent.inputs if name and case.twin(name)), None)
+    if here is None:
+        return None
+    topology = Topology(case.candidate)
+    for node in topology.readers.get(here, ()):
+        reached = {*node.outputs, *topology.below(node.outputs)}
+        if case.tensor in reached:
+            return node.name
+    return None
 
 
 def _in_its_place(case: Case, absent: Sequence[Node]) -> bool:
@@ -177,4 +198,13 @@ def _live_inputs(case: Case, *, mine: bool) -> int:
     graph, nodes = (case.candidate, case.nodes) if mine else (case.reference, case.counterparts)
     topology = Topology(graph)
     own = {name for node in nodes for name in node.outputs}
-    return len({name for node in nodes for name in topology.sources(node)} - own)
+    read = {name for node in nodes for name in topology.sources(node)} - own
+    return sum(not _size(graph, name) for name in read)
+
+
+def _size(graph: Graph, name: str) -> bool:
+    """Whether a tensor is a whole number or a few: a shape, which others keep as a parameter."""
+    spec = graph.tensors.get(name)
+    if spec is None or spec.shape is None or spec.dtype is None:
+        return False
+    return spec.dtype.startswith(("int", "uint")) and len(spec.shape) <= 1

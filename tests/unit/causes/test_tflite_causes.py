@@ -90,6 +90,18 @@ def test_a_folded_weight_of_lower_precision_in_another_order(tmp_path, stored):
     assert found.cause == "weight"
 
 
+def _too_large(graph, weight):
+    scale = float(np.abs(weight).max() / 127)
+    whole = np.rint(weight / scale)
+    return graph.tensor("w", weight.shape, "int8", value=whole, scale=[1.4 * scale], zero=[0])
+
+
+def test_a_scale_that_makes_every_weight_larger(tmp_path):
+    found = _first(tmp_path, _scaled(tmp_path), _dense(_too_large))
+    assert (found.node, found.cause) == ("FULLY_CONNECTED:0", "quantization")
+    assert "1.4 times too large" in found.summary
+
+
 def _padded(tmp_path):
     nodes = [
         helper.make_node("Pad", ["x", "p"], ["q"], name="pad"),

@@ -84,20 +84,26 @@ def bias_scale(case: Case) -> str | None:
 def misread_weight(case: Case) -> tuple[str, str, str] | None:
     """A stored weight whose real values are not the reference's: name, what it is, and its cause.
 
-    Told only where the reference's weight in its place puts the node right.
+    Told only where the reference's weight in its place puts the node right, or is a multiple.
     """
     for stored, made, scales, axis in stored_weights(case):
         held = case.value(case.candidate, made)
         if held is None:
             continue
         steps = _along(scales, axis, held.ndim)
-        for right in _weights(case):
-            if right.size != held.size or right.ndim < min(held.ndim, 2):
-                continue
-            for placed in placements(right, held.shape):
-                off = np.any(np.abs(held - placed) > _REACH * steps)
-                if off and case.heals({made: placed}):
-                    return stored, *_told(held, placed, steps)
+        choices = [
+            placed
+            for right in _weights(case)
+            if right.size == held.size and right.ndim >= min(held.ndim, 2)
+            for placed in placements(right, held.shape)
+        ]
+        off = [bool(np.any(np.abs(held - placed) > _REACH * steps)) for placed in choices]
+        for placed in (each for each, wrong in zip(choices, off, strict=True) if wrong):
+            # A loss farther up can hide that it heals; that every number is the right one
+            # times one factor is no accident, unless the factor was worked in.
+            larger = all(off) and _multiple(held, placed, steps) is not None
+            if larger or case.heals({made: placed}):
+                return stored, *_told(held, placed, steps)
     # Integers that an operator multiplies as they are have no tensor of real numbers.
     for each in requantised(case):
         if case.heals({each.name: each.integers}):
@@ -146,14 +152,21 @@ def _weights(case: Case) -> Iterator[Array]:
     yield from (value for _, value in folded(case))
 
 
+def _multiple(held: Array, right: Array, steps: Array) -> float | None:
+    """The one factor between all numbers, up to what quantising them costs."""
+    factor = float(np.vdot(held, right)) / (float(np.vdot(right, right)) or 1.0)
+    near = np.all(np.abs(held - factor * right) <= _REACH * steps)
+    return factor if factor > 0 and near else None
+
+
 def _told(held: Array, right: Array, steps: Array) -> tuple[str, str]:
     """What happened to the integers, up to the half step that quantising them costs."""
     gaps = (held - right) / steps
     turned = 256.0 * np.rint(gaps / 256.0)
     if np.any(turned) and np.all(np.abs(gaps - turned) <= _REACH):
         return "int8 is read as uint8 or the reverse", "quantization"
-    factor = float(np.vdot(held, right)) / (float(np.vdot(right, right)) or 1.0)
-    if factor > 0 and np.all(np.abs(held - factor * right) <= _REACH * steps):
+    factor = _multiple(held, right, steps)
+    if factor is not None:
         return f"they are {factor:.4g} times too large: the scale is off", "quantization"
     shift = float(np.median(gaps))
     if np.all(np.abs(gaps - shift) <= _REACH):
