@@ -198,3 +198,31 @@ def test_a_run_that_is_off_is_cut_out_alone(tmp_path, monkeypatch):
     assert found.exit_code == 0
     assert "--set candidate.dtype=bfloat16" in found.command
     assert follow(tmp_path / "cut", monkeypatch) == 1
+
+
+def flat(weight, op, **attributes):
+    """A ReLU, an operator that only changes the shape, and a product."""
+    sizes = {"shape": np.array([1, 192])} if op == "Reshape" else {}
+    nodes = [
+        helper.make_node("Relu", ["x"], ["r"], "relu"),
+        helper.make_node(op, ["r", *sizes], ["f"], "flat", **attributes),
+        helper.make_node("MatMul", ["f", "w"], ["m"], "product"),
+        helper.make_node("Tanh", ["m"], ["y"], "tanh"),
+    ]
+    stored = {"w": weight, **sizes}
+    graph = helper.make_graph(
+        nodes, "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 8, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4])],
+        [numpy_helper.from_array(value, name) for name, value in stored.items()],
+    )  # fmt: skip
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def test_a_node_behind_a_change_of_shape_is_cut_out_alone(tmp_path):
+    # Both sides of the change hold the same values; only one has the shape of the input.
+    weight = RNG.normal(size=(192, 4)).astype(np.float32)
+    wrong = weight * np.float32([1, 1, 1.01, 1])
+    found = evidence.extract(flat(weight, "Flatten"), flat(wrong, "Reshape"), inputs=X,
+                             output=tmp_path / "cut", in_process=True)  # fmt: skip
+    assert (found.node, found.nodes, found.exit_code) == ("product", 1, 0)

@@ -44,14 +44,12 @@ def closest(guilt: Guilt, twins: Twins, earlier: Mapping[str, Array]) -> Surroun
     bound: dict[str, str] = {}
     moved: dict[str, Rearrangement] = {}
     for name in yours:
-        if name not in values:
+        found = _counterpart(guilt, twins, name, values.get(name), mine)
+        if found is None or found[0] in bound:
             return None
-        for other in (each for each in mine if each not in bound):
-            way = twins.arranged(other, name, values[name])
-            if way is not None:
-                bound[other], moved[name] = name, way
-                break
-    if not yours or len(bound) != len(yours) or len(mine) != len(yours):
+        bound[found[0]], moved[name] = name, found[1]
+    open_ends = twins.reference.topology.above(guilt.counterpart, until=bound) & set(mine)
+    if not yours or len(bound) != len(yours) or open_ends - bound.keys():
         return None
     left = {name: _stored(twins.reference, name, twins.reference.values[name]) for name in bound}
     right = {
@@ -64,6 +62,28 @@ def closest(guilt: Guilt, twins: Twins, earlier: Mapping[str, Array]) -> Surroun
         bound=bound,
         moved=moved,
     )
+
+
+def _counterpart(
+    guilt: Guilt, twins: Twins, name: str, value: Array | None, edge: Sequence[str]
+) -> tuple[str, Rearrangement] | None:
+    """What the reference's part is given where the candidate's is given this tensor.
+
+    At the edge of the guilty nodes, or between them: there may be a tensor with the same values
+    in the very shape of the candidate's, and two parts with unlike inputs are not compared.
+    """
+    if value is None:
+        return None
+    inner = {
+        made
+        for node in twins.reference.graph.nodes
+        if node.name in guilt.reference_nodes
+        for made in node.outputs
+    } - {guilt.counterpart}
+    found = [pair for pair in twins.pairs(name, value) if pair[0] in {*edge, *inner}]
+    values = twins.reference.values
+    found.sort(key=lambda pair: (pair[1].moves, values[pair[0]].shape != value.shape))
+    return next(iter(found), None)
 
 
 def part_alone(sight: Sight, nodes: Sequence[str], tensor: str) -> Part | None:
