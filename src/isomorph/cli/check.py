@@ -99,13 +99,19 @@ def check(
     """
     from isomorph import api, registry
     from isomorph.cli import suite
-    from isomorph.cli.output import check_target, kept_when_interrupted, show_report
+    from isomorph.cli.output import (
+        check_target,
+        kept_when_interrupted,
+        refuse_flood,
+        show_report,
+    )
     from isomorph.cli.progress import Progress
 
     reporter = registry.reporter(format)
     looked_at = getattr(reporter, "profile", False)  # a page shows more than a verdict
     if reference is None or (candidate is None and suite.names_pair(reference)):
         return suite.run(reference, reporter, output)
+    refuse_flood(reporter, output)
     check_target(output, reference, candidate, inputs, data, state)
     with kept_when_interrupted(reporter, output), Progress() as progress:
         report = api.check(

@@ -123,6 +123,16 @@ def check_target(output: Path | None, *sources: str | Path | None) -> None:
         )
 
 
+def refuse_flood(reporter: Reporter, output: Path | None) -> None:
+    """A page belongs into a file: nobody reads it in a terminal."""
+    if output is None and getattr(reporter, "profile", False) and sys.stdout.isatty():
+        raise UsageError(
+            "BAD_OPTION",
+            f"{reporter.name} is a file to open in a browser, and no file is named",
+            fix=f"--format {reporter.name} -o page.{reporter.name}",
+        )
+
+
 def refuse_overwriting(output: Path | None, *sources: str | Path | None) -> None:
     """The user's files are never written to, not even when the user names one."""
     if output is None or not output.exists():

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 NARROWEST, USUAL = 40, 100
 MOST_NOTES = 6
+_GENERATED = "generated: "
 
 
 class TerminalReporter:
@@ -169,13 +170,21 @@ def _renamed(kind: str, bindings: tuple[Binding, ...]) -> list[str]:
 
 
 def _closing(report: Report) -> str:
-    origins = sorted({one.origin for one in report.inputs})
     told = [f"seed {report.seed}", f"{report.draws} draws"]
-    told.append(f"false alarm {report.false_alarm:g} per output")
+    told.append(f"false alarm {report.false_alarm:g}")
+    origins = _origins(report)
     if origins:
         told.insert(0, "inputs " + "; ".join(printable(origin, limit=60) for origin in origins))
     if report.elapsed:
         told.append(f"{sum(report.elapsed.values()):.1f} s")
     if report.version:
         told.append(f"isomorph {report.version}")
-    return " · ".join([*told, "see more: --format html"])
+    return " · ".join([*told, "more: --format html -o page.html"])
+
+
+def _origins(report: Report) -> list[str]:
+    """Where the inputs came from; what was made up in several ways is told as one."""
+    found = sorted({one.origin.removesuffix(f", seed {report.seed}") for one in report.inputs})
+    made = [each.removeprefix(_GENERATED) for each in found if each.startswith(_GENERATED)]
+    rest = [each for each in found if not each.startswith(_GENERATED)]
+    return [*([_GENERATED + ", ".join(made)] if made else []), *rest]

@@ -1,9 +1,11 @@
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
-from isomorph.cli.output import check_target, colour_wanted, encodable, write
+from isomorph import registry
+from isomorph.cli.output import check_target, colour_wanted, encodable, refuse_flood, write
 from isomorph.core.errors import RefusedError, RuntimeFailedError, UsageError
 
 
@@ -72,3 +74,17 @@ def test_no_colour_without_a_terminal_or_against_a_wish(monkeypatch):
     assert colour_wanted()
     monkeypatch.setenv("NO_COLOR", "1")
     assert not colour_wanted()
+
+
+@pytest.mark.parametrize(("name", "terminal", "refused"), [("html", True, True),
+    ("html", False, False), ("json", True, False), ("terminal", True, False)])  # fmt: skip
+def test_a_page_is_not_poured_into_a_terminal(monkeypatch, name, terminal, refused):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)
+    reporter = registry.reporter(name)
+    refuse_flood(reporter, Path("page.html"))
+    if not refused:
+        refuse_flood(reporter, None)
+        return
+    with pytest.raises(UsageError) as caught:
+        refuse_flood(reporter, None)
+    assert caught.value.fix == "--format html -o page.html"
