@@ -28,6 +28,8 @@ class OnnxFramework:
     extra: str | None = None
     runtime = "onnxruntime"
     oracle = "onnx_oracle"
+    keeps_words = True
+    """What stands in ``Model.metadata`` was written by users, and is theirs to lose."""
 
     def sniff(self, path: Path, head: bytes) -> bool:
         """Whether the bytes are those of a ModelProto, whatever the suffix says."""
@@ -54,7 +56,7 @@ class OnnxFramework:
         """Read, check, infer shapes and describe; external weights stay in their files."""
         require("onnx", extra="all", needed_for="framework 'onnx'")
         from isomorph.native.onnx_describe import describe
-        from isomorph.native.onnx_notes import notes_on
+        from isomorph.native.onnx_notes import doc_strings, notes_on
         from isomorph.native.onnx_shapes import infer
         from isomorph.native.onnx_validate import opsets
 
@@ -69,7 +71,7 @@ class OnnxFramework:
             graph=graph,
             producer=f"{proto.producer_name} {proto.producer_version}".strip(),
             opset=opsets(proto),
-            metadata={entry.key: entry.value for entry in proto.metadata_props},
+            metadata={e.key: e.value for e in proto.metadata_props} | doc_strings(proto),
             notes=(*opened.notes, *inferred.notes, *notes_on(proto)),
             native=opened.model.outlined(),
         )

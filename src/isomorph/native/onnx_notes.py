@@ -36,6 +36,16 @@ def notes_on(proto: Any) -> Iterator[str]:  # noqa: ANN401
         yield "the training part of the file is not looked at"
 
 
+def doc_strings(proto: Any) -> dict[str, str]:  # noqa: ANN401
+    """What authors wrote about the model, its graph, its inputs and its outputs."""
+    graph = proto.graph
+    told = {"doc_string": proto.doc_string, "doc_string of the graph": graph.doc_string}
+    told |= {
+        f"doc_string of {each.name}": each.doc_string for each in (*graph.input, *graph.output)
+    }
+    return {key: text for key, text in told.items() if text}
+
+
 def external_files(proto: Any) -> set[str]:  # noqa: ANN401
     """The files beside the model that hold its weights, as it names them."""
     return {

@@ -48,6 +48,7 @@ def _pair(work: Work, reference: Opened, candidate: Opened, given: Sample | None
     outputs = bind_outputs(left.outputs, right.outputs, wishes.bind_outputs)
     refuse_strange_budgets(wishes.budgets, outputs)
     work.findings += say.of_signature("input", left.inputs, right.inputs, inputs)
+    work.findings += say.of_words(reference.model, candidate.model)
     marks = {each.model.metadata.get("outputs") for each in (reference, candidate)}
     swapped = say.of_named_order(left.outputs, right.outputs, outputs)
     # The outputs of a SavedModel are a dict: whoever calls it asks by name, and no order is lost.

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from isomorph import registry
 from isomorph.core.divergence import Divergence, Judgement, Part, Verdict
 from isomorph.core.ops import RANDOM
 from isomorph.core.report import Binding, Finding
@@ -13,11 +14,12 @@ from isomorph.stages.run.forecast import largest, readable
 
 if TYPE_CHECKING:
     from isomorph.core.errors import IsomorphError
-    from isomorph.core.model import Graph, TensorSpec
+    from isomorph.core.model import Graph, Model, TensorSpec
     from isomorph.core.trace import Arrays
     from isomorph.stages.run.layout import Rearrangement
     from isomorph.stages.run.opened import Opened
 
+_MOST_WORDS = 4
 _SYMPTOMS = frozenset({"TRANSLATION", "EXECUTION"})
 _ORDER = {"reaches_output": 0, "below_rounding": 1, "latent": 2, "none": 3}
 
@@ -177,12 +179,46 @@ def of_signature(
             )
         if mine.dtype and yours.dtype and mine.dtype != yours.dtype:
             yield _interface(f"{kind} {yours.name!r} was {mine.dtype} and is {yours.dtype}", yours)
+        if kind == "input":
+            yield from _fixed_axes(mine, yours)
     for spec in reference:
         if spec.name not in {pair.reference for pair in bound}:
             yield _interface(f"the candidate has no counterpart of {kind} {spec.name!r}", spec)
     for spec in candidate:
         if spec.name not in {pair.candidate for pair in bound}:
             yield _interface(f"the reference has no counterpart of {kind} {spec.name!r}", spec)
+
+
+def _fixed_axes(mine: TensorSpec, yours: TensorSpec) -> Iterator[Finding]:
+    """Axes that the reference leaves free and the candidate does not."""
+    if mine.shape is None or yours.shape is None or len(mine.shape) != len(yours.shape):
+        return
+    fixed = [
+        f"axis {place} was free and is {now}"
+        for place, (was, now) in enumerate(zip(mine.shape, yours.shape, strict=True))
+        if isinstance(now, int) and not isinstance(was, int)
+    ]
+    if fixed:
+        yield _interface(f"input {yours.name!r}: {', '.join(fixed)}", yours)
+
+
+def of_words(reference: Model, candidate: Model) -> Iterator[Finding]:
+    """Metadata and doc strings that the conversion lost, where both sides can keep them."""
+    sides = (registry.framework(each.framework) for each in (reference, candidate))
+    if not all(getattr(side, "keeps_words", False) for side in sides):
+        return
+    lost = [repr(key) for key in reference.metadata if key not in candidate.metadata]
+    if lost:
+        more = f" and {len(lost) - _MOST_WORDS} more" if len(lost) > _MOST_WORDS else ""
+        yield _finding(
+            "INTERFACE",
+            f"the candidate has lost what the reference says of itself: "
+            f"{', '.join(lost[:_MOST_WORDS])}{more}",
+            effect="none",
+            cause="interface",
+            status="confirmed",
+            fix="copy the metadata over, if someone reads it",
+        )
 
 
 def _interface(summary: str, spec: TensorSpec) -> Finding:
