@@ -103,10 +103,21 @@ def _short(text: str) -> str:
 def _measured(report: Report) -> Iterator[str]:
     for output in report.outputs:
         yield f"  output  {output.reference_output}: {_errors(output)}"
+    yield from _sizes(report)
     told = [finding for finding in report.findings if finding.effect != "none"]
     yield from (f"  finding {_finding(each)}" for each in told[:_MOST_FINDINGS])
     if report.verdict.exit_code and not told:
         yield f"  finding {report.reason}"
+
+
+def _sizes(report: Report) -> Iterator[str]:
+    """The sizes at which an input with open axes was tried."""
+    shapes: dict[str, dict[str, None]] = {}
+    for each in report.inputs:
+        shapes.setdefault(each.name, {})["×".join(map(str, each.shape))] = None
+    for name, tried in shapes.items():
+        if len(tried) > 1:
+            yield f"  sizes   {name} was tried at {', '.join(tried)}"
 
 
 def _errors(output: Divergence) -> str:

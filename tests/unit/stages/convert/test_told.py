@@ -5,7 +5,7 @@ from dataclasses import replace
 from isomorph.core.conversion import Conversion, Cure, Hop, Route, Step, Trouble
 from isomorph.core.divergence import Verdict
 from isomorph.core.model import Source
-from isomorph.core.report import Binding, ModelSummary
+from isomorph.core.report import Binding, InputSummary, ModelSummary, Report
 from isomorph.core.sketch import node, spec, subject
 from isomorph.stages.convert.losses import losses
 from isomorph.stages.convert.words import lines
@@ -99,3 +99,17 @@ def test_a_way_that_failed_is_no_other_way():
     assert [line for line in told if line.startswith("or by")] == [
         "or by     onnx → tflite (third)"
     ]
+
+
+def test_the_sizes_that_were_tried_are_told():
+    fed = tuple(
+        InputSummary(name="x", dtype="float32", shape=shape, origin="generated", digest="")
+        for shape in ((2, 64), (2, 64), (1, 64))
+    )
+    report = Report(
+        verdict=Verdict.EQUIVALENT, reason="same", command="check", seed=0, draws=3,
+        false_alarm=1e-6, inputs=fed,
+    )  # fmt: skip
+    hop = Hop(step=STEP, status="proven", seconds=1.0, report=report)
+    told = list(lines(conversion(hop, verdict=Verdict.EQUIVALENT, output="m.tflite")))
+    assert "  sizes   x was tried at 2×64, 1×64" in told
