@@ -200,12 +200,14 @@ def test_a_run_that_is_off_is_cut_out_alone(tmp_path, monkeypatch):
     assert follow(tmp_path / "cut", monkeypatch) == 1
 
 
-def flat(weight, op, **attributes):
-    """A ReLU, an operator that only changes the shape, and a product."""
+def flat(weight, op, pool=False):
+    """A ReLU, perhaps a pool of single pixels, a change of shape, a product."""
     sizes = {"shape": np.array([1, 192])} if op == "Reshape" else {}
+    window = helper.make_node("AveragePool", ["r"], ["p"], "pool", kernel_shape=[1, 1])
     nodes = [
         helper.make_node("Relu", ["x"], ["r"], "relu"),
-        helper.make_node(op, ["r", *sizes], ["f"], "flat", **attributes),
+        *([window] if pool else []),
+        helper.make_node(op, ["p" if pool else "r", *sizes], ["f"], "flat"),
         helper.make_node("MatMul", ["f", "w"], ["m"], "product"),
         helper.make_node("Tanh", ["m"], ["y"], "tanh"),
     ]
@@ -220,9 +222,9 @@ def flat(weight, op, **attributes):
 
 
 def test_a_node_behind_a_change_of_shape_is_cut_out_alone(tmp_path):
-    # Both sides of the change hold the same values; only one has the shape of the input.
+    # What lies before the change holds the same values, in a shape that the other part lacks.
     weight = RNG.normal(size=(192, 4)).astype(np.float32)
     wrong = weight * np.float32([1, 1, 1.01, 1])
-    found = evidence.extract(flat(weight, "Flatten"), flat(wrong, "Reshape"), inputs=X,
-                             output=tmp_path / "cut", in_process=True)  # fmt: skip
+    found = evidence.extract(flat(weight, "Flatten", pool=True), flat(wrong, "Reshape"),
+                             inputs=X, output=tmp_path / "cut", in_process=True)  # fmt: skip
     assert (found.node, found.nodes, found.exit_code) == ("product", 1, 0)
