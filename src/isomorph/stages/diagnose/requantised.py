@@ -80,9 +80,10 @@ def _weights(case: Case) -> Iterator[tuple[str, Array, Array, int | None]]:
 def _biases(case: Case) -> Iterator[tuple[str, Array, Array, int | None]]:
     for node in case.nodes:
         place, *scales = _BIAS.get(node.op, (len(node.inputs),))
-        found = [_constant(case, node, each) for each in scales]
-        if place < len(node.inputs) and node.inputs[place] and None not in found:
-            one, other = (np.asarray(each, np.float64).reshape(-1) for each in found)
+        held = [_constant(case, node, each) for each in scales]
+        found = [np.asarray(each, np.float64).reshape(-1) for each in held if each is not None]
+        if place < len(node.inputs) and node.inputs[place] and len(found) == len(scales) == 2:
+            one, other = found
             scale = one * other
             yield node.inputs[place], scale, np.zeros(1), 0 if scale.size > 1 else None
 
