@@ -119,9 +119,10 @@ class InsertAhead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetOutputs:
-    """Put the outputs of the model in this order."""
+    """Put the outputs of the model in this order; ``called``: and under these names."""
 
     names: tuple[str, ...]
+    called: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -227,6 +227,19 @@ class Editor:
         ]
         del self.graph.output[:]
         self.graph.output.extend(copies)
+        if edit.called:
+            self._rename(dict(zip(edit.names, edit.called, strict=True)))
+
+    def _rename(self, names: Mapping[str, str]) -> None:
+        """Tensors under other names, all at once, so that two may exchange theirs."""
+        for part in graphs(self.graph):
+            for node in part.node:
+                for words in (node.input, node.output):
+                    for place, name in enumerate(words):
+                        words[place] = names.get(name, name)
+            for value in (*part.output, *part.value_info):
+                value.name = names.get(value.name, value.name)
+        self.retyped.update(names)
 
     def _swap_bodies(self, edit: edits.SwapBodies) -> None:
         node = self._node(edit.node)

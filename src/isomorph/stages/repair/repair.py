@@ -94,7 +94,7 @@ class Workshop:
                 Applied(patch=supply[place], finding=each.finding, round=state.rounds)
                 for (each, supply), place in zip(found, pick, strict=True)
             ]
-            after = self._attempt(state, chosen)
+            after = self._attempt(state, _distinct(chosen))
             if after is not None and after.good:
                 return after
             best = best or after
@@ -167,6 +167,11 @@ class Workshop:
         opened.host.apply(opened.model, whole, path)
         model = opened.host.load(str(path), opened.model.framework, {})
         return replace(opened, model=model, _sessions={})
+
+
+def _distinct(chosen: Sequence[Applied]) -> list[Applied]:
+    """One patch may answer several findings, and is applied once."""
+    return list({each.patch.summary: each for each in reversed(chosen)}.values())[::-1]
 
 
 def _causes(ailment: Ailment) -> list[str]:

@@ -83,8 +83,9 @@ def edit_words(edit: Edit) -> str:
 def _other_words(edit: Edit) -> str:
     """Edits of the whole model, of branches and of precision."""
     match edit:
-        case edits.SetOutputs(names=names):
-            return f"outputs: {', '.join(names)}"
+        case edits.SetOutputs(names=names, called=called):
+            told = [f"{n} as {c}" for n, c in zip(names, called, strict=True)] if called else names
+            return f"outputs: {', '.join(told)}"
         case edits.KeepFloat(node=node):
             return f"{node}: computes in float"
         case edits.SwapBodies(node=node):
