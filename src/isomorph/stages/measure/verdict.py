@@ -160,6 +160,9 @@ class _Errors:
     def measure_translation(self) -> None:
         """Oracle against oracle by the allowance; costs further oracle passes."""
         spread = self.question.allowance()
+        if spread is not None and spread.deviation is None and self.budget is not None:
+            # Of whole numbers float64 settles no tie that rounding leaves open.
+            spread = merged(spread, self.budget)
         floor: Array | float = 0.0
         if self.budget is not None and self.budget.deviation is not None:
             floor = _OWN_ROUNDING * self.budget.deviation

@@ -130,6 +130,23 @@ def test_integers_may_differ_only_where_noise_moves_them():
     assert decide(index(1, 2), index(0, 2), question).verdict is Verdict.DIVERGENT
 
 
+def test_a_tie_that_float64_breaks_the_other_way_is_no_difference():
+    tie, certain = (
+        Spread(draws=10, deviation=None, unsettled=np.array(flips), reach=np.array(flips, float))
+        for flips in ([False, True], [False, False])
+    )
+    question = Question(dtype="int64", false_alarm=1e-6, allowance=lambda: certain)
+
+    def index(*meaning):
+        value = np.array(meaning)
+        return Evidence(name="i", run=value, meaning=value, rounding=tie, execution=tie)
+
+    result = decide(index(1, 2), index(1, 3), question)
+    assert result.verdict is Verdict.EQUIVALENT
+    assert result.translation.budget.within is Judgement.YES
+    assert decide(index(1, 2), index(1, 9), question).verdict is Verdict.DIVERGENT
+
+
 def test_an_overflow_of_the_narrower_side_is_a_difference():
     big, small = np.array([[85000.0, 1.0]]), spread_of(1e-3, (1, 2))
     wide = Evidence(
