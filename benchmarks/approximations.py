@@ -3,7 +3,8 @@
 Operators of one argument are found in the frameworks' own registries, put side by side into one
 model, converted, and held against the first model in float64. Where the two meanings differ by more
 than constants rounded again explain, the operator is written as a formula that is near it and not
-it. The table goes to src/isomorph/stages/lint/approximated.json, which `isomorph lint` reads.
+it. What a converter has a rule for and fails on all the same is kept as refused. The table goes to
+src/isomorph/stages/lint/approximated.json, which `isomorph lint` reads.
 
     python benchmarks/approximations.py                     # every converter
     python benchmarks/approximations.py pytorch_to_tflite   # one, beside what is known already
@@ -21,9 +22,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from isomorph import converting, registry
+import isomorph
+from isomorph import registry
+from isomorph.core.conversion import Order, Step
 from isomorph.core.divergence import Judgement
 from isomorph.core.errors import IsomorphError
+from isomorph.opening import intake
+from isomorph.stages.convert.workshop import Workshop
+from isomorph.stages.lint.tables import lacks
 
 TABLE = Path(__file__).resolve().parents[1] / "src/isomorph/stages/lint/approximated.json"
 MAKER = Path(__file__).parent / "networks" / "of_operators.py"
@@ -45,65 +51,71 @@ def main() -> None:
             TABLE.write_text(f"{text}\n", encoding="utf-8")
             row = known[converter]
             print(f"{converter}: {len(row['operators'])} of {row['measured']} approximated, "
+                  f"{len(row['refused'])} refused, "
                   f"{time.monotonic() - started:.0f} s", flush=True)  # fmt: skip
 
 
 def _measured(name: str, folder: Path) -> dict[str, Any]:
-    """The operators that differ, each with the largest difference in float64."""
+    """The operators that differ, each with the largest difference in float64; and the refused."""
     converter = registry.converter(name)
     source = converter.source
-    offered = _made(source, folder / f"{source} all{SUFFIXES[source]}", ())
-    usable = [op for op in offered if op not in _lacking(name, offered)]
+    offered = _made(source, folder / "all", ())
     found: dict[str, float] = {}
-    count = 0
-    for ops, report in _converted(name, usable, folder):
-        count += len(ops)
-        for op, output in zip(ops, report.outputs, strict=True):
-            part = output.translation
-            if part is not None and part.budget.within is Judgement.NO:
-                found[op] = float(f"{part.distance.max_abs:.1e}")
-    return {"measured_with": _versions(converter.packages), "measured": count, "operators": found}
-
-
-def _lacking(name: str, offered: Sequence[str]) -> set[str]:
-    """What the converter itself says that it does not take."""
-    from isomorph.stages.convert.workshop import Workshop
-    from isomorph.stages.lint.tables import lacks
-
+    converted: list[str] = []
     workshop = Workshop()
     try:
         told = workshop.abilities("converters", name)
-    except IsomorphError:
-        told = {}
+        usable = [op for op in offered if not lacks(told, op)]
+        for ops, report in _converted(name, usable, folder, workshop):
+            converted += ops
+            for op, output in zip(ops, report.outputs, strict=True):
+                part = output.translation
+                if part is not None and part.budget.within is Judgement.NO:
+                    found[op] = float(f"{part.distance.max_abs:.1e}")
     finally:
         workshop.close()
-    return {op for op in offered if lacks(told, op)}
+    return {
+        "measured_with": _versions(converter.packages),
+        "measured": len(converted),
+        "operators": found,
+        "refused": [op for op in usable if op not in converted],
+    }
 
 
-def _converted(name: str, ops: Sequence[str], folder: Path) -> Iterator[tuple[Sequence[str], Any]]:
+def _converted(
+    name: str, ops: Sequence[str], folder: Path, workshop: Workshop
+) -> Iterator[tuple[Sequence[str], Any]]:
     """All at once; where that fails, in halves, until what fails stands alone."""
     if not ops:
         return
-    converter = registry.converter(name)
-    place = folder / f"{name} {abs(hash(tuple(ops)))}"
-    place.mkdir()
-    model = place / f"model{SUFFIXES[converter.source]}"
-    made = _made(converter.source, model, ops)
-    target = place / f"result{converter.suffix}"
-    inputs = model.with_name("inputs.npz")
-    try:
-        done = converting.convert(
-            model, target, to=converter.target, via=(name,), keep=True, inputs=inputs
-        )
-    except IsomorphError:
-        done = None
-    report = done.chosen[-1].report if done is not None else None
-    if report is not None and len(report.outputs) == len(made):
-        yield made, report
+    report = _checked(name, ops, folder, workshop)
+    if report is not None and len(report.outputs) == len(ops):
+        yield ops, report
     elif len(ops) > 1:
         middle = len(ops) // 2
-        yield from _converted(name, ops[:middle], folder)
-        yield from _converted(name, ops[middle:], folder)
+        yield from _converted(name, ops[:middle], folder, workshop)
+        yield from _converted(name, ops[middle:], folder, workshop)
+
+
+def _checked(name: str, ops: Sequence[str], folder: Path, workshop: Workshop) -> Any:
+    """The check of the result against the model of these operators; None where none came out."""
+    converter = registry.converter(name)
+    place = folder / f"{name}-{len(list(folder.iterdir()))}"
+    place.mkdir()
+    model = place / f"model{SUFFIXES[converter.source]}"
+    _made(converter.source, model, ops)
+    inputs = place / "inputs.npz"
+    with intake(in_process=False) as opener:
+        specs = opener.load(str(model)).graph.inputs
+    order = Order(source="", target="", example=str(inputs), inputs=specs)
+    step = Step(converter=name, source=converter.source, target=converter.target)
+    attempt = workshop.make(step, str(model), order, f"result{converter.suffix}")
+    if attempt.trouble is not None:
+        return None
+    try:
+        return isomorph.check(model, attempt.path, inputs=inputs, locate=False)
+    except IsomorphError:
+        return None
 
 
 def _made(framework: str, path: Path, ops: Sequence[str]) -> list[str]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from isomorph.converters import _openvino
 from isomorph.core.conversion import AS_IS, Cure, Order
-from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.lazy import require
 
 
@@ -34,15 +33,9 @@ class PytorchToOpenvino:
         torch = require("torch", extra="torch", needed_for=f"converter {self.name!r}")
         openvino = require("openvino", extra="openvino", needed_for=f"converter {self.name!r}")
         from isomorph.native.openvino_torch import translated
-        from isomorph.native.torch_live import live
+        from isomorph.native.torch_live import live_program
 
-        given = live(order)
-        if given.kind == "script":
-            raise RuntimeFailedError(
-                "CONVERTER_FAILED",
-                "OpenVINO's front end is given exported programs alone, and this is TorchScript",
-                fix="give an exported program (.pt2), or go by way of ONNX: --via onnx",
-            )
+        given = live_program(order, "this way into OpenVINO")
         program = given.subject
         if given.kind == "module":
             program = torch.export.export(given.module.eval(), given.args, dict(given.kwargs))

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from isomorph.converters._torch_operators import taken
 from isomorph.core.conversion import AS_IS, Cure, Order
-from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.lazy import require
 
 
@@ -40,15 +39,9 @@ class PytorchToTflite:
     def convert(self, order: Order) -> Sequence[str]:
         """Convert with the example's sizes."""
         litert = require("litert_torch", extra="convert", needed_for=f"converter {self.name!r}")
-        from isomorph.native.torch_live import live
+        from isomorph.native.torch_live import live_program
 
-        given = live(order)
-        if given.kind == "script":
-            raise RuntimeFailedError(
-                "CONVERTER_FAILED",
-                "litert-torch takes no TorchScript",
-                fix="give an exported program (.pt2), or go by way of ONNX: --via onnx",
-            )
+        given = live_program(order, "litert-torch")
         module = given.module.eval()
         edge = litert.convert(module, given.args, dict(given.kwargs) or None)
         edge.export(order.target)

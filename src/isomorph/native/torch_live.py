@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from isomorph.core.conversion import Order
-from isomorph.core.errors import UnreadableModelError
+from isomorph.core.errors import RuntimeFailedError, UnreadableModelError
 from isomorph.native import torch_load
 from isomorph.native.torch_export import Example, read_example
 from isomorph.native.torch_model import TorchModel
@@ -48,6 +48,18 @@ def live(order: Order) -> Live:
     return Live(
         kind=model.kind, subject=subject, module=_callable(model), args=tuple(args), kwargs=kwargs
     )
+
+
+def live_program(order: Order, who: str) -> Live:
+    """The same, for converters that start from an exported program or a module."""
+    given = live(order)
+    if given.kind == "script":
+        raise RuntimeFailedError(
+            "CONVERTER_FAILED",
+            f"{who} takes no TorchScript",
+            fix="give an exported program (.pt2), or go by way of ONNX: --via onnx",
+        )
+    return given
 
 
 class Settled(torch.nn.Module):  # type: ignore[misc]

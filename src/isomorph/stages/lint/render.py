@@ -30,6 +30,7 @@ def lines(lint: Lint) -> Iterator[str]:
         if len(known) > _MOST_PLACES:
             yield f"       and {len(known) - _MOST_PLACES} more: --format json"
         yield f"  fix  {advice}"
+        yield ""
     yield from (f"skipped  {each.what}: {each.why}" for each in lint.skipped)
     counted = Counter(remark.severity for remark in lint.remarks)
     there = [(counted[level], level) for level in Severity if counted[level]]

@@ -1,14 +1,15 @@
 """What the ways to a target can do with this model, asked of the installed packages.
 
 Each is asked in a worker process: their tables come with their imports, and those may fail. What a
-converter only approximates it does not tell: that was measured, operator by operator
-(benchmarks/approximations.py), and is kept beside this file.
+converter only approximates, or fails on in spite of a rule, it does not tell: that was measured,
+operator by operator (benchmarks/approximations.py), and is kept beside this file.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence, Set
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,13 @@ def abilities(
     firsts = _first_converters(model, to, width)
     told = {name: ask("converters", name) for name in firsts}
     used = {node.native_op for node in every_node(model.graph)}
-    lacking = {op: who for op in used if (who := tuple(n for n in firsts if lacks(told[n], op)))}
+    measured, unmeasured = _measured(firsts)
+    skipped += unmeasured
+    lacking = {
+        op: who
+        for op in used
+        if (who := tuple(n for n in firsts if lacks(told[n], op) or _refused(measured, n, op)))
+    }
     changed = [each.get("changed", {}) for each in told.values()]
     return Abilities(
         lacking=lacking,
@@ -55,7 +62,7 @@ def abilities(
         types=frozenset(runtime["types"]) if "types" in runtime else None,
         kernels=runtime.get("kernels", {}) if model.framework == (to or model.framework) else {},
         opsets=_pair(runtime.get("opsets")),
-        approximated=_approximated(used, firsts),
+        approximated=_approximated(used, firsts, measured),
         ways=len(firsts),
         changed=dict(changed[0]) if changed and all(each == changed[0] for each in changed) else {},
         fixes_axes=tuple(name for name in firsts if told[name].get("fixes_axes"))
@@ -72,22 +79,62 @@ def _first_converters(model: Model, to: str | None, width: str) -> tuple[str, ..
     return tuple(dict.fromkeys(route.steps[0].converter for route in possible))
 
 
-def _approximated(used: Set[str], converters: Sequence[str]) -> dict[str, dict[str, float]]:
+def _measured(converters: Sequence[str]) -> tuple[dict[str, Told], list[Skipped]]:
+    """By converter: ``operators`` that it approximates, and those ``refused`` despite a rule.
+
+    Another version of a package may do otherwise, so nothing is said of it.
+    """
+    known: Mapping[str, Told] = json.loads(_TABLE.read_text(encoding="utf-8"))
+    found, skipped = {}, []
+    for name in converters:
+        others = _other_versions(known.get(name, {}).get("measured_with", {}))
+        if others:
+            skipped.append(Skipped(what=f"what {name} approximates", why="; ".join(others)))
+        elif name in known:
+            found[name] = known[name]
+    return found, skipped
+
+
+def _other_versions(measured: Mapping[str, str]) -> list[str]:
+    def installed(package: str) -> str:
+        try:
+            return version(package)
+        except PackageNotFoundError:
+            return "none"
+
+    return [
+        f"measured with {package} {wanted}, and {there} is installed"
+        for package, wanted in measured.items()
+        if (there := installed(package)) != wanted
+    ]
+
+
+def _approximated(
+    used: Set[str], converters: Sequence[str], measured: Mapping[str, Told]
+) -> dict[str, dict[str, float]]:
     """The operators of the model that a first converter on the way does not keep exactly."""
     found: dict[str, dict[str, float]] = {}
-    measured = json.loads(_TABLE.read_text(encoding="utf-8"))
     for name in converters:
         errors = measured.get(name, {}).get("operators", {})
         for op in used:
-            if op.rpartition("::")[2] in errors:
-                found.setdefault(op, {})[name] = errors[op.rpartition("::")[2]]
+            if _bare(op) in errors:
+                found.setdefault(op, {})[name] = errors[_bare(op)]
     return found
+
+
+def _refused(measured: Mapping[str, Told], converter: str, op: str) -> bool:
+    return _bare(op) in measured.get(converter, {}).get("refused", ())
+
+
+def _bare(op: str) -> str:
+    """Without its domain."""
+    return op.rpartition("::")[2]
 
 
 def lacks(told: Told, op: str) -> bool:
     """Whether a converter that tells its operators does not tell of this one."""
     if "operators" in told:
-        return op.rpartition("::")[2] not in told["operators"]
+        return _bare(op) not in told["operators"]
     if "families" in told:
         return ".".join(op.split(".")[:2]) not in told["families"]
     return False

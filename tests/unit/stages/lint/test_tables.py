@@ -1,11 +1,14 @@
 """What the installed converters and runtimes can do is asked of them, not written down."""
 
+import json
+
 import pytest
 
 from isomorph import registry
 from isomorph.core.lint import Severity
 from isomorph.core.sketch import node, spec, subject
 from isomorph.stages.convert.workshop import Workshop
+from isomorph.stages.lint import tables
 from isomorph.stages.lint.tables import abilities
 
 
@@ -65,3 +68,33 @@ def test_the_older_exporter_tells_families(workshop):
     told = workshop.abilities("converters", "pytorch_to_onnx_legacy")["families"]
     assert "aten.relu" in told
     assert "aten.frobnicate" not in told
+
+
+def test_what_was_measured_with_another_version_is_not_told(monkeypatch, tmp_path):
+    table = tmp_path / "approximated.json"
+    row = {"operators": {"Erf": 1e-7}, "refused": ["Det"], "measured_with": {"numpy": "0.1"}}
+    table.write_text(json.dumps({"onnx_to_tflite": row}))
+    monkeypatch.setattr(tables, "_TABLE", table)
+    found, skipped = tables._measured(["onnx_to_tflite"])
+    assert not found
+    assert "numpy 0.1" in skipped[0].why
+    row["measured_with"] = {}
+    table.write_text(json.dumps({"onnx_to_tflite": row}))
+    found, skipped = tables._measured(["onnx_to_tflite", "onnx_to_tensorflow"])
+    assert not skipped
+    assert tables._approximated({"ai.onnx::Erf", "Relu"}, list(found), found) == {
+        "ai.onnx::Erf": {"onnx_to_tflite": 1e-7}
+    }
+    assert tables._refused(found, "onnx_to_tflite", "Det")
+    assert not tables._refused(found, "onnx_to_tensorflow", "Det")
+
+
+def test_every_converter_was_measured_with_packages_that_are_named():
+    known = json.loads(tables._TABLE.read_text())
+    assert known
+    for name, row in known.items():
+        assert name in registry.names("converters")
+        assert row["measured_with"]
+        assert row["measured"] > 0
+        assert all(error > 0 for error in row["operators"].values())
+        assert not set(row["operators"]) & set(row["refused"])
