@@ -43,7 +43,7 @@ class UnsupportedOperator:
                 check=self.name,
                 severity=Severity.ERROR if hopeless else Severity.WARNING,
                 message=f"{each.native_op} cannot be converted by {who}"
-                + ("; there is no other way" if hopeless else ", but by another way"),
+                + ("; there is no other way" if hopeless else "; another way may take it"),
                 advice="express it by operators that the target has"
                 if hopeless
                 else "let isomorph convert choose the way, or name another with --via",
