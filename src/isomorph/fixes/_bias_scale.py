@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.stages.diagnose.differences import ROUNDING
+
 if TYPE_CHECKING:
     from isomorph.core.case import Case
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 
 _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm"})
-_CLOSE = 1e-4
-"""Scales are float32 products: they agree to far more digits, or they are others."""
 
 
 def stated_scale(case: Case, tensor: str) -> float | None:
@@ -49,7 +49,7 @@ def stated_by_the_others(case: Case) -> Iterator[tuple[str, Array]]:
             (makers[1], weight, _quotient(bias, data)),
             (makers[2], bias, weight.reshape(-1) * data.reshape(-1)),
         ):
-            wrong = now.size == meant.size and not np.allclose(now.reshape(-1), meant, _CLOSE, 0)
+            wrong = now.size == meant.size and not np.allclose(now.reshape(-1), meant, ROUNDING, 0)
             if maker is not None and wrong:
                 yield maker.inputs[1], meant.reshape(now.shape)
 
@@ -68,7 +68,7 @@ def _quotient(above: Array, below: Array) -> Array:
 
 def same_scale(one: float, other: float) -> bool:
     """Whether two scales are one number but for the rounding of their products."""
-    return abs(one - other) <= _CLOSE * abs(other)
+    return abs(one - other) <= ROUNDING * abs(other)
 
 
 def _scale(case: Case, node: Node | None) -> Array | None:

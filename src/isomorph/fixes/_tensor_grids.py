@@ -18,6 +18,7 @@ from isomorph.fixes._weight_scales import fitted_scale
 from isomorph.stages.align.reals import beside
 from isomorph.stages.align.twins import ways
 from isomorph.stages.diagnose import constants
+from isomorph.stages.diagnose.differences import ROUNDING
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -29,8 +30,6 @@ _FACTORS = {
     "CONV_2D": (0, 1, 2), "DEPTHWISE_CONV_2D": (0, 1, 2), "FULLY_CONNECTED": (0, 1, 2),
     "TRANSPOSE_CONV": (2, 1, 3),
 }  # fmt: skip
-_CLOSE = 1e-5
-"""Scales are stored in float32, and products of two of them agree to far more digits."""
 _SAME_GRID = frozenset({"MaxPool", "AveragePool", "Reshape", "Squeeze", "Unsqueeze", "Concat",
                         "Transpose", "Resize", "Slice", "Split", "Tile", "Gather", "Pad", "Relu",
                         "SpaceToDepth", "DepthToSpace"})  # fmt: skip
@@ -74,10 +73,10 @@ def _stated_by_bias(grids: dict[str, Quantization], node: Node) -> Iterator[Patc
     if any(name not in grids for name in names):
         return
     data, weight, bias = (np.asarray(grids[name].scale, np.float64) for name in names)
-    if np.allclose(data * weight, bias, rtol=_CLOSE, atol=0) or data.size != 1:
+    if np.allclose(data * weight, bias, rtol=ROUNDING, atol=0) or data.size != 1:
         return
     quotient = bias / weight
-    steady = np.ptp(quotient) <= _CLOSE * np.abs(quotient).max()
+    steady = np.ptp(quotient) <= ROUNDING * np.abs(quotient).max()
     if steady:
         zero = grids[names[0]].zero_point
         words = f"scale {float(quotient.mean()):.6g}, as the bias behind it was made for"
@@ -118,9 +117,14 @@ def _fitted_to_weights(case: Case, grids: dict[str, Quantization], node: Node) -
                 continue
             for moved in ways(right, steps.shape):
                 found = fitted_scale(steps, None, moved.array(right), grid.axis)
-                if found is not None and not np.allclose(found.reshape(-1), scale, rtol=0.05):
+                if found is not None and _visible(found.reshape(-1), scale, steps):
                     words = f"scale fitted to the reference's {other!r}"
                     yield _patch(name, grid, words, found, grid.zero_point)
+
+
+def _visible(found: Array, scale: Array, steps: Array) -> bool:
+    """Whether another scale moves the largest of the integers by half a step or more."""
+    return bool(np.any(np.abs(found - scale) * np.max(np.abs(steps)) >= 0.5 * scale))
 
 
 def _calibrated(case: Case, name: str, grid: Quantization) -> Iterator[Patch]:

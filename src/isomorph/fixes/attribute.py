@@ -13,6 +13,7 @@ from isomorph.fixes._numbers import apart, decimals, fitted
 from isomorph.stages.diagnose import constants
 from isomorph.stages.diagnose.choices import several, single
 from isomorph.stages.diagnose.counterpart import told
+from isomorph.stages.diagnose.differences import ROUNDING
 from isomorph.stages.diagnose.parameters import current, parameter, parameter_places, stored
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _bounds(case: Case, node: Node) -> Iterator[Patch]:
         if edge == beside:
             bounds[name] = next(iter(decimals(float(np.float32(edge)))), float(edge))
             for value in decimals(float(np.float32(edge))):
-                if abs(value - float(edge)) <= 1e-6 * abs(float(edge)):
+                if abs(value - float(edge)) <= ROUNDING * abs(float(edge)):
                     bounds[name] = value
                     yield _patch(case, node, {name: value})
                     break

@@ -108,7 +108,7 @@ def _channels(case: Case, mine: Sequence[str]) -> Iterator[Patch]:
         return
     for axis in range(1, case.right.ndim):
         order = _matched(case.wrong, case.right, axis)
-        if order is None:
+        if order is None or not case.equals(np.take(case.wrong, order, axis)):
             continue
         moved = []
         for name in mine:
@@ -123,19 +123,12 @@ def _channels(case: Case, mine: Sequence[str]) -> Iterator[Patch]:
 
 
 def _matched(wrong: Array, right: Array, axis: int) -> list[int] | None:
-    """For each right channel the wrong one that holds its values; None unless all are found."""
+    """For each right channel the wrong one nearest to it; None unless each is used once."""
     left = np.moveaxis(wrong.astype(np.float64), axis, 0).reshape(wrong.shape[axis], -1)
     there = np.moveaxis(right.astype(np.float64), axis, 0).reshape(right.shape[axis], -1)
     if left.shape[0] > 4096 or not np.isfinite(left).all() or not np.isfinite(there).all():
         return None
-    size = float(np.sqrt(np.mean(np.square(there)))) or 1.0
-    order = []
-    for row in there:
-        gaps = np.sqrt(np.mean(np.square(left - row), axis=1))
-        best = int(np.argmin(gaps))
-        if gaps[best] > 1e-4 * size:
-            return None
-        order.append(best)
+    order = [int(np.argmin(np.mean(np.square(left - row), axis=1))) for row in there]
     return order if sorted(order) == list(range(len(order))) != order else None
 
 
@@ -185,13 +178,11 @@ def _shown_bias(case: Case) -> Iterator[tuple[str, Array]]:
     if case.right.shape != case.wrong.shape or not case.right.size:
         return
     gap = case.right.astype(np.float64) - case.wrong.astype(np.float64)
-    size = float(np.sqrt(np.mean(np.square(gap))))
     for axis in range(gap.ndim):
         others = tuple(each for each in range(gap.ndim) if each != axis)
         bias = gap.mean(axis=others)
         lined_up = [bias.size if each == axis else 1 for each in range(gap.ndim)]
-        rest = gap - bias.reshape(lined_up)
-        if others and size > 0 and float(np.sqrt(np.mean(np.square(rest)))) <= 1e-5 * size:
+        if others and case.equals(case.wrong + bias.reshape(lined_up)):
             yield "what is missing in each channel", bias
 
 

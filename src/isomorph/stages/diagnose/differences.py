@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _MOST_ORDERS = 120
 _NARROW = ("float16", "bfloat16", "tf32")
-_ROUNDING = 4.0 * float(np.finfo(np.float32).eps)
+ROUNDING = 4.0 * float(np.finfo(np.float32).eps)
 """Two roundings in float32 on either side: no farther apart are equal values stored twice."""
 
 
@@ -100,7 +100,7 @@ def _kinship(wrong: Array, right: Array) -> str:
 
 
 def _close(left: Array, right: Array) -> Array:
-    return np.asarray(np.abs(left - right) <= _ROUNDING * np.abs(right))
+    return np.asarray(np.abs(left - right) <= ROUNDING * np.abs(right))
 
 
 def _alike(left: Array, right: Array) -> bool:

@@ -42,7 +42,8 @@ def ties(case: Case) -> Diagnosis | None:
 def _step(case: Case, node: Node) -> float | None:
     if node.op == "Round":
         return 1.0
-    scale = case.constant(case.candidate, node.inputs[1])
+    # TFLite keeps the grid beside the tensor, not as an input of the node that puts values on it.
+    scale = case.constant(case.candidate, node.inputs[1]) if len(node.inputs) > 1 else None
     return float(scale.reshape(-1)[0]) if scale is not None and scale.size == 1 else None
 
 
