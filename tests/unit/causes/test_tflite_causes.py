@@ -149,3 +149,60 @@ def test_a_weight_by_heads_becomes_one_matrix_in_either_order():
     weight = RANDOM.standard_normal((6, 3, 4))
     found = list(placements(weight, (12, 6)))
     assert any(np.array_equal(each, weight.reshape(6, 12).T) for each in found)
+
+
+def test_a_weight_before_an_activation_that_the_reference_has_built_in(tmp_path):
+    building = Building()
+    graph = building.graph()
+    x, a, y = (graph.tensor(n, s) for n, s in (("x", (4, 6)), ("a", (4, 48)), ("y", (4, 5))))
+    w, b, v = (
+        graph.tensor(n, value.shape, value=value)
+        for n, value in (("w", WEIGHT), ("b", BIAS), ("v", LAST))
+    )
+    graph.op("FULLY_CONNECTED", [x, w, b], [a], "FullyConnected", fusedActivationFunction=1)
+    graph.op("FULLY_CONNECTED", [a, v, -1], [y], "FullyConnected")
+    graph.ends([x], [y])
+    reference = tmp_path / "r.tflite"
+    reference.write_bytes(building.data())
+    nodes = [
+        helper.make_node("Gemm", ["x", "w", "b"], ["a"], name="first", transB=1),
+        helper.make_node("Relu", ["a"], ["r"], name="relu"),
+        helper.make_node("Gemm", ["r", "v"], ["y"], name="last", transB=1),
+    ]
+    constants = {"w": WEIGHT[:, ::-1], "b": BIAS, "v": LAST}
+    candidate = _reference(tmp_path / "c.onnx", nodes, constants, [4, 5])
+    report = isomorph.check(reference, candidate, inputs={"x": X}, in_process=True)
+    found = next(finding for finding in report.findings if finding.code == "GUILTY_NODE")
+    assert (found.node, found.cause) == ("first", "weight")
+
+
+def _in_integers(bias):
+    """A dense layer in int8 whose grid begins at zero, which is its ReLU."""
+    building = Building()
+    graph = building.graph()
+    step, scale = float(np.abs(X).max() / 127), float(np.abs(WEIGHT).max() / 127)
+    most = float(np.maximum(X @ WEIGHT.T + BIAS, 0).max())
+    x, y = graph.tensor("x", (4, 6)), graph.tensor("y", (4, 48))
+    q = graph.tensor("q", (4, 6), "int8", scale=[step], zero=[0])
+    a = graph.tensor("a", (4, 48), "int8", scale=[most / 255], zero=[-128])
+    whole = np.rint(WEIGHT / scale)
+    w = graph.tensor("w", WEIGHT.shape, "int8", value=whole, scale=[scale], zero=[0])
+    counted = np.rint(bias / (step * scale))
+    b = graph.tensor("b", (48,), "int32", value=counted, scale=[step * scale], zero=[0])
+    graph.op("QUANTIZE", [x], [q])
+    graph.op("FULLY_CONNECTED", [q, w, b], [a], "FullyConnected")
+    graph.op("DEQUANTIZE", [a], [y])
+    graph.ends([x], [y])
+    return building
+
+
+def test_a_grid_that_begins_at_zero_is_an_activation(tmp_path):
+    nodes = [
+        helper.make_node("Gemm", ["x", "w", "b"], ["a"], name="first", transB=1),
+        helper.make_node("Relu", ["a"], ["y"], name="relu"),
+    ]
+    reference = _reference(tmp_path / "r.onnx", nodes, {"w": WEIGHT, "b": BIAS}, [4, 48])
+    found = _first(tmp_path, reference, _in_integers(0.0 * BIAS))
+    assert found.node == "FULLY_CONNECTED:1"
+    assert found.cause == "weight"
+    assert found.reference_nodes == ("first", "relu")

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.patch import Patch, SetConstant
 from isomorph.stages.align.reals import beside
+from isomorph.stages.align.sight import apart
 from isomorph.stages.align.twins import placements
 from isomorph.stages.diagnose import constants
 from isomorph.stages.diagnose.differences import difference, lesser_part
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 _READING = "DequantizeLinear"
 _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul", "FullyConnected"})
+BETTER = 4.0
+"""How much less a quantised place must lose for a change to be what it lacked."""
 _REACH = 2.0
 """In steps: half of one is what rounding costs, on either side, and as much again for another."""
 
@@ -102,13 +106,24 @@ def misread_weight(case: Case) -> tuple[str, str, str] | None:
             # A loss farther up can hide that it heals; that every number is the right one
             # times one factor is no accident, unless the factor was worked in.
             larger = all(off) and _multiple(held, placed, steps) is not None
-            if larger or case.heals({made: placed}):
+            if larger or case.heals({made: placed}) or _much_nearer(case, stored, made, placed):
                 return stored, *_told(held, placed, steps)
     # Integers that an operator multiplies as they are have no tensor of real numbers.
     for each in requantised(case):
         if case.heals({each.name: each.integers}):
             return each.name, *_told(each.held, each.right, each.steps)
     return None
+
+
+def _much_nearer(case: Case, stored: str, made: str, placed: Array) -> bool:
+    """Whether a constant put onto its grid takes most of the error away; the rest is older loss."""
+    if stored != made:
+        return False
+    edit = SetConstant(tensor=stored, value=placed)
+    found = case.rehearse(Patch(summary="", edits=(edit,)))
+    if found is None or found.shape != case.right.shape:
+        return False
+    return BETTER * apart(case.right, found)[0] <= apart(case.right, case.wrong)[0]
 
 
 def stored_weights(case: Case) -> list[tuple[str, str, Array, int | None]]:

@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from isomorph.stages.align.reals import beside
+
 if TYPE_CHECKING:
-    from isomorph.core.model import Node
+    from isomorph.core.model import Graph, Node
     from isomorph.stages.align.topology import Topology
 
 _FUSED = "fused_activation_function"
-_ACTIVATIONS = frozenset({"Relu", "Clip", "Tanh"})
+_BUILT_IN = {"RELU": "Relu", "RELU6": "Clip", "RELU_N1_TO_1": "Clip", "TANH": "Tanh"}
+_ACTIVATIONS = frozenset(_BUILT_IN.values())
 _BIASED = frozenset({"Conv", "ConvTranspose", "Gemm"})
 """What adds a bias itself, if it has a place for one."""
 _BIAS = 2
@@ -33,3 +36,28 @@ def gone_on_with(maker: Node, reached: str, reference: Topology) -> Iterator[str
         adds = maker.op in _BIASED and len(maker.inputs) > _BIAS
         if activates or (added and adds):
             yield node.outputs[0]
+
+
+def still_to_come(tensor: str, candidate: Topology, counterpart: Node | None) -> bool:
+    """Whether the counterpart's built-in activation is done by the next node here.
+
+    Then its result is not what this tensor should be, though an activation does no harm twice.
+    """
+    built_in = str(counterpart.attributes.get(_FUSED)) if counterpart is not None else ""
+    readers = candidate.readers.get(tensor, ())
+    return bool(readers) and all(node.op == _BUILT_IN.get(built_in) for node in readers)
+
+
+def cut_at_zero(graph: Graph) -> frozenset[str]:
+    """The tensors whose grid begins at zero: whatever is put there comes out without its minus."""
+    lowest = {"int8": -128, "uint8": 0}
+    grids = beside(graph).items()
+    return frozenset(
+        name for name, grid in grids if set(grid.zero_point) == {lowest.get(grid.dtype)}
+    )
+
+
+def cut_next(name: str, reference: Topology) -> bool:
+    """Whether all that the reference does with a tensor is to cut it off at zero."""
+    readers = reference.readers.get(name, ())
+    return bool(readers) and all(node.op in {"Relu", "Clip"} for node in readers)

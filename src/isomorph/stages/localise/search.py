@@ -15,7 +15,7 @@ import numpy as np
 from isomorph.core.errors import IsomorphError
 from isomorph.stages.align.sight import DRAWS, Sight, apart
 from isomorph.stages.align.twins import Twins, ways
-from isomorph.stages.localise.bare import gone_on_with
+from isomorph.stages.localise.bare import cut_at_zero, cut_next, gone_on_with, still_to_come
 from isomorph.stages.localise.guilt import Guilt
 from isomorph.stages.localise.where import where
 from isomorph.stages.measure.side_by_side import at_once
@@ -64,6 +64,7 @@ class Search:
         self.right = {name for name, pair in self.pairs.items() if pair is not None}
         self.right |= set(given) | inputs
         self.seen = {pair[0] for pair in self.pairs.values() if pair is not None}
+        self._cut = cut_at_zero(self.candidate.graph)
 
     def wrong_outputs(self) -> list[tuple[str, str]]:
         """The bound outputs that do not agree, place by place."""
@@ -225,7 +226,12 @@ class Search:
         lonely = bound or self._fitting(self._near_the_front(), value)
         lonely.sort(key=lambda name: self._unlike(name, maker, value))
         scattered = set(self.twins.of(tensor, value))
+        makers = self.reference.topology.maker
         for name in dict.fromkeys([*lonely, *self._fitting(self._untouched(tensor), value)]):
+            if still_to_come(tensor, self.candidate.topology, makers.get(name)):
+                continue
+            if tensor in self._cut and cut_next(name, self.reference.topology):
+                continue  # a grid that begins at zero does the cutting: what comes next is meant
             for moved in ways(self.reference.values[name], value.shape):
                 yield Proposal(
                     tensor=tensor, counterpart=name, moved=moved, scattered=name in scattered

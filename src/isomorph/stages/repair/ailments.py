@@ -16,6 +16,7 @@ from isomorph.stages.align.reals import beside
 from isomorph.stages.align.sight import apart
 from isomorph.stages.diagnose.cases import cases
 from isomorph.stages.diagnose.diagnose import explained
+from isomorph.stages.diagnose.grids import BETTER
 from isomorph.stages.diagnose.rehearsal import Rehearsal
 from isomorph.stages.localise.findings import findings as guilty_findings
 from isomorph.stages.localise.locate import Located, locate
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
 
 WITHOUT_A_PLACE = frozenset({"OUTPUT_ORDER", "NONDETERMINISM"})
 """Findings that a check makes without looking inside, and that a patch can answer."""
-
-_BETTER = 4.0
-"""How much less a quantiser must lose to be worth a measurement of the whole model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +173,7 @@ def _put_right(
         return True
     # A calibration made for other data may cut a little off, and be the right one.
     lost = apart(case.right, found[case.tensor])[0]
-    return graded and _BETTER * lost <= apart(case.right, case.wrong)[0]
+    return graded and BETTER * lost <= apart(case.right, case.wrong)[0]
 
 
 def _parameters_of_quantisers(graph: Graph) -> frozenset[str]:
