@@ -15,6 +15,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from networks.altered import with_fault
 from networks.files import Files
 from networks.kinds import Kind
 
@@ -35,13 +36,17 @@ class Effort:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One row. ``first_seconds`` is the first pass, in which caches are filled."""
+    """One row. ``first_seconds`` is the first pass, in which caches are filled.
+
+    ``oracle_passes`` is the time as a multiple of one float64 pass over the candidate.
+    """
 
     network: str
     what: str
     seconds: float | None = None
     ratio: float | None = None
     ratio_of_fastest: float | None = None
+    oracle_passes: float | None = None
     first_seconds: float | None = None
     plain_seconds: float | None = None
     peak_bytes: int | None = None
@@ -99,17 +104,16 @@ def _stepper(files: Files, kind: Kind) -> Stepper:
     return Stepper(STEP, kind.step, str(model), str(files.inputs))
 
 
-def whole_check(files: Files, usual: float) -> Measured:
+def whole_check(
+    files: Files,
+    usual: float,
+    *words: str,
+    candidate: Path | None = None,
+    what: str = "isomorph check, the whole command",
+) -> Measured:
     """``isomorph check``, as a user types it; it makes up its own inputs."""
-    what = "isomorph check, the whole command"
-    command = [
-        sys.executable,
-        "-m",
-        "isomorph",
-        "check",
-        str(files.reference),
-        str(files.candidate),
-    ]
+    models = [str(files.reference), str(candidate or files.candidate)]
+    command = [sys.executable, "-m", "isomorph", "check", *models, *words]
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         ran = run([*command, "--format", "json", "--output", str(report)], folder=Path(folder))
@@ -124,6 +128,29 @@ def whole_check(files: Files, usual: float) -> Measured:
         plain_seconds=usual,
         peak_bytes=ran.peak_bytes,
     )
+
+
+def localisation(files: Files, usual: float) -> list[Measured]:
+    """A planted fault: what the verdict costs, what it costs with the guilty node, and the rest."""
+    with tempfile.TemporaryDirectory() as folder:
+        faulty = Path(folder) / "faulty.onnx"
+        with_fault(files.candidate, faulty)
+        title = "isomorph check, a planted fault"
+        verdict = whole_check(
+            files, usual, "--no-locate", candidate=faulty, what=f"{title}, --no-locate"
+        )
+        whole = whole_check(files, usual, candidate=faulty, what=title)
+    if verdict.seconds is None or whole.seconds is None:
+        return [verdict, whole]
+    on_top = whole.seconds - verdict.seconds
+    rest = Measured(
+        network=files.name,
+        what="localisation and cause, on top of the verdict",
+        seconds=on_top,
+        ratio=on_top / usual,
+        plain_seconds=usual,
+    )
+    return [verdict, whole, rest]
 
 
 def polygraphy(files: Files, usual: float) -> Measured:

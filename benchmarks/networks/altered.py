@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import onnx
-import onnxruntime
+if TYPE_CHECKING:
+    import onnx
 
 
 def with_fault(source: Path, target: Path) -> str:
@@ -14,6 +15,8 @@ def with_fault(source: Path, target: Path) -> str:
     Only its padding is changed, from one row on either side to two on one, so that every shape
     stays what it was.
     """
+    import onnx
+
     model = onnx.load(source)
     padded = [node for node in model.graph.node if _pads(node) == [1, 1, 1, 1]]
     chosen = padded[len(padded) // 2]
@@ -36,6 +39,9 @@ def folded_and_renamed(source: Path, target: Path) -> dict[str, str]:
 
     The keys are the names that tensors had which are still there.
     """
+    import onnx
+    import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     options.optimized_model_filepath = str(target)

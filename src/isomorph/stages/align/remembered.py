@@ -12,6 +12,9 @@ import numpy as np
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
+_SHARE = 4
+"""Several of these live at once, each with what was put right in another place."""
+
 Compute = Callable[[Sequence[str]], Mapping[str, "Array"]]
 
 
@@ -33,14 +36,15 @@ class Remembered(Mapping[str, "Array"]):
     """Values of one graph under fixed feeds, batch by batch.
 
     Whoever walks through the names in their order computes every batch once. Batches are let go
-    in the order in which they were last used.
+    in the order in which they were last used. What lies in a file, as tensors from a worker do,
+    stays there: of that, only as much as there is room for is in memory at a time.
     """
 
     def __init__(self, batches: Sequence[Sequence[str]], compute: Compute, room: int) -> None:
         self._batches, self._compute, self._room = [tuple(each) for each in batches], compute, room
         self._place = {name: place for place, batch in enumerate(self._batches) for name in batch}
         self._held: OrderedDict[int, Mapping[str, Array]] = OrderedDict()
-        self._bytes = 0
+        self._bytes = self._resident = 0
 
     def put(self, place: int, values: Mapping[str, Array]) -> None:
         """One whole batch, computed elsewhere; what it lacks is no tensor of numbers."""
@@ -52,6 +56,7 @@ class Remembered(Mapping[str, "Array"]):
     def _keep(self, place: int, values: Mapping[str, Array]) -> None:
         self._held[place] = values
         self._bytes += _bytes(values)
+        self._used(*values.values())
         while self._bytes > self._room and len(self._held) > 1:
             _, gone = self._held.popitem(last=False)
             self._bytes -= _bytes(gone)
@@ -61,7 +66,17 @@ class Remembered(Mapping[str, "Array"]):
         if place not in self._held:
             self._keep(place, self._compute(self._batches[place]))
         self._held.move_to_end(place)
+        self._used(self._held[place][name])
         return self._held[place][name]
+
+    def _used(self, *arrays: Array) -> None:
+        """These are read now; where too much of the files is in memory, it goes back to them."""
+        self._resident += sum(array.nbytes for array in arrays if _mapping(array) is not None)
+        if _SHARE * self._resident > self._room:
+            owners = [_mapping(array) for held in self._held.values() for array in held.values()]
+            for owner in {id(each): each for each in owners if each is not None}.values():
+                _let_go(owner)
+            self._resident = 0
 
     def __iter__(self) -> Iterator[str]:
         return iter(tuple(self._place))
@@ -97,12 +112,18 @@ class Layered(Mapping[str, "Array"]):
 
 
 def _bytes(values: Mapping[str, Array]) -> int:
-    return sum(array.nbytes for array in values.values() if not _mapped(array))
+    return sum(array.nbytes for array in values.values() if _mapping(array) is None)
 
 
-def _mapped(array: Array) -> bool:
-    """Whether the numbers lie in a file, as those from a worker do: the system lets them go."""
+def _mapping(array: Array) -> mmap.mmap | None:
+    """The file in which the numbers lie, as those from a worker do; None where they do not."""
     owner: object = array
     while isinstance(owner, (np.ndarray, memoryview)):
         owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
-    return isinstance(owner, mmap.mmap)
+    return owner if isinstance(owner, mmap.mmap) else None
+
+
+def _let_go(mapping: mmap.mmap) -> None:
+    """Out of memory, not out of reach: who reads it again finds it in the file."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        mapping.madvise(mmap.MADV_DONTNEED)

@@ -2,6 +2,7 @@ import mmap
 import tempfile
 
 import numpy as np
+import psutil
 
 from isomorph.stages.align.remembered import Remembered
 
@@ -33,3 +34,17 @@ def test_what_does_not_fit_is_computed_again():
 
 def test_what_lies_in_a_file_takes_no_memory_and_stays():
     assert _walked(_in_a_file) == 3
+
+
+def test_of_what_lies_in_files_little_is_in_memory_at_a_time():
+    size, names = 1 << 20, "abcdefghijkl"
+
+    def compute(batch):
+        return {name: _in_a_file(np.full(size // 2, float(ord(name)))) for name in batch}
+
+    kept = Remembered([(name,) for name in names], compute, room=8 * size)
+    before = psutil.Process().memory_info().rss
+    for name in names + names:
+        assert kept[name].sum() == ord(name) * (size // 2)
+    grown = psutil.Process().memory_info().rss - before
+    assert grown < len(names) * (size // 2) * 8 / 2
