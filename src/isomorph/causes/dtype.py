@@ -185,7 +185,8 @@ def _kinds(graph: Graph, nodes: Sequence[Node]) -> dict[str, str]:
         read = [name for name in node.inputs if name in live and node.op not in _CASTS]
         types = {name: spec.dtype for name in read if (spec := graph.tensors.get(name)) is not None}
         whole = ["float" not in kind and name not in real for name, kind in types.items() if kind]
-        if whole:
+        # What is not declared may be a float: then integers beside it prove nothing.
+        if whole and (len(whole) == len(read) or not all(whole)):
             # A shape or an index among the operands says nothing about the arithmetic.
             found[node.op] = "integers" if all(whole) else "floats"
     return found

@@ -13,7 +13,7 @@ from isomorph.core.report import Experiment
 from isomorph.stages.align.topology import Topology
 
 if TYPE_CHECKING:
-    from isomorph.core.model import TensorSpec
+    from isomorph.core.model import Node, TensorSpec
 
 
 class Interface:
@@ -60,9 +60,9 @@ def _other_output(case: Case) -> Iterator[Diagnosis]:
 
 
 def _exchanged_inputs(case: Case) -> Iterator[Diagnosis]:
-    readers = Topology(case.candidate).readers
+    topology = Topology(case.candidate)
     for one, other in combinations(case.candidate.inputs, 2):
-        reading = [node for spec in (one, other) for node in readers.get(spec.name, ())]
+        reading = [n for spec in (one, other) for n in topology.readers.get(spec.name, ())]
         # Where one node reads both, its operands are exchanged: a matter of layout.
         if not _interchangeable(one, other) or len({node.name for node in reading}) < 2:
             continue
@@ -84,8 +84,14 @@ def _exchanged_inputs(case: Case) -> Iterator[Diagnosis]:
                 ),
             ),
             fix=f"bind them with --bind-input {one.name}={other.name}, or exchange them",
+            node=next((n.name for n in reading if case.tensor in _made(topology, n)), None),
         )
         return
+
+
+def _made(topology: Topology, node: Node) -> set[str]:
+    """What a node makes, and what is made of that."""
+    return {*node.outputs, *topology.below(node.outputs)}
 
 
 def _retyped_inputs(case: Case) -> Iterator[Diagnosis]:

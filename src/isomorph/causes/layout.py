@@ -14,7 +14,7 @@ from isomorph.core.report import Experiment
 from isomorph.stages.align.topology import Topology
 from isomorph.stages.diagnose import constants
 from isomorph.stages.diagnose.experiments import put_right
-from isomorph.stages.diagnose.operands import exchanges
+from isomorph.stages.diagnose.operands import exchanges, outputs_exchanged
 from isomorph.stages.diagnose.parameters import parameter_places
 
 if TYPE_CHECKING:
@@ -42,7 +42,11 @@ class Layout:
 
     def examine(self, case: Case) -> Iterator[Diagnosis]:
         """Operands that were exchanged or come from elsewhere; then values that only moved."""
-        found = next(_exchanged(case), None) or next(_misread(case), None)
+        found = (
+            next(_exchanged(case), None)
+            or next(_outputs_exchanged(case), None)
+            or next(_misread(case), None)
+        )
         if found is not None:
             yield found
         elif case.scattered:
@@ -99,6 +103,34 @@ def _exchanged(case: Case) -> Iterator[Diagnosis]:
             found = _rehearsed(case, node, order)
             if order != node.inputs and found is not None and case.equals(found):
                 yield _diagnosis(node, order)
+                return
+
+
+def _outputs_exchanged(case: Case) -> Iterator[Diagnosis]:
+    """Two outputs of one node, each read where the reference reads the other."""
+    for node in case.nodes:
+        for (left, right), edits in islice(outputs_exchanged(case.candidate, node), _MOST_ORDERS):
+            if case.tensor in (node.outputs[left], node.outputs[right]):
+                # It is the tensor itself that holds the other's values.
+                other = left if case.tensor == node.outputs[right] else right
+                found = case.value(case.candidate, node.outputs[other])
+            else:
+                found = case.rehearse(Patch(summary="", edits=edits))
+            if found is not None and case.equals(found):
+                yield Diagnosis(
+                    cause="layout",
+                    certainty=3,
+                    summary=f"outputs {left} and {right} of {node.op} are exchanged",
+                    evidence={"outputs": [left, right]},
+                    experiments=(
+                        put_right(
+                            f"Are outputs {left} and {right} of {node.name!r} exchanged?",
+                            "whoever reads one of them reads the other",
+                        ),
+                    ),
+                    fix=f"exchange outputs {left} and {right} of {node.name!r}",
+                    node=node.name,
+                )
                 return
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice, permutations
+from itertools import combinations, islice, permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,7 @@ from isomorph.core.patch import (
 )
 from isomorph.fixes._around import neighbours
 from isomorph.stages.diagnose import constants
-from isomorph.stages.diagnose.operands import exchanges
+from isomorph.stages.diagnose.operands import exchanges, outputs_exchanged
 from isomorph.stages.diagnose.parameters import current, fresh, parameter, stored
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class Layout:
         for node in case.nodes:
             yield from _parts(node)
             yield from _exchanged(case, node)
+            yield from _outputs(case, node)
         yield from _transposed_constants(case)
         for node in neighbours(case, depth=2):
             if node.op == "Transpose":
@@ -54,14 +55,23 @@ class Layout:
 
 def _permutations(case: Case, node: Node) -> Iterator[Patch]:
     now = tuple(current(case, node, "perm") or ())
-    if not 1 < len(now) <= _MOST_AXES:
-        return
-    for order in permutations(range(len(now))):
+    for order in _orders(now):
         if order != now:
             yield Patch(
                 summary=f"Transpose {node.name!r}: perm from {now} to {order}",
                 edits=parameter(case, node, "perm", order),
             )
+
+
+def _orders(now: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Every order of a few axes; of many, those in which two stand in each other's place."""
+    if 1 < len(now) <= _MOST_AXES:
+        yield from permutations(range(len(now)))
+        return
+    for left, right in combinations(range(len(now)), 2):
+        order = list(now)
+        order[left], order[right] = now[right], now[left]
+        yield tuple(order)
 
 
 def _exchanged(case: Case, node: Node) -> Iterator[Patch]:
@@ -75,6 +85,14 @@ def _exchanged(case: Case, node: Node) -> Iterator[Patch]:
             edits=tuple(
                 SetInput(node=node.name, index=place, tensor=order[place]) for place in moved
             ),
+        )
+
+
+def _outputs(case: Case, node: Node) -> Iterator[Patch]:
+    """Two outputs of one node, each read where the other was."""
+    for (left, right), edits in islice(outputs_exchanged(case.candidate, node), _MOST_EXCHANGES):
+        yield Patch(
+            summary=f"{node.op} {node.name!r}: outputs {left} and {right} exchanged", edits=edits
         )
 
 

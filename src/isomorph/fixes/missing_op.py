@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.patch import (
@@ -14,9 +15,9 @@ from isomorph.core.patch import (
     SetInput,
     SetOp,
 )
-from isomorph.stages.diagnose import constants
+from isomorph.fixes._operands import Operands, operands
 from isomorph.stages.diagnose.counterpart import SAME_MEANING
-from isomorph.stages.diagnose.parameters import dtype_of, fresh
+from isomorph.stages.diagnose.parameters import fresh
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -32,11 +33,8 @@ _UNARY: dict[str, tuple[str, ...]] = {
     "Celu": ("alpha",), "ThresholdedRelu": ("alpha",), "Softmax": ("axis",),
     "LogSoftmax": ("axis",), "Gelu": ("approximate",),
 }  # fmt: skip
-# Operators that read further tensors: constants of the reference, or what corresponds here.
-_WITH_OPERANDS = frozenset(
-    {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "PRelu", "BatchNormalization",
-     "LayerNormalization", "InstanceNormalization", "And", "Or"}
-)  # fmt: skip
+_MASK = 3
+"""Which input of an attention is added to its scores."""
 _QUANTISERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
 _OPTIONAL_INPUTS = {"LSTM": range(3, 8), "GRU": range(3, 6), "RNN": range(3, 6)}
 _FAMILIES = (
@@ -136,40 +134,44 @@ def _replaced(case: Case) -> Iterator[Patch]:
 def _inserted(case: Case) -> Iterator[Patch]:
     """The counterpart's operators that nothing here does, behind the wrong tensor or before it."""
     here = {node.op for node in case.nodes}
-    for counterpart in reversed(case.counterparts):
+    for counterpart in (*reversed(case.counterparts), *_masks(case)):
         if counterpart.op in here and len(case.counterparts) <= len(case.nodes):
             continue
         name = fresh(case, f"{case.node.name}_{counterpart.op}")
-        for added, reads in _operands(case, counterpart):
+        unary = [Operands(reads=("",))] if counterpart.op in _UNARY else []
+        for read in (*unary, *operands(case, counterpart, name)):
             attributes = _attributes(case, counterpart.op)
+            behind = InsertBehind(
+                tensor=case.tensor,
+                op=counterpart.op,
+                name=name,
+                inputs=read.reads,
+                attributes=attributes,
+            )
             yield Patch(
                 summary=f"{counterpart.op} inserted behind {case.tensor!r}",
-                edits=(
-                    *added,
-                    InsertBehind(
-                        tensor=case.tensor,
-                        op=counterpart.op,
-                        name=name,
-                        inputs=reads,
-                        attributes=attributes,
-                    ),
-                ),
+                edits=(*read.before, behind, *read.after),
             )
             for node, place in _live_inputs(case):
+                ahead = InsertAhead(
+                    node=node.name,
+                    index=place,
+                    op=counterpart.op,
+                    name=name,
+                    inputs=read.reads,
+                    attributes=attributes,
+                )
                 yield Patch(
                     summary=f"{counterpart.op} inserted before input {place} of {node.name!r}",
-                    edits=(
-                        *added,
-                        InsertAhead(
-                            node=node.name,
-                            index=place,
-                            op=counterpart.op,
-                            name=name,
-                            inputs=reads,
-                            attributes=attributes,
-                        ),
-                    ),
+                    edits=(*read.before, ahead, *read.after),
                 )
+
+
+def _masks(case: Case) -> Iterator[Node]:
+    """The mask that an attention adds to its scores, as the addition that it is."""
+    for node in case.counterparts:
+        if node.op == "Attention" and len(node.inputs) > _MASK and node.inputs[_MASK]:
+            yield replace(node, op="Add", native_op="Add", inputs=("", node.inputs[_MASK]))
 
 
 def _live_inputs(case: Case) -> Iterator[tuple[Node, int]]:
@@ -177,33 +179,6 @@ def _live_inputs(case: Case) -> Iterator[tuple[Node, int]]:
         for place, name in enumerate(node.inputs):
             if name and name not in case.candidate.constants:
                 yield node, place
-
-
-def _operands(
-    case: Case, counterpart: Node
-) -> Iterator[tuple[tuple[AddConstant, ...], tuple[str, ...]]]:
-    """What an operator reads besides the tensor it is put behind, and the constants for it."""
-    if counterpart.op in _UNARY:
-        yield (), ("",)
-    if counterpart.op not in _WITH_OPERANDS:
-        return
-    for signal in range(min(len(counterpart.inputs), 2)):
-        reads: list[str] = []
-        added: list[AddConstant] = []
-        for place, name in enumerate(counterpart.inputs):
-            steady = constants.fixed(case.reference, name)
-            value = case.constant(case.reference, name) if steady else None
-            if place == signal and value is None:
-                reads.append("")
-            elif value is not None:
-                own = fresh(case, f"{case.tensor}_{counterpart.op}_{place}")
-                kind = dtype_of(case, case.tensor) or value.dtype
-                added.append(AddConstant(name=own, value=value.astype(kind)))
-                reads.append(own)
-            else:
-                reads.append(case.twin(name) or "?")
-        if "" in reads and "?" not in reads:
-            yield tuple(added), tuple(reads)
 
 
 def _attributes(case: Case, op: str) -> dict[str, Any]:

@@ -39,9 +39,12 @@ def guilty(
 
 
 def _narrowed(finding: Finding, graph: Graph) -> Finding:
-    """Named by the one of its nodes that an experiment convicted, where it has several."""
+    """Named by the node that an experiment convicted: one of several, or one before them.
+
+    What only passes values on may stand between a node that is missing and the first wrong one.
+    """
     member = next((n for n in graph.nodes if n.name == finding.evidence.get("member")), None)
-    if member is None or member.name not in finding.nodes:
+    if member is None:
         return finding
     tensors = tuple(dict.fromkeys((*filter(None, member.outputs), *finding.tensors)))
     return replace(finding, node=member.name, tensors=tensors[: max(len(finding.tensors), 1)])

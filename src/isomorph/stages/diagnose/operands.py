@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from isomorph.core.patch import SetInput
+
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
 
@@ -24,6 +26,24 @@ def exchanges(graph: Graph, node: Node) -> Iterator[tuple[str, ...]]:
         order = list(node.inputs)
         order[left], order[right] = names[1], names[0]
         yield tuple(order)
+
+
+def outputs_exchanged(
+    graph: Graph, node: Node
+) -> Iterator[tuple[tuple[int, int], tuple[SetInput, ...]]]:
+    """For every two outputs of a node, the edits by which their readers read the other one."""
+    bound = {spec.name for spec in graph.outputs}
+    places = [place for place, name in enumerate(node.outputs) if name and name not in bound]
+    for left, right in combinations(places, 2):
+        other = {node.outputs[left]: node.outputs[right], node.outputs[right]: node.outputs[left]}
+        edits = tuple(
+            SetInput(node=reader.name, index=index, tensor=other[name])
+            for reader in graph.nodes
+            for index, name in enumerate(reader.inputs)
+            if name in other
+        )
+        if edits:
+            yield (left, right), edits
 
 
 def _shape(graph: Graph, name: str) -> tuple[int | str | None, ...] | None:

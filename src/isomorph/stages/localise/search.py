@@ -7,7 +7,6 @@ So a wrong guess about what corresponds to what costs a trial, not a verdict.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,11 +14,13 @@ import numpy as np
 from isomorph.core.errors import IsomorphError
 from isomorph.stages.align.sight import DRAWS, Sight, apart
 from isomorph.stages.align.twins import Twins, ways
-from isomorph.stages.localise.bare import cut_at_zero, cut_next, gone_on_with, still_to_come
+from isomorph.stages.localise.bare import cut_at_zero, cut_next, still_to_come
 from isomorph.stages.localise.guilt import Guilt
+from isomorph.stages.localise.misplaced import PASSING, misplaced
+from isomorph.stages.localise.proposal import Proposal, as_it_is
 from isomorph.stages.localise.where import where
 from isomorph.stages.measure.side_by_side import at_once
-from isomorph.stages.run.layout import Rearrangement, arrangements
+from isomorph.stages.run.layout import arrangements
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -28,23 +29,7 @@ if TYPE_CHECKING:
 _DEPTH = 16
 _MOST_TRIALS = 150
 _BEHIND = 3
-_PASSING = frozenset(
-    {
-        *("QuantizeLinear", "DequantizeLinear", "Cast", "Identity"),
-        *("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"),
-    }
-)
 _MOST_BEHIND = 24
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
-    """Put this tensor of the reference in the place of that one of the candidate."""
-
-    tensor: str
-    counterpart: str
-    moved: Rearrangement
-    scattered: bool
 
 
 class Search:
@@ -136,68 +121,20 @@ class Search:
         """Layer by layer, what may be put in place of what."""
         region = self._region(wrong)
         entries = self._entries(region)
-        yield self._rearranged_sources(entries, wrong)
-        yield self._bare_sources(entries, wrong)
-        yield self._reshaped_sources(entries)
+        yield from misplaced(self, entries, wrong)
         for layer in self._layers(entries, region):
             yield (proposal for tensor in layer for proposal in self._counterparts(tensor))
             yield (proposal for tensor in layer for proposal in self._of_another_size(tensor))
-
-    def _rearranged_sources(
-        self, entries: Sequence[Node], wrong: Sequence[str]
-    ) -> Iterator[Proposal]:
-        """Right values whose axes stand in another order than their twin's, before a wrong node."""
-        sources = [s for node in entries for s in self.candidate.topology.sources(node)]
-        for tensor in dict.fromkeys([*sources, *wrong]):
-            pair = self.pairs.get(tensor)
-            if pair is None or not pair[1].moves or tensor not in self.candidate.topology.maker:
-                continue
-            if tensor in self.given:
-                continue
-            mine, shape = pair[0], self.values[tensor].shape
-            for moved in ways(self.reference.values[mine], shape):
-                if moved != pair[1]:
-                    yield Proposal(tensor=tensor, counterpart=mine, moved=moved, scattered=True)
-
-    def _bare_sources(self, entries: Sequence[Node], wrong: Sequence[str]) -> Iterator[Proposal]:
-        """Right values with which the reference goes on, and their maker could have."""
-        sources = [s for node in entries for s in self.candidate.topology.sources(node)]
-        for tensor in dict.fromkeys([*sources, *wrong]):
-            maker, pair = self.candidate.topology.maker.get(tensor), self.pairs.get(tensor)
-            if maker is None or pair is None or tensor in self.given:
-                continue
-            for mine in gone_on_with(maker, pair[0], self.reference.topology):
-                other = self.reference.values.get(mine)
-                for moved in ways(other, self.values[tensor].shape) if other is not None else ():
-                    yield Proposal(tensor=tensor, counterpart=mine, moved=moved, scattered=False)
-
-    def _reshaped_sources(self, entries: Sequence[Node]) -> Iterator[Proposal]:
-        """Right values in a shape that broadcasts otherwise, before a wrong node."""
-        sources = [s for node in entries for s in self.candidate.topology.sources(node)]
-        for tensor in dict.fromkeys(sources):
-            pair = self.pairs.get(tensor)
-            made = tensor in self.candidate.topology.maker and tensor not in self.given
-            if pair is None or not made:
-                continue
-            shape = self.reference.values[pair[0]].shape
-            order = [axis for axis in pair[1].permutation if shape[axis] != 1]
-            if shape != self.values[tensor].shape and order == sorted(order):
-                yield self._as_it_is(tensor, pair[0])
 
     def _of_another_size(self, tensor: str) -> Iterator[Proposal]:
         """What the same operator makes in the reference, where it makes more or fewer elements."""
         value, maker = self.values[tensor], self.candidate.topology.maker[tensor]
         bound = [mine for mine, yours in self.outputs if yours == tensor]
-        for name in bound or self._near_the_front():
+        for name in bound or self.near_the_front():
             other, mine = self.reference.values[name], self.reference.topology.maker.get(name)
             alike = mine is not None and mine.op == maker.op and other.ndim == value.ndim
             if alike and other.size != value.size and other.dtype.kind == value.dtype.kind:
-                yield self._as_it_is(tensor, name)
-
-    def _as_it_is(self, tensor: str, counterpart: str) -> Proposal:
-        shape = self.reference.values[counterpart].shape
-        moved = Rearrangement(permutation=tuple(range(len(shape))), shape=shape)
-        return Proposal(tensor=tensor, counterpart=counterpart, moved=moved, scattered=False)
+                yield as_it_is(self.reference, tensor, name)
 
     def _layers(self, entries: Sequence[Node], region: set[str]) -> Iterator[list[str]]:
         """Wrong tensors by their distance from what is right."""
@@ -223,7 +160,7 @@ class Search:
         value = self.values[tensor]
         bound = [mine for mine, yours in self.outputs if yours == tensor]
         maker = self.candidate.topology.maker[tensor]
-        lonely = bound or self._fitting(self._near_the_front(), value)
+        lonely = bound or self._fitting(self.near_the_front(), value)
         lonely.sort(key=lambda name: self._unlike(name, maker, value))
         scattered = set(self.twins.of(tensor, value))
         makers = self.reference.topology.maker
@@ -255,7 +192,7 @@ class Search:
         sources = {source for maker in makers for source in topology.sources(maker)} & edge
         return [pair[0] for name in sources if (pair := self.pairs.get(name)) is not None]
 
-    def _near_the_front(self) -> list[str]:
+    def near_the_front(self) -> list[str]:
         """Tensors of the reference without a twin, no farther than a few nodes behind one."""
         topology = self.reference.topology
         known = self.seen | {spec.name for spec in self.reference.graph.inputs}
@@ -299,7 +236,8 @@ class Search:
             healed += any(
                 mine == mates.get(name)
                 # What was put in and merely passed on proves nothing.
-                or (mine in after and self.reference.prints[mine] != same)
+                # Nor does what the candidate holds elsewhere: an earlier layer, done again.
+                or (mine in after and mine not in self.seen and self.reference.prints[mine] != same)
                 for mine, _ in self.twins.pairs(name, value)
             )
         return healed
@@ -331,7 +269,7 @@ class Search:
                         if name in self.values and name not in self.right and name not in found
                     ]
                     found += fresh
-                    (open_ends if node.op in _PASSING else layer).extend(fresh)
+                    (open_ends if node.op in PASSING else layer).extend(fresh)
         return found[:_MOST_BEHIND]
 
     def placed(self, proposal: Proposal) -> Array:

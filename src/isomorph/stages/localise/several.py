@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from isomorph.stages.align.sight import apart
 from isomorph.stages.align.twins import ways
-from isomorph.stages.localise.search import Proposal, Search
+from isomorph.stages.localise.proposal import Proposal
+from isomorph.stages.localise.search import Search
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node

@@ -10,6 +10,7 @@ import numpy as np
 
 from isomorph.stages.align.sight import apart
 from isomorph.stages.align.twins import Twins, ways
+from isomorph.stages.localise.exchanged import exchanged
 from isomorph.stages.localise.guilt import Guilt, Trail
 from isomorph.stages.localise.search import Search
 from isomorph.stages.localise.several import narrowed
@@ -25,6 +26,9 @@ def follow(twins: Twins, outputs: Sequence[tuple[str, str]]) -> Trail:
     guilts: list[Guilt] = []
     search = Search(twins, outputs, {})
     before = _errors(twins, outputs, search.values)
+    guilts += exchanged(search)
+    if guilts:
+        search = Search(twins, outputs, {each.tensor: each.value for each in guilts})
     while search.wrong_outputs() and len(guilts) < _MOST_GUILTS:
         found = search.next_guilt()
         guilt = None if found is None else narrowed(search, found)

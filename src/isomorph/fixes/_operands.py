@@ -1,0 +1,151 @@
+"""What an operator of the reference reads, found in the candidate or brought along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.patch import AddConstant, Edit, InsertAhead
+from isomorph.stages.diagnose import constants
+from isomorph.stages.diagnose.parameters import dtype_of, fresh
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.model import Node
+    from isomorph.core.trace import Array
+
+# Operators that read further tensors: constants of the reference, or what corresponds here.
+_WITH_OPERANDS = frozenset(
+    {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "PRelu", "BatchNormalization",
+     "LayerNormalization", "InstanceNormalization", "And", "Or", "Where"}
+)  # fmt: skip
+_RESHAPING = frozenset({"Reshape", "Unsqueeze", "Squeeze", "Expand", "Flatten", "Identity"})
+_MOST_STEPS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operands:
+    """The inputs of a new node; the empty word stands for the tensor that it is put behind.
+
+    ``before`` has to be done first; ``after`` gives an operand the reference's axes once the
+    node is there.
+    """
+
+    reads: tuple[str, ...]
+    before: tuple[AddConstant, ...] = ()
+    after: tuple[Edit, ...] = ()
+
+
+def operands(case: Case, counterpart: Node, name: str) -> Iterator[Operands]:
+    """Every way to read what the counterpart reads, for a new node of this name."""
+    if counterpart.op not in _WITH_OPERANDS:
+        return
+    inputs = _in_onnx(counterpart)
+    for signal in range(len(inputs)):
+        found = _Reading(case, counterpart.op, name)
+        for place, (tensor, value) in enumerate(inputs):
+            found.read(place, tensor, value, signal=place == signal)
+        if found.complete:
+            yield Operands(
+                reads=tuple(found.reads), before=tuple(found.before), after=tuple(found.after)
+            )
+
+
+def _in_onnx(node: Node) -> Sequence[tuple[str, float | None]]:
+    """The inputs in ONNX's order, each a tensor or a number; PyTorch's masks come the other way."""
+    if "masked_fill" in node.native_op and len(node.inputs) >= 2:
+        number = node.attributes.get("value")
+        filled = node.inputs[2] if len(node.inputs) > 2 else ""
+        return ((node.inputs[1], None), (filled, number), (node.inputs[0], None))
+    return [(name, None) for name in node.inputs]
+
+
+class _Reading:
+    """The inputs of one new node, collected place by place."""
+
+    def __init__(self, case: Case, op: str, name: str) -> None:
+        self._case, self._op, self._name = case, op, name
+        self.reads: list[str] = []
+        self.before: list[AddConstant] = []
+        self.after: list[Edit] = []
+        self.complete = False
+        self._lost = False
+
+    def read(self, place: int, tensor: str, number: float | None, *, signal: bool) -> None:
+        """One operand: the signal itself, a constant, or a tensor that the candidate has."""
+        case = self._case
+        value = self._steady(tensor, number)
+        if signal and value is None:
+            self.reads.append("")
+            self.complete = not self._lost
+        elif value is not None:
+            self.reads.append(self._stored(place, value))
+        else:
+            here, shape = _held_here(case, tensor)
+            self.reads.append(here or "?")
+            if here is None:
+                self._lost, self.complete = True, False
+            elif shape is not None:
+                self._shaped(place, shape)
+
+    def _steady(self, tensor: str, number: float | None) -> Array | None:
+        if number is not None:
+            return np.asarray(float(number))
+        steady = bool(tensor) and constants.fixed(self._case.reference, tensor)
+        return self._case.value(self._case.reference, tensor) if steady else None
+
+    def _stored(self, place: int, value: Array) -> str:
+        own = fresh(self._case, f"{self._case.tensor}_{self._op}_{place}")
+        kind = dtype_of(self._case, self._case.tensor) or value.dtype
+        array = value.astype(kind) if value.dtype.kind == "f" else value
+        self.before.append(AddConstant(name=own, value=array))
+        return own
+
+    def _shaped(self, place: int, shape: tuple[int, ...]) -> None:
+        own = fresh(self._case, f"{self._case.tensor}_{self._op}_{place}_shape")
+        self.before.append(AddConstant(name=own, value=np.asarray(shape, np.int64)))
+        self.after.append(
+            InsertAhead(
+                node=self._name, index=place, op="Reshape", inputs=("", own),
+                name=fresh(self._case, f"{self._name}_{place}_shaped"),
+            )
+        )  # fmt: skip
+
+
+def _held_here(case: Case, tensor: str) -> tuple[str | None, tuple[int, ...] | None]:
+    """The candidate's tensor of these values, and the shape that it needs to stand for it.
+
+    What the reference only reshaped may be here in the shape that it had before.
+    """
+    makers = {name: node for node in case.reference.nodes for name in node.outputs}
+    wanted, name = case.value(case.reference, tensor), tensor
+    for _ in range(_MOST_STEPS):
+        twin = case.twin(name)
+        held = case.value(case.candidate, twin) if twin is not None else None
+        if twin is not None and held is not None and wanted is not None:
+            return twin, _shape_to_take(held.shape, wanted.shape)
+        maker = makers.get(name)
+        if maker is None or maker.op not in _RESHAPING or not maker.inputs:
+            break
+        name = maker.inputs[0]
+    return None, None
+
+
+def _shape_to_take(held: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...] | None:
+    """A shape of the wanted rank: leading sizes as they come, what is left by itself."""
+    while wanted and len(wanted) > len(held) and wanted[0] == 1:
+        wanted = wanted[1:]  # an axis of one in front comes of itself
+    if held == wanted[-len(held) :] or not held:
+        return None
+    if int(np.prod(held)) != int(np.prod(wanted)):
+        # It was expanded: without that, it is spread out by whoever reads it.
+        rest = list(held)
+        wanted = tuple(rest.pop(0) if rest and size == rest[0] else 1 for size in wanted)
+    taken = [0 if i < len(held) and held[i] == size else size for i, size in enumerate(wanted)]
+    free = [i for i, size in enumerate(taken) if size > 1]
+    if len(free) == 1:
+        taken[free[0]] = -1
+    return tuple(taken)

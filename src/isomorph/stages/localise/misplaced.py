@@ -1,0 +1,101 @@
+"""Tensors that hold right values and yet are wrong where they stand, before a wrong node."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from isomorph.stages.align.twins import ways
+from isomorph.stages.localise.bare import gone_on_with
+from isomorph.stages.localise.proposal import Proposal, as_it_is
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.stages.localise.search import Search
+
+PASSING = frozenset(
+    {
+        *("QuantizeLinear", "DequantizeLinear", "Cast", "Identity"),
+        *("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"),
+        *("Slice", "Split", "Concat", "Gather", "Expand", "Tile"),
+    }
+)
+"""Operators that pass on the values that they get."""
+
+
+def misplaced(
+    search: Search, entries: Sequence[Node], wrong: Sequence[str]
+) -> Iterator[Iterator[Proposal]]:
+    """Kind by kind, what may be put in the place of a right tensor."""
+    sources = [s for node in entries for s in search.candidate.topology.sources(node)]
+    made = [
+        name
+        for name in dict.fromkeys([*sources, *wrong])
+        if name in search.candidate.topology.maker and name not in search.given
+    ]
+    yield _rearranged(search, made)
+    yield _bare(search, made)
+    yield _reshaped(search, [name for name in made if name in sources])
+    yield _doubled(search, [name for name in made if name in sources])
+
+
+def _rearranged(search: Search, names: Sequence[str]) -> Iterator[Proposal]:
+    """Right values whose axes stand in another order than their twin's."""
+    for tensor in names:
+        pair = search.pairs.get(tensor)
+        if pair is None or not pair[1].moves:
+            continue
+        mine, shape = pair[0], search.values[tensor].shape
+        for moved in ways(search.reference.values[mine], shape):
+            if moved != pair[1]:
+                yield Proposal(tensor=tensor, counterpart=mine, moved=moved, scattered=True)
+        if search.reference.values[mine].shape != shape:
+            # Whoever reshapes it next does not mind how it was cut.
+            yield replace(as_it_is(search.reference, tensor, mine), scattered=True)
+
+
+def _bare(search: Search, names: Sequence[str]) -> Iterator[Proposal]:
+    """Right values with which the reference goes on, and their maker could have."""
+    for tensor in names:
+        pair = search.pairs.get(tensor)
+        if pair is None:
+            continue
+        maker = search.candidate.topology.maker[tensor]
+        for mine in gone_on_with(maker, pair[0], search.reference.topology):
+            other = search.reference.values.get(mine)
+            for moved in ways(other, search.values[tensor].shape) if other is not None else ():
+                yield Proposal(tensor=tensor, counterpart=mine, moved=moved, scattered=False)
+
+
+def _reshaped(search: Search, names: Sequence[str]) -> Iterator[Proposal]:
+    """Right values in a shape that broadcasts otherwise."""
+    for tensor in names:
+        pair = search.pairs.get(tensor)
+        if pair is None:
+            continue
+        shape = search.reference.values[pair[0]].shape
+        order = [axis for axis in pair[1].permutation if shape[axis] != 1]
+        if shape != search.values[tensor].shape and order == sorted(order):
+            yield as_it_is(search.reference, tensor, pair[0])
+
+
+def _doubled(search: Search, names: Sequence[str]) -> Iterator[Proposal]:
+    """Values that another tensor holds already: an operator that was done twice on one thing.
+
+    The second time it should have made something that the candidate has nowhere.
+    """
+    held = Counter(pair[0] for pair in search.pairs.values() if pair is not None)
+    for tensor in names:
+        pair, maker = search.pairs.get(tensor), search.candidate.topology.maker[tensor]
+        if pair is None or held[pair[0]] < 2:
+            continue
+        for mine in search.near_the_front():
+            other = search.reference.topology.maker.get(mine)
+            shape = search.values[tensor].shape
+            # What computes and changes nothing may be anything that the reference does here.
+            if other is not None and (other.op == maker.op or maker.op not in PASSING):
+                fits = search.reference.values[mine].shape == shape
+                for moved in ways(search.reference.values[mine], shape) if fits else ():
+                    yield Proposal(tensor=tensor, counterpart=mine, moved=moved, scattered=False)

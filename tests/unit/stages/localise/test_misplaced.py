@@ -1,0 +1,67 @@
+"""Right values in the wrong place: named where they are made, and put back."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from isomorph import api
+
+HEAD = '<ir_version: 9, opset_import: ["" : 18]>'
+
+
+def drawn(*shape):
+    return np.random.default_rng(shape).standard_normal(shape).astype(np.float32)
+
+
+W = {"w": drawn(6, 6), "v": -drawn(6, 6)[::-1], "far": np.float32(-1e4), "cut": np.array([4, 3, 6])}
+X, M = drawn(3, 4, 6), np.arange(4) < np.array([[4], [2], [3]])
+SPLIT = """
+ [split] a, b = Split <axis = 2, num_outputs = 2> (x) [exp] c = Exp (a) [tanh] d = Tanh (b)
+ [cat] h = Concat <axis = 2> (c, d) [out] y = MatMul (h, w) """
+CROSSED = SPLIT.replace("Exp (a)", "Exp (b)").replace("Tanh (b)", "Tanh (a)")
+TWICE = """
+ [one] p = MatMul (x, w) [two] q = MatMul (x, v) [cat] h = Concat <axis = 0> (p, q)
+ [out] y = Tanh (h) """
+TURNED = """
+ [turn] t = Transpose <perm = [1, 0, 2]> (x) [cut] r = Reshape (t, cut) [out] y = MatMul (r, w) """
+MASKED = """
+ [all] one = ReduceMean <keepdims = 0, axes = [2]> (x) [not] n = Not (m)
+ [mask] k = Where (n, far, one) [out] y = Softmax <axis = 1> (k) """
+BARE = """
+ [relu] r = Relu (x) [turn] t = Transpose <perm = [1, 0, 2]> (r) [out] y = MatMul (t, w) """
+
+FAULTS = {
+    "outputs": (SPLIT, CROSSED, "split", "layout"),
+    "twice": (TWICE, TWICE.replace("MatMul (x, v)", "MatMul (x, w)"), "two", "weight"),
+    "turned": (TURNED, TURNED.replace("[1, 0, 2]", "[1, 2, 0]"), "turn", "layout"),
+    "mask": (MASKED, MASKED.replace("[mask] k = Where (n, far, one)", "").replace("(k)", "(one)"),
+             "out", "missing_op"),
+    "bare": (BARE, BARE.replace("[relu] r = Relu (x)", "").replace("(r)", "(x)"), "turn",
+             "missing_op"),
+}  # fmt: skip
+
+
+def saved(path, body):
+    opset = 17 if "axes = " in body else 18
+    head = HEAD.replace("18", str(opset))
+    proto = onnx.parser.parse_model(
+        f"{head} g (float[3,4,6] x, bool[3,4] m) => (float y) {{ {body} }}"
+    )
+    del proto.graph.output[:]
+    proto.graph.output.append(helper.make_empty_tensor_value_info("y"))
+    read = {name for node in proto.graph.node for name in node.input}
+    proto.graph.initializer.extend(
+        numpy_helper.from_array(value, name) for name, value in W.items() if name in read
+    )
+    onnx.save(proto, path)
+    return path
+
+
+@pytest.mark.parametrize(("right", "wrong", "node", "cause"), FAULTS.values(), ids=FAULTS)
+def test_it_is_named_and_put_back(tmp_path, right, wrong, node, cause):
+    pair = saved(tmp_path / "r.onnx", right), saved(tmp_path / "c.onnx", wrong)
+    given = {"x": X, "m": M}
+    first = api.check(*pair, inputs=given, in_process=True).findings[0]
+    assert (first.node, first.cause, first.status) == (node, cause, "confirmed")
+    assert api.fix(*pair, output=tmp_path / "f.onnx", inputs=given, in_process=True).repaired
