@@ -6,6 +6,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.text import printable
@@ -69,7 +70,9 @@ def _explain(error: Exception) -> int:
 
 
 def _say(*lines: str) -> None:
-    sys.stderr.write("\n".join(lines) + "\n")
+    with suppress(OSError):  # a terminal that was closed; the exit code tells it all the same
+        sys.stderr.write("\n".join(lines) + "\n")
+        sys.stderr.flush()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import RefusedError, UsageError
@@ -45,7 +45,8 @@ def kept_when_interrupted(reporter: Reporter, output: Path | None) -> Iterator[N
     try:
         yield
     except InterruptedCheck as stop:
-        show_report(stop.report, reporter, output)
+        with suppress(OSError):  # the terminal may be what has gone
+            show_report(stop.report, reporter, output)
         raise
 
 

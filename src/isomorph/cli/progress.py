@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -46,7 +47,8 @@ class Progress:
         with self._lock:
             self._ended = True
             if self._status is not None:
-                self._status.stop()
+                with suppress(OSError):  # the terminal may have been closed meanwhile
+                    self._status.stop()
 
     def __call__(self, phase: str, detail: str = "") -> None:
         """Say what is being done now, and to what."""
