@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
+from isomorph.core.patch import Patch, SetOp
 from isomorph.core.report import Experiment
 from isomorph.stages.align.sight import apart
 from isomorph.stages.align.topology import Topology
@@ -22,6 +23,8 @@ _SCALES = frozenset({"Mul", "Div", "Sub", "BatchNormalization"})
 """What a converter works into weights where the other operand is fixed."""
 _FUSED = {"RELU": "Relu", "RELU6": "Clip", "RELU_N1_TO_1": "Clip", "TANH": "Tanh"}
 
+_FUNCTIONS = ("Relu", "Sigmoid", "Tanh", "Softplus", "Exp", "Sin", "Cos", "Abs", "Neg")
+"""Operators of one input that are told nothing else."""
 _PASSING_ON = frozenset(
     {"Cast", "CastLike", "Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"}
 )
@@ -49,6 +52,10 @@ class MissingOp:
                 summary=f"{case.node.op} lacks {fewer} of the inputs that the reference's has",
                 fix="connect the missing input",
             )
+            return
+        replaced = next(_replaced(case), None)
+        if replaced is not None:
+            yield replaced
             return
         absent = _absent(case)
         if not absent:
@@ -85,6 +92,29 @@ class MissingOp:
                 fix=f"put {absent[0].op} back",
                 node=_reader(case, absent[0]),
             )
+
+
+def _replaced(case: Case) -> Iterator[Diagnosis]:
+    """One function in the place of another, where the reference has all of it as one operator."""
+    theirs = {node.op for node in case.counterparts}
+    inner = [n for n in case.nodes if n.op in _FUNCTIONS and n.op not in theirs]
+    for node in inner if len(case.nodes) > 1 else ():
+        for op in (each for each in _FUNCTIONS if each != node.op):
+            found = case.rehearse(Patch(summary="", edits=(SetOp(node=node.name, op=op),)))
+            if found is None or not case.equals(found):
+                continue
+            yield Diagnosis(
+                cause="missing_op",
+                certainty=3,
+                summary=f"{node.op} stands where {op} belongs",
+                evidence={"operators": [op]},
+                experiments=(
+                    _experiment(f"{node.name!r} computes {op} instead", "the node is right"),
+                ),
+                fix=f"put {op} in the place of {node.op}",
+                node=node.name,
+            )
+            return
 
 
 def _certainty(absent: Node, experiment: Experiment | None) -> int:

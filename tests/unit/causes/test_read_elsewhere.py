@@ -111,3 +111,9 @@ def test_integers_that_an_operator_multiplies_as_they_are(tmp_path, weight, bias
     done = api.fix(tmp_path / "r.onnx", tmp_path / "c.onnx", output=tmp_path / "f.onnx",
                    inputs={"x": x}, in_process=True)  # fmt: skip
     assert done.repaired
+
+
+def test_another_function_inside_what_the_reference_has_as_one():
+    steps = ("h = Softplus (x)", "t = {} (h)", "y = Mul (t, x)")
+    found = believed(chain("y = Mish (x)"), chain(*(s.format("Sin") for s in steps)), x=X)
+    assert (found.cause, found.certainty, found.node) == ("missing_op", 3, "Sin@t")
