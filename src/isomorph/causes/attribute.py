@@ -15,7 +15,7 @@ from isomorph.stages.diagnose import constants, grids
 from isomorph.stages.diagnose.choices import choices
 from isomorph.stages.diagnose.counterpart import told
 from isomorph.stages.diagnose.experiments import put_right
-from isomorph.stages.diagnose.forms import forms
+from isomorph.stages.diagnose.forms import forms, related
 from isomorph.stages.diagnose.parameters import current, parameter, parameter_places, stored
 from isomorph.stages.measure.widths import QUANTISED_OPS
 
@@ -178,7 +178,8 @@ def _another_form(case: Case) -> Diagnosis | None:
     if mine is None or theirs is None:
         return None
     return Diagnosis(
-        cause="attribute",
+        # One function in the place of another is an operator that is missing or approximated.
+        cause="attribute" if related(mine, theirs) else "missing_op",
         certainty=3,
         summary=f"it computes {mine}, and the reference {theirs}",
         evidence={"form": mine, "reference_form": theirs},

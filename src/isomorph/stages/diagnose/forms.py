@@ -40,6 +40,8 @@ _FORMS: Mapping[str, Callable[[Array], Array]] = {
 }
 
 
+_FAMILIES = ("GELU", "a hard sigmoid", "ReLU")
+"""Forms of one function, told apart by a parameter; any other two are two functions."""
 _ROUNDINGS = 8.0 * float(np.finfo(np.float32).eps)
 
 
@@ -66,6 +68,11 @@ def forms(case: Case) -> tuple[str | None, str | None]:
     gaps = {name: apart(value, case.wrong)[0] for name, value in values.items() if name != theirs}
     mine = min(gaps, key=lambda name: gaps[name])
     return (mine if gaps[mine] <= allowed else None), theirs
+
+
+def related(mine: str, theirs: str) -> bool:
+    """Whether two forms are those of one function."""
+    return any(mine.startswith(each) and theirs.startswith(each) for each in _FAMILIES)
 
 
 def _size(array: Array) -> float:
