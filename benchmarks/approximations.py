@@ -8,6 +8,7 @@ src/isomorph/stages/lint/approximated.json, which `isomorph lint` reads.
 
     python benchmarks/approximations.py                     # every converter
     python benchmarks/approximations.py pytorch_to_tflite   # one, beside what is known already
+    python benchmarks/approximations.py pytorch_to_tflite aten.erf.default aten.tan.default
 """
 
 from __future__ import annotations
@@ -41,34 +42,49 @@ CONVERTERS = (
 
 
 def main() -> None:
-    wanted = sys.argv[1:] or CONVERTERS
-    known = json.loads(TABLE.read_text(encoding="utf-8")) if TABLE.is_file() else {}
+    wanted, ops = sys.argv[1:2] or CONVERTERS, sys.argv[2:]
     with TemporaryDirectory(prefix="isomorph-operators-") as name:
         for converter in wanted:
             started = time.monotonic()
-            known[converter] = _measured(converter, Path(name))
+            row = _measured(converter, ops, Path(name))
+            known = json.loads(TABLE.read_text(encoding="utf-8")) if TABLE.is_file() else {}
+            known[converter] = _together(known.get(converter), row) if ops else row
             text = json.dumps(known, indent=1, sort_keys=True)
             TABLE.write_text(f"{text}\n", encoding="utf-8")
-            row = known[converter]
-            print(f"{converter}: {len(row['operators'])} of {row['measured']} approximated, "
-                  f"{len(row['refused'])} refused, "
+            print(f"{converter}: {len(row['approximated'])} of {len(row['converted'])} "
+                  f"approximated, {len(row['refused'])} refused, "
                   f"{time.monotonic() - started:.0f} s", flush=True)  # fmt: skip
 
 
-def _measured(name: str, folder: Path) -> dict[str, Any]:
+def _together(before: dict[str, Any] | None, row: dict[str, Any]) -> dict[str, Any]:
+    """A row with some operators measured anew; measured with other versions, it begins anew."""
+    if before is None or before["measured_with"] != row["measured_with"]:
+        return row
+    anew = {*row["converted"], *row["refused"]}
+    old = {op: error for op, error in before["approximated"].items() if op not in anew}
+    return {
+        "measured_with": row["measured_with"],
+        "approximated": {**old, **row["approximated"]},
+        **{
+            key: sorted({*row[key], *(op for op in before[key] if op not in anew)})
+            for key in ("converted", "refused")
+        },
+    }
+
+
+def _measured(name: str, ops: Sequence[str], folder: Path) -> dict[str, Any]:
     """The operators that differ, each with the largest difference in float64; and the refused."""
     converter = registry.converter(name)
-    source = converter.source
-    offered = _made(source, folder / "all", ())
+    offered = _made(converter.source, folder / "all", ())
     found: dict[str, float] = {}
     converted: list[str] = []
     workshop = Workshop()
     try:
         told = workshop.abilities("converters", name)
-        usable = [op for op in offered if not lacks(told, op)]
-        for ops, report in _converted(name, usable, folder, workshop):
-            converted += ops
-            for op, output in zip(ops, report.outputs, strict=True):
+        usable = [op for op in offered if not lacks(told, op) and (not ops or op in ops)]
+        for done, report in _converted(name, usable, folder, workshop):
+            converted += done
+            for op, output in zip(done, report.outputs, strict=True):
                 part = output.translation
                 if part is not None and part.budget.within is Judgement.NO:
                     found[op] = float(f"{part.distance.max_abs:.1e}")
@@ -76,8 +92,8 @@ def _measured(name: str, folder: Path) -> dict[str, Any]:
         workshop.close()
     return {
         "measured_with": _versions(converter.packages),
-        "measured": len(converted),
-        "operators": found,
+        "approximated": found,
+        "converted": sorted(converted),
         "refused": [op for op in usable if op not in converted],
     }
 

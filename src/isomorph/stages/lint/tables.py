@@ -80,7 +80,7 @@ def _first_converters(model: Model, to: str | None, width: str) -> tuple[str, ..
 
 
 def _measured(converters: Sequence[str]) -> tuple[dict[str, Told], list[Skipped]]:
-    """By converter: ``operators`` that it approximates, and those ``refused`` despite a rule.
+    """By converter: what is ``approximated``, and those ``refused`` despite a rule.
 
     Another version of a package may do otherwise, so nothing is said of it.
     """
@@ -115,7 +115,7 @@ def _approximated(
     """The operators of the model that a first converter on the way does not keep exactly."""
     found: dict[str, dict[str, float]] = {}
     for name in converters:
-        errors = measured.get(name, {}).get("operators", {})
+        errors = measured.get(name, {}).get("approximated", {})
         for op in used:
             if _bare(op) in errors:
                 found.setdefault(op, {})[name] = errors[_bare(op)]
