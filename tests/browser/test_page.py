@@ -87,10 +87,13 @@ def test_the_whole_page_is_reached_by_tab(opened, divergent):
 
 
 def test_the_evidence_and_the_fix_stand_on_the_card(opened, divergent):
-    page = opened(divergent)
+    first, *rest = divergent["findings"]
+    evidence = {**first["evidence"], "also": ["layout: <b>perhaps</b>"]}
+    page = opened({**divergent, "findings": [{**first, "evidence": evidence}, *rest]})
     card = page.locator(".card").first
     text = card.inner_text()
     assert "as predicted" in text
+    assert "layout: <b>perhaps</b>" in text
     assert card.locator("del").inner_text() == "− alpha = 0.12"
     assert card.locator("ins").inner_text() == "+ alpha = 0.1"
     assert "isomorph fix" in text

@@ -103,6 +103,10 @@ function place(finding: Finding): HTMLElement | null {
       h("span", {}, line !== "" && name(line), source.module !== null && h("span", { class: "dim" }, ` in ${source.module}`), source.text !== null && h("pre", {}, source.text)),
     ]);
   }
+  const also = finding.evidence["also"];
+  if (Array.isArray(also) && also.length > 0) {
+    rows.push(["also seen", h("span", {}, ...also.slice(0, MOST_ISSUES).map((one) => h("span", { class: "issue" }, String(one))))]);
+  }
   const known = finding.evidence["known_issues"];
   if (Array.isArray(known) && known.length > 0) {
     rows.push(["known as", h("span", {}, ...known.slice(0, MOST_ISSUES).map((one) => issue(String(one))))]);

@@ -114,7 +114,7 @@ export async function viewer(page: HTMLElement, draw: Draw): Promise<void> {
 }
 
 function file(path: string | null): HTMLElement {
-  return h("span", { title: path ?? "" }, name(path?.split(/[\\/]/).pop() ?? "–"));
+  return h("span", { title: path ?? "" }, brief(path?.split(/[\\/]/).pop() ?? "–"));
 }
 
 /** A warning where the two reports are about other files. */
