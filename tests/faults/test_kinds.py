@@ -1,0 +1,41 @@
+"""Every kind of fault, from the check to the repair: the cause, its words, a verified model."""
+
+import onnx
+import pytest
+
+from isomorph import api
+from kinds import KINDS, TOLD_ONLY
+
+
+def saved(folder, reference, candidate):
+    paths = folder / "reference.onnx", folder / "candidate.onnx"
+    for path, proto in zip(paths, (reference, candidate), strict=True):
+        onnx.save(proto, path)
+    return paths
+
+
+def said(report, cause, words):
+    first = report.findings[0]
+    assert (first.cause, first.status) == (cause, "confirmed"), first.summary
+    assert words in first.summary
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_it_is_recognised_and_repaired(name, tmp_path):
+    cause, reference, candidate, inputs, words = KINDS[name]
+    paths = saved(tmp_path, reference, candidate)
+    report = api.check(*paths, inputs=inputs, in_process=True)
+    assert report.verdict == "divergent"
+    said(report, cause, words)
+    repair = api.fix(*paths, output=tmp_path / "fixed.onnx", inputs=inputs, in_process=True)
+    assert repair.repaired, (repair.reason, repair.refused)
+    assert repair.applied
+    after = api.check(paths[0], tmp_path / "fixed.onnx", inputs=inputs, in_process=True)
+    assert after.verdict in {"equivalent", "degraded"}
+
+
+@pytest.mark.parametrize("name", TOLD_ONLY)
+def test_it_is_recognised(name, tmp_path):
+    cause, reference, candidate, inputs, words = TOLD_ONLY[name]
+    report = api.check(*saved(tmp_path, reference, candidate), inputs=inputs, in_process=True)
+    said(report, cause, words)
