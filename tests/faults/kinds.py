@@ -243,7 +243,7 @@ QUANTISERS = {
     "wasted": (unquantised(), quantised(rs=np.float32(0.25), ds=np.float32(0.25)), CALIBRATED,
                "its range is wasted"),
     "zero point": (unquantised(), quantised(dz=np.uint8(9)), CALIBRATED, "shifted by -9 steps"),
-    "scale": (unquantised(), quantised(ds=np.float32(12 / 255)), CALIBRATED, "the scale is another"),
+    "scale": (unquantised(), quantised(ds=np.float32(12 / 255)), CALIBRATED, "the scale is"),
     "bias scale": (unquantised(), quantised(bs=STORED["bs"] * np.float32(4)), CALIBRATED,
                    "4 times"),
     "other sign": (unquantised(), quantised(wq=STORED["wq"].view(np.uint8), wz=np.uint8(0)),
