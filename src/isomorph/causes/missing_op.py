@@ -92,6 +92,30 @@ class MissingOp:
                 fix=f"put {absent[0].op} back",
                 node=_reader(case, absent[0]),
             )
+        elif fewer > 0:
+            unread = ", ".join(map(repr, _unread(case))) or "something"
+            yield Diagnosis(
+                cause="missing_op",
+                certainty=1,
+                summary=f"the reference reads {unread} here, and the candidate does not",
+                evidence={"unread": list(_unread(case))},
+                fix=f"let it read {unread}",
+            )
+
+
+def _unread(case: Case) -> Iterator[str]:
+    """What goes into the counterparts and is here as well, but does not go into the nodes."""
+    mine, theirs = Topology(case.candidate), Topology(case.reference)
+    read = {name for node in case.nodes for name in mine.sources(node)}
+    made = {name for node in case.counterparts for name in node.outputs}
+    sources = [name for node in case.counterparts for name in theirs.sources(node)]
+    for name in dict.fromkeys(sources):
+        twin = case.twin(name) if name not in made else None
+        if twin is not None and twin not in read:
+            # What is read after a mere change of shape is read.
+            passed = {n for node in mine.readers.get(twin, ()) for n in node.outputs}
+            if not passed & read:
+                yield name
 
 
 def _replaced(case: Case) -> Iterator[Diagnosis]:

@@ -117,3 +117,17 @@ def test_another_function_inside_what_the_reference_has_as_one():
     steps = ("h = Softplus (x)", "t = {} (h)", "y = Mul (t, x)")
     found = believed(chain("y = Mish (x)"), chain(*(s.format("Sin") for s in steps)), x=X)
     assert (found.cause, found.certainty, found.node) == ("missing_op", 3, "Sin@t")
+
+
+def test_something_that_is_not_read_at_all():
+    steps = (
+        "a = Tanh (x)",
+        "b = Sin (x)",
+        "c = Exp (x)",
+        "s = {}",
+        "y = Mul (s, s)",
+        "z = Abs (c)",
+    )
+    both = [chain(*(s.format(how) for s in steps)) for how in ("Sum (a, b, c)", "Add (a, b)")]
+    found = believed(*both, x=X)
+    assert (found.cause, found.evidence["unread"]) == ("missing_op", ["c"])
