@@ -26,7 +26,7 @@ from typing import Any
 import isomorph
 from isomorph import registry
 from isomorph.core.conversion import Order, Step
-from isomorph.core.divergence import Judgement
+from isomorph.core.divergence import Judgement, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.opening import intake
 from isomorph.stages.convert.workshop import Workshop
@@ -123,15 +123,20 @@ def _checked(name: str, ops: Sequence[str], folder: Path, workshop: Workshop) ->
     inputs = place / "inputs.npz"
     with intake(in_process=False) as opener:
         specs = opener.load(str(model)).graph.inputs
-    order = Order(source="", target="", example=str(inputs), inputs=specs)
     step = Step(converter=name, source=converter.source, target=converter.target)
-    attempt = workshop.make(step, str(model), order, f"result{converter.suffix}")
-    if attempt.trouble is not None:
-        return None
-    try:
-        return isomorph.check(model, attempt.path, inputs=inputs, locate=False)
-    except IsomorphError:
-        return None
+    # A cure changes what is said of an operator, so it is tried on one that stands alone.
+    cures = [cure.options for cure in converter.cures] if len(ops) == 1 else []
+    for options in ({}, *cures):
+        order = Order(source="", target="", example=str(inputs), inputs=specs, options=options)
+        attempt = workshop.make(step, str(model), order, f"result{converter.suffix}")
+        if attempt.trouble is None:
+            try:
+                report = isomorph.check(model, attempt.path, inputs=inputs, locate=False)
+            except IsomorphError:
+                continue
+            if report.verdict is not Verdict.UNKNOWN:
+                return report
+    return None
 
 
 def _made(framework: str, path: Path, ops: Sequence[str]) -> list[str]:

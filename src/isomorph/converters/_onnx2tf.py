@@ -25,7 +25,15 @@ CURES = (
         told="names that begin with an underscore were changed: TensorFlow takes none",
         options={"names": "plain"},
     ),
+    Cure(
+        name="pseudo operators",
+        told="operators that TFLite has no kernel for are written as formulas near them",
+        options={"pseudo": "yes"},
+    ),
 )
+
+_PSEUDO = "replace_to_pseudo_operators"
+"""What a module of onnx2tf reads, where it knows a formula."""
 
 # It wants this file for every input of four axes, from the network unless it is already there.
 _PICTURES = "calibration_image_sample_data_20x128x128x3_float32.npy"
@@ -33,12 +41,28 @@ _PICTURES = "calibration_image_sample_data_20x128x128x3_float32.npy"
 
 def operators() -> list[str]:
     """Those that it has a module for; nothing is imported."""
+    return sorted(_modules())
+
+
+def _modules() -> dict[str, Path]:
     found = find_spec("onnx2tf")
     if found is None or not found.submodule_search_locations:
-        return []
+        return {}
     folder = Path(found.submodule_search_locations[0]) / "ops"
     # A module whose name begins with an underscore serves those without.
-    return sorted(path.stem.lstrip("_") for path in folder.glob("*.py"))
+    return {path.stem.lstrip("_"): path for path in folder.glob("*.py")}
+
+
+def pseudo_operators() -> list[str]:
+    """Those that TFLite has no kernel for and onnx2tf can write as a formula, as it spells them."""
+    from tensorflow.lite.python.schema_py_generated import BuiltinOperator
+
+    built_in = {name.replace("_", "") for name in vars(BuiltinOperator)}
+    return sorted(
+        op.lower()
+        for op, path in _modules().items()
+        if op.upper() not in built_in and _PSEUDO in path.read_text(encoding="utf-8")
+    )
 
 
 def converted(order: Order, folder: Path, **wanted: Any) -> tuple[str, ...]:  # noqa: ANN401
@@ -62,6 +86,9 @@ def converted(order: Order, folder: Path, **wanted: Any) -> tuple[str, ...]:  # 
         batch_size=int(batch) if batch else None,
         copy_onnx_input_output_names_to_tflite=True,
         # Its shape inference needs the simplifier, which runs in yet another process.
+        replace_to_pseudo_operators=pseudo_operators()
+        if order.options.get("pseudo") == "yes"
+        else None,
         not_use_onnxsim=order.options.get("simplify") == "no",
         non_verbose=True,
         verbosity="error",

@@ -1,6 +1,8 @@
 """What onnx2tf is told, and what it tells of itself."""
 
-from isomorph.converters._onnx2tf import _spellings, operators
+import pytest
+
+from isomorph.converters._onnx2tf import _spellings, operators, pseudo_operators
 
 
 def test_a_name_is_given_in_every_spelling_that_onnx2tf_makes_of_it():
@@ -12,3 +14,12 @@ def test_a_name_is_given_in_every_spelling_that_onnx2tf_makes_of_it():
 def test_its_operators_are_the_modules_it_has():
     assert {"Conv", "LSTM", "Gather"} <= set(operators())
     assert "Frobnicate" not in operators()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_formulas_are_for_what_tflite_has_no_kernel_for():
+    pytest.importorskip("onnx2tf")
+    told = pseudo_operators()
+    assert "acos" in told
+    # onnx2tf knows formulas for these as well, and TFLite computes them itself.
+    assert not {"abs", "leakyrelu", "hardswish"} & set(told)
