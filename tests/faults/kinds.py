@@ -210,6 +210,10 @@ ATTRIBUTES = {
              whole("h = Mod <fmod=0> (x, n)", "y = Neg (h)", n=np.array(5)), SMALL,
              "fmod is 0, not 1"),
 }  # fmt: skip
+ATTRIBUTES["softmax before opset 13"] = (
+    on_image("h = Softmax <axis=1> (t)", opset=13), on_image("h = Softmax <axis=1> (t)", opset=11),
+    IMAGE, "it takes all axes from it on as one, and the reference's takes it alone",
+)  # fmt: skip
 WEIGHTS = {
     "permuted": (dense(W), dense(W[:, [1, 0, 2, 3, 4]]), TABLE, "2 of 5 channels along axis 1"),
     "bfloat16": (dense(W), dense(W.astype(ml_dtypes.bfloat16).astype(np.float32)), TABLE,
@@ -275,6 +279,11 @@ OTHERS = {
     "state": ("missing_op", stateful("x", "w", "r", "b", "", "s"), stateful("x", "w", "r", "b"),
               {**SEQUENCE, "s": drawn(1, 2, 4)}, "lacks 1 of the inputs"),
     "transposed": ("layout", dense(W), dense(W.T), TABLE, "it is transposed"),
+    "cut otherwise": ("layout",
+                      on_image("r = Reshape (t, s) h = Transpose <perm=[0,2,1]> (r)",
+                               gives="float[2,36,4] y", s=np.array([2, 4, 36])),
+                      on_image("h = Reshape (t, s)", gives="float[2,36,4] y",
+                               s=np.array([2, 36, 4])), IMAGE, "right values in the wrong places"),
     "each other's": ("interface", two_outputs(), two_outputs("b", "a"), SQUARE,
                      "holds the values of the reference's"),
 }  # fmt: skip

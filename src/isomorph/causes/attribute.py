@@ -15,6 +15,7 @@ from isomorph.stages.diagnose import constants, grids
 from isomorph.stages.diagnose.choices import choices
 from isomorph.stages.diagnose.counterpart import told
 from isomorph.stages.diagnose.experiments import put_right
+from isomorph.stages.diagnose.flattened import taken_as_one
 from isomorph.stages.diagnose.forms import forms, related
 from isomorph.stages.diagnose.parameters import current, parameter, parameter_places, stored
 from isomorph.stages.measure.widths import QUANTISED_OPS
@@ -57,7 +58,7 @@ class Attribute:
             return  # that values stand elsewhere is a matter of layout
         found = next(_confirmed(case), None)
         if found is None and not case.scattered:
-            found = _another_form(case)
+            found = _flattened(case) or _another_form(case)
         if found is not None:
             yield found
             return
@@ -168,6 +169,25 @@ def _differing(changes: Sequence[Change]) -> str:
 
 def _setting(changes: Sequence[Change]) -> str:
     return "; ".join(f"set {name} to {_shown(right)}" for name, _, right in changes)
+
+
+def _flattened(case: Case) -> Diagnosis | None:
+    """One attribute that has meant two things: the axis of Softmax before opset 13 and since."""
+    found = taken_as_one(case)
+    if found is None:
+        return None
+    node, axis, flat, experiment = found
+    told = ["takes all axes from it on as one", "takes it alone"]
+    mine, theirs = told if flat else reversed(told)
+    return Diagnosis(
+        cause="attribute",
+        certainty=3,
+        summary=f"axis {axis} of {node.op} is read as by another opset: it {mine}, and the "
+        f"reference's {theirs} (opset 13 changed this)",
+        evidence={"axis": axis, "as_one": flat},
+        experiments=(experiment,),
+        fix=f"let {node.op} {'work along the last axis, transposed' if flat else 'flatten first'}",
+    )
 
 
 def _another_form(case: Case) -> Diagnosis | None:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.patch import AddConstant, InsertAhead, Patch, SetOp
+from isomorph.core.patch import (
+    AddConstant,
+    InsertAhead,
+    InsertBehind,
+    Patch,
+    SetAttribute,
+    SetOp,
+)
+from isomorph.stages.diagnose.flattened import taken_as_one
 from isomorph.stages.diagnose.parameters import dtype_of, fresh
 
 if TYPE_CHECKING:
@@ -46,3 +54,32 @@ def exact_gelu(case: Case) -> Iterator[Patch]:
                     SetOp(node=node.name, op="Erf"),
                 ),
             )
+
+
+def along_the_last_axis(case: Case) -> Iterator[Patch]:
+    """Softmax before opset 13, along one axis only: that axis last, and back behind it."""
+    found = taken_as_one(case)
+    if found is None or not found[2]:
+        return
+    node, axis = found[:2]
+    order = list(range(case.right.ndim))
+    order[axis], order[-1] = order[-1], order[axis]
+    yield Patch(
+        summary=f"{node.op} {node.name!r}: along axis {axis} alone, by transposing it to the end",
+        edits=(
+            InsertAhead(
+                node=node.name,
+                index=0,
+                op="Transpose",
+                name=fresh(case, f"{node.name}_ahead"),
+                attributes={"perm": tuple(order)},
+            ),
+            SetAttribute(node=node.name, name="axis", value=case.right.ndim - 1),
+            InsertBehind(
+                tensor=node.outputs[0],
+                op="Transpose",
+                name=fresh(case, f"{node.name}_behind"),
+                attributes={"perm": tuple(order)},
+            ),
+        ),
+    )

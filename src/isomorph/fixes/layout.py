@@ -51,6 +51,35 @@ class Layout:
                     summary=f"Transpose {node.name!r} removed", edits=(RemoveNode(node=node.name),)
                 )
         yield from _inserted(case)
+        for node in neighbours(case, depth=1):
+            if node.op == "Reshape":
+                yield from _cut_otherwise(case, node)
+
+
+def _cut_otherwise(case: Case, node: Node) -> Iterator[Patch]:
+    """A Reshape whose sizes came out right and whose axes did not: cut first, then moved."""
+    name = node.inputs[1] if len(node.inputs) > 1 else ""
+    held = case.candidate.constants.get(name)
+    value = case.value(case.candidate, node.outputs[0])
+    if held is None or held.values is None or value is None or not 2 <= value.ndim <= 4:
+        return
+    for order in islice(permutations(range(value.ndim)), 1, None):
+        sizes = np.zeros(value.ndim, np.int64)
+        sizes[list(order)] = value.shape
+        if order[0] == 0:
+            sizes[0] = held.values[0]  # a batch that is free stays so
+        yield Patch(
+            summary=f"Reshape {node.name!r}: to {sizes.tolist()}, then transposed by {order}",
+            edits=(
+                *stored(case, name, sizes),
+                InsertBehind(
+                    tensor=node.outputs[0],
+                    op="Transpose",
+                    name=fresh(case, f"{node.name}_transposed"),
+                    attributes={"perm": order},
+                ),
+            ),
+        )
 
 
 def _permutations(case: Case, node: Node) -> Iterator[Patch]:

@@ -1,0 +1,60 @@
+"""Softmax before opset 13: all axes from the named one on are taken as one.
+
+Since then it is the named axis alone. A file that was moved from one opset to the other with its
+axis as it was says the same and does something else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.report import Experiment
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.model import Node
+    from isomorph.core.trace import Array
+
+_OPS = frozenset({"Softmax", "LogSoftmax"})
+
+
+def taken_as_one(case: Case) -> tuple[Node, int, bool, Experiment] | None:
+    """The node, its axis, and whether it is the candidate that takes the axes as one."""
+    for node in case.nodes:
+        axis = node.attributes.get("axis")
+        x = case.value(case.candidate, node.inputs[0]) if node.op in _OPS else None
+        if x is None or not isinstance(axis, int) or x.shape != case.right.shape or x.ndim < 2:
+            continue
+        axis %= x.ndim
+        rows = int(np.prod(x.shape[:axis]))
+        alone = _soft(x.astype(np.float64), axis, node.op)
+        together = _soft(x.astype(np.float64).reshape(rows, -1), 1, node.op).reshape(x.shape)
+        for flat, (mine, theirs) in ((True, (together, alone)), (False, (alone, together))):
+            if case.equals(theirs) and not case.equals(mine) and _same(mine, case.wrong):
+                return node, axis, flat, _experiment(node.op, axis, flat=flat)
+    return None
+
+
+def _soft(x: Array, axis: int, op: str) -> Array:
+    shifted = x - np.max(x, axis=axis, keepdims=True)
+    logs = shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
+    return np.asarray(logs if op == "LogSoftmax" else np.exp(logs))
+
+
+def _same(one: Array, other: Array) -> bool:
+    """Both were computed in float64, in another order at most."""
+    bound = one.size * float(np.finfo(np.float64).eps) * float(np.max(np.abs(one)))
+    return bool(np.max(np.abs(one - other.astype(np.float64))) <= bound)
+
+
+def _experiment(op: str, axis: int, *, flat: bool) -> Experiment:
+    sides = ("the candidate", "the reference") if flat else ("the reference", "the candidate")
+    return Experiment(
+        question=f"Over which axes does each side take its {op}?",
+        change=f"it is computed in float64 over axis {axis} alone, and over all axes from it on",
+        predicts="the two sides are these two",
+        seen=f"{sides[0]} takes all axes from {axis} on as one, {sides[1]} axis {axis} alone",
+        agrees=True,
+    )
