@@ -2,11 +2,11 @@
 
 Everything is really converted, hop by hop, and each result is held against the first model. The
 figures go to benchmarks/results/routes.json, the table of all models together to docs/routes.md.
-What is surveyed anew takes the place of the rows that were there; other models keep theirs.
+Every row takes the place of the one that was there as soon as it is measured; others stay.
 
     python benchmarks/routes.py            # the six small models, every route
     python benchmarks/routes.py --real     # published models too, the best route of each kind
-    python benchmarks/routes.py --only cnn
+    python benchmarks/routes.py --only cnn --width float16 int8
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -52,30 +53,41 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--real", action="store_true", help="published models too")
     parser.add_argument("--only", nargs="*", default=None, metavar="NAME", help="these models")
+    parser.add_argument("--width", nargs="*", default=None, metavar="WIDTH",
+                        help="these widths; 'as-it-is' narrows nothing")  # fmt: skip
     given = parser.parse_args()
+    widths = [w for w in WIDTHS if given.width is None or (w or "as-it-is") in given.width]
     with TemporaryDirectory(prefix="isomorph-routes-") as name:
         folder = Path(name)
         command = [sys.executable, "-W", "ignore", str(MAKER), str(folder)]
         subprocess.run(command, check=True, capture_output=True)
         for model in SMALL:
             if _wanted(model, given.only):
-                _keep(_surveyed(folder / model, folder / f"{model} samples"))
+                _surveyed(folder / model, folder / f"{model} samples", model, widths, every=True)
         for package, path in REAL if given.real else ():
             found = _carried(package, path)
             if found is not None and _wanted(path, given.only):
                 samples = _made_up(found, folder / f"samples of {_label(package, found)}")
-                _keep(_surveyed(found, samples, label=_label(package, found)))
+                _surveyed(found, samples, _label(package, found), widths, every=False)
 
 
-def _keep(rows: list[dict[str, Any]]) -> None:
-    """The rows of one model in the place of those that were there, in the figures and the page."""
-    before = json.loads(RESULTS.read_text(encoding="utf-8"))["routes"] if RESULTS.is_file() else []
-    named = {row["model"] for row in rows}
+def _keep(row: dict[str, Any]) -> None:
+    """The row in the place of the one that was there, in the figures and on the page."""
+    rows = json.loads(RESULTS.read_text(encoding="utf-8"))["routes"] if RESULTS.is_file() else []
+    places = {_key(each): place for place, each in enumerate(rows)}
+    if _key(row) in places:
+        rows[places[_key(row)]] = row
+    else:
+        rows.append(row)
     order = [*SMALL, *(_label(package, Path(path)) for package, path in REAL)]
-    together = [row for row in before if row["model"] not in named and row["model"] in order] + rows
-    together.sort(key=lambda row: order.index(row["model"]))
-    write_json("routes", {"routes": together})
-    PAGE.write_text(_page(together), encoding="utf-8")
+    rows = [each for each in rows if each["model"] in order]
+    rows.sort(key=lambda each: (order.index(each["model"]), WIDTHS.index(each["width"])))
+    write_json("routes", {"routes": rows})
+    PAGE.write_text(_page(rows), encoding="utf-8")
+
+
+def _key(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["model"], tuple(row.get("converters", ())), row["width"]
 
 
 def _label(package: str, path: Path) -> str:
@@ -107,14 +119,15 @@ def _made_up(source: Path, folder: Path) -> Path:
     return folder
 
 
-def _surveyed(source: Path, samples: Path | None, label: str | None = None) -> list[dict[str, Any]]:
+def _surveyed(
+    source: Path, samples: Path | None, label: str, widths: Sequence[str], *, every: bool
+) -> None:
     """The routes of one model; integers only where there are samples to calibrate on."""
     data = data_set(samples) if samples is not None and samples.is_dir() else None
-    rows = []
     workshop = Workshop()
     try:
         with intake(in_process=False) as opener:
-            for width in WIDTHS:
+            for width in widths:
                 integers = width in {"int8", "int16x8"}
                 if integers and data is None:
                     continue
@@ -127,20 +140,20 @@ def _surveyed(source: Path, samples: Path | None, label: str | None = None) -> l
                     wishes,
                     widths=(width,),
                     named=named,
-                    best=label is not None or width != AS_IS,
+                    best=not every or width != AS_IS,
                     particular={"onnx_opset": {"opset": "21"}},
                 )
                 started = time.monotonic()
                 for trip in trips:
-                    rows.append(_row(label or source.name, trip))
-                    print(_line(rows[-1], time.monotonic() - started), flush=True)
+                    row = _row(label, trip)
+                    _keep(row)
+                    print(_line(row, time.monotonic() - started), flush=True)
                     started = time.monotonic()
     except IsomorphError as error:
-        rows.append({"model": label or source.name, "route": "", "width": "", "outcome": "unread",
-                     "reason": error.sentence})  # fmt: skip
+        _keep({"model": label, "route": "", "width": "", "outcome": "unread",
+               "reason": error.sentence})  # fmt: skip
     finally:
         workshop.close()
-    return rows
 
 
 def _row(model: str, trip: Trip) -> dict[str, Any]:
