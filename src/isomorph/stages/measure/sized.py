@@ -23,7 +23,9 @@ class Sized:
     wrong: list[tuple[Sample, str]] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     usual: bool = True
-    """Whether the models agree at the usual sizes."""
+    """Whether the models agree at the usual sizes, as far as they were measured there."""
+    lost: bool = False
+    """Whether nothing could be measured at the usual sizes."""
     node: str | None = None
     """Where the candidate gave up."""
 
@@ -59,17 +61,22 @@ class Sized:
         apart = [each for each in divergences if each.verdict is Verdict.DIVERGENT]
         if not sample.sizes:
             self.usual = self.usual and not apart
+            self.lost = self.lost or any(_unmeasured(each) for each in divergences)
         elif apart:
             self.wrong.append((sample, apart[0].reason))
         else:
             self.right.append(_told(sample))
 
     def findings(self) -> Iterator[Finding]:
-        """One finding, with the smallest failing size, where the usual sizes are right."""
-        if not self.wrong or not self.usual:
+        """One finding, with the smallest failing size, where others are right.
+
+        What fails at every size does not hang on sizes, and is told as what it is.
+        """
+        agreed = [*([] if self.lost else ["the usual sizes"]), *self.right]
+        if not self.wrong or not self.usual or not agreed:
             return
         sample, reason = self.wrong[0]
-        right = ", ".join(("the usual sizes", *self.right))
+        right = ", ".join(agreed)
         yield Finding(
             rank=0,
             code="SHAPE_DEPENDENT",
@@ -84,6 +91,10 @@ class Sized:
             },
             fix="export again with this axis declared dynamic, or deploy the sizes that agree",
         )
+
+
+def _unmeasured(divergence: Divergence) -> bool:
+    return divergence.verdict is Verdict.UNKNOWN and divergence.observed is None
 
 
 def _told(sample: Sample) -> str:

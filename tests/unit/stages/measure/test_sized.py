@@ -60,6 +60,19 @@ def test_sizes_that_are_stated_are_the_ones_tried(free, tmp_path):
     }
 
 
+def test_what_runs_at_no_size_is_no_matter_of_sizes(free, tmp_path):
+    never = model(tmp_path / "never.onnx", [7, 12])
+    report = isomorph.check(free, never, in_process=True)
+    assert report.verdict == "unknown"
+    assert "SHAPE_DEPENDENT" not in {each.code for each in report.findings}
+
+
+def test_what_runs_only_at_another_size_is(free, tmp_path):
+    single = model(tmp_path / "single.onnx", [1, 12])
+    found = finding(isomorph.check(free, single, in_process=True))
+    assert found.summary.startswith("the models agree at batch=1, and not at batch=3")
+
+
 def test_free_axes_cost_no_verdict(free, tmp_path):
     other = model(tmp_path / "other.onnx", [-1, 12])
     report = isomorph.check(free, other, in_process=True)
