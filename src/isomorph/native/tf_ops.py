@@ -49,6 +49,8 @@ _SAME = {
     "ReduceSum": "Sum EuclideanNorm",
     "Resize": ("ResizeBilinear ResizeNearestNeighbor ResizeBicubic ResizeArea ScaleAndTranslate"),
     "Reverse": "ReverseV2",
+    "SpaceToBatch": "SpaceToBatchND",
+    "BatchToSpace": "BatchToSpaceND",
     "ReverseSequence": "",
     "Round": "Rint",
     "ScatterElements": "TensorScatterAdd TensorScatterMax TensorScatterMin TensorScatterSub",

@@ -141,7 +141,7 @@ def _values(node: Node, name: str, now: Any, rank: int) -> Sequence[Any]:  # noq
 def _vectors(name: str, now: tuple[Any, ...]) -> Sequence[Any]:
     if name == "pads":
         return _pads(tuple(int(each) for each in now))
-    if name == "paddings":
+    if name in ("paddings", "crops"):
         return _paddings(tuple(int(each) for each in now))
     if name in ("strides", "dilations"):
         return [(step,) * len(now) for step in range(1, _LARGEST_STEP + 1)]

@@ -35,7 +35,7 @@ def folded(case: Case) -> Iterator[tuple[str, Array]]:
         held = [_read(case, name) for name in constants.floats(case.reference, [linear])]
         known = [each for each in held if each is not None]
         biases = [each for each in known if each.ndim == 1 and _fits(each, scale, shift)]
-        for weight in (each for each in known if each.ndim >= 2):
+        for weight in (_by_channel(each, scale.size) for each in known if each.ndim >= 2):
             for axis in _channel_axes(weight, scale.size):
                 lined_up = [scale.size if each == axis else 1 for each in range(weight.ndim)]
                 yield source, weight * scale.reshape(lined_up)
@@ -47,6 +47,14 @@ def folded(case: Case) -> Iterator[tuple[str, Array]]:
 
 def _fits(bias: Array, scale: Array, shift: Array) -> bool:
     return all(other.size in (1, bias.size) for other in (scale, shift))
+
+
+def _by_channel(weight: Array, size: int) -> Array:
+    """A depthwise weight that is kept by input and multiplier, with the two joined to channels."""
+    joined = weight.shape[-2] * weight.shape[-1]
+    if size in weight.shape or size == 1 or joined != size:
+        return weight
+    return weight.reshape(*weight.shape[:-2], joined)
 
 
 def _channel_axes(weight: Array, size: int) -> list[int]:
