@@ -95,6 +95,7 @@ def test_an_optimiser_of_the_installed_runtime_that_is_wrong_is_bisected(tmp_pat
     first = report.findings[0]
     assert (first.cause, first.status) == ("fusion", "confirmed")
     assert first.fix == "run with --set disable_optimisers=Pad_Fusion"
+    assert "onnxruntime#22177" in first.evidence["known_issues"][0]
 
 
 def ran(path):

@@ -61,12 +61,14 @@ def known_issues() -> tuple[KnownIssue, ...]:
 def cited(cause: str, said: str, case: Case, frameworks: Sequence[str]) -> list[str]:
     """The reports with this cause, an operator of the guilty nodes and one of the frameworks."""
     ops = {node.op for node in (*case.nodes, *case.counterparts)}
+    # An optimiser works anywhere in the graph: then its name is what narrows the reports.
+    anywhere = {n.op for n in case.candidate.nodes} if case.execution is not None else ops
     told = said.lower()
     found = [
         (len(set(each.frameworks) & set(frameworks)), each)
         for each in known_issues()
         if each.cause == cause
-        and ops & set(each.ops)
+        and (anywhere if each.words else ops) & set(each.ops)
         and set(each.frameworks) & set(frameworks)
         and (not each.words or any(word.lower() in told for word in each.words))
     ]
