@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ from isomorph.core.divergence import Verdict
 from isomorph.core.report import Binding, Report
 from isomorph.stages.measure import findings as say
 from isomorph.stages.measure import layouts
-from isomorph.stages.measure.compare import compare
+from isomorph.stages.measure.compare import Comparison, compare
 from isomorph.stages.measure.recorded import Recording
 from isomorph.stages.measure.sides import alone, together
 from isomorph.stages.measure.subject import Subject
@@ -153,12 +154,27 @@ def _alone(work: Work, candidate: Opened, given: Sample | None) -> Report:
         subject = work.subject(candidate, sample.feeds)
         if work.deterministic(subject):
             comparison = compare(Recording.of_meaning(subject), subject, outputs, work.terms)
+            if not wishes.budgets:
+                comparison = _of_one(comparison)
             work.add(comparison, outputs)
             work.locate(subject, subject, comparison)
             work.findings += first_trouble(subject, work.terms.false_alarm)
             work.remember(sample, comparison, subject, None)
         work.failures(subject)
     return work.report((candidate,), (), outputs)
+
+
+def _of_one(comparison: Comparison) -> Comparison:
+    """The reasons in the words of one model: there is no other whose function it could be."""
+    return replace(
+        comparison,
+        divergences=tuple(
+            replace(each, reason="the run is what the model says, within rounding")
+            if each.verdict is Verdict.EQUIVALENT and each.observed is not None
+            else each
+            for each in comparison.divergences
+        ),
+    )
 
 
 def _generated(candidate: Opened, wishes: Wishes) -> list[Sample]:
