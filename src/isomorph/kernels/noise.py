@@ -131,7 +131,7 @@ class Rounding:
             return y
         if magnitude is not None:
             return self._disturb(y, lambda _, size: np.abs(size), magnitude)
-        return self._disturb(y, lambda own: np.where(self._fits(own), 0.0, np.abs(own)))
+        return self._disturb(y, self._single)
 
     def reduced(self, y: Array, magnitude: Callable[[], Array], length: int) -> Array:
         """Standard deviation u·hypot(Σ|ab|, √k·|Σab|).
@@ -162,11 +162,13 @@ class Rounding:
 
         return self._disturb(y, spread, total)
 
-    def _fits(self, y: Array) -> Array | bool:
-        """Where ``y`` is a number of the type itself; of float64 nobody can tell."""
-        if self.unit != UNIT_ROUNDOFF["float32"]:
-            return False
-        return np.asarray(y.astype(np.float32) == y)
+    def _single(self, y: Array) -> Array:
+        """The size of a single operation's result; nothing where that is a number of the type."""
+        size = np.asarray(np.abs(y))
+        # Of float64 nobody can tell.
+        if self.unit == UNIT_ROUNDOFF["float32"]:
+            size[y.astype(np.float32) == y] = 0.0
+        return size
 
     def _counts(self, y: Array, total: Array) -> Array:
         """Where a sum is one of integers, none of them too large to be added exactly."""
@@ -192,9 +194,8 @@ class Rounding:
             return moved
 
     def _steps(self, shape: tuple[int, ...], size: Array) -> Array:
-        step = spread_evenly(self.random, shape)
-        step *= np.float32(self.unit)
-        step = step * size
+        # The unit is a power of two, so that it may as well be multiplied first.
+        step = spread_evenly(self.random, shape, self.unit) * size
         # An infinite or NaN magnitude must not turn a finite result into NaN, and a
         # non-finite result keeps its kind.
         return step if np.isfinite(np.sum(step)) else np.where(np.isfinite(step), step, 0.0)
@@ -214,15 +215,17 @@ def _may_count(y: Array) -> bool:
     return bool(np.any(few == np.rint(few)))
 
 
-def spread_evenly(random: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Numbers of mean 0 and deviation 1.
+def spread_evenly(
+    random: np.random.Generator, shape: tuple[int, ...], deviation: float = 1.0
+) -> Array:
+    """Numbers of mean 0 and this deviation.
 
     Only the deviation of what they cause is looked at. Rounding errors are spread evenly too,
     and such numbers cost a third of normal ones.
     """
     numbers = random.random(shape, dtype=np.float32)
     numbers -= np.float32(0.5)
-    numbers *= np.float32(np.sqrt(12.0))
+    numbers *= np.float32(np.sqrt(12.0)) * np.float32(deviation)
     return numbers
 
 
