@@ -206,7 +206,7 @@ class Subject:
     def _run_with(self, taken: Arrays) -> Mapping[str, Array]:
         """The outputs of the oracle under these decisions."""
         result = self.oracle().run({**self.feeds, **taken}, self._wanted())
-        return _flat(result)
+        return flattened(result)
 
     def _nested(self) -> Arrays:
         kept: Arrays = self._kept["nested oracle"]
@@ -215,12 +215,12 @@ class Subject:
     def _outputs(self, session: Session) -> Mapping[str, Array]:
         wanted = self._wanted()
         if not session.capabilities.noise:
-            return _flat(session.run(self.feeds, wanted))
+            return flattened(session.run(self.feeds, wanted))
         # What branches decide on is looked at as well, where it could be told otherwise.
         asked = decisions(self.model.graph) if session.capabilities.feed == "all" else ()
         result = session.run(self.feeds, [*wanted, *(n for n in asked if n not in wanted)])
         self._kept["nested oracle"] = result
-        return _flat({name: result[name] for name in wanted})
+        return flattened({name: result[name] for name in wanted})
 
     def _wanted(self) -> list[str]:
         return list(dict.fromkeys(spec.name for spec in self.model.graph.outputs))
@@ -239,7 +239,8 @@ class Subject:
             self.told(f"{self.role}: {what}", detail)
 
 
-def _flat(result: Arrays) -> dict[str, Array]:
+def flattened(result: Arrays) -> dict[str, Array]:
+    """Every tensor of a result under its path; what is absent is left out."""
     return {
         key: np.asarray(value)
         for name in result

@@ -10,12 +10,12 @@ import numpy as np
 
 from isomorph.core.divergence import Judgement
 from isomorph.core.record import Meaning, Record
-from isomorph.core.trace import Noise, Trace, flatten
+from isomorph.core.trace import Noise, Trace
 from isomorph.stages.measure.compare import differs
 from isomorph.stages.measure.decisions import of_decisions
 from isomorph.stages.measure.judge import judge
 from isomorph.stages.measure.spread import DRAWS, FALSE_ALARM, merged, spreads
-from isomorph.stages.measure.subject import Subject
+from isomorph.stages.measure.subject import Subject, flattened
 from isomorph.stages.measure.widths import narrow_constants, widths
 from isomorph.stages.run.forecast import refuse_without_room
 from isomorph.stages.run.playback import SEEDS, Playback
@@ -52,11 +52,11 @@ def record(
     refuse_without_room(model, feeds, names)
     session = opened.run()
     _tell(told, "run", f"{len(outputs)} outputs, untouched")
-    untouched = _flat(session.run(feeds, outputs))
+    untouched = flattened(session.run(feeds, outputs))
     everything = session.capabilities.fetch == "all"
     notes = [] if everything else ["this runtime gives no tensors but its outputs"]
     _tell(told, "run", f"{len(names)} tensors" if everything else "outputs only")
-    tensors = _flat(session.run(feeds, names)) if everything else untouched
+    tensors = flattened(session.run(feeds, names)) if everything else untouched
     meaning = None
     if oracle:
         settled = _settled(opened, feeds, seed)
@@ -64,7 +64,7 @@ def record(
         taken = of_decisions("as recorded", model.graph, settled.taken)
         notes += [finding.summary for finding in taken]
     _tell(told, "run as written", "")
-    written = _flat(opened.plain().run(feeds, outputs))
+    written = flattened(opened.plain().run(feeds, outputs))
     notes += _changed_by_capturing(tensors, untouched, meaning)
     return Record(
         model=replace(model, native=None),
@@ -115,9 +115,9 @@ def _meaning(subject: Subject, names: Sequence[str], told: Told | None) -> Meani
         for number in range(DRAWS):
             _tell(told, "oracle", f"{kind}, draw {number + 1} of {DRAWS}")
             disturbed = replace(noise, seed=noise.seed * SEEDS + number)
-            draws[f"{kind}/{number}"] = _flat(session.run(feeds, outputs, noise=disturbed))
+            draws[f"{kind}/{number}"] = flattened(session.run(feeds, outputs, noise=disturbed))
     return Meaning(
-        environment=session.environment, tensors=_flat(values), spread=spread, draws=draws
+        environment=session.environment, tensors=flattened(values), spread=spread, draws=draws
     )
 
 
@@ -157,15 +157,6 @@ def _beyond(
         false_alarm=FALSE_ALARM,
     )  # fmt: skip
     return part.budget.within is not Judgement.YES
-
-
-def _flat(values: Arrays) -> dict[str, Array]:
-    return {
-        key: np.asarray(item)
-        for name in values
-        for key, item in flatten(name, values[name]).items()
-        if item is not None
-    }
 
 
 def _tell(told: Told | None, what: str, detail: str) -> None:
