@@ -28,6 +28,7 @@ _FUNCTIONS = ("Relu", "Sigmoid", "Tanh", "Softplus", "Exp", "Sin", "Cos", "Abs",
 _PASSING_ON = frozenset(
     {"Cast", "CastLike", "Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"}
 )
+_JOINING = frozenset({"Concat", "Expand", "Tile"})
 
 
 class MissingOp:
@@ -150,20 +151,22 @@ def _certainty(absent: Node, experiment: Experiment | None) -> int:
 
 def _only_passed_on(case: Case, absent: Sequence[Node]) -> int:
     """Nodes that only pass values on make no other values: what computes them is missing."""
-    passing = all(node.op in _PASSING_ON for node in case.nodes)
+    passing = all(node.op in _PASSING_ON | _JOINING for node in case.nodes)
     computing = any(node.op not in _PASSING_ON for node in absent)
     return 2 if passing and computing and not case.scattered else 0
 
 
 def _reader(case: Case, absent: Node) -> str | None:
-    """The node that reads what should have gone into the absent operator first."""
+    """The node that reads what should have gone into the absent operator: here, or passed on."""
     here = next((case.twin(name) for name in absent.inputs if name and case.twin(name)), None)
     if here is None:
         return None
     topology = Topology(case.candidate)
-    for node in topology.readers.get(here, ()):
-        reached = {*node.outputs, *topology.below(node.outputs)}
-        if case.tensor in reached:
+    own = {node.name for node in case.nodes}
+    readers = topology.readers.get(here, [])
+    found = [n for n in readers if n.name in own] or [n for n in readers if n.op in _PASSING_ON]
+    for node in found:
+        if case.tensor in {*node.outputs, *topology.below(node.outputs)}:
             return node.name
     return None
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 _UNARY: dict[str, tuple[str, ...]] = {
     "Relu": (), "Sigmoid": (), "Tanh": (), "Abs": (), "Neg": (), "Exp": (), "Log": (), "Sqrt": (),
     "Erf": (), "Softplus": (), "Softsign": (), "Floor": (), "Ceil": (), "Round": (), "Not": (),
-    "Reciprocal": (), "HardSwish": (), "Mish": (), "Sign": (), "LeakyRelu": ("alpha",),
+    "Reciprocal": (), "HardSwish": (), "Mish": (), "Sign": (), "Sin": (), "Cos": (), "Atan": (),
+    "LeakyRelu": ("alpha",),
     "Elu": ("alpha",), "Selu": ("alpha", "gamma"), "HardSigmoid": ("alpha", "beta"),
     "Celu": ("alpha",), "ThresholdedRelu": ("alpha",), "Softmax": ("axis",),
     "LogSoftmax": ("axis",), "Gelu": ("approximate",),

@@ -59,6 +59,8 @@ def _meanings(name: str, value: Any, node: Node) -> Iterator[tuple[str, Any]]:  
         yield "axes", value
     elif name == "ord":
         yield "p", value
+    elif name == "index":
+        yield "indices", value
     else:
         word = SAME_MEANING.get(name, name)
         yield word, value

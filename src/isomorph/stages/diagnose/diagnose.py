@@ -54,7 +54,7 @@ def answered(
     best = standing[0]
     others = [f"{each.cause}: {each.summary}" for each in standing[1:3]]
     evidence = {**finding.evidence, **best.evidence, **({"also": others} if others else {})}
-    if best.node not in (None, finding.node):
+    if best.certainty > 1 and best.node not in (None, finding.node):
         evidence["member"] = best.node
     issues = cited(best.cause, f"{best.summary} {best.evidence}", case, frameworks)
     return replace(

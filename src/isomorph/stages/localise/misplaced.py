@@ -23,6 +23,7 @@ PASSING = frozenset(
     }
 )
 """Operators that pass on the values that they get."""
+_STEPS_BACK = 5
 
 
 def misplaced(
@@ -38,7 +39,25 @@ def misplaced(
     yield _rearranged(search, made)
     yield _bare(search, made)
     yield _reshaped(search, [name for name in made if name in sources])
-    yield _doubled(search, [name for name in made if name in sources])
+    yield _doubled(search, _passed_on(search, [name for name in made if name in sources]))
+
+
+def _passed_on(search: Search, names: Sequence[str]) -> list[str]:
+    """What these were before they were passed on, farthest first: one slip may lead to several."""
+    topology = search.candidate.topology
+    found = dict.fromkeys(names)
+    layer = list(names)
+    for _ in range(_STEPS_BACK):
+        makers = [topology.maker[name] for name in layer]
+        passing = [node for node in makers if node.op in PASSING]
+        layer = [
+            name
+            for node in passing
+            for name in topology.sources(node)
+            if name in topology.maker and name not in search.given and name not in found
+        ]
+        found.update(dict.fromkeys(layer))
+    return list(reversed(found))
 
 
 def _rearranged(search: Search, names: Sequence[str]) -> Iterator[Proposal]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _DEPTH = 16
 _MOST_TRIALS = 150
-_BEHIND = 3
+_BEHIND = 5
 _MOST_BEHIND = 24
 
 
@@ -258,18 +258,19 @@ class Search:
         pass on what they get do not count: a quantised graph has three between any two others.
         """
         found: list[str] = []
-        layer = [tensor]
+        layer, passed = [tensor], {tensor}
         for _ in range(_BEHIND):
             open_ends, layer = layer, []
             while open_ends:
                 for node in self.candidate.topology.readers.get(open_ends.pop(0), ()):
-                    fresh = [
-                        name
-                        for name in dict.fromkeys(node.outputs)
-                        if name in self.values and name not in self.right and name not in found
-                    ]
+                    made = [n for n in node.outputs if n in self.values and n not in passed]
+                    fresh = [name for name in made if name not in self.right]
                     found += fresh
-                    (open_ends if node.op in PASSING else layer).extend(fresh)
+                    # What is passed on may be right as well, and yet not what belongs there.
+                    passed.update(made if node.op in PASSING else fresh)
+                    (open_ends if node.op in PASSING else layer).extend(
+                        made if node.op in PASSING else fresh
+                    )
         return found[:_MOST_BEHIND]
 
     def placed(self, proposal: Proposal) -> Array:

@@ -14,7 +14,14 @@ def drawn(*shape):
     return np.random.default_rng(shape).standard_normal(shape).astype(np.float32)
 
 
-W = {"w": drawn(6, 6), "v": -drawn(6, 6)[::-1], "far": np.float32(-1e4), "cut": np.array([4, 3, 6])}
+W = {
+    "first": np.array([0]),
+    "third": np.array([2]),
+    "w": drawn(6, 6),
+    "v": -drawn(6, 6)[::-1],
+    "far": np.float32(-1e4),
+    "cut": np.array([4, 3, 6]),
+}
 X, M = drawn(3, 4, 6), np.arange(4) < np.array([[4], [2], [3]])
 SPLIT = """
  [split] a, b = Split <axis = 2, num_outputs = 2> (x) [exp] c = Exp (a) [tanh] d = Tanh (b)
@@ -31,7 +38,17 @@ MASKED = """
 BARE = """
  [relu] r = Relu (x) [turn] t = Transpose <perm = [1, 0, 2]> (r) [out] y = MatMul (t, w) """
 
+PICKED = """
+ [one] p = Gather <axis = 1> (x, first) [two] q = Gather <axis = 1> (x, third)
+ [wide] e = Unsqueeze (q, first) [thin] t = Squeeze (e, first)
+ [minus] d = Sub (p, t) [out] y = MatMul (d, w) """
+JOINED = """
+ [sin] a = Sin (x) [cos] b = Cos (x) [cat] h = Concat <axis = 0> (a, b) [out] y = MatMul (h, w) """
+
 FAULTS = {
+    "joined": (JOINED, JOINED.replace("[sin] a = Sin (x)", "").replace("(a, b)", "(x, b)"), "cat",
+               "missing_op"),
+    "picked": (PICKED, PICKED.replace("first) [two]", "third) [two]"), "one", "attribute"),
     "outputs": (SPLIT, CROSSED, "split", "layout"),
     "twice": (TWICE, TWICE.replace("MatMul (x, v)", "MatMul (x, w)"), "two", "weight"),
     "turned": (TURNED, TURNED.replace("[1, 0, 2]", "[1, 2, 0]"), "turn", "layout"),
