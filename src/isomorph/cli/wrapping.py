@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 NARROWEST, USUAL = 40, 100
-_WORD = re.compile(r" *\w+(?: \w+)? +")
+_WORD = re.compile(r" *\w+(?: \w+)? {2,}| *\w+ ")
 _WHOLE = ("again ",)
 """Commands stay in one piece, to be copied."""
 

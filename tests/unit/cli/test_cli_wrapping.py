@@ -20,3 +20,9 @@ def test_commands_and_long_names_stay_whole(monkeypatch):
 def test_short_lines_stay_as_they_are(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert list(wrapped(["", "  at   node norm"])) == ["", "  at   node norm"]
+
+
+def test_the_first_word_alone_is_the_margin(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    told = list(wrapped(["  finding GUILTY_NODE (layout): node 'TRANSPOSE:5' is wrong"]))
+    assert told[1].startswith(" " * 10 + "'TRANSPOSE:5'")
