@@ -105,6 +105,9 @@ class Work:
             # A random reference can convict nobody, not even a candidate that is random too.
             verdict = Verdict.UNKNOWN if "reference" in random else Verdict.DIVERGENT
             self.accuse(finding, verdict, f"the {role} is random")
+        for subject in subjects:
+            if subject.opened is not None:
+                subject.opened.rest()
         return not random
 
     def add(self, comparison: Comparison, bindings: Sequence[Binding]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from isomorph.core.protocols import Runtime, Session
     from isomorph.core.trace import Array
     from isomorph.stages.run.host import Host
+
+_MANY = 16 << 20
+"""Weights that a runtime does not hold for nothing; to open a smaller model again costs more."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -47,6 +52,13 @@ class Opened:
             self.run()
         except IsomorphError as error:
             self._failed["run"] = error
+
+    def rest(self) -> None:
+        """Let the runtime of a large model go while the oracle works; it is opened anew to run."""
+        numbers = sum(math.prod(each.shape) for each in self.model.graph.constants.values())
+        if self.host.isolation == "process" and numbers >= _MANY and "run" in self._sessions:
+            with suppress(IsomorphError):
+                self._sessions["run"].close()
 
     def plain(self) -> Session:
         """The same runtime with every optimiser off."""

@@ -1,0 +1,69 @@
+"""A large model's runtime is let go while the oracle works, and comes back when it is to run."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from isomorph.stages.run import opened
+from isomorph.stages.run.opened import Opened
+from isomorph.stages.run.workers import WorkerHost
+
+
+@pytest.fixture
+def path(tmp_path):
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [helper.make_node("Mul", ["x", "w"], ["y"])],
+        "product",
+        [value("x", TensorProto.FLOAT, [3])],
+        [value("y", TensorProto.FLOAT, [3])],
+        [numpy_helper.from_array(np.float32([1, 2, 3]), "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    onnx.save(model, tmp_path / "model.onnx")
+    return tmp_path / "model.onnx"
+
+
+@pytest.mark.parametrize("large", [True, False])
+def test_a_rested_runtime_runs_again_and_is_told_of(path, large, monkeypatch):
+    monkeypatch.setattr(opened, "_MANY", 1 if large else 1 << 40)
+    closed = []
+    with WorkerHost() as host:
+        model = host.load(str(path), "onnx", {})
+        side = Opened(role="candidate", model=model, host=host, runtime="onnxruntime", settings={})
+        feeds = {"x": np.float32([1, 1, 1])}
+        first = side.run().run(feeds, ["y"])["y"]
+        session = side.run()
+        monkeypatch.setattr(session, "close", _telling(session.close, closed))
+        side.rest()
+        assert bool(closed) == large
+        np.testing.assert_array_equal(side.run().run(feeds, ["y"])["y"], first)
+        assert side.environments["candidate run"].runtime == "onnxruntime"
+
+
+def _telling(close, closed):
+    def told():
+        closed.append(True)
+        close()
+
+    return told
+
+
+def test_what_goes_wrong_ahead_of_time_is_told_when_it_is_to_run(path):
+    from isomorph.core.errors import IsomorphError
+
+    with WorkerHost() as host:
+        model = host.load(str(path), "onnx", {})
+        side = Opened(
+            role="candidate",
+            model=model,
+            host=host,
+            runtime="onnxruntime",
+            settings={"optimisation": "whatever"},
+        )
+        side.prepare()
+        with pytest.raises(IsomorphError):
+            side.run()
