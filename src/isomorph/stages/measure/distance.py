@@ -123,8 +123,8 @@ def _add_block(sums: Sums, a: Array, e: Array, start: int, dtype: str) -> None:
     sums.compared += int(np.count_nonzero(finite))
     error = np.where(finite, np.abs(a - e), 0.0)
     sums.differing += int(np.count_nonzero(~same_kind))
-    here = int(np.argmax(error))
-    if finite.any() and error[here] > sums.max_abs:
+    here = int(np.argmax(np.where(finite, error, -1.0)))
+    if finite[here] and error[here] > sums.max_abs:
         sums.max_abs, sums.worst = float(error[here]), start + here
     size = np.abs(np.where(finite, e, 0.0))
     sums.max_rel = max(sums.max_rel, _largest(error, size, finite & (size > 0)))
