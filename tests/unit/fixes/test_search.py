@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from isomorph.fixes._numbers import decimals, fitted
-from isomorph.fixes._recurrent import in_order, stacked
 from isomorph.stages.diagnose.choices import _pads
 from isomorph.stages.diagnose.counterpart import _fitted, equal
+from isomorph.stages.diagnose.recurrent import in_order, stacked
 
 
 @pytest.mark.parametrize("truth", [1e-5, 1e-3, 0.01, 0.2, 0.9, 2.5, 0.0])
