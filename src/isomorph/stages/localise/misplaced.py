@@ -23,6 +23,8 @@ PASSING = frozenset(
     }
 )
 """Operators that pass on the values that they get."""
+_RESHAPING = PASSING - {"Slice", "Split", "Concat", "Gather"}
+"""Of these, the ones that hand on every value: what they give is no second making of it."""
 _STEPS_BACK = 5
 
 
@@ -105,16 +107,20 @@ def _doubled(search: Search, names: Sequence[str]) -> Iterator[Proposal]:
 
     The second time it should have made something that the candidate has nowhere.
     """
-    held = Counter(pair[0] for pair in search.pairs.values() if pair is not None)
+    makers = search.candidate.topology.maker
+    held = Counter(
+        pair[0]
+        for name, pair in search.pairs.items()
+        if pair is not None and name in makers and makers[name].op not in _RESHAPING
+    )
     for tensor in names:
-        pair, maker = search.pairs.get(tensor), search.candidate.topology.maker[tensor]
-        if pair is None or held[pair[0]] < 2:
+        pair, maker = search.pairs.get(tensor), makers[tensor]
+        if pair is None or held[pair[0]] < 2 or maker.op in _RESHAPING:
             continue
         for mine in search.near_the_front():
             other = search.reference.topology.maker.get(mine)
             shape = search.values[tensor].shape
-            # What computes and changes nothing may be anything that the reference does here.
-            if other is not None and (other.op == maker.op or maker.op not in PASSING):
+            if other is not None and other.op == maker.op:
                 fits = search.reference.values[mine].shape == shape
                 for moved in ways(search.reference.values[mine], shape) if fits else ():
                     yield Proposal(tensor=tensor, counterpart=mine, moved=moved, scattered=False)
