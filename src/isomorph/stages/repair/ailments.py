@@ -138,7 +138,11 @@ def _ailment(
         if found is not None and _put_right(
             twins, case, guilts, found, graded=set(patch.tensors) <= quantisers
         ):
-            return True
+            # Values that only stand elsewhere are known again in any order: the outputs tell.
+            moved = any(found[each.tensor].shape != each.value.shape for each in guilts)
+            return not (case.scattered and moved) or outputs.agree(
+                stage.run(patch, outputs.names, outputs.others)
+            )
         # In a wider type the tensor holds what the narrow one could not: then the outputs tell.
         return bool(casts & set(patch.nodes)) and outputs.agree(
             stage.run(patch, outputs.names, outputs.others)
