@@ -75,15 +75,15 @@ HASHED = network(
     prime=np.array(2654435761), buckets=np.array(11), table=drawn(11, 3),
 )  # fmt: skip
 WINDOWS = network(
-    "g (float[1,6,8,5] x) => (float[1,6,8,5] y) {"
+    "g (float[1,8,8,5] x) => (float[1,8,8,5] y) {"
     " [mix] m = MatMul(x, w) [cut] c = Reshape(m, cuts)"
     " [turn] t = Transpose<perm: ints = [0,1,3,2,4,5]>(c) [join] j = Reshape(t, whole)"
     " [bend] b = Tanh(j) [out] y = MatMul(b, o) }",
-    w=drawn(5, 5), o=drawn(5, 5, seed=1), cuts=np.array([1, 2, 4, 3, 2, 5]),
-    whole=np.array([1, 6, 8, 5]),
+    w=drawn(5, 5), o=drawn(5, 5, seed=1), cuts=np.array([1, 4, 4, 2, 2, 5]),
+    whole=np.array([1, 8, 8, 5]),
 )  # fmt: skip
 NETWORKS = {
-    "windows": (WINDOWS, {"x": drawn(1, 6, 8, 5, seed=2)}),
+    "windows": (WINDOWS, {"x": drawn(1, 8, 8, 5, seed=2)}),
     "hashed": (HASHED, {"i": np.array([3, 17, 29, 101, 64, 7])}),
     "pooled": (POOLED, {"x": drawn(2, 4, 9, 9, seed=5)}),
     "attention": (ATTENTION, {"x": drawn(2, 5, 8, seed=6)}),
