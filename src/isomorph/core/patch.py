@@ -132,6 +132,15 @@ class SwapBodies:
     node: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreeAxis:
+    """Let an axis of an input or an output have any size, under this name."""
+
+    tensor: str
+    axis: int
+    name: str
+
+
 Edit = (
     SetAttribute
     | SetConstant
@@ -145,13 +154,14 @@ Edit = (
     | InsertAhead
     | SetOutputs
     | SwapBodies
+    | FreeAxis
 )
 
 EDITS: Mapping[str, type[Edit]] = {
     kind.__name__: kind
     for kind in (
         SetAttribute, SetConstant, AddConstant, SetQuantization, KeepFloat, SetInput, SetOp,
-        RemoveNode, InsertBehind, InsertAhead, SetOutputs, SwapBodies,
+        RemoveNode, InsertBehind, InsertAhead, SetOutputs, SwapBodies, FreeAxis,
     )
 }  # fmt: skip
 """Every edit by the word under which it crosses to a worker."""

@@ -59,6 +59,7 @@ class Editor:
             edits.InsertAhead: self._insert_ahead,
             edits.SetOutputs: self._set_outputs,
             edits.SwapBodies: self._swap_bodies,
+            edits.FreeAxis: self._free_axis,
         }
 
     def apply(self, edit: edits.Edit) -> None:
@@ -247,6 +248,16 @@ class Editor:
         if len(held) != 2:
             raise UsageError("PATCH_NOT_TWO", f"node {edit.node!r} has not just two branches")
         held[0].name, held[1].name = held[1].name, held[0].name
+
+    def _free_axis(self, edit: edits.FreeAxis) -> None:
+        for value in (*self.graph.input, *self.graph.output):
+            sizes = value.type.tensor_type.shape.dim
+            if value.name == edit.tensor and edit.axis < len(sizes):
+                sizes[edit.axis].dim_param = edit.name
+                # Whatever was inferred from the fixed size would contradict another one.
+                del self.graph.value_info[:]
+                return
+        raise _unknown("input or output with such an axis", edit.tensor)
 
     def _names(self) -> set[str]:
         names = {tensor.name for tensor in self.graph.initializer}

@@ -58,7 +58,12 @@ class Editor:
 
     def apply(self, edit: edits.Edit) -> None:
         """Carry out one edit."""
-        self._do[type(edit)](edit)
+        do = self._do.get(type(edit))
+        if do is None:
+            raise UsageError(
+                "PATCH_NOT_POSSIBLE", f"a TFLite model takes no edit {type(edit).__name__}"
+            )
+        do(edit)
 
     def finish(self) -> None:
         """Put the operators into an order in which they can run, changed no more than needed."""

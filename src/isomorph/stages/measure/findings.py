@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from isomorph.stages.run.layout import Rearrangement
     from isomorph.stages.run.opened import Opened
 
+FIXED_AXES = "fixed_axes"
+"""Evidence: the axes of an input that the reference leaves free."""
 _MOST_WORDS = 4
 _SYMPTOMS = frozenset({"TRANSLATION", "EXECUTION"})
 _ORDER = {"reaches_output": 0, "below_rounding": 1, "latent": 2, "none": 3}
@@ -191,15 +193,25 @@ def of_signature(
 
 def _fixed_axes(mine: TensorSpec, yours: TensorSpec) -> Iterator[Finding]:
     """Axes that the reference leaves free and the candidate does not."""
+    fixed = fixed_axes(mine, yours)
+    if fixed:
+        told = ", ".join(f"axis {place} was free and is {now}" for place, now in fixed.items())
+        yield replace(
+            _interface(f"input {yours.name!r}: {told}", yours),
+            evidence={FIXED_AXES: sorted(fixed)},
+            fix="declare it free; isomorph fix does so in an ONNX file whose graph allows it",
+        )
+
+
+def fixed_axes(mine: TensorSpec, yours: TensorSpec) -> dict[int, int]:
+    """The axes that the reference leaves free and the candidate does not, with their sizes."""
     if mine.shape is None or yours.shape is None or len(mine.shape) != len(yours.shape):
-        return
-    fixed = [
-        f"axis {place} was free and is {now}"
+        return {}
+    return {
+        place: now
         for place, (was, now) in enumerate(zip(mine.shape, yours.shape, strict=True))
         if isinstance(now, int) and not isinstance(was, int)
-    ]
-    if fixed:
-        yield _interface(f"input {yours.name!r}: {', '.join(fixed)}", yours)
+    }
 
 
 def of_words(reference: Model, candidate: Model) -> Iterator[Finding]:

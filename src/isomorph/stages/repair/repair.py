@@ -17,6 +17,7 @@ from isomorph.stages.check import Wishes, check_pair
 from isomorph.stages.repair import ailments as ail
 from isomorph.stages.repair.advice import by_hand
 from isomorph.stages.repair.choosing import Supply, cheapest_first, picks
+from isomorph.stages.repair.free_axes import freed
 from isomorph.stages.repair.samples import proving
 from isomorph.stages.repair.session import cured, only_the_run
 from isomorph.stages.run.binding import bind_inputs
@@ -99,6 +100,28 @@ class Workshop:
                 return after
             best = best or after
         return best
+
+    def freed(self, state: _State) -> _State:
+        """With the axes free again that the conversion fixed, if that holds at other sizes."""
+        graphs = self.reference.model.graph, state.opened.model.graph
+        found = freed(*graphs, state.reports[0])
+        if found is None:
+            return state
+        patch, finding = found
+        before, known = self.samples, self._sized
+        try:
+            opened = self.patched(state.opened, [patch])
+            self._prove_at_other_sizes(opened)
+            reports = self.measured(opened)
+        except IsomorphError as error:
+            self.refused.append(f"{patch.summary}: {error.sentence}")
+        else:
+            if len(reports) > len(before) and trusted(reports):
+                chosen = Applied(patch=patch, finding=finding, round=state.rounds)
+                return _State(opened=opened, applied=(*state.applied, chosen), reports=reports)
+            self.refused.append(f"{patch.summary}: {reports[-1].reason}")
+        self.samples, self._sized = before, known
+        return state
 
     def _prove_at_other_sizes(self, candidate: Opened) -> None:
         """A size that fits the given inputs is no repair of a size that should follow them."""
@@ -256,6 +279,8 @@ def repair(
         if better is None:
             break
         state = better
+    if patchable and state.good:
+        state = shop.freed(state)
     done = _result(shop, state, before, wishes, time.monotonic() - started)
     if done.repaired:
         return done

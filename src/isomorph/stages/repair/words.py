@@ -88,6 +88,8 @@ def _other_words(edit: Edit) -> str:
             return f"outputs: {', '.join(told)}"
         case edits.KeepFloat(node=node):
             return f"{node}: computes in float"
+        case edits.FreeAxis(tensor=tensor, axis=axis, name=name):
+            return f"{tensor}: axis {axis} is free, as {name}"
         case edits.SwapBodies(node=node):
             return f"{node}: branches exchanged"
         case _:
