@@ -1,0 +1,12 @@
+"""What every test may count on, whoever started them."""
+
+import signal
+
+# A shell gives what it runs in the background deaf ears for Ctrl-C, nohup for a closed terminal;
+# children inherit that, and the tests of interruptions would wait for ever.
+for _number, _usual in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGHUP, signal.SIG_DFL),
+):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, _usual)
