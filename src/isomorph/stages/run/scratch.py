@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import threading
 from pathlib import Path
 
 from isomorph.core.errors import UsageError
@@ -16,6 +17,7 @@ from isomorph.store.leftovers import claim, remove_leftovers
 
 PREFIX = "isomorph-"
 _LOCK = "owner.lock"
+_ATTEMPTS = 8
 
 
 class Scratch:
@@ -34,17 +36,31 @@ class Scratch:
             ) from error
         self._lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         claim(self._lock)
+        self._guard = threading.Lock()
+        self._ended = False
 
     def folder(self, name: str) -> Path:
         """An empty folder of that name inside; what was in it before is gone."""
         path = self.path / name
-        shutil.rmtree(path, ignore_errors=True)
-        path.mkdir(mode=0o700)
+        with self._guard:
+            if self._ended:
+                raise RuntimeError("the host is closed")
+            shutil.rmtree(path, ignore_errors=True)
+            path.mkdir(mode=0o700)
         return path
+
+    def end(self) -> None:
+        """Give no further folders: a thread that lost its worker must not start another."""
+        with self._guard:
+            self._ended = True
 
     def remove(self) -> None:
         """Delete the folder and everything in it; harmless when repeated."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        self.end()
+        for _ in range(_ATTEMPTS):  # a thread in the midst of its work may add a last file
+            shutil.rmtree(self.path, ignore_errors=True)
+            if not self.path.exists():
+                break
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1

@@ -135,6 +135,7 @@ class WorkerHost:
 def _end(owner: int, slots: dict[_Place, Slot], scratch: Scratch) -> None:
     if os.getpid() != owner:
         return  # a forked copy of us must not end the workers of the original
+    scratch.end()
     processes = [slot.process for slot in list(slots.values()) if slot.process is not None]
     for process in processes:
         process.terminate()
