@@ -62,7 +62,7 @@ def cited(cause: str, said: str, case: Case, frameworks: Sequence[str]) -> list[
     """The reports with this cause, an operator of the guilty nodes and one of the frameworks."""
     ops = {node.op for node in (*case.nodes, *case.counterparts)}
     # An optimiser works anywhere in the graph: then its name is what narrows the reports.
-    anywhere = {n.op for n in case.candidate.nodes} if case.execution is not None else ops
+    anywhere = {n.op for n in case.candidate.nodes} if cause == "fusion" else ops
     told = said.lower()
     found = [
         (len(set(each.frameworks) & set(frameworks)), each)
