@@ -82,11 +82,12 @@ def _heir(pair: Pair, renamed: dict[str, str], target: Path) -> str:
 
 
 def by_isomorph(files: Files, pair: Pair) -> Measured:
-    """The whole command, as a user types it."""
+    """The whole command, on one set of inputs, as Polygraphy draws one."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         words = [sys.executable, "-m", "isomorph", "check", str(files.reference)]
-        words += [str(pair.candidate), "--format", "json", "--output", str(report)]
+        words += [str(pair.candidate), "--inputs", str(files.inputs)]
+        words += ["--format", "json", "--output", str(report)]
         ran = run(words, folder=Path(folder))
         if not report.exists():
             return _measured("isomorph", pair, [ran], f"exit {ran.returncode}", right=False)
