@@ -73,8 +73,7 @@ def _switched_off(execution: Execution) -> Iterator[Diagnosis]:
     yield Diagnosis(
         cause="fusion",
         certainty=3,
-        summary=f"{named} {'change' if ' and ' in named else 'changes'} the result: with "
-        f"{'them' if ' and ' in named else 'it'} off the run is right",
+        summary=f"the result is changed by {named}: switched off, the run is right",
         experiments=(everything, *tried),
         evidence={"optimiser": named, "settings": dict(settings)},
         fix=f"run with {flags}",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
+from isomorph.core.ops import BUILT_IN, FUSED, RESHAPES
 from isomorph.core.patch import Patch, SetOp
 from isomorph.core.report import Experiment
 from isomorph.stages.align.sight import apart
@@ -21,13 +22,9 @@ _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm"})
 """These add a bias themselves if they are given one."""
 _SCALES = frozenset({"Mul", "Div", "Sub", "BatchNormalization"})
 """What a converter works into weights where the other operand is fixed."""
-_FUSED = {"RELU": "Relu", "RELU6": "Clip", "RELU_N1_TO_1": "Clip", "TANH": "Tanh"}
-
 _FUNCTIONS = ("Relu", "Sigmoid", "Tanh", "Softplus", "Exp", "Sin", "Cos", "Abs", "Neg")
 """Operators of one input that are told nothing else."""
-_PASSING_ON = frozenset(
-    {"Cast", "CastLike", "Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"}
-)
+_PASSING_ON = RESHAPES | {"Cast", "CastLike", "Transpose"}
 _JOINING = frozenset({"Concat", "Expand", "Tile"})
 
 
@@ -190,7 +187,7 @@ def _bias(case: Case, absent: Node) -> str | None:
 def _absent(case: Case) -> list[Node]:
     """The counterparts whose operator none of the guilty nodes has; constants do nothing."""
     here = {node.op for node in case.nodes}
-    here |= {_FUSED.get(str(n.attributes.get("fused_activation_function")), "") for n in case.nodes}
+    here |= {BUILT_IN.get(str(n.attributes.get(FUSED)), "") for n in case.nodes}
     topology = Topology(case.reference)
     biased = any(node.op in _LINEAR and len(node.inputs) > 2 for node in case.nodes)
     # Integers never hold the reference's weights as they are: a scale may have gone into them.

@@ -16,6 +16,14 @@ MOVES_DATA = frozenset(
 )  # fmt: skip
 """Operators that select, move or negate values and therefore never round."""
 
+RESHAPES = frozenset({"Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze"})
+"""Operators that hand on every value in its order."""
+
+FUSED = "fused_activation_function"
+"""The option of a node that has an activation built in."""
+BUILT_IN = {"RELU": "Relu", "RELU6": "Clip", "RELU_N1_TO_1": "Clip", "TANH": "Tanh"}
+"""The activations that can be built in, as operators."""
+
 RANDOM = frozenset(
     {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli",
      "Multinomial"}

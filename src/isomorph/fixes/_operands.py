@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.ops import RESHAPES
 from isomorph.core.patch import AddConstant, Edit, InsertAhead
+from isomorph.stages.align.topology import Topology
 from isomorph.stages.diagnose import constants
 from isomorph.stages.diagnose.parameters import dtype_of, fresh
 
@@ -22,7 +24,7 @@ _WITH_OPERANDS = frozenset(
     {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "PRelu", "BatchNormalization",
      "LayerNormalization", "InstanceNormalization", "And", "Or", "Where"}
 )  # fmt: skip
-_RESHAPING = frozenset({"Reshape", "Unsqueeze", "Squeeze", "Expand", "Flatten", "Identity"})
+_RESHAPING = RESHAPES | {"Expand"}
 _MOST_STEPS = 4
 
 
@@ -120,7 +122,7 @@ def _held_here(case: Case, tensor: str) -> tuple[str | None, tuple[int, ...] | N
 
     What the reference only reshaped may be here in the shape that it had before.
     """
-    makers = {name: node for node in case.reference.nodes for name in node.outputs}
+    makers = Topology(case.reference).maker
     wanted, name = case.value(case.reference, tensor), tensor
     for _ in range(_MOST_STEPS):
         twin = case.twin(name)

@@ -120,4 +120,4 @@ def test_optimisers_that_do_each_other_s_work_are_found_together():
     )  # fmt: skip
     (answer,) = _switched_off(execution)
     assert answer.fix == "run with --set disable_optimisers=First,Second"
-    assert "First and Second change the result" in answer.summary
+    assert "changed by First and Second" in answer.summary

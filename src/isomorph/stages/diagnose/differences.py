@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.stages.align.chance import threshold
 from isomorph.stages.diagnose.narrowing import cut_off, narrowed
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _kinship(wrong: Array, right: Array) -> str:
     # By Fisher's transformation: how many standard deviations chance alone would have to reach.
     with np.errstate(divide="ignore"):
         beyond = float(np.arctanh(min(likeness, 1.0))) * np.sqrt(max(wrong.size - 3, 0))
-    if likeness > 0.5 and beyond > 6.0:
+    if beyond > threshold(1):
         return f"another state of the same weights, correlated by {likeness:.4g}"
     return "other values altogether"
 

@@ -6,18 +6,17 @@ from collections.abc import Sequence
 
 from isomorph.core.report import Experiment
 
-_THE_RUN = "the run"
+_THE_RUN, _RUN_IS_RIGHT = "the run", "it is right"
 
 
 def put_right(
     question: str, change: str, *, of: str = "the node", right: bool = True
 ) -> Experiment:
     """What was asked, what was changed, and whether ``of`` came out right, as predicted."""
-    subject = "it" if of == _THE_RUN else of
     return Experiment(
         question=question,
         change=change,
-        predicts=f"{subject} is right",
+        predicts=_RUN_IS_RIGHT if of == _THE_RUN else f"{of} is right",
         seen="it is" if right else "it is not",
         agrees=right,
     )
@@ -25,4 +24,4 @@ def put_right(
 
 def puts_the_run_right(experiments: Sequence[Experiment]) -> bool:
     """Whether one change of the settings made every output of the run right."""
-    return any(each.agrees and each.predicts == "it is right" for each in experiments)
+    return any(each.agrees and each.predicts == _RUN_IS_RIGHT for each in experiments)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.report import Experiment
+from isomorph.kernels.noise import SILENT
+from isomorph.kernels.softmax import log_softmax, softmax
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -38,9 +40,7 @@ def taken_as_one(case: Case) -> tuple[Node, int, bool, Experiment] | None:
 
 
 def _soft(x: Array, axis: int, op: str) -> Array:
-    shifted = x - np.max(x, axis=axis, keepdims=True)
-    logs = shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
-    return np.asarray(logs if op == "LogSoftmax" else np.exp(logs))
+    return (log_softmax if op == "LogSoftmax" else softmax)(x, axis, SILENT)
 
 
 def _same(one: Array, other: Array) -> bool:

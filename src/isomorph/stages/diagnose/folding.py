@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.ops import RESHAPES
 from isomorph.stages.diagnose import constants
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
-_PASSED_ON = frozenset({"Reshape", "Squeeze", "Unsqueeze", "Identity", "Transpose", "Flatten"})
+_PASSED_ON = RESHAPES | {"Transpose"}
 
 
 def folded(case: Case) -> Iterator[tuple[str, Array]]:

@@ -10,28 +10,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from isomorph.core.ops import BUILT_IN, FUSED, RESHAPES
 from isomorph.stages.align.reals import beside
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
     from isomorph.stages.align.topology import Topology
 
-_FUSED = "fused_activation_function"
-_BUILT_IN = {"RELU": "Relu", "RELU6": "Clip", "RELU_N1_TO_1": "Clip", "TANH": "Tanh"}
-_ACTIVATIONS = frozenset(_BUILT_IN.values())
+_ACTIVATIONS = frozenset(BUILT_IN.values())
 _BIASED = frozenset({"Conv", "ConvTranspose", "Gemm"})
 """What adds a bias itself, if it has a place for one."""
 _BIAS = 2
-_PASSING = frozenset({"Reshape", "Squeeze", "Unsqueeze", "Identity", "Flatten"})
 
 
 def gone_on_with(maker: Node, reached: str, reference: Topology) -> Iterator[str]:
     """What the reference makes next of ``reached``, where ``maker`` could have made it itself."""
     for node in reference.readers.get(reached, ()):
-        if node.op in _PASSING:
+        if node.op in RESHAPES:
             yield from gone_on_with(maker, node.outputs[0], reference)
             continue
-        activates = node.op in _ACTIVATIONS and maker.attributes.get(_FUSED) == "NONE"
+        activates = node.op in _ACTIVATIONS and maker.attributes.get(FUSED) == "NONE"
         added = node.op in {"Add", "BiasAdd"} and len(reference.sources(node)) == 1
         adds = maker.op in _BIASED and len(maker.inputs) > _BIAS
         if activates or (added and adds):
@@ -43,9 +41,9 @@ def still_to_come(tensor: str, candidate: Topology, counterpart: Node | None) ->
 
     Then its result is not what this tensor should be, though an activation does no harm twice.
     """
-    built_in = str(counterpart.attributes.get(_FUSED)) if counterpart is not None else ""
+    built_in = str(counterpart.attributes.get(FUSED)) if counterpart is not None else ""
     readers = candidate.readers.get(tensor, ())
-    return bool(readers) and all(node.op == _BUILT_IN.get(built_in) for node in readers)
+    return bool(readers) and all(node.op == BUILT_IN.get(built_in) for node in readers)
 
 
 def cut_at_zero(graph: Graph) -> frozenset[str]:

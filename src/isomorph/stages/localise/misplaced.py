@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from isomorph.core.ops import RESHAPES
 from isomorph.stages.align.twins import ways
 from isomorph.stages.localise.bare import gone_on_with
 from isomorph.stages.localise.proposal import Proposal, as_it_is
@@ -15,16 +16,12 @@ if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.stages.localise.search import Search
 
-PASSING = frozenset(
-    {
-        *("QuantizeLinear", "DequantizeLinear", "Cast", "Identity"),
-        *("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"),
-        *("Slice", "Split", "Concat", "Gather", "Expand", "Tile"),
-    }
-)
+_RESHAPING = RESHAPES | {
+    *("QuantizeLinear", "DequantizeLinear", "Cast", "Transpose", "Expand", "Tile")
+}
+"""Operators that hand on every value: what they give is no second making of it."""
+PASSING = _RESHAPING | {"Slice", "Split", "Concat", "Gather"}
 """Operators that pass on the values that they get."""
-_RESHAPING = PASSING - {"Slice", "Split", "Concat", "Gather"}
-"""Of these, the ones that hand on every value: what they give is no second making of it."""
 _STEPS_BACK = 5
 
 

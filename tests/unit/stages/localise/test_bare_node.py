@@ -17,15 +17,9 @@ LAST = RANDOM.standard_normal((5, 9)).astype(np.float32)
 NONE, RELU = 0, 1
 
 
-def _reference(path):
-    weights = {"w": FIRST, "f": FACTORS, "v": LAST}
+def _saved(path, nodes, **weights):
     graph = helper.make_graph(
-        [
-            helper.make_node("Gemm", ["x", "w"], ["a"], name="first", transB=1),
-            helper.make_node("Relu", ["a"], ["r"], name="relu"),
-            helper.make_node("Mul", ["r", "f"], ["m"], name="mul"),
-            helper.make_node("Gemm", ["m", "v"], ["y"], name="last", transB=1),
-        ],
+        nodes,
         "network",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 6])],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 5])],
@@ -35,6 +29,21 @@ def _reference(path):
     model.ir_version = 9
     onnx.save(model, path)
     return path
+
+
+def _reference(path):
+    return _saved(
+        path,
+        [
+            helper.make_node("Gemm", ["x", "w"], ["a"], name="first", transB=1),
+            helper.make_node("Relu", ["a"], ["r"], name="relu"),
+            helper.make_node("Mul", ["r", "f"], ["m"], name="mul"),
+            helper.make_node("Gemm", ["m", "v"], ["y"], name="last", transB=1),
+        ],
+        w=FIRST,
+        f=FACTORS,
+        v=LAST,
+    )
 
 
 def _candidate(path, fused):
@@ -71,23 +80,18 @@ def test_without_it_the_node_itself_is_named(tmp_path):
 
 
 def _biased_reference(path):
-    weights = {"w": FIRST.T.copy(), "b": FACTORS, "v": LAST}
-    graph = helper.make_graph(
+    return _saved(
+        path,
         [
             helper.make_node("MatMul", ["x", "w"], ["a"], name="first"),
             helper.make_node("Add", ["a", "b"], ["s"], name="bias"),
             helper.make_node("Tanh", ["s"], ["t"], name="tanh"),
             helper.make_node("Gemm", ["t", "v"], ["y"], name="last", transB=1),
         ],
-        "network",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 6])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 5])],
-        [numpy_helper.from_array(value, name) for name, value in weights.items()],
+        w=FIRST.T.copy(),
+        b=FACTORS,
+        v=LAST,
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-    model.ir_version = 9
-    onnx.save(model, path)
-    return path
 
 
 def test_a_node_that_lost_its_bias_is_named_and_not_the_one_behind_it(tmp_path):
