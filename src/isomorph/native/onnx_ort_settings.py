@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from isomorph.core.errors import UsageError
+from isomorph.core.foreign_json import read_json
 from isomorph.core.text import printable
 
 DEFAULTS: Mapping[str, str] = {
@@ -127,8 +127,8 @@ def _names(text: str) -> tuple[str, ...]:
     if not text.lstrip().startswith("["):
         return _listed(text)
     try:
-        names = json.loads(text)
-    except ValueError:
+        names = read_json(text)
+    except (ValueError, RecursionError):
         names = None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise UsageError(

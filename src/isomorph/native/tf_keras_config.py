@@ -6,7 +6,6 @@ loss, metrics and optimiser) is never loaded, so it is not looked at either.
 
 from __future__ import annotations
 
-import json
 import re
 import struct
 import zipfile
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from isomorph.core.errors import RefusedError, UnreadableModelError
+from isomorph.core.foreign_json import read_json
 from isomorph.core.lazy import require
 from isomorph.native.zip_members import members
 from isomorph.stages.run.archives import BOMB_BYTES, BOMB_RATIO
@@ -73,7 +73,7 @@ def archive_config(path: Path) -> Any:  # noqa: ANN401
     """The ``config.json`` of a .keras file."""
     try:
         with zipfile.ZipFile(path) as archive:
-            return json.loads(archive.read("config.json"))
+            return read_json(archive.read("config.json"))
     except _DAMAGE as error:
         raise _unreadable(path, "config.json", error) from error
 
@@ -93,7 +93,7 @@ def hdf5_config(path: Path) -> Any:  # noqa: ANN401
             fix="save the whole model: model.save('model.keras')",
         )  # fmt: skip
     try:
-        return json.loads(text)
+        return read_json(text)
     except _DAMAGE as error:
         raise _unreadable(path, "model_config", error) from error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ import tensorflow as tf
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from isomorph.core.errors import IsomorphError, UnreadableModelError
+from isomorph.core.foreign_json import read_json
 from isomorph.native.tf_assemble import assemble
 from isomorph.native.tf_functions import from_keras, from_saved_model
 from isomorph.native.tf_model import TfModel
@@ -89,8 +89,8 @@ def _load_with_tf_keras(path: Path, named: Path, refused: Exception) -> Any:  # 
 def _keras_major(path: Path) -> int:
     try:
         with zipfile.ZipFile(path) as archive:
-            version = str(json.loads(archive.read("metadata.json")).get("keras_version", ""))
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError):
+            version = str(read_json(archive.read("metadata.json")).get("keras_version", ""))
+    except (zipfile.BadZipFile, KeyError, ValueError, OSError, RecursionError):
         return 3
     return int(version.partition(".")[0]) if version[:1].isdigit() else 3
 

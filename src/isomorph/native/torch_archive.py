@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import io
-import json
 import re
 import zipfile
 import zlib
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from isomorph.core.errors import RefusedError, UnreadableModelError
+from isomorph.core.foreign_json import read_json
 from isomorph.native.torch_pickles import imported_names, pickles_in_zip, suspicious
 
 ZIP_MAGIC = b"PK\x03\x04"
@@ -128,7 +128,7 @@ def operators_of(path: Path) -> Iterator[tuple[str, str]]:
         for member in archive.namelist():
             if not _PROGRAM.fullmatch(_inside(member)):
                 continue
-            document = json.loads(archive.read(member))
+            document = read_json(archive.read(member))
             for node in document.get("graph_module", {}).get("graph", {}).get("nodes", ()):
                 target = str(node.get("target", ""))
                 if target.startswith("torch.ops."):
@@ -172,7 +172,7 @@ _CODE_LOADERS = re.compile(r"default_factory_module\W+(?!builtins\b)\w|__enum__"
 
 def _refuse_unsafe_json(path: Path, member: str, data: bytes) -> None:
     try:
-        document = json.loads(data)
+        document = read_json(data)
     except (ValueError, RecursionError) as error:
         raise UnreadableModelError(
             "MODEL_TRUNCATED", "the program is not readable", file=str(path), where=member,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import mmap
 import zipfile
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from isomorph.core.foreign_json import read_json
 from isomorph.native.torch_static_values import DTYPES, Unknown, refuse_elsewhere, sizes
 
 LARGE = 1 << 20
@@ -37,7 +37,7 @@ class MappedWeights:
                 ("data/constants/", "model_constants_config.json"),
                 ("data/weights/", "model_weights_config.json"),
             )
-            for name, told in json.loads(archive.read(members[folder + config]))["config"].items()
+            for name, told in read_json(archive.read(members[folder + config]))["config"].items()
         }
 
     def tensor(self, name: str) -> Any:  # noqa: ANN401

@@ -8,7 +8,6 @@ ATen operator on tensors. Whatever is not known here for certain is left to torc
 from __future__ import annotations
 
 import builtins
-import json
 import keyword
 import zipfile
 import zlib
@@ -18,6 +17,7 @@ from typing import Any
 
 import torch
 
+from isomorph.core.foreign_json import read_json
 from isomorph.native.torch_exported import order_of, source_of
 from isomorph.native.torch_mapped import MappedWeights
 from isomorph.native.torch_mutation import writes_into
@@ -44,7 +44,7 @@ def read_static(path: Path) -> tuple[Program, MappedWeights] | None:
             members = {name.partition("/")[2]: name for name in archive.namelist()}
             if [name for name in members if name.startswith("models/")] != ["models/model.json"]:
                 return None
-            document = json.loads(archive.read(members["models/model.json"]))
+            document = read_json(archive.read(members["models/model.json"]))
             weights = MappedWeights(archive, members, path)
             return unstacked(_program(document, weights)), weights
     except (Unknown, LookupError, TypeError, AttributeError):

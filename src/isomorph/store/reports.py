@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import typing
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
@@ -12,6 +11,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UsageError
+from isomorph.core.foreign_json import read_json
 from isomorph.core.report import SCHEMA, Report
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def read_repair(path: Path) -> dict[str, Any]:
 
 def _document(path: Path) -> Any:  # noqa: ANN401
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return read_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise UsageError("FILE_NOT_FOUND", "there is no such report", file=str(path)) from error
     except (OSError, ValueError, RecursionError) as error:

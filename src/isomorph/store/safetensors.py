@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from isomorph.core.foreign_json import read_json
 from isomorph.store.dtypes import bytes_of, dtype_name, dtype_of
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def read_header(path: Path) -> dict[str, Entry]:
 
 def _parse(raw: bytes) -> dict[str, Any]:
     try:
-        header = json.loads(raw, object_pairs_hook=_without_repetition)
+        header = read_json(raw, pairs=_without_repetition)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"the header is no JSON: {error}") from error
     if not isinstance(header, dict):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.errors import UnreadableModelError
+from isomorph.core.foreign_json import read_json
 from isomorph.core.trace import Environment, Trace, flatten
 from isomorph.store import safetensors
 from isomorph.store.atomic import new_folder
@@ -168,7 +169,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
         if (folder / MANIFEST).stat().st_size > MANIFEST_BYTES:
             raise _damaged(folder, f"the manifest is longer than {MANIFEST_BYTES} bytes")
-        manifest = json.loads((folder / MANIFEST).read_bytes())
+        manifest = read_json((folder / MANIFEST).read_bytes())
         body = {name: manifest[name] for name in ("environment", "tensors")}
         known, digest = manifest["schema"] == SCHEMA, manifest["digest"]
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:

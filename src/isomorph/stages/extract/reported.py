@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from isomorph.core.errors import UsageError
+from isomorph.core.foreign_json import read_json
 
 _MOST_BYTES = 256 << 20
 
@@ -15,7 +15,7 @@ def guilty_node(path: Path) -> str:
     """The node of the first finding that names a guilty one, out of a JSON report."""
     try:
         with path.open("rb") as file:
-            report: Any = json.loads(file.read(_MOST_BYTES))
+            report: Any = read_json(file.read(_MOST_BYTES))
         named = [each["node"] for each in report["findings"] if each["code"] == "GUILTY_NODE"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise UsageError(

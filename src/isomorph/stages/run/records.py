@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UnreadableModelError
+from isomorph.core.foreign_json import read_json
 from isomorph.core.model import Constant, Graph, Model, Node, TensorSpec
 from isomorph.core.record import Meaning, Record
 from isomorph.core.trace import Trace
@@ -132,7 +133,7 @@ def _read_index(folder: Path) -> dict[str, Any]:
     try:
         if (folder / INDEX).stat().st_size > _MOST_BYTES:
             raise _damaged(folder, f"{INDEX} is longer than {_MOST_BYTES} bytes")
-        index = json.loads((folder / INDEX).read_bytes())
+        index = read_json((folder / INDEX).read_bytes())
         schema, digest = index.pop("schema"), index.pop("digest")
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise _damaged(folder, f"{INDEX} cannot be read: {error}") from error

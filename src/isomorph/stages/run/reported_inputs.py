@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isomorph.core.errors import UsageError
+from isomorph.core.foreign_json import read_json
 from isomorph.store.dtypes import dtype_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def reported_inputs(path: Path) -> dict[str, Array]:
     """The inputs of the first finding that has some, out of a JSON report."""
     try:
         with path.open("rb") as file:
-            report: Any = json.loads(file.read(_MOST_BYTES))
+            report: Any = read_json(file.read(_MOST_BYTES))
         held = [each["evidence"].get("inputs") for each in report["findings"]]
         given = next((each for each in held if each), None)
         if given is not None:

@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from isomorph.core.foreign_json import read_json
+
 _LENGTH = struct.Struct("<Q")
 _READ_BYTES = 1 << 20
 
@@ -66,8 +68,8 @@ class Channel:
             raise ChannelClosedError(f"a message of {length} bytes was announced")
         body = self._take(length, deadline, watch)
         try:
-            message = json.loads(body)
-        except ValueError as error:
+            message = read_json(body)
+        except (ValueError, RecursionError) as error:
             raise ChannelClosedError("a message was no JSON") from error
         if not isinstance(message, dict):
             raise ChannelClosedError("a message was no object")
