@@ -12,7 +12,7 @@ from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
 from isomorph.stages.diagnose import grids
 from isomorph.stages.diagnose.experiments import put_right
-from isomorph.stages.diagnose.ties import ties
+from isomorph.stages.diagnose.ties import rounding_places, ties
 from isomorph.stages.measure.widths import QUANTISED_OPS
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Quantization:
     def examine(self, case: Case) -> Iterator[Diagnosis]:
         """Put the parameters right in thought, one after the other; then tell what is lost."""
         ops = sorted({node.op for node in case.nodes} & QUANTISED_OPS)
-        rounds = ops or any(node.op == "Round" for node in case.nodes)
+        rounds = ops or next(rounding_places(case), None) is not None
         if not rounds and grids.step(case) is None and not grids.stored_weights(case):
             return
         found = _axis(case) or _stored(case) or ties(case) or _affine(case)

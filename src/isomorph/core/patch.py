@@ -141,6 +141,13 @@ class FreeAxis:
     name: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaiseOpset:
+    """Write the model for a newer operator set, which has words that its own lacks."""
+
+    version: int
+
+
 Edit = (
     SetAttribute
     | SetConstant
@@ -155,13 +162,14 @@ Edit = (
     | SetOutputs
     | SwapBodies
     | FreeAxis
+    | RaiseOpset
 )
 
 EDITS: Mapping[str, type[Edit]] = {
     kind.__name__: kind
     for kind in (
         SetAttribute, SetConstant, AddConstant, SetQuantization, KeepFloat, SetInput, SetOp,
-        RemoveNode, InsertBehind, InsertAhead, SetOutputs, SwapBodies, FreeAxis,
+        RemoveNode, InsertBehind, InsertAhead, SetOutputs, SwapBodies, FreeAxis, RaiseOpset,
     )
 }  # fmt: skip
 """Every edit by the word under which it crosses to a worker."""

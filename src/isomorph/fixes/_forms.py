@@ -20,6 +20,7 @@ from isomorph.stages.diagnose.parameters import dtype_of, fresh
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
+    from isomorph.core.model import Node
 
 
 def exact_gelu(case: Case) -> Iterator[Patch]:
@@ -56,15 +57,19 @@ def exact_gelu(case: Case) -> Iterator[Patch]:
             )
 
 
-def along_the_last_axis(case: Case) -> Iterator[Patch]:
-    """Softmax before opset 13, along one axis only: that axis last, and back behind it."""
+def over_its_own_axes(case: Case) -> Iterator[Patch]:
+    """Softmax as the reference's operator set reads its axis: that one alone, or all from it on."""
     found = taken_as_one(case)
-    if found is None or not found[2]:
-        return
-    node, axis = found[:2]
+    if found is not None:
+        node, axis, flat, _ = found
+        yield _along_one(case, node, axis) if flat else _over_all(case, node, axis)
+
+
+def _along_one(case: Case, node: Node, axis: int) -> Patch:
+    """Before opset 13, along one axis only: that axis last, and back behind it."""
     order = list(range(case.right.ndim))
     order[axis], order[-1] = order[-1], order[axis]
-    yield Patch(
+    return Patch(
         summary=f"{node.op} {node.name!r}: along axis {axis} alone, by transposing it to the end",
         edits=(
             InsertAhead(
@@ -81,5 +86,28 @@ def along_the_last_axis(case: Case) -> Iterator[Patch]:
                 name=fresh(case, f"{node.name}_behind"),
                 attributes={"perm": tuple(order)},
             ),
+        ),
+    )
+
+
+def _over_all(case: Case, node: Node, axis: int) -> Patch:
+    """Since opset 13, over several axes: they are made one, and parted again behind it."""
+    back = fresh(case, f"{node.name}_behind")
+    return Patch(
+        summary=f"{node.op} {node.name!r}: over all axes from {axis} on, by flattening them",
+        edits=(
+            InsertAhead(
+                node=node.name,
+                index=0,
+                op="Flatten",
+                name=fresh(case, f"{node.name}_ahead"),
+                attributes={"axis": axis},
+            ),
+            SetAttribute(node=node.name, name="axis", value=1),
+            InsertBehind(
+                tensor=node.outputs[0], op="Reshape", name=back, inputs=("", node.inputs[0])
+            ),
+            # The sizes are those of the input, whatever they are.
+            InsertAhead(node=back, index=1, op="Shape", name=fresh(case, f"{node.name}_sizes")),
         ),
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.patch import Edit, Patch
-from isomorph.fixes._forms import along_the_last_axis, exact_gelu
+from isomorph.fixes._forms import exact_gelu, over_its_own_axes
 from isomorph.fixes._numbers import apart, decimals, fitted
 from isomorph.stages.diagnose import constants
 from isomorph.stages.diagnose.choices import several, single
@@ -43,7 +43,7 @@ class Attribute:
             for name, value in single(case, node, _rank(case, node)):
                 yield _patch(case, node, {name: value})
         yield from exact_gelu(case)
-        yield from along_the_last_axis(case)
+        yield from over_its_own_axes(case)
         for node in _in_question(case):
             yield from _moved(case, node)
             yield from _numbers(case, node)

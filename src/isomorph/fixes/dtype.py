@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from isomorph.fixes._casts import divided, rounded, widened
+from isomorph.fixes._ties import halves
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -23,4 +24,5 @@ class Dtype:
         yield from widened(case, depth=0)
         yield from divided(case)
         yield from rounded(case)
+        yield from halves(case)
         yield from widened(case, depth=3)

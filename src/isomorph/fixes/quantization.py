@@ -12,6 +12,7 @@ from isomorph.fixes._around import neighbours
 from isomorph.fixes._bias_scale import same_scale, stated_by_the_others, stated_scale
 from isomorph.fixes._numbers import apart
 from isomorph.fixes._tensor_grids import on_other_grids
+from isomorph.fixes._ties import halves
 from isomorph.fixes._weight_scales import fitted_scales
 from isomorph.stages.align.reals import beside
 from isomorph.stages.diagnose.parameters import fresh
@@ -38,6 +39,8 @@ class Quantization:
 
     def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
         """What the model itself states first; then by what is lost, as several may do."""
+        if "reference_ties" in finding.evidence:
+            yield from halves(case, finding.evidence["reference_ties"])
         yield from _by_what_is_lost(case, on_other_grids(case))
         if beside(case.candidate):
             return

@@ -51,10 +51,14 @@ def hardmax(call: Call, x: Array) -> Array:
     """One at the first largest, zero elsewhere."""
     axis = call.attributes.get("axis", -1 if call.version >= 13 else 1) % x.ndim
     flat = x if call.version >= 13 else _rows(x, axis)
-    place = axis if call.version >= 13 else 1
-    y = np.zeros_like(flat)
-    np.put_along_axis(y, np.argmax(flat, axis=place, keepdims=True), 1, axis=place)
-    return y.reshape(x.shape)
+    return one_hot(flat, axis if call.version >= 13 else 1).reshape(x.shape)
+
+
+def one_hot(x: Array, axis: int) -> Array:
+    """One at the first largest along ``axis``, zero elsewhere."""
+    y = np.zeros_like(x)
+    np.put_along_axis(y, np.argmax(x, axis=axis, keepdims=True), 1, axis=axis)
+    return y
 
 
 def _rows(x: Array, axis: int) -> Array:

@@ -10,6 +10,7 @@ import onnx
 from isomorph.core.errors import UsageError
 from isomorph.native.onnx_edit_graph import Editor
 from isomorph.native.onnx_model import OnnxModel, opened
+from isomorph.native.onnx_raise import in_turn, raise_opset
 from isomorph.native.onnx_scope import topological
 from isomorph.native.onnx_validate import validate
 
@@ -77,9 +78,15 @@ def sketched(model: OnnxModel, patch: Patch) -> Sketch:
 def _edit(proto: Any, model: OnnxModel, patch: Patch) -> set[str]:  # noqa: ANN401
     """Apply every edit in turn; the constants that were given a value."""
     editor = Editor(proto, model)
-    for edit in patch.edits:
-        editor.apply(edit)
+    version = editor.versions.get("", 1)
+    now, newer, later = in_turn(patch.edits, editor.ops(), version)
+    editor.apply_all(now)
     _sort(proto.graph)
+    if newer > version:
+        raise_opset(proto, newer)
+        editor = Editor(proto, model, retyped=editor.retyped, stored=editor.stored)
+        editor.apply_all(later)
+        _sort(proto.graph)
     _forget_types(proto.graph, editor.retyped)
     validate(proto, file=str(model.path or "the patched model"))
     return editor.stored

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,13 +39,19 @@ class Editor:
     constants that got a value.
     """
 
-    def __init__(self, proto: Any, model: OnnxModel) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        proto: Any,  # noqa: ANN401
+        model: OnnxModel,
+        *,
+        retyped: Iterable[str] = (),
+        stored: Iterable[str] = (),
+    ) -> None:
         self.proto, self.graph, self.model = proto, proto.graph, model
         self.versions = opsets(proto)
         names = node_names(proto.graph)
         self.nodes = dict(zip(names, proto.graph.node, strict=True))
-        self.retyped: set[str] = set()
-        self.stored: set[str] = set()
+        self.retyped, self.stored = set(retyped), set(stored)
         self._do: dict[type, Callable[[Any], None]] = {
             edits.SetAttribute: self._set_attribute,
             edits.SetConstant: self._set_constant,
@@ -62,9 +68,15 @@ class Editor:
             edits.FreeAxis: self._free_axis,
         }
 
-    def apply(self, edit: edits.Edit) -> None:
-        """Carry out one edit."""
-        self._do[type(edit)](edit)
+    def ops(self) -> dict[str, tuple[str, str]]:
+        """The domain and operator of every node, by its name."""
+        return {name: (domain_of(node), node.op_type) for name, node in self.nodes.items()}
+
+    def apply_all(self, wanted: Iterable[edits.Edit]) -> None:
+        """Carry out edits in turn; the operator set itself was raised before them."""
+        for edit in wanted:
+            if not isinstance(edit, edits.RaiseOpset):
+                self._do[type(edit)](edit)
 
     def _node(self, name: str) -> Any:  # noqa: ANN401
         found = self.nodes.get(name)

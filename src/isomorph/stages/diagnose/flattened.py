@@ -12,14 +12,14 @@ import numpy as np
 
 from isomorph.core.report import Experiment
 from isomorph.kernels.noise import SILENT
-from isomorph.kernels.softmax import log_softmax, softmax
+from isomorph.kernels.softmax import log_softmax, one_hot, softmax
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 
-_OPS = frozenset({"Softmax", "LogSoftmax"})
+_OPS = frozenset({"Softmax", "LogSoftmax", "Hardmax"})
 
 
 def taken_as_one(case: Case) -> tuple[Node, int, bool, Experiment] | None:
@@ -40,6 +40,8 @@ def taken_as_one(case: Case) -> tuple[Node, int, bool, Experiment] | None:
 
 
 def _soft(x: Array, axis: int, op: str) -> Array:
+    if op == "Hardmax":
+        return one_hot(x, axis)
     return (log_softmax if op == "LogSoftmax" else softmax)(x, axis, SILENT)
 
 

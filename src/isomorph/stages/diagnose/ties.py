@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,24 +23,59 @@ _WAYS: Mapping[str, Callable[[Array], Array]] = {
 }
 
 
+_MOVED = {"Floor": ("Add", 0.5), "Ceil": ("Sub", 0.5)}
+"""What rounds to the nearest whole number once a half was added to it or taken off."""
+
+
 def ties(case: Case) -> Diagnosis | None:
     """How each side rounds a half, where nothing but halves is rounded otherwise."""
-    for node in case.nodes:
-        if node.op in {"Round", "QuantizeLinear"}:
-            step = _step(case, node)
-            values = case.value(case.candidate, node.inputs[0])
-            if step is None or values is None or values.shape != case.right.shape:
-                continue
-            whole = values.astype(np.float64) / step
-            mine, theirs = (_way(whole, each, step) for each in (case.wrong, case.right))
-            if mine is not None and theirs is not None and mine != theirs:
-                halves = int(np.count_nonzero(case.wrong != case.right))
-                return _told(mine, theirs, halves)
+    quantisers = [node for node in case.nodes if node.op == "QuantizeLinear"]
+    places = [*rounding_places(case), *((node, node.inputs[0]) for node in quantisers)]
+    for node, source in places:
+        step = _step(case, node)
+        values = case.value(case.candidate, source)
+        if step is None or values is None or values.shape != case.right.shape:
+            continue
+        whole = values.astype(np.float64) / step
+        mine, theirs = (_way(whole, each, step) for each in (_rounded(case, node), case.right))
+        if mine is not None and theirs is not None and mine != theirs:
+            halves = int(np.count_nonzero(_rounded(case, node) != case.right))
+            return _told(mine, theirs, halves)
     return None
 
 
+def rounding_places(case: Case) -> Iterator[tuple[Node, str]]:
+    """The nodes here that round to the nearest whole number, and what they round."""
+    maker = {name: node for node in case.candidate.nodes for name in node.outputs}
+    own = {node.name for node in case.nodes}
+    made = {name for node in case.nodes for name in node.outputs}
+    # Where a half is added, that sum is the first tensor without a counterpart.
+    behind = [n for n in case.candidate.nodes if n.op in _MOVED and n.inputs[0] in made]
+    for node in (*case.nodes, *(n for n in behind if n.name not in own)):
+        if node.op == "Round":
+            yield node, node.inputs[0]
+        op, amount = _MOVED.get(node.op, ("", 0.0))
+        before = maker.get(node.inputs[0]) if op else None
+        if before is None or before.op not in {"Add", "Sub"}:
+            continue
+        for place, name in enumerate(before.inputs):
+            held = case.candidate.constants.get(name)
+            number = held.values[0] if held is not None and held.values else None
+            wanted = amount if before.op == op else -amount
+            if held is not None and len(held.values or ()) == 1 and number == wanted:
+                yield node, before.inputs[1 - place]
+
+
+def _rounded(case: Case, node: Node) -> Array:
+    """What the node makes: the wrong tensor itself, or what it makes of it right behind it."""
+    if node.op not in _MOVED or any(each.name == node.name for each in case.nodes):
+        return case.wrong
+    wrong = case.wrong.astype(np.float64)
+    return np.floor(wrong) if node.op == "Floor" else np.ceil(wrong)
+
+
 def _step(case: Case, node: Node) -> float | None:
-    if node.op == "Round":
+    if node.op != "QuantizeLinear":
         return 1.0
     # TFLite keeps the grid beside the tensor, not as an input of the node that puts values on it.
     scale = case.constant(case.candidate, node.inputs[1]) if len(node.inputs) > 1 else None

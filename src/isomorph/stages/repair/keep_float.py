@@ -20,7 +20,8 @@ from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.patch import Applied, Patch, Proof, Repair, Trade
 from isomorph.core.report import Finding
 from isomorph.stages.repair.float_weights import with_weights
-from isomorph.stages.repair.repair import Workshop, measured_on, proving_samples, trusted
+from isomorph.stages.repair.measured import measured_on
+from isomorph.stages.repair.repair import Workshop, proving_samples, trusted
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node

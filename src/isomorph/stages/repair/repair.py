@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from isomorph import registry
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
-from isomorph.core.patch import Applied, Measured, MeasuredOutput, Patch, Proof, Repair
+from isomorph.core.patch import Applied, Patch, Proof, RaiseOpset, Repair
 from isomorph.stages.check import Wishes, check_pair
 from isomorph.stages.repair import ailments as ail
 from isomorph.stages.repair.advice import by_hand
 from isomorph.stages.repair.choosing import Supply, cheapest_first, picks
 from isomorph.stages.repair.free_axes import freed
+from isomorph.stages.repair.measured import measured_on
 from isomorph.stages.repair.samples import proving
 from isomorph.stages.repair.session import cured, only_the_run
 from isomorph.stages.run.binding import bind_inputs
@@ -26,7 +27,7 @@ from isomorph.stages.run.meeting import meet
 from isomorph.stages.run.opened import Opened
 
 if TYPE_CHECKING:
-    from isomorph.core.divergence import Divergence
+    from isomorph.core.model import Model
     from isomorph.core.report import Finding, Report
     from isomorph.stages.repair.ailments import Ailment
     from isomorph.stages.run.feeds import Sample
@@ -179,6 +180,8 @@ class Workshop:
         if not reports or _worse(state.reports, reports):
             self.refused.append(f"{told}: {reports[-1].reason}")
             return None
+        taken = _raised(state.opened.model, opened.model)
+        applied = (*applied[:-1], _also(applied[-1], taken)) if taken and chosen else applied
         return _State(opened=opened, applied=applied, reports=reports)
 
     def patched(self, opened: Opened, patches: Sequence[Patch]) -> Opened:
@@ -190,6 +193,24 @@ class Workshop:
         opened.host.apply(opened.model, whole, path)
         model = opened.host.load(str(path), opened.model.framework, {})
         return replace(opened, model=model, _sessions={})
+
+
+def _raised(before: Model, after: Model) -> tuple[int, int] | None:
+    """The operator set before and after, where the edits took a newer one."""
+    old, new = before.opset.get(""), after.opset.get("")
+    return (old, new) if old is not None and new is not None and new > old else None
+
+
+def _also(applied: Applied, taken: tuple[int, int]) -> Applied:
+    """The patch, with the newer operator set that it took, as an edit and in words."""
+    old, new = taken
+    patch = replace(
+        applied.patch,
+        summary=f"{applied.patch.summary}, for which the model is raised from operator set {old} "
+        f"to {new}",
+        edits=(*applied.patch.edits, RaiseOpset(version=new)),
+    )
+    return replace(applied, patch=patch)
 
 
 def _distinct(chosen: Sequence[Applied]) -> list[Applied]:
@@ -342,35 +363,3 @@ def _result(
 def trusted(reports: Sequence[Report]) -> bool:
     """Whether every sample is good."""
     return all(report.verdict in _GOOD for report in reports)
-
-
-def measured_on(
-    samples: Sequence[Sample] | None, reports: Sequence[Report]
-) -> tuple[Measured, ...]:
-    """What was measured, with the inputs it was measured on where they are told."""
-    origins = [each.origin for each in samples] if samples is not None else [""] * len(reports)
-    return tuple(_measured(o, r) for o, r in zip(origins, reports, strict=False))
-
-
-def _measured(origin: str, report: Report) -> Measured:
-    return Measured(
-        origin=origin,
-        verdict=report.verdict,
-        reason=report.reason,
-        outputs=tuple(_measured_output(each) for each in report.outputs),
-    )
-
-
-def _measured_output(found: Divergence) -> MeasuredOutput:
-    part = found.intended_loss or found.rounding
-    # Under a budget of the user's own, the runs alone are compared.
-    seen = found.translation or found.observed
-    distance = seen.distance if seen is not None else None
-    return MeasuredOutput(
-        reference_output=found.reference_output,
-        candidate_output=found.candidate_output,
-        verdict=found.verdict,
-        max_abs=distance.max_abs if distance is not None else None,
-        relative_l2=distance.relative_l2 if distance is not None else None,
-        times_over_budget=part.budget.ratio if part is not None else None,
-    )

@@ -92,6 +92,8 @@ def _other_words(edit: Edit) -> str:
             return f"{tensor}: axis {axis} is free, as {name}"
         case edits.SwapBodies(node=node):
             return f"{node}: branches exchanged"
+        case edits.RaiseOpset(version=version):
+            return f"the model is written for operator set {version}, which has the words for this"
         case _:
             return type(edit).__name__
 

@@ -23,6 +23,7 @@ ALL = (
     edits.FreeAxis(tensor="x", axis=0, name="batch"),
     edits.SetQuantization(tensor="t", scale=(0.5, 0.25), zero_point=(0, -3), axis=1),
     edits.KeepFloat(node="n"),
+    edits.RaiseOpset(version=16),
 )
 
 

@@ -1,0 +1,70 @@
+"""Halves rounded the other way, where nodes of the graph do the rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.patch import (
+    AddConstant,
+    Edit,
+    InsertAhead,
+    InsertBehind,
+    Patch,
+    SetInput,
+    SetOp,
+)
+from isomorph.stages.diagnose.parameters import dtype_of, fresh
+from isomorph.stages.diagnose.ties import rounding_places
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.model import Node
+
+# How halves go: the operator, the amount added before it, and whether signs are kept apart.
+_FORMS = {
+    "to even": ("Round", 0.0, False),
+    "up": ("Floor", 0.5, False),
+    "down": ("Ceil", -0.5, False),
+    "away from zero": ("Floor", 0.5, True),
+    "to zero": ("Ceil", -0.5, True),
+}
+
+
+def halves(case: Case, meant: str | None = None) -> Iterator[Patch]:
+    """Every way to round halves in the place of the one that the candidate has.
+
+    ``meant`` is the way of the reference, where it is known; it is tried first.
+    """
+    ways = sorted(_FORMS, key=lambda way: way != meant)
+    for node, source in rounding_places(case):
+        for way in ways:
+            yield Patch(
+                summary=f"{node.op} {node.name!r}: rounds halves {way}",
+                edits=tuple(_edits(case, node, source, way)),
+            )
+
+
+def _edits(case: Case, node: Node, source: str, way: str) -> Iterator[Edit]:
+    op, amount, signed = _FORMS[way]
+    if node.inputs[0] != source:
+        yield SetInput(node=node.name, index=0, tensor=source)
+    if node.op != op:
+        yield SetOp(node=node.name, op=op)
+    if signed:
+        name = fresh(case, f"{node.name}_size")
+        yield InsertAhead(node=node.name, index=0, op="Abs", name=name)
+    if amount:
+        constant = fresh(case, f"{node.outputs[0]}_half")
+        yield AddConstant(
+            name=constant, value=np.asarray(amount, dtype_of(case, source) or np.dtype(np.float32))
+        )
+        name = fresh(case, f"{node.name}_moved")
+        yield InsertAhead(node=node.name, index=0, op="Add", name=name, inputs=("", constant))
+    if signed:
+        name = fresh(case, f"{node.name}_signed")
+        yield InsertBehind(tensor=node.outputs[0], op="Mul", name=name, inputs=("", source))
+        sign = fresh(case, f"{node.name}_sign")
+        yield InsertAhead(node=name, index=1, op="Sign", name=sign)
