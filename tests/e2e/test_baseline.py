@@ -53,6 +53,31 @@ def test_several_reports_do_not_make_one_document(team):
     assert {path.name for path in (team / "reports").iterdir()} == {"good.xml", "odd.xml"}
 
 
+def test_a_baseline_that_is_named_begins_with_the_first_acceptance(team):
+    (team / "isomorph.toml").write_text('baseline = "known.toml"\n' + PROJECT)
+    done = isomorph(team, "check", "odd", "--format", "json", "-o", "odd.json")
+    assert done.returncode == 1, done.stderr
+    assert (team / "odd.json").is_file(), "one report goes into the file that is named"
+    assert isomorph(team, "accept", "odd.json", "--why", "x").returncode == 0
+    assert (team / "known.toml").is_file()
+    done = isomorph(team, "check", "odd")
+    assert done.returncode == 0
+    assert "is unchanged" in done.stdout
+
+
+def test_the_command_line_goes_before_the_project_file(team):
+    done = isomorph(team, "check", "odd", "--seed", "7", "--budget", "100", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["seed"] == 7
+    (team / "same.onnx").write_bytes(b"")
+    done = isomorph(team, "check", "good", "--format", "github")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "good: error[MODEL_EMPTY]" in done.stderr
+    done = isomorph(team, "check", "god")
+    assert done.returncode == 2
+    assert "the pairs: good, odd" in done.stderr
+
+
 def test_without_a_project_nothing_was_checked(tmp_path):
     done = isomorph(tmp_path, "check")
     assert done.returncode == 2

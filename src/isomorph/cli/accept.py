@@ -25,18 +25,26 @@ def accept(
         str | None, Option("--pair", help="The pair's name; without it, that of the report.")
     ] = None,
     baseline: Annotated[
-        Path, Option("--baseline", help="The file that keeps what was accepted.")
-    ] = Path(FILE),
+        Path | None,
+        Option(
+            "--baseline",
+            help=f"The file that keeps what was accepted; without it, the project's, or {FILE}.",
+        ),
+    ] = None,
     debug: words.Debug = False,
 ) -> int:
     """Record an examined divergence: who accepts it, why, until when, and its numbers."""
     from isomorph import api
     from isomorph.cli.output import write
+    from isomorph.store.projects import find_project
 
+    if baseline is None:
+        project = find_project(Path.cwd())
+        baseline = Path(FILE if project is None else project.baseline)
     entries = api.accept(report, why=why, who=who, until=until, pair=pair, baseline=baseline)
     lines = [
-        f"accepted: output {entry.output!r} of {entry.pair}, "
-        + (f"largest difference {entry.max_abs:.3g}" if entry.max_abs is not None else "")
+        f"accepted: output {entry.output!r} of {entry.pair}"
+        + (f", largest difference {entry.max_abs:.3g}" if entry.max_abs is not None else "")
         + (f", until {entry.until}" if entry.until else "")
         for entry in entries
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
@@ -109,38 +109,36 @@ def check(
 
     reporter = registry.reporter(format)
     looked_at = getattr(reporter, "profile", False)  # a page shows more than a verdict
+    options: dict[str, Any] = {
+        "inputs": inputs,
+        "data": data,
+        "metric": metric,
+        "runtime": words.runtimes(runtime),
+        "settings": words.settings(setting),
+        "dims": words.dims(dim),
+        "sizes": words.sizes(dims),
+        "budget": words.budgets(budget),
+        "seed": seed,
+        "strict": strict,
+        "trust": trust,
+        "in_process": in_process,
+        "memory": words.memory_bytes(memory),
+        "timeout": words.seconds(timeout),
+        **words.paired(bind_input, bind_output, layout),
+        "locate": locate,
+        "align": True if align is None and looked_at else align,
+        "quantization": quantization,
+        "profile": looked_at if profile is None else profile,
+        "state": state,
+        "ops": ops or (),
+        "baseline": baseline,
+        "pair": pair,
+    }
     if reference is None or (candidate is None and suite.names_pair(reference)):
-        return suite.run(reference, reporter, output)
+        return suite.run(reference, reporter, output, options)
     refuse_flood(reporter, output)
     check_target(output, reference, candidate, inputs, data, state)
     with kept_when_interrupted(reporter, output), Progress() as progress:
-        report = api.check(
-            reference,
-            candidate,
-            inputs=inputs,
-            data=data,
-            metric=metric,
-            runtime=words.runtimes(runtime),
-            settings=words.settings(setting),
-            dims=words.dims(dim),
-            sizes=words.sizes(dims),
-            budget=words.budgets(budget),
-            seed=seed,
-            strict=strict,
-            trust=trust,
-            in_process=in_process,
-            memory=words.memory_bytes(memory),
-            timeout=words.seconds(timeout),
-            **words.paired(bind_input, bind_output, layout),
-            locate=locate,
-            align=True if align is None and looked_at else align,
-            quantization=quantization,
-            profile=looked_at if profile is None else profile,
-            state=state,
-            ops=ops or (),
-            baseline=baseline,
-            pair=pair,
-            progress=progress,
-        )
+        report = api.check(reference, candidate, progress=progress, **options)
     show_report(report, reporter, output)
     return report.exit_code

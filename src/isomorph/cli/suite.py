@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from isomorph.cli.output import kept_when_interrupted, show_report, write
+from isomorph.cli.output import check_target, kept_when_interrupted, show_report, write
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.text import printable
 from isomorph.store.projects import NAMES, find_project
@@ -24,11 +27,25 @@ def names_pair(word: str) -> bool:
     if Path(word).exists() or not word or "/" in word:
         return False
     project = find_project(Path.cwd())
-    return project is not None and bool(_wanted(project, word))
+    if project is None or ":" in word or Path(word).suffix:
+        return project is not None and bool(_wanted(project, word))
+    if project.pairs and not _wanted(project, word):
+        raise UsageError(
+            "UNKNOWN_NAME",
+            f"{word!r} is neither a file nor the name of a pair",
+            why=f"the pairs: {', '.join(pair.name for pair in project.pairs)}",
+        )
+    return bool(project.pairs)
 
 
-def run(word: str | None, reporter: Reporter, output: Path | None) -> int:
-    """Check the named pair, or every pair; ``output`` is a folder for their reports."""
+def run(
+    word: str | None, reporter: Reporter, output: Path | None, options: Mapping[str, Any]
+) -> int:
+    """Check the named pair, or every pair; ``output`` is a folder for several reports.
+
+    ``options`` are those of ``isomorph.check`` from the command line; where they say something,
+    it goes before what the project file says.
+    """
     project = find_project(Path.cwd())
     pairs = _wanted(project, word) if project is not None else ()
     if project is None or not pairs:
@@ -44,24 +61,51 @@ def run(word: str | None, reporter: Reporter, output: Path | None) -> int:
             f"{len(pairs)} pairs are checked, and a {reporter.name} document holds one report",
             fix=f"name a folder for them: isomorph check --format {reporter.name} -o FOLDER",
         )
-    if output is not None:
-        output.mkdir(parents=True, exist_ok=True)
+    stated = _stated(options)
+    targets = _targets(output, pairs, reporter)
     codes, lines = [], []
-    for pair in pairs:
-        target = None if output is None else output / f"{_slug(pair.name)}.{_ending(reporter)}"
+    for pair, target in zip(pairs, targets, strict=True):
         with kept_when_interrupted(reporter, target):
-            code, line, report = _checked(pair, project)
+            code, line, report = _checked(pair, project, stated)
         codes.append(code)
         lines.append(line)
         if report is None:
             continue
-        if target is not None:
-            write(reporter.render(report), target)
-        elif code != 0 or len(pairs) == 1 or reporter.name != "terminal":
-            show_report(report, reporter, None)
+        if target is not None or code != 0 or len(pairs) == 1 or reporter.name != "terminal":
+            show_report(report, reporter, target)
     if output is not None or reporter.name == "terminal":
         write("\n".join(["", *lines]), None)
     return next(code for code in _GRAVEST if code in codes)
+
+
+def _stated(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What the command line says otherwise than it would be without a word."""
+    from isomorph import api
+
+    usual = {name: each.default for name, each in signature(api.check).parameters.items()}
+    stated = {
+        name: value
+        for name, value in options.items()
+        if value != usual[name] and value not in ({}, ())
+    }
+    if "pair" in stated:
+        raise UsageError(
+            "BAD_OPTION", "--pair names two files, and the pairs of a project have their names"
+        )
+    return stated
+
+
+def _targets(
+    output: Path | None, pairs: tuple[NamedPair, ...], reporter: Reporter
+) -> list[Path | None]:
+    """Where each report goes: one alone into the file that is named, others into a folder."""
+    if output is None:
+        return [None] * len(pairs)
+    if len(pairs) == 1 and output.suffix and not output.is_dir():
+        check_target(output, pairs[0].reference, pairs[0].candidate)
+        return [output]
+    output.mkdir(parents=True, exist_ok=True)
+    return [output / f"{_slug(pair.name)}.{_ending(reporter)}" for pair in pairs]
 
 
 def _wanted(project: Project, word: str | None) -> tuple[NamedPair, ...]:
@@ -73,27 +117,40 @@ def _wanted(project: Project, word: str | None) -> tuple[NamedPair, ...]:
     )
 
 
-def _checked(pair: NamedPair, project: Project) -> tuple[int, str, Report | None]:
+def _checked(
+    pair: NamedPair, project: Project, stated: Mapping[str, Any]
+) -> tuple[int, str, Report | None]:
     from isomorph import api
     from isomorph.cli.progress import Progress
 
     name = printable(pair.name, limit=60)
+    options = _joined(pair.options, stated)
+    if Path(project.baseline).is_file():  # until something is accepted, there is no such file
+        options.setdefault("baseline", project.baseline)
     try:
         with Progress() as progress:
             report = api.check(
-                pair.reference,
-                pair.candidate,
-                baseline=project.baseline,
-                pair=pair.name,
-                progress=progress,
-                **pair.options,
+                pair.reference, pair.candidate, pair=pair.name, progress=progress, **options
             )
     except IsomorphError as error:
+        # At once and whole, since most formats have no place for it.
+        first, *more = error.lines
+        sys.stderr.write("\n".join([f"{name}: {first}", *more]) + "\n")
         return error.exit_code, f"{name}: error[{error.code}] {printable(error.sentence)}", None
     told = f"{name}: {str(report.verdict).upper()}  {printable(report.reason, limit=200)}"
     if report.accepted and report.exit_code == 0:
         told += "  (accepted by the baseline)"
     return report.exit_code, told, report
+
+
+def _joined(written: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
+    """The project's options under those of the command line; tables are joined key by key."""
+    joined = dict(written)
+    for name, value in stated.items():
+        before = joined.get(name)
+        both = isinstance(before, Mapping) and isinstance(value, Mapping)
+        joined[name] = {**before, **value} if both else value  # type: ignore[dict-item]
+    return joined
 
 
 def _slug(name: str) -> str:

@@ -13,7 +13,8 @@ class Accepted:
     """One output that is known to differ: how far, why that is fine, who says so, until when.
 
     ``causes`` are those of the guilty nodes that were confirmed then, one for each. ``when`` and
-    ``until`` are dates as 2027-01-31.
+    ``until`` are dates as 2027-01-31. ``differing`` counts values that have no distance (words);
+    ``shape`` is the candidate's, as 4×3, where nothing could be compared.
     """
 
     pair: str
@@ -26,6 +27,8 @@ class Accepted:
     who: str
     when: str
     until: str | None = None
+    differing: int | None = None
+    shape: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

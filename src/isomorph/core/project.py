@@ -22,8 +22,8 @@ class NamedPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """A project file: where it is, which baseline it keeps, and its pairs."""
+    """A project file: where it is, its pairs, and where its baseline is or will be."""
 
     file: str
-    baseline: str | None
+    baseline: str
     pairs: tuple[NamedPair, ...]

@@ -139,7 +139,7 @@ class Report:
         """Whether a baseline knows every divergence, and no other accusation stands."""
         return (
             self.baseline is not None
-            and any(standing.accepted for standing in self.baseline.standings)
+            and any(standing.state == "unchanged" for standing in self.baseline.standings)
             and self.baseline.accepts
         )
 

@@ -12,16 +12,19 @@ from isomorph.core.baseline import Accepted, Baseline, Standing
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import UsageError
 from isomorph.core.report import Finding, Report
-from isomorph.store.baselines import read_baseline
 
 
-def held_against(report: Report, baseline: Path | None, pair: str | None) -> Report:
+def held_against(
+    report: Report,
+    baseline: str | Path | None,
+    accepted: Sequence[Accepted] | None,
+    pair: str | None,
+) -> Report:
     """The report under its pair's name, held against what was accepted, if anything was."""
     name = pair or " → ".join(model.location for model in report.models)
-    if baseline is None:
+    if accepted is None:
         return replace(report, pair=name)
-    entries = read_baseline(baseline)
-    return guarded(report, str(baseline), entries, today=datetime.now(UTC).date(), pair=name)
+    return guarded(report, str(baseline), accepted, today=datetime.now(UTC).date(), pair=name)
 
 
 def guarded(
@@ -71,15 +74,26 @@ def _worse(divergence: Divergence, entry: Accepted) -> str | None:
     """How it exceeds what was accepted by more than the rounding of another run explains."""
     part = divergence.observed
     if part is None:
+        now = _shape(divergence)
+        return None if entry.shape == now else f"cannot be compared: {now}, {entry.shape} then"
+    distance = part.distance
+    if entry.shape is not None:
+        return "can be compared now, and differs"
+    if distance.nonfinite_mismatch > entry.nonfinite:
+        return f"{distance.nonfinite_mismatch} NaN or infinities, {entry.nonfinite} then"
+    if distance.max_abs is None:
+        before = entry.differing or 0
+        told = f"{distance.differing} values differ, {before} then"
+        return told if distance.differing > before else None
+    if entry.max_abs is None:
         return None
-    if part.distance.nonfinite_mismatch > entry.nonfinite:
-        return f"{part.distance.nonfinite_mismatch} NaN or infinities, {entry.nonfinite} then"
-    now = part.distance.max_abs
-    if now is None or entry.max_abs is None:
-        return None
-    if now > entry.max_abs + (part.budget.allowed_max or 0.0):
-        return f"differs by {now:.3g}, by {entry.max_abs:.3g} then"
+    if distance.max_abs > entry.max_abs + (part.budget.allowed_max or 0.0):
+        return f"differs by {distance.max_abs:.3g}, by {entry.max_abs:.3g} then"
     return None
+
+
+def _shape(divergence: Divergence) -> str:
+    return "×".join(map(str, divergence.shape)) or "one value"
 
 
 def acceptances(
@@ -87,28 +101,35 @@ def acceptances(
 ) -> tuple[Accepted, ...]:
     """What is to be written for a report: an entry for each divergent output."""
     guilty = _guilty(report)
-    entries = tuple(
-        Accepted(
+    entries = []
+    for each in report.outputs:
+        if each.verdict is not Verdict.DIVERGENT:
+            continue
+        distance = each.observed.distance if each.observed is not None else None
+        entry = Accepted(
             pair=pair,
             output=_name(each),
-            max_abs=each.observed.distance.max_abs if each.observed is not None else None,
-            nonfinite=each.observed.distance.nonfinite_mismatch if each.observed is not None else 0,
+            max_abs=distance.max_abs if distance is not None else None,
+            nonfinite=distance.nonfinite_mismatch if distance is not None else 0,
             causes=tuple(sorted(finding.cause or finding.code for finding in guilty)),
             nodes=tuple(finding.node for finding in guilty if finding.node),
             why=why,
             who=who,
             when=when.isoformat(),
             until=until.isoformat() if until is not None else None,
+            differing=distance.differing if distance and distance.max_abs is None else None,
+            shape=_shape(each) if distance is None else None,
         )
-        for each in report.outputs
-        if each.verdict is Verdict.DIVERGENT
-    )
+        entries.append(entry)
     if not entries:
+        advice = next((finding.fix for finding in report.findings if finding.fix), None)
         raise UsageError(
-            "NOTHING_TO_ACCEPT", "no output of the report is divergent",
-            why=f"its verdict is {report.verdict}; only a measured divergence can be accepted",
-        )  # fmt: skip
-    return entries
+            "NOTHING_TO_ACCEPT",
+            "no output of the report is divergent",
+            why=f"the verdict is {report.verdict}: {report.reason}",
+            fix=advice if report.verdict is Verdict.DIVERGENT else None,
+        )
+    return tuple(entries)
 
 
 def _guilty(report: Report) -> list[Finding]:

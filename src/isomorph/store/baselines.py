@@ -14,7 +14,8 @@ from isomorph.store import toml
 from isomorph.store.atomic import new_file
 
 _HEAD = "# Divergences that somebody examined and accepted. Review changes here like code.\n"
-_NUMBERS = ("max_abs", "nonfinite")
+_COUNTS = ("nonfinite", "differing")
+_NUMBERS = ("max_abs", *_COUNTS)
 _LISTS = ("causes", "nodes")
 _DATES = ("when", "until")
 
@@ -51,7 +52,7 @@ def _value(key: str, value: object, file: Path, where: str) -> object:
         raise toml.wrong_type(key, value, "a list of strings", file=file, where=where)
     if key in _NUMBERS:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return int(value) if key == "nonfinite" else float(value)
+            return int(value) if key in _COUNTS else float(value)
         raise toml.wrong_type(key, value, "a number", file=file, where=where)
     if key in _DATES and isinstance(value, (str, date)):
         try:

@@ -106,11 +106,7 @@ def read_project(path: Path) -> Project | None:
     baseline = document.get("baseline", FILE)
     if not _is_text(baseline):
         raise toml.wrong_type("baseline", baseline, "a path", file=path, where="top level")
-    stated = "baseline" in document
-    place = path.parent / baseline
-    return Project(
-        file=str(path), baseline=str(place) if stated or place.is_file() else None, pairs=pairs
-    )
+    return Project(file=str(path), baseline=str(path.parent / baseline), pairs=pairs)
 
 
 def _tables(document: Mapping[str, Any], key: str, file: Path) -> Mapping[str, Any]:

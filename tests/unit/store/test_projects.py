@@ -41,9 +41,7 @@ def test_the_nearest_file_above_counts_and_a_silent_pyproject_does_not(tmp_path)
     assert [pair.name for pair in found.pairs] == ["a"]
 
 
-def test_a_baseline_beside_the_file_applies_unasked(tmp_path):
-    assert project(tmp_path, PAIR).baseline is None
-    (tmp_path / "isomorph.baseline.toml").write_text("")
+def test_the_baseline_is_beside_the_file(tmp_path):
     assert project(tmp_path, PAIR).baseline == str(tmp_path / "isomorph.baseline.toml")
     other = project(tmp_path, 'baseline = "known.toml"\n' + PAIR)
     assert other.baseline == str(tmp_path / "known.toml")
