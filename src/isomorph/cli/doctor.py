@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.cli import words
 from isomorph.cli.columns import columns
+from isomorph.cli.wrapping import wrapped
 
 if TYPE_CHECKING:
     from isomorph.stages.run.doctor import Diagnosis
@@ -28,12 +29,27 @@ def doctor(debug: words.Debug = False) -> int:
     return 3 if any(one.status == "broken" for one in found) else 0
 
 
+def _plain(one: Diagnosis) -> bool:
+    return one.status == "ok" and not (one.version or one.detail)
+
+
 def as_text(found: Sequence[Diagnosis]) -> str:
     """A table for each kind of thing, then one line for each thing to do."""
     parts = []
     for kind, group in groupby(found, key=lambda one: one.kind):
-        rows = [(one.status, one.name, one.version or "", one.detail) for one in group]
-        parts.append(f"{kind}\n{columns(rows)}")
+        members = list(group)
+        # What is there and has nothing to tell but its name stands in one line.
+        plain = [one.name for one in members if _plain(one)]
+        rows = [
+            (one.status, one.name, one.version or "", one.detail)
+            for one in members
+            if not _plain(one)
+        ]
+        parts.append(kind)
+        if rows:
+            parts.append(columns(rows))
+        if plain:
+            parts += wrapped([f"  ok  {', '.join(plain)}"])
     # One extra brings several packages; its line is shown once.
     advice: dict[str, list[str]] = {}
     for one in found:

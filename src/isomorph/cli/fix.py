@@ -61,6 +61,7 @@ def fix(
     from isomorph import api
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
+    from isomorph.cli.wrapping import wrapped
     from isomorph.core.errors import UsageError
     from isomorph.core.text import printable
     from isomorph.stages.repair.document import document
@@ -100,6 +101,6 @@ def fix(
 
         write(as_json(document(repair)), report)
     else:
-        told = (printable(line, limit=2000) for line in lines(repair, diff=diff))
-        write("\n".join(told), report)
+        told = [printable(line, limit=2000) for line in lines(repair, diff=diff)]
+        write("\n".join(told if report is not None else wrapped(told)), report)
     return repair.exit_code

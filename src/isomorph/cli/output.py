@@ -106,18 +106,18 @@ def check_target(output: Path | None, *sources: str | Path | None) -> None:
     refuse_link(output)
     refuse_overwriting(output, *sources)
     if output.exists() and not output.is_file():
-        raise UsageError("OUTPUT_NOT_A_FILE", "the output path is no file", file=str(output))
+        raise UsageError("OUTPUT_NOT_A_FILE", "the output path is no file:", file=str(output))
     if not output.parent.is_dir():
         raise UsageError(
             "OUTPUT_NO_FOLDER",
-            "the folder of the output does not exist",
+            "the folder of the output does not exist:",
             file=str(output),
             fix=f"mkdir -p {output.parent}",
         )
     if not os.access(output.parent, os.W_OK | os.X_OK):
         raise UsageError(
             "OUTPUT_UNWRITABLE",
-            "the output cannot be written",
+            "the output cannot be written:",
             file=str(output),
             why=f"nothing can be written in {output.parent.absolute()}",
             fix="name a file in a folder of your own",
@@ -142,7 +142,7 @@ def refuse_overwriting(output: Path | None, *sources: str | Path | None) -> None
         if source is not None and _is_file(source) and output.samefile(source):
             raise RefusedError(
                 "OUTPUT_IS_INPUT",
-                "refused to overwrite a file that is being read",
+                "refused to overwrite a file that is being read:",
                 file=str(output),
                 fix="name another file",
             )

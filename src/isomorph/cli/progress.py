@@ -25,7 +25,7 @@ class Progress:
     """Called with a phase and a detail; a line that moves on a terminal, plain lines elsewhere."""
 
     def __init__(self, *, patience: float = PATIENCE, gap: float = LOG_GAP) -> None:
-        self._gap, self._next = gap, 0.0
+        self._gap, self._next, self._logged = gap, 0.0, ""
         self._timer = threading.Timer(patience, self._begin)
         self._timer.daemon = True
         self._lock = threading.Lock()
@@ -67,7 +67,8 @@ class Progress:
     def _tell(self) -> None:
         if sys.stderr.isatty():
             self._move()
-        elif time.monotonic() >= self._next:
+        elif self._phase != self._logged and time.monotonic() >= self._next:
+            self._logged = self._phase
             self._next = time.monotonic() + self._gap
             sys.stderr.write(f"isomorph: {printable(self._phase)}\n")
             sys.stderr.flush()

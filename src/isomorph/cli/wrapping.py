@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 NARROWEST, USUAL = 40, 100
 _WORD = re.compile(r" *\w+(?: \w+)? {2,}| *\w+ ")
-_WHOLE = ("again ",)
+_WHOLE = ("again ", "cure ", "  code ")
 """Commands stay in one piece, to be copied."""
 
 

@@ -27,14 +27,20 @@ class IsomorphError(Exception):
         fix: str | None = None,
         node: str | None = None,
     ) -> None:
-        self.code, self.what, self.file, self.where = code, what, file, where
+        self.code, self.what, self.file, self.where = code, what.removesuffix(":"), file, where
+        # "unknown key 'y' in x", but "there is no such file: x": a colon behind ``what`` says that
+        # it is about the file as a whole.
+        self._joint = ": " if what.endswith(":") else " in "
         self.why, self.fix, self.node = why, fix, node
         super().__init__(self.sentence)
+        # A traceback shows these below the sentence, as a terminal does.
+        for line in self.lines[1:]:
+            self.add_note(line.strip())
 
     @property
     def sentence(self) -> str:
         """The first line, without its ``error[CODE]`` mark."""
-        place = f" in {printable(self.file)}" if self.file else ""
+        place = f"{self._joint}{printable(self.file)}" if self.file else ""
         spot = f": {printable(self.where)}" if self.where else ""
         return f"{printable(self.what)}{place}{spot}"
 

@@ -56,6 +56,10 @@ class Finding:
     fix: str | None = None
 
 
+TRACE_OF = "a trace of "
+"""How the note begins that a trace stands in the place of a model."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSummary:
     """What the report keeps of a model."""
@@ -69,6 +73,11 @@ class ModelSummary:
     producer: str = ""
     opset: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @property
+    def traced(self) -> bool:
+        """Whether it is a trace that stands in the place of the model, and cannot be edited."""
+        return any(note.startswith(TRACE_OF) for note in self.notes)
 
     @property
     def live(self) -> bool:

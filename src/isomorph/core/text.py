@@ -8,6 +8,11 @@ import unicodedata
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
+def counted(count: int, noun: str) -> str:
+    """``1 node``, ``2 nodes``: the number with its noun."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def printable(text: str, *, limit: int = 400) -> str:
     """``text`` on one line, with control and invisible characters spelled as escapes."""
     shown = "".join(

@@ -119,7 +119,7 @@ def _regular(path: Path, file: str) -> None:
     try:
         status = os.stat(path)  # noqa: PTH116 - Path.stat cannot say that a link loops
     except FileNotFoundError as error:
-        raise UnreadableModelError("FILE_NOT_FOUND", "there is no such file", file=file) from error
+        raise UnreadableModelError("FILE_NOT_FOUND", "there is no such file:", file=file) from error
     except OSError as error:
         raise UnreadableModelError(
             "FILE_UNREADABLE", "the file cannot be opened", file=file, why=str(error.strerror)
@@ -145,7 +145,7 @@ def _regular(path: Path, file: str) -> None:
 def _empty(file: str) -> UnreadableModelError:
     return UnreadableModelError(
         "MODEL_EMPTY",
-        "the file is empty",
+        "the file is empty:",
         file=file,
         why="it has 0 bytes, which a parser would take for a model without nodes",
         fix="fetch or export the file again",

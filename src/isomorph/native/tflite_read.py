@@ -83,7 +83,7 @@ def _regular(path: Path, file: str) -> None:
     try:
         status = os.stat(path)  # noqa: PTH116 - Path.stat cannot say that a link loops
     except FileNotFoundError as error:
-        raise UnreadableModelError("FILE_NOT_FOUND", "there is no such file", file=file) from error
+        raise UnreadableModelError("FILE_NOT_FOUND", "there is no such file:", file=file) from error
     except OSError as error:
         raise UnreadableModelError(
             "FILE_UNREADABLE", "the file cannot be opened", file=file, why=str(error.strerror)
@@ -101,5 +101,5 @@ def _regular(path: Path, file: str) -> None:
 
 def _empty(file: str) -> UnreadableModelError:
     return UnreadableModelError(
-        "MODEL_EMPTY", "the file is empty", file=file, fix="fetch or convert the file again"
+        "MODEL_EMPTY", "the file is empty:", file=file, fix="fetch or convert the file again"
     )

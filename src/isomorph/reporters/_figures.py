@@ -8,6 +8,9 @@ from rich.text import Text
 
 from isomorph.core.divergence import Distance, Judgement, Part, Verdict
 
+MOST_TIMES = 1e12
+"""Beyond this a multiple says nothing more: what it is held against is as good as zero."""
+
 NOT_MEASURED = "not measured"
 
 # Not knowing is never green.
@@ -31,8 +34,8 @@ def number(value: float | None) -> str:
 
 def times(ratio: float) -> str:
     """How many times over: ``0.21×``, ``36×``, ``1.2e+05×``."""
-    if not math.isfinite(ratio):
-        return f"{ratio}×"
+    if not ratio <= MOST_TIMES:
+        return f"{ratio}×" if math.isnan(ratio) else f">{MOST_TIMES:.0e}×"
     if ratio and ratio < 0.005:
         return "<0.01×"
     return f"{ratio:.2f}×" if ratio < 10 else (f"{ratio:.0f}×" if ratio < 1e4 else f"{ratio:.1e}×")
@@ -61,7 +64,10 @@ def size(part: Part) -> str:
 def share(part: Part, yardstick: str) -> Text:
     """How much of its yardstick an error uses up; not knowing is never green."""
     ratio = part.budget.ratio
-    told = f"{yardstick} not judged" if ratio is None else f"{times(ratio)} {yardstick}"
+    if ratio is None:
+        told = f"{yardstick} not judged"
+    else:
+        told = "none is allowed" if ratio == math.inf else f"{times(ratio)} {yardstick}"
     return Text(told, style=JUDGEMENT_STYLE[part.budget.within])
 
 
@@ -69,6 +75,9 @@ def seen(distance: Distance) -> str:
     """Run against run, as people are used to see it."""
     if distance.max_abs is None:
         return f"{distance.differing} of {distance.elements} differ"
+    if distance.max_rel is None and distance.cosine is None:  # whole numbers and truths
+        told = f"{distance.differing} of {distance.elements} differ"
+        return f"{told}\nby {distance.max_abs:g} at most" if distance.max_abs > 1 else told
     return (
         f"abs {number(distance.max_abs)}, rel {number(distance.max_rel)}\n"
         f"cosine {closeness(distance.cosine)}"

@@ -46,7 +46,7 @@ def mendable(finding: Finding) -> bool:
 
 def repairing(models: Sequence[ModelSummary]) -> str | None:
     """The command that repairs the candidate; None where there is no pair, or no way to type it."""
-    places = {model.role: model.location for model in models if not model.live}
+    places = {m.role: m.location for m in models if not (m.live or m.traced)}
     if not {"reference", "candidate"} <= places.keys():
         return None
     reference, candidate = (shlex.quote(places[role]) for role in ("reference", "candidate"))
@@ -98,6 +98,15 @@ def _standing(finding: Finding) -> list[str]:
     return [finding.status, effect, *([f"cause {finding.cause}"] if finding.cause else [])]
 
 
+def _counterpart(finding: Finding) -> str:
+    """The reference's name for a node, unless it is the same."""
+    if not finding.reference_nodes:
+        return ""
+    if finding.reference_nodes == (finding.node,):
+        return ", as in the reference"
+    return f" (reference: {', '.join(printable(n, limit=80) for n in finding.reference_nodes[:3])})"
+
+
 def _finding(finding: Finding) -> Iterator[RenderableType]:
     yield Text.assemble(
         f"{finding.rank}. ", (printable(finding.code), "bold"), f"  {printable(finding.summary)}"
@@ -109,9 +118,7 @@ def _finding(finding: Finding) -> Iterator[RenderableType]:
         told.append(f"inherited {number(finding.inherited_error)}")
     yield hanging("  evidence", printable(", ".join(told)))
     if finding.node:
-        others = ", ".join(printable(name, limit=80) for name in finding.reference_nodes[:3])
-        place = f"{printable(finding.node)}" + (f" (reference: {others})" if others else "")
-        yield hanging("  node", place)
+        yield hanging("  node", printable(finding.node) + _counterpart(finding))
     where = finding.evidence.get("where")
     if isinstance(where, Mapping) and where.get("words"):
         yield hanging("  where", printable(str(where["words"])))

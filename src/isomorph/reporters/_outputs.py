@@ -49,10 +49,16 @@ COLUMNS = (
 )
 
 
-def outputs(found: Sequence[Divergence], width: int) -> Iterator[RenderableType]:
-    """The worst outputs first; how many are left out is said, and what no output has."""
+def outputs(
+    found: Sequence[Divergence], width: int, *, alone: bool = False
+) -> Iterator[RenderableType]:
+    """The worst outputs first; how many are left out is said, and what no output has.
+
+    A model that is held ``alone`` against its oracle has no other side to be told about.
+    """
+    columns = [each for each in COLUMNS if not alone or each.heading == "candidate run"]
     ordered = sorted(found, key=lambda one: _WORST_FIRST.index(one.verdict))
-    measured = [column for column in COLUMNS if any(column.parts(one) for one in found)]
+    measured = [column for column in columns if any(column.parts(one) for one in found)]
     if width >= ROOM_FOR_TABLE:
         shown = ordered[:MOST_ROWS]
         yield _table(shown, measured)
@@ -65,7 +71,7 @@ def outputs(found: Sequence[Divergence], width: int) -> Iterator[RenderableType]
         counts = (f"{sum(one.verdict is word for one in rest)} {word}" for word in _WORST_FIRST)
         told = ", ".join(count for count in counts if not count.startswith("0 "))
         yield Text(f"… and {len(rest)} more outputs: {told}")
-    absent = [column.heading for column in COLUMNS if column not in measured]
+    absent = [column.heading for column in columns if column not in measured]
     if absent:
         yield Text(f"not measured: {', '.join(absent)}", style="magenta")
 
@@ -103,7 +109,8 @@ def _table(shown: Sequence[Divergence], measured: Sequence[Column]) -> Table:
 def _cell(parts: Sequence[tuple[str, Part]]) -> Text:
     if not parts:
         return Text(NOT_MEASURED, style="magenta")
-    return Text("\n").join([Text(size(parts[0][1])), *(share(part, word) for word, part in parts)])
+    told = {text.plain: text for text in (share(part, word) for word, part in parts)}
+    return Text("\n").join([Text(size(parts[0][1])), *told.values()])
 
 
 def _block(one: Divergence, measured: Sequence[Column]) -> Text:
@@ -117,8 +124,8 @@ def _block(one: Divergence, measured: Sequence[Column]) -> Text:
             text.append(NOT_MEASURED, style="magenta")
             continue
         text.append(f"{size(parts[0][1]):<10}  ")
-        told = [share(part, word) for word, part in parts]
-        text.append_text(Text("\n" + " " * 29).join(told))
+        told = {each.plain: each for each in (share(part, word) for word, part in parts)}
+        text.append_text(Text("\n" + " " * 29).join(told.values()))
     if one.observed is not None:
         observed = seen(one.observed.distance).replace("\n", "\n" + " " * 17)
         text.append(f"\n  {'observed':<14} {observed}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from isomorph.core.text import printable
+from isomorph.core.text import counted, printable
 from isomorph.reporters._figures import VERDICT_STYLE
 from isomorph.reporters._findings import MARGIN, findings, hanging
 from isomorph.reporters._outputs import outputs
@@ -18,7 +18,7 @@ from isomorph.reporters._over_samples import over_samples
 from isomorph.reporters._quantised import quantised
 
 if TYPE_CHECKING:
-    from isomorph.core.report import Binding, ModelSummary, Report, Skipped
+    from isomorph.core.report import Binding, Finding, ModelSummary, Report, Skipped
     from isomorph.core.trace import Environment
 
 NARROWEST, USUAL = 40, 100
@@ -63,12 +63,13 @@ def _drawn(report: Report, *, colour: bool) -> str:
 
 def _page(report: Report, width: int) -> Iterator[RenderableType]:
     word = Text(str(report.verdict).upper(), style=VERDICT_STYLE[report.verdict])
-    yield Text.assemble(word, f"  {printable(report.reason, limit=2000)}")
+    accepted = ", accepted" if report.accepted and report.exit_code == 0 else ""
+    yield Text.assemble(word, f"{accepted}  {printable(report.reason, limit=2000)}")
     yield ""
     yield from _sides(report, width)
     if report.outputs:
         yield ""
-        yield from outputs(report.outputs, width)
+        yield from outputs(report.outputs, width, alone=len(report.models) == 1)
     if report.test_set is not None:
         yield ""
         yield from (hanging(label, text) for label, text in over_samples(report.test_set))
@@ -103,7 +104,7 @@ def _one_line(label: str, text: str, width: int) -> Text:
 
 
 def _model(model: ModelSummary) -> str:
-    told = [model.framework, f"{model.nodes} nodes", f"{model.constants} constants"]
+    told = [model.framework, counted(model.nodes, "node"), counted(model.constants, "constant")]
     if model.opset:
         told.append("opset " + ", ".join(_opset(model.opset)))
     if model.producer:
@@ -120,7 +121,7 @@ def _environment(environment: Environment) -> str:
     told = [f"{environment.runtime} {environment.version}".strip(), environment.device]
     told.append(environment.precision)
     if environment.threads is not None:
-        told.append(f"{environment.threads} threads")
+        told.append(counted(environment.threads, "thread"))
     if environment.isolation != "process":
         told.append(f"isolation {environment.isolation}")
     told += [f"{key}={value}" for key, value in sorted(environment.settings.items()) if value]
@@ -139,7 +140,8 @@ def _notes(report: Report) -> Iterator[RenderableType]:
     if report.alignment is not None:
         yield hanging("alignment", report.alignment.summary)
     told = [f"{model.role}: {note}" for model in report.models for note in model.notes]
-    told += _renamed("input", report.input_bindings) + _renamed("output", report.output_bindings)
+    told += _renamed("input", report.input_bindings, report.findings)
+    told += _renamed("output", report.output_bindings, report.findings)
     told += [f"trusted: {what}" for what in report.trusted]
     for line in told[:MOST_NOTES]:
         yield hanging("note", printable(line))
@@ -160,21 +162,23 @@ def _skipped(all_of: Sequence[Skipped]) -> list[str]:
     return [f"{'; '.join(dict.fromkeys(whats))}: {why}" for why, whats in found.items()]
 
 
-def _renamed(kind: str, bindings: tuple[Binding, ...]) -> list[str]:
-    # A pair of equal names, bound by them, is what everyone expects.
+def _renamed(kind: str, bindings: Sequence[Binding], findings: Sequence[Finding]) -> list[str]:
+    # A pair of equal names, bound by them, is what everyone expects; a finding need no note.
+    told = [finding.summary for finding in findings if finding.code == "INTERFACE"]
     return [
         f"{kind} {one.reference} is {one.candidate} in the candidate ({one.how})"
         for one in bindings
-        if one.reference != one.candidate or one.how != "name"
+        if (one.reference != one.candidate or one.how != "name")
+        and not any(repr(one.reference) in each and repr(one.candidate) in each for each in told)
     ]
 
 
 def _closing(report: Report) -> str:
-    told = [f"seed {report.seed}", f"{report.draws} draws"]
+    told = [f"seed {report.seed}", counted(report.draws, "draw")]
     told.append(f"false alarm {report.false_alarm:g}")
     origins = _origins(report)
     if origins:
-        told.insert(0, "inputs " + "; ".join(printable(origin, limit=60) for origin in origins))
+        told.insert(0, "inputs " + "; ".join(printable(origin, limit=120) for origin in origins))
     if report.elapsed:
         told.append(f"{sum(report.elapsed.values()):.1f} s")
     if report.version:
@@ -184,7 +188,11 @@ def _closing(report: Report) -> str:
 
 def _origins(report: Report) -> list[str]:
     """Where the inputs came from; what was made up in several ways is told as one."""
-    found = sorted({one.origin.removesuffix(f", seed {report.seed}") for one in report.inputs})
+    found = list(dict.fromkeys(one.origin for one in report.inputs))
     made = [each.removeprefix(_GENERATED) for each in found if each.startswith(_GENERATED)]
-    rest = [each for each in found if not each.startswith(_GENERATED)]
-    return [*([_GENERATED + ", ".join(made)] if made else []), *rest]
+    rest = sorted(each for each in found if not each.startswith(_GENERATED))
+    # "normal, seed 0" and "normal, seed 0, batch=1" share their words; sizes come last.
+    words = dict.fromkeys(word for each in made for word in each.split(", "))
+    words.pop(f"seed {report.seed}", None)
+    told = ", ".join(sorted(words, key=lambda word: "=" in word))
+    return [*([_GENERATED + told] if made else []), *rest]

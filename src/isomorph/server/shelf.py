@@ -41,7 +41,7 @@ class Shelf:
 
     def __post_init__(self) -> None:
         if not self.root.exists():
-            raise UsageError("FILE_NOT_FOUND", "there is no such file", file=str(self.root))
+            raise UsageError("FILE_NOT_FOUND", "there is no such file:", file=str(self.root))
         if self.root.is_file():
             read_report(self.root)  # what cannot be shown is said now, not in the browser
 

@@ -47,7 +47,7 @@ def _document(path: Path) -> Any:  # noqa: ANN401
     try:
         return read_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise UsageError("FILE_NOT_FOUND", "there is no such report", file=str(path)) from error
+        raise UsageError("FILE_NOT_FOUND", "there is no such report:", file=str(path)) from error
     except (OSError, ValueError, RecursionError) as error:
         raise _unreadable(path, str(error)) from error
 

@@ -18,11 +18,11 @@ def read(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(
-            "CONFIG_UNREADABLE", "the file cannot be read", file=str(path), why=str(error.strerror)
+            "CONFIG_UNREADABLE", "the file cannot be read:", file=str(path), why=str(error.strerror)
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(
-            "CONFIG_INVALID", "the file is no TOML", file=str(path), why=str(error)
+            "CONFIG_INVALID", "the file is no TOML:", file=str(path), why=str(error)
         ) from error
 
 

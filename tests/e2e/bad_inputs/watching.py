@@ -89,7 +89,8 @@ class Ran:
         assert all(line.startswith(("  why: ", "  fix: ")) for line in lines[1:]), self
         assert self.out == "", "an error is no answer"
         if file is not None:
-            assert f" in {file}" in lines[0], self
+            joints = (" in ", ": ")  # a part of the file, or the file as a whole
+            assert any(f"{joint}{file}" in lines[0] for joint in joints), self
         for word in tells:
             assert word in "\n".join(lines), f"{word!r} is not told: {self}"
         return "\n".join(lines)

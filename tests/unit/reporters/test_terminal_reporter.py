@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from isomorph.core.divergence import Verdict
-from isomorph.core.report import Skipped
+from isomorph.core.report import TRACE_OF, Skipped
 from isomorph.reporters._figures import closeness, number, times
 from isomorph.reporters.terminal import TerminalReporter
 
@@ -98,7 +98,36 @@ def test_misplaced_nan_is_said_beside_the_number(report, divergence, part, wide)
     odd = replace(divergence, translation=part(1e-6, float("inf"), nonfinite_mismatch=3))
     text = TerminalReporter().render(replace(report, outputs=(odd,)))
     assert "1.00e-06, 3 NaN/Inf" in text
-    assert "inf× allowance" in text
+    assert "none is allowed" in text
+
+
+def test_whole_numbers_are_counted(report, divergence, part, wide):
+    off = part(2.0, float("inf"), max_rel=None, cosine=None, differing=1, elements=4)
+    odd = replace(divergence, dtype="int64", translation=off, rounding=off, observed=off)
+    text = TerminalReporter().render(replace(report, outputs=(odd,)))
+    assert "1 of 4 differ" in text
+    assert text.count("none is allowed") == 1, "both yardsticks say the same"
+
+
+def test_a_model_alone_has_no_columns_for_another_side(report, divergence, wide):
+    text = TerminalReporter().render(replace(report, models=report.models[1:]))
+    assert "candidate run" in text
+    assert "reference run" not in text
+    assert "translation  " not in text
+
+
+def test_made_up_inputs_are_told_once(report, wide):
+    (one,) = report.inputs[:1]
+    words = ("normal, seed 7", "normal, seed 7, batch=1", "uniform, seed 7")
+    made = tuple(replace(one, origin=f"generated: {each}") for each in words)
+    text = TerminalReporter().render(replace(report, inputs=made))
+    assert "inputs generated: normal, uniform, batch=1 · seed 7" in " ".join(text.split())
+
+
+def test_a_trace_is_not_offered_for_repair(report, wide):
+    traced = replace(report.models[0], notes=(f"{TRACE_OF}net.pt2",))
+    text = TerminalReporter().render(replace(report, models=(traced, *report.models[1:])))
+    assert "isomorph fix" not in text
 
 
 def test_many_outputs_still_fit_a_screen_and_the_worst_come_first(report, divergence, wide):
@@ -114,7 +143,7 @@ def test_many_outputs_still_fit_a_screen_and_the_worst_come_first(report, diverg
 @pytest.mark.parametrize(
     ("ratio", "told"),
     [(0.0, "0.00×"), (0.001, "<0.01×"), (0.213, "0.21×"), (36.4, "36×"),
-     (123456.0, "1.2e+05×"), (float("inf"), "inf×")],
+     (123456.0, "1.2e+05×"), (2.3e38, ">1e+12×"), (float("inf"), ">1e+12×")],
 )  # fmt: skip
 def test_ratios(ratio, told):
     assert times(ratio) == told

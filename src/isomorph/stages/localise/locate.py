@@ -38,7 +38,9 @@ class Located:
         """What the nodes found do not explain, in words."""
         if self.trail.explained:
             return None
-        return f"the outputs {', '.join(self.trail.left_over)} are not explained by the nodes found"
+        names = self.trail.left_over
+        whole = f"output {names[0]} is" if len(names) == 1 else f"outputs {', '.join(names)} are"
+        return f"{whole} not explained by the nodes found"
 
 
 def locate(reference: Subject, candidate: Subject, outputs: Sequence[tuple[str, str]]) -> Located:

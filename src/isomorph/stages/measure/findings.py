@@ -52,7 +52,8 @@ def _of_output(divergence: Divergence) -> Iterator[Finding]:
             code = "TRANSLATION" if wrong_graph else "EXECUTION"
         yield _finding(
             code,
-            f"output {name!r}: {divergence.reason}",
+            # The code stands before the sentence already.
+            f"output {name!r}: {divergence.reason.removeprefix(f'{code}: ')}",
             effect="reaches_output",
             tensors=(name,),
             cause="interface" if code == "SHAPE_MISMATCH" else None,

@@ -38,13 +38,13 @@ class Sized:
             return False
         if not self.usual:
             why = "the models differ at the usual sizes already"
-            self.skipped.append(Skipped(what=f"inputs {sample.origin}", why=why))
+            self.skipped.append(Skipped(what=f"inputs with {_told(sample)}", why=why))
             return True
         ran = reference.as_run()
         if not isinstance(ran, IsomorphError):
             return False
         why = f"the reference does not take these sizes: {ran.sentence}"
-        self.skipped.append(Skipped(what=f"inputs {sample.origin}", why=why))
+        self.skipped.append(Skipped(what=f"inputs with {_told(sample)}", why=why))
         return True
 
     def failed(self, sample: Sample, candidate: Subject) -> bool:

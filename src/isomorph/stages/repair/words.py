@@ -41,6 +41,8 @@ def lines(repair: Repair, *, diff: bool = False) -> Iterator[str]:
         yield from (f"tried   {each}" for each in repair.refused)
     if repair.output is not None:
         yield f"written to {repair.output}"
+    elif repair.repaired and repair.applied:
+        yield "written nowhere: name a file with --output"
 
 
 def _trade(trade: Trade) -> str:

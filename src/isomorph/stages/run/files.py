@@ -54,22 +54,24 @@ def head_of(path: Path, count: int, *, error: type[IsomorphError] = UnreadableMo
 def not_regular(path: Path, mode: int, error: type[IsomorphError]) -> IsomorphError:
     """The error for a path that is something else than a file."""
     kind = _KINDS.get(stat.S_IFMT(mode), "not a regular file")
-    return error("NOT_REGULAR_FILE", f"this is {kind}, not a file", file=str(path))
+    return error("NOT_REGULAR_FILE", f"this is {kind}, not a file:", file=str(path))
 
 
 def _unreachable(
     path: Path, problem: OSError | ValueError, error: type[IsomorphError]
 ) -> IsomorphError:
-    code, what = "FILE_UNREADABLE", "the file cannot be read"
+    code, what = "FILE_UNREADABLE", "the file cannot be read:"
     number = problem.errno if isinstance(problem, OSError) else None
     match number:
         case errno.ELOOP:
-            code, what = "PATH_LOOP", "the path is a loop of symbolic links"
+            code, what = "PATH_LOOP", "the path is a loop of symbolic links:"
         case errno.ENOENT | errno.ENOTDIR:
-            code, what = "FILE_NOT_FOUND", "there is no such file"
+            code, what = "FILE_NOT_FOUND", "there is no such file:"
         case errno.EACCES | errno.EPERM:
-            code, what = "PERMISSION_DENIED", "the file may not be read"
+            code, what = "PERMISSION_DENIED", "the file may not be read:"
         case errno.ENAMETOOLONG:
             code, what = "FILE_NOT_FOUND", "the name is longer than any file's"
     why = problem.strerror if isinstance(problem, OSError) else str(problem)
+    if code == "FILE_NOT_FOUND" and number == errno.ENOENT:
+        why = None  # the system's words for the same
     return error(code, what, file=str(path), why=why)

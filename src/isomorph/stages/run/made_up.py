@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from isomorph.core.report import Binding
 
 
+VALID = "valid values"
+"""How values of integers, truths and words are told: within what the graph can take."""
+
 _BRANCHES = frozenset({"If", "Case"})
 
 
@@ -26,13 +29,14 @@ def made_up(
 ) -> list[Sample]:
     """From the model's signature; a size that only the ``other`` side fixes is taken from it."""
     shapes = _shapes(other, inputs)
-    has_floats = any("float" in (spec.dtype or "") for spec in model.graph.inputs)
+    has_floats = takes_floats(model)
     wanted = SAMPLES if has_floats else SAMPLES[:1]
+    words = {} if has_floats else {SAMPLES[0]: VALID}
     if has_floats and decides(model):
         wanted = (*wanted, *DECIDING)
     return [
         Sample(
-            origin=f"generated: {sample}, seed {seed}",
+            origin=f"generated: {words.get(sample, sample)}, seed {seed}",
             feeds=generate(model.graph, dims, sample=sample, seed=seed, other_shapes=shapes),
         )
         for sample in wanted
@@ -50,9 +54,10 @@ def of_other_sizes(
 ) -> list[Sample]:
     """One sample for each other size of the axes that are dynamic on both sides."""
     shapes = _shapes(other, inputs)
+    word = SAMPLES[0] if takes_floats(model) else VALID
     return [
         Sample(
-            origin=f"generated: {SAMPLES[0]}, seed {seed}, "
+            origin=f"generated: {word}, seed {seed}, "
             + ", ".join(f"{axis}={size}" for axis, size in sizes.items()),
             feeds=generate(
                 model.graph, {**dims, **sizes}, sample=SAMPLES[0], seed=seed, other_shapes=shapes
@@ -61,6 +66,11 @@ def of_other_sizes(
         )
         for sizes in other_sizes(model.graph, shapes, dims, stated)
     ]
+
+
+def takes_floats(model: Model) -> bool:
+    """Whether an input is drawn from a distribution; all others have values that are valid."""
+    return any("float" in (spec.dtype or "") for spec in model.graph.inputs)
 
 
 def decides(model: Model) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.errors import RuntimeFailedError
+from isomorph.core.report import TRACE_OF
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.stages.run.opened import Opened
 
@@ -192,7 +193,7 @@ def replayed(role: str, record: Record) -> Replayed:
     if record.meaning is not None:
         meaning = record.meaning
         sessions["oracle"] = Playback(meaning.environment, inputs, meaning.tensors, meaning)
-    told = f"a trace of {record.model.location}, recorded by isomorph {record.version}"
+    told = f"{TRACE_OF}{record.model.location}, recorded by isomorph {record.version}"
     model = replace(
         record.model,
         location=record.location,

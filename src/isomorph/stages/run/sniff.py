@@ -53,7 +53,7 @@ def identify(path: Path) -> str:
     if not head:
         raise UnreadableModelError(
             "MODEL_EMPTY",
-            "the file is empty",
+            "the file is empty:",
             file=str(path),
             why="0 bytes; a download or an export was cut off",
         )
@@ -92,6 +92,14 @@ def _identify_folder(path: Path) -> str:
             return name
     if (path / "saved_model.pb").exists():
         raise magic.unsupported("a TensorFlow SavedModel", "tensorflow").error(path)
+    if is_trace(path):
+        raise UnreadableModelError(
+            "NOT_REGULAR_FILE",
+            "this is a trace, and here a model is needed:",
+            file=str(path),
+            why="a trace is what one run recorded; it cannot be run, cut or repaired",
+            fix="isomorph check TRACE MODEL, or give the model that it was recorded from",
+        )
     raise not_regular(path, path.stat().st_mode, UnreadableModelError)
 
 
