@@ -31,6 +31,9 @@ class OnnxFramework:
     keeps_words = True
     """What stands in ``Model.metadata`` was written by users, and is theirs to lose."""
 
+    keeps_float = True
+    """Single nodes of a quantised model can be taken back to real numbers."""
+
     def sniff(self, path: Path, head: bytes) -> bool:
         """Whether the bytes are those of a ModelProto, whatever the suffix says."""
         return looks_like_model(head)

@@ -6,6 +6,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from isomorph.core.model import Graph, Model
 from isomorph.native.torch_archive import is_archive, is_damaged, kind_of
 
 if TYPE_CHECKING:
+    from isomorph.core.patch import Patch
     from isomorph.core.piece import Piece
     from isomorph.core.trace import Arrays
     from isomorph.native.torch_model import TorchModel
@@ -89,6 +91,19 @@ class PytorchFramework:
             unfinished.replace(path)
         finally:
             unfinished.unlink(missing_ok=True)
+
+    def apply(self, model: Model, patch: Patch, path: Path) -> None:
+        """Write a patched copy; with the suffix ``.safetensors`` its weights alone."""
+        require("torch", extra=self.extra, needed_for=_NEEDED_FOR)
+        from isomorph.native.torch_patch import write_patched
+
+        write_patched(model.native, patch, Path(path))
+
+    def sketch(self, model: Model, patch: Patch) -> Model:
+        """The patched program in memory, for the oracle to try a few tensors of it."""
+        from isomorph.native.torch_patch import sketched
+
+        return replace(model, native=sketched(model.native, patch))
 
     def cut(self, model: Model, piece: Piece, feeds: Arrays, path: Path) -> None:
         """Write a part of the program as an exported program of its own."""

@@ -7,6 +7,7 @@ import os
 import sys
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from isomorph.native.tf_quiet import import_tensorflow
 from isomorph.native.tf_wire import looks_like_graph, looks_like_saved_model
 
 if TYPE_CHECKING:
+    from isomorph.core.patch import Patch
     from isomorph.core.piece import Piece
     from isomorph.core.trace import Arrays
     from isomorph.native.tf_model import TfModel
@@ -77,6 +79,18 @@ class TensorflowFramework:
         from isomorph.native.tf_save import save
 
         save(model, Path(path))
+
+    def apply(self, model: Model, patch: Patch, path: Path) -> None:
+        """Write a patched copy in the format of the original: a graph, a Keras file, a folder."""
+        from isomorph.native.tf_patch import write_patched
+
+        write_patched(model.native, model.location, patch, Path(path))
+
+    def sketch(self, model: Model, patch: Patch) -> Model:
+        """The patched program in memory, for the oracle to try a few tensors of it."""
+        from isomorph.native.tf_patch import sketched
+
+        return replace(model, native=sketched(model.native, patch))
 
     def cut(self, model: Model, piece: Piece, feeds: Arrays, path: Path) -> None:
         """Write a part of the program, or a body inside it, as a frozen graph of its own."""

@@ -31,6 +31,9 @@ class TfliteFramework:
     runtime = "tflite"
     oracle = "tflite_oracle"
 
+    keeps_float = True
+    """Single nodes of a quantised model can be taken back to real numbers."""
+
     def sniff(self, path: Path, head: bytes) -> bool:
         """Whether the bytes are a TFLite flatbuffer, with its identifier or without."""
         return looks_like_model(head)

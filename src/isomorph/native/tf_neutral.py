@@ -6,7 +6,8 @@ are attributes by any other name, and alignment can compare them with another fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,91 +15,111 @@ import numpy as np
 from isomorph.native.tf_program import TfNode
 
 Constants = Mapping[str, np.ndarray[Any, Any]]
-_Rule = Callable[[TfNode, Constants], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Input:
+    """A word that is read as a constant: a list of numbers, or a single one."""
+
+    name: str
+    place: int
+    single: bool = False
+
+    def read(self, node: TfNode, constants: Constants) -> dict[str, Any]:
+        held = constants.get(self.tensor(node) or "")
+        if held is None or (self.single and not held.size):
+            return {}
+        values = tuple(held.reshape(-1).tolist())
+        return {self.name: values[0] if self.single else values}
+
+    def tensor(self, node: TfNode) -> str | None:
+        return node.inputs[self.place] if self.place < len(node.inputs) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Renamed:
+    """A word that TensorFlow has as an attribute of another name."""
+
+    name: str
+    theirs: str
+
+    def read(self, node: TfNode, _: Constants) -> dict[str, Any]:
+        return {self.name: node.attributes[self.theirs]} if self.theirs in node.attributes else {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Fixed:
+    """A word that the operator itself says."""
+
+    name: str
+    value: Any
+
+    def read(self, _node: TfNode, _constants: Constants) -> dict[str, Any]:
+        return {self.name: self.value}
+
+
+class _Group:
+    """Depthwise: every channel is a group of its own."""
+
+    name = "group"
+
+    def read(self, node: TfNode, constants: Constants) -> dict[str, Any]:
+        kernel = constants.get(node.inputs[1])
+        return {} if kernel is None else {self.name: int(kernel.shape[2])}
+
+
+_Word = _Input | _Renamed | _Fixed | _Group
 
 
 def neutral_attributes(node: TfNode, constants: Constants) -> dict[str, Any]:
     """What the node's own attributes and constant inputs say, in neutral words."""
-    rule = _RULES.get(node.op)
-    return {} if rule is None else rule(node, constants)
+    words = _WORDS.get(node.op, ())
+    return {key: value for word in words for key, value in word.read(node, constants).items()}
 
 
-def _values(node: TfNode, place: int, constants: Constants) -> tuple[int, ...] | None:
-    if place >= len(node.inputs) or node.inputs[place] not in constants:
-        return None
-    return tuple(constants[node.inputs[place]].reshape(-1).tolist())
+def kept_in(node: TfNode, name: str) -> tuple[str | None, str | None]:
+    """Where a neutral word is kept: the node's attribute of another name, or a tensor it reads."""
+    for word in _WORDS.get(node.op, ()):
+        if word.name == name and isinstance(word, _Renamed):
+            return word.theirs, None
+        if word.name == name and isinstance(word, _Input):
+            return None, word.tensor(node)
+    return None, None
 
 
-def _listed(name: str, place: int) -> _Rule:
-    def rule(node: TfNode, constants: Constants) -> dict[str, Any]:
-        values = _values(node, place, constants)
-        return {} if values is None else {name: values}
-
-    return rule
+def _number(name: str, place: int) -> _Input:
+    return _Input(name, place, single=True)
 
 
-def _single(name: str, place: int) -> _Rule:
-    def rule(node: TfNode, constants: Constants) -> dict[str, Any]:
-        values = _values(node, place, constants)
-        return {name: values[0]} if values else {}
-
-    return rule
-
-
-def _renamed(**words: str) -> _Rule:
-    def rule(node: TfNode, _: Constants) -> dict[str, Any]:
-        return {
-            mine: node.attributes[theirs]
-            for mine, theirs in words.items()
-            if theirs in node.attributes
-        }
-
-    return rule
-
-
-def _fixed(**values: Any) -> _Rule:  # noqa: ANN401
-    return lambda _node, _constants: dict(values)
-
-
-def _both(*rules: _Rule) -> _Rule:
-    return lambda node, constants: {
-        k: v for rule in rules for k, v in rule(node, constants).items()
-    }
-
-
-def _depthwise(node: TfNode, constants: Constants) -> dict[str, Any]:
-    kernel = constants.get(node.inputs[1])
-    return {} if kernel is None else {"group": int(kernel.shape[2])}
-
-
-_REDUCE = _both(_listed("axes", 1), _renamed(keepdims="keep_dims"))
-_MATRICES = _renamed(transA="adj_x", transB="adj_y")
-_RULES: dict[str, _Rule] = {
+_REDUCE = (_Input("axes", 1), _Renamed("keepdims", "keep_dims"))
+_MATRICES = (_Renamed("transA", "adj_x"), _Renamed("transB", "adj_y"))
+_PICK = (_number("axis", 1), _Fixed("keepdims", value=False))
+_WORDS: dict[str, tuple[_Word, ...]] = {
     **dict.fromkeys(("Sum", "Mean", "Max", "Min", "Prod", "All", "Any", "EuclideanNorm"), _REDUCE),
     **dict.fromkeys(("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"), _MATRICES),
-    "MatMul": _renamed(transA="transpose_a", transB="transpose_b"),
-    "Transpose": _listed("perm", 1),
-    "Cast": _renamed(to="DstT"),
-    "Squeeze": _renamed(axes="squeeze_dims"),
-    "Pack": _renamed(axis="axis"),
-    "ConcatV2": lambda node, constants: _single("axis", len(node.inputs) - 1)(node, constants),
-    "GatherV2": _both(_single("axis", 2), _renamed(batch_dims="batch_dims")),
-    "ExpandDims": _listed("axes", 1),
-    "ArgMax": _both(_single("axis", 1), _fixed(keepdims=False)),
-    "ArgMin": _both(_single("axis", 1), _fixed(keepdims=False)),
-    "Softmax": _fixed(axis=-1),
-    "LogSoftmax": _fixed(axis=-1),
-    "Split": _single("axis", 0),
-    "SplitV": _both(_single("axis", 2), _listed("split", 1)),
-    "Cumsum": _single("axis", 1),
-    "ReverseV2": _listed("axes", 1),
-    "Relu6": _fixed(min=0.0, max=6.0),
-    "ClipByValue": _both(_single("min", 1), _single("max", 2)),
-    "Pad": _listed("paddings", 1),
-    "PadV2": _both(_listed("paddings", 1), _single("value", 2)),
-    "MirrorPad": _listed("paddings", 1),
-    "Conv2D": _fixed(group=1),
-    "DepthwiseConv2dNative": _depthwise,
-    "Square": _fixed(exponent=2.0),
-    "TopKV2": _single("k", 1),
+    "MatMul": (_Renamed("transA", "transpose_a"), _Renamed("transB", "transpose_b")),
+    "Transpose": (_Input("perm", 1),),
+    "Cast": (_Renamed("to", "DstT"),),
+    "Squeeze": (_Renamed("axes", "squeeze_dims"),),
+    "Pack": (_Renamed("axis", "axis"),),
+    "ConcatV2": (_number("axis", -1),),
+    "GatherV2": (_number("axis", 2), _Renamed("batch_dims", "batch_dims")),
+    "ExpandDims": (_Input("axes", 1),),
+    "ArgMax": _PICK,
+    "ArgMin": _PICK,
+    "Softmax": (_Fixed("axis", value=-1),),
+    "LogSoftmax": (_Fixed("axis", value=-1),),
+    "Split": (_number("axis", 0),),
+    "SplitV": (_number("axis", 2), _Input("split", 1)),
+    "Cumsum": (_number("axis", 1),),
+    "ReverseV2": (_Input("axes", 1),),
+    "Relu6": (_Fixed("min", value=0.0), _Fixed("max", value=6.0)),
+    "ClipByValue": (_number("min", 1), _number("max", 2)),
+    "Pad": (_Input("paddings", 1),),
+    "PadV2": (_Input("paddings", 1), _number("value", 2)),
+    "MirrorPad": (_Input("paddings", 1),),
+    "Conv2D": (_Fixed("group", value=1),),
+    "DepthwiseConv2dNative": (_Group(),),
+    "Square": (_Fixed("exponent", value=2.0),),
+    "TopKV2": (_number("k", 1),),
 }

@@ -68,6 +68,9 @@ def _meanings(name: str, value: Any, node: Node) -> Iterator[tuple[str, Any]]:  
             yield from _spatial(_IN_TFLITE.get(word, ()), value)
         if name in node.attributes and SAME_MEANING.get(name, name) != name:
             yield name, value
+        # The candidate may be the one with another framework's word.
+        theirs = [w for w, meant in SAME_MEANING.items() if meant == word and w not in {word, name}]
+        yield from ((each, value) for each in theirs if each in node.attributes)
 
 
 def _spatial(words: tuple[str, ...], value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401

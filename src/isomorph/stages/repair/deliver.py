@@ -8,11 +8,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from isomorph import registry
 from isomorph.core.errors import RefusedError, UsageError
 from isomorph.core.patch import Applied, Patch, Repair
 from isomorph.stages.repair.keep_float import keep_float
 from isomorph.stages.repair.repair import repair
-from isomorph.stages.run.in_process import can_patch, surgeon
+from isomorph.stages.run.in_process import can_patch
 from isomorph.store.atomic import refuse_link
 
 if TYPE_CHECKING:
@@ -71,7 +72,13 @@ def delivered_in_float(
     wanted: int | None,
 ) -> Repair:
     """Keep nodes in float, and write the last step of the trade if it is verified."""
-    surgeon(candidate.model)
+    if not getattr(registry.framework(candidate.model.framework), "keeps_float", False):
+        raise UsageError(
+            "FIX_UNSUPPORTED",
+            f"nodes of a {candidate.model.framework} model cannot be kept in float",
+            file=candidate.model.location,
+            fix="keep them in float where the model is quantised, and convert again",
+        )
     if output is not None:
         refuse(output, candidate.model.location, reference.model.location)
     with TemporaryDirectory(prefix="isomorph-fix-") as folder:
@@ -91,7 +98,7 @@ def refuse(output: Path, *sources: str) -> None:
     """
     refuse_link(output)
     if output.exists() and not output.is_file():
-        raise UsageError("OUTPUT_NOT_A_FILE", "the output path is no file", file=str(output))
+        raise UsageError("OUTPUT_NOT_A_FILE", "the output path is no file:", file=str(output))
     if not output.parent.is_dir():
         raise UsageError(
             "OUTPUT_NO_FOLDER",
