@@ -11,9 +11,10 @@ from isomorph.core.sketch import node, subject
 class ApproximatedOperator:
     """A converter writes this operator as a formula that is near it, and not it.
 
-    The table was measured: every operator of one argument was converted by the installed
-    converters and held against the original in float64. The largest difference that was seen is
-    told. It is a warning where every way approximates, and a note where another way does not.
+    The table was measured: operators in many forms (modes, flags, ranks, types) were converted by
+    the installed converters and held against the original in float64. The largest difference that
+    was seen in such a form is told. It is a warning where every way approximates, and a note where
+    another way does not.
     """
 
     name = "approximated_operator"
@@ -22,19 +23,19 @@ class ApproximatedOperator:
         subject(
             node("Erf"),
             to="tflite",
-            abilities=Abilities(approximated={"Erf": {"onnx_to_tflite": 1e-7}}, ways=1),
+            abilities=Abilities(approximated={"erf": {"onnx_to_tflite": 1e-7}}, ways=1),
         ),
         subject(
             node("Erf"),
             to="tflite",
-            abilities=Abilities(approximated={"Erf": {"onnx_to_tflite": 1e-7}}, ways=2),
+            abilities=Abilities(approximated={"erf": {"onnx_to_tflite": 1e-7}}, ways=2),
         ),
     )
     silent = (
         subject(
             node("Relu"),
             to="tflite",
-            abilities=Abilities(approximated={"Erf": {"onnx_to_tflite": 1e-7}}, ways=1),
+            abilities=Abilities(approximated={"erf": {"onnx_to_tflite": 1e-7}}, ways=1),
         ),
     )
 
@@ -42,7 +43,7 @@ class ApproximatedOperator:
         """One remark for each such node."""
         able = subject.abilities
         for each in subject.nodes:
-            errors = able.approximated.get(each.native_op, {})
+            errors = able.approximated.get(each.name, {})
             if not errors:
                 continue
             everywhere = len(errors) == able.ways

@@ -11,7 +11,8 @@ from isomorph.core.sketch import node, subject
 class UnsupportedOperator:
     """No converter, or not every one, has a rule for this operator.
 
-    The tables are those of the installed converters themselves. An operator that one route lacks
+    The tables are those of the installed converters themselves, and what they were measured to
+    fail on in spite of a rule, in the very form that the node has. An operator that one route lacks
     and another takes is a warning: that route will fail, and the next will be tried.
     """
 
@@ -21,10 +22,10 @@ class UnsupportedOperator:
         subject(
             node("Det"),
             to="tflite",
-            abilities=Abilities(lacking={"Det": ("onnx_to_tflite",)}, hopeless=frozenset({"Det"})),
+            abilities=Abilities(lacking={"det": ("onnx_to_tflite",)}, hopeless=frozenset({"det"})),
         ),
         subject(
-            node("Det"), to="tflite", abilities=Abilities(lacking={"Det": ("onnx_to_tflite",)})
+            node("Det"), to="tflite", abilities=Abilities(lacking={"det": ("onnx_to_tflite",)})
         ),
     )
     silent = (subject(node("Relu"), to="tflite"),)
@@ -33,10 +34,10 @@ class UnsupportedOperator:
         """One remark for each such node."""
         able = subject.abilities
         for each in subject.nodes:
-            lacking = able.lacking.get(each.native_op, ())
-            if not lacking and each.native_op not in able.hopeless:
+            lacking = able.lacking.get(each.name, ())
+            if not lacking:
                 continue
-            hopeless = each.native_op in able.hopeless
+            hopeless = each.name in able.hopeless
             who = ", ".join(lacking)
             yield Remark(
                 code=self.code,

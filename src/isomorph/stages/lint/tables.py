@@ -2,13 +2,13 @@
 
 Each is asked in a worker process: their tables come with their imports, and those may fail. What a
 converter only approximates, or fails on in spite of a rule, it does not tell: that was measured,
-operator by operator (benchmarks/approximations.py), and is kept beside this file.
+operator by operator in many forms (benchmarks/approximations.py), and is kept beside this file.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +19,10 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.lint import Abilities, every_node
 from isomorph.core.report import Skipped
 from isomorph.stages.convert.plan import routes
+from isomorph.stages.lint.measured import features, speaks_of
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Model
+    from isomorph.core.model import Graph, Model, Node
     from isomorph.stages.convert.workshop import Workshop
 
 Told = Mapping[str, Any]
@@ -47,22 +48,28 @@ def abilities(
     runtime = ask("runtimes", registry.framework(goal).runtime) if known else {}
     firsts = _first_converters(model, to, width)
     told = {name: ask("converters", name) for name in firsts}
-    used = {node.native_op for node in every_node(model.graph)}
     measured, unmeasured = _measured(firsts)
     skipped += unmeasured
+    refused = _rows_of(model, measured, "refused")
     lacking = {
-        op: who
-        for op in used
-        if (who := tuple(n for n in firsts if lacks(told[n], op) or _refused(measured, n, op)))
+        node.name: who
+        for node in every_node(model.graph)
+        if (
+            who := tuple(
+                name
+                for name in firsts
+                if lacks(told[name], node.native_op) or name in refused.get(node.name, ())
+            )
+        )
     }
     changed = [each.get("changed", {}) for each in told.values()]
     return Abilities(
         lacking=lacking,
-        hopeless=frozenset(op for op, who in lacking.items() if set(who) == set(firsts)),
+        hopeless=frozenset(node for node, who in lacking.items() if set(who) == set(firsts)),
         types=frozenset(runtime["types"]) if "types" in runtime else None,
         kernels=runtime.get("kernels", {}) if model.framework == (to or model.framework) else {},
         opsets=_pair(runtime.get("opsets")),
-        approximated=_approximated(used, firsts, measured),
+        approximated=_rows_of(model, measured, "approximated"),
         ways=len(firsts),
         changed=dict(changed[0]) if changed and all(each == changed[0] for each in changed) else {},
         fixes_axes=tuple(name for name in firsts if told[name].get("fixes_axes"))
@@ -109,21 +116,32 @@ def _other_versions(measured: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _approximated(
-    used: Set[str], converters: Sequence[str], measured: Mapping[str, Told]
-) -> dict[str, dict[str, float]]:
-    """The operators of the model that a first converter on the way does not keep exactly."""
+def _rows_of(model: Model, measured: Mapping[str, Told], key: str) -> dict[str, dict[str, float]]:
+    """By node and converter, what was measured of the form that the node has."""
+    rows = {name: _by_operator(row[key]) for name, row in measured.items()}
     found: dict[str, dict[str, float]] = {}
-    for name in converters:
-        errors = measured.get(name, {}).get("approximated", {})
-        for op in used:
-            if _bare(op) in errors:
-                found.setdefault(op, {})[name] = errors[_bare(op)]
+    for node, graph in _nodes_in(model.graph):
+        for name, known in rows.items():
+            theirs = known.get(_bare(node.native_op), ())
+            shown = features(node, graph) if theirs else {}
+            errors = [row.get("error", 0.0) for row in theirs if speaks_of(row["when"], shown)]
+            if errors:
+                found.setdefault(node.name, {})[name] = max(errors)
     return found
 
 
-def _refused(measured: Mapping[str, Told], converter: str, op: str) -> bool:
-    return _bare(op) in measured.get(converter, {}).get("refused", ())
+def _by_operator(rows: Sequence[Told]) -> dict[str, list[Told]]:
+    found: dict[str, list[Told]] = {}
+    for row in rows:
+        found.setdefault(row["op"], []).append(row)
+    return found
+
+
+def _nodes_in(graph: Graph) -> Iterator[tuple[Node, Graph]]:
+    for node in graph.nodes:
+        yield node, graph
+        for body in node.bodies.values():
+            yield from _nodes_in(body)
 
 
 def _bare(op: str) -> str:

@@ -1,0 +1,152 @@
+"""Many operators side by side in one model: described, converted, held against themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from networks.operators.form import Form
+from networks.operators.side_by_side import Side, described
+
+from isomorph import registry
+from isomorph.core.conversion import Order, Step
+from isomorph.core.divergence import Divergence, Judgement, Part
+from isomorph.stages.check import Wishes
+from isomorph.stages.convert.hops import Hopper, Stop
+from isomorph.stages.convert.samples import Supply
+from isomorph.stages.convert.workshop import Workshop
+from isomorph.stages.run import feeds as feeding
+from isomorph.stages.run.feeds import Sample
+from isomorph.stages.run.input_files import write_arrays
+from isomorph.stages.run.intake import Intake
+
+SUFFIXES = {"onnx": ".onnx", "pytorch": ".pt2", "tensorflow": "", "tflite": ".tflite"}
+
+
+def groups(every: Mapping[str, Any], size: int) -> Iterator[dict[str, Any]]:
+    """So many at a time, like beside like."""
+    keys = sorted(every)
+    for start in range(0, len(keys), size):
+        yield {key: every[key] for key in keys[start : start + size]}
+
+
+@dataclass(slots=True, kw_only=True)
+class Bench:
+    """Where the forms of one framework are tried; ``converter`` may be the framework alone."""
+
+    converter: str
+    opener: Intake
+    workshop: Workshop | None
+    folder: Path
+    _count: int = field(default=0)
+
+    def described(self, forms: Mapping[str, Form]) -> dict[str, Side]:
+        """What isomorph sees of them; those that cannot even stand in a model are left out."""
+
+        def look(some: Mapping[str, Form]) -> dict[str, Side] | None:
+            model, _ = self._written(some, self.converter)
+            return described(self.opener.load(str(model)), some)
+
+        return _halved(forms, look)
+
+    def made(self, sides: Mapping[str, Side]) -> dict[str, bool]:
+        """Those that the converter converts, if only with a cure."""
+        return _halved(sides, self._converts)
+
+    def errors(self, sides: Mapping[str, Side]) -> dict[str, float | None]:
+        """How far each is from what it was; None where that could not be judged."""
+        return _halved(sides, self._differences)
+
+    def _converts(self, sides: Mapping[str, Side]) -> dict[str, bool] | None:
+        assert self.workshop is not None
+        converter = registry.converter(self.converter)
+        model, arrays = self._written({k: s.form for k, s in sides.items()}, converter.source)
+        inputs = model.with_name("inputs.npz")
+        write_arrays(inputs, arrays)
+        specs = self.opener.load(str(model)).graph.inputs
+        step = Step(converter=self.converter, source=converter.source, target=converter.target)
+        # A cure changes what is said of an operator, so it is tried on one that stands alone.
+        cures = [cure.options for cure in converter.cures] if len(sides) == 1 else []
+        for options in ({}, *cures):
+            order = Order(source="", target="", example=str(inputs), inputs=specs, options=options)
+            attempt = self.workshop.make(step, str(model), order, f"result{converter.suffix}")
+            if attempt.trouble is None:
+                return dict.fromkeys(sides, True)
+        return None
+
+    def _differences(self, sides: Mapping[str, Side]) -> dict[str, float | None] | None:
+        """None in all where no model came out, or none that its runtime takes."""
+        assert self.workshop is not None
+        converter = registry.converter(self.converter)
+        model, arrays = self._written({k: s.form for k, s in sides.items()}, converter.source)
+        first = self.opener.open("reference", str(model))
+        given = Sample(
+            origin="operators", feeds=feeding.from_given(first.model.graph.inputs, arrays)
+        )
+        hopper = Hopper(
+            first=first,
+            given=given,
+            intake=self.opener,
+            workshop=self.workshop,
+            supply=Supply(first=first.model, given=given, data=None, dims={}, seed=0),
+            wishes=Wishes(locate=False),
+            options={},
+        )
+        step = Step(converter=self.converter, source=converter.source, target=converter.target)
+        hop = hopper.stop(Stop(location=str(model), model=first.model), (step,)).hop
+        if hop is None or hop.report is None:
+            return None
+        if len(hop.report.outputs) != len(sides) or (hop.cures and len(sides) > 1):
+            return None
+        runs = getattr(converter, "proven_as", None) is not None
+        found = {
+            key: _error(output, runs=runs)
+            for key, output in zip(sides, hop.report.outputs, strict=True)
+        }
+        several = len(sides) > 1 and any(error is None for error in found.values())
+        return None if several else found
+
+    def _written(self, forms: Mapping[str, Form], framework: str) -> tuple[Path, dict[str, Any]]:
+        self._count += 1
+        place = self.folder / f"{self.converter}-{self._count}"
+        place.mkdir()
+        path = place / f"model{SUFFIXES[framework]}"
+        writer = import_module(f"networks.operators.of_{framework}")
+        return path, writer.write(path, forms)
+
+
+def _halved(every: Mapping[str, Any], trial: Callable[[Any], dict[str, Any] | None]) -> Any:
+    """All at once; where that fails, in halves, until what fails stands alone."""
+    if not every:
+        return {}
+    try:
+        found = trial(every)
+    except Exception:  # ours, or the writer's own: one of these is not for it
+        found = None
+    if found is not None:
+        return found
+    if len(every) == 1:
+        return {}
+    keys = list(every)
+    parts = (keys[: len(keys) // 2], keys[len(keys) // 2 :])
+    halves = [_halved({key: every[key] for key in part}, trial) for part in parts]
+    return {**halves[0], **halves[1]}
+
+
+def _error(output: Divergence, *, runs: bool) -> float | None:
+    """The largest difference of the meanings, or of the run where only a runtime stands for it."""
+    parts = (output.execution_candidate,) if runs else (output.translation, output.rounding)
+    if any(part is None or part.budget.within is Judgement.UNKNOWN for part in parts):
+        return None
+    return _largest(parts[0]) if all(_beyond(part) for part in parts) else 0.0
+
+
+def _beyond(part: Part | None) -> bool:
+    return part is not None and part.budget.within is Judgement.NO
+
+
+def _largest(part: Part | None) -> float:
+    return (part.distance.max_abs or 0.0) if part is not None else 0.0

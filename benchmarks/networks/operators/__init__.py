@@ -1,0 +1,1 @@
+"""Operators in many forms, as the frameworks' own registries and test suites offer them."""

@@ -1,0 +1,41 @@
+"""A row names as little of a form as tells it from the right ones, and nothing unmeasured."""
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def told_apart(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "benchmarks"))
+    from measuring.telling_apart import told_apart
+
+    return told_apart
+
+
+def form(mode, near, size=2, **more):
+    return {"mode": mode, "near": near, "size": size, **more}
+
+
+def test_what_varies_among_the_wrong_is_left_out(told_apart):
+    wrong = [("Resize", form("cubic", "floor"), 0.1), ("Resize", form("cubic", "ceil", 3), 0.25)]
+    right = [("Resize", form("linear", "floor")), ("Resize", form("linear", "ceil"))]
+    assert told_apart(wrong, right) == [{"op": "Resize", "when": {"mode": "cubic"}, "error": 0.25}]
+
+
+def test_a_word_that_was_measured_in_one_way_only_is_kept(told_apart):
+    wrong = [("Resize", form("nearest", "floor", 2), 5.0)]
+    right = [("Resize", form("nearest", "ceil", 2)), ("Resize", form("linear", "ceil", 2))]
+    rows = told_apart(wrong, right)
+    assert rows == [{"op": "Resize", "when": {"mode": "nearest", "near": "floor"}, "error": 5.0}]
+
+
+def test_a_size_is_named_only_where_nothing_else_tells(told_apart):
+    right = [("Pool", form("max", "x", 2)), ("Other", form("max", "x", 3))]
+    assert told_apart([("Pool", form("max", "x", 3), 1.0)], right)[0]["when"] == {
+        "mode": "max", "near": "x", "size": 3,
+    }  # fmt: skip
+
+
+def test_what_nobody_could_tell_apart_is_not_told(told_apart):
+    assert told_apart([("Pool", form("max", "x"), 1.0)], [("Pool", form("max", "x"))]) == []
