@@ -9,6 +9,7 @@ from isomorph import registry
 from isomorph.core.errors import IsomorphError
 from isomorph.core.model import Graph, Model
 from isomorph.core.trace import Environment, Noise, flatten
+from isomorph.stages.align.disturbed import hand_over
 from samples import SAMPLES, UNKNOWN
 
 NOTHING = Graph(name="", inputs=(), outputs=(), nodes=(), tensors={}, constants={})
@@ -184,3 +185,14 @@ def test_settings_and_plain_settings_are_declared(runtime):
     extension = registry.runtime(runtime)
     assert set(extension.plain) <= set(extension.settings)
     assert extension.worker
+
+
+def test_tensors_that_are_handed_over_one_by_one_are_those_of_a_run(opened):
+    model, feeds, session = opened
+    names = shown(model, session)
+    noises = [None, Noise(seed=5, rounding=True)] if session.capabilities.noise else [None]
+    for noise in noises:
+        found = {}
+        hand_over(session, feeds, names, found.__setitem__, noise=noise)
+        ran = session.run(feeds, names) if noise is None else session.run(feeds, names, noise=noise)
+        assert same(found, ran)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,16 +76,21 @@ class Evaluator:
         return self._program.outputs
 
     def run(
-        self, feeds: Mapping[str, Any], fetch: Sequence[str], noise: Noise | None = None
+        self,
+        feeds: Mapping[str, Any],
+        fetch: Sequence[str],
+        noise: Noise | None = None,
+        keep: Callable[[str, Any], Any] = lambda _, value: value,
     ) -> dict[str, Any]:
         """Compute ``fetch`` from ``feeds``; floats come back in float64, the rest as declared.
 
         A float array fed to a quantised tensor is taken for real numbers and put onto its grid.
+        ``keep`` says, as soon as a tensor is computed, how it is held.
         """
         plan = self._plan(frozenset(feeds), tuple(fetch))
         evaluation = Run(noise, self._magnitudes_for(feeds) if noise is not None else None)
         values = {name: self._fed(name, value, noise) for name, value in feeds.items()}
-        results = {name: values[name].wide() for name in fetch if name in values}
+        results = {name: keep(name, values[name].wide()) for name in fetch if name in values}
 
         def read(name: str) -> Held:
             if name in values:
@@ -94,7 +99,7 @@ class Evaluator:
 
         for name in fetch:
             if name in self._weights and name not in values:
-                results[name] = read(name).wide()
+                results[name] = keep(name, read(name).wide())
         fixed = self._fixed if noise is None and not (self._fixed.names & feeds.keys()) else None
         for step, finished in plan.steps:
             outputs = fixed.outputs(step) if fixed is not None else None
@@ -108,7 +113,7 @@ class Evaluator:
                     continue  # what is fed stays, though a step runs for its other outputs
                 values[name] = self._constant(name, held, noise)
                 if name in plan.fetched:
-                    results[name] = values[name].wide()
+                    results[name] = keep(name, values[name].wide())
             for name in finished:
                 values.pop(name, None)
         return {name: results[name] for name in fetch}

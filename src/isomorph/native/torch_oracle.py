@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -50,12 +50,35 @@ class TorchOracle:
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
         """Compute ``fetch`` from ``feeds``; floats come back as float64."""
+        keeper = Keeper()
         with _few_threads():
             if not self._model.cuttable:
                 return self._run_recorded(feeds, fetch, noise)
-            return self._run_cut(feeds, fetch, noise)
+            return self._run_cut(feeds, fetch, noise, lambda _, value: keeper.keep(value))
 
-    def _run_cut(self, feeds: Arrays, fetch: Sequence[str], noise: Noise | None) -> Arrays:
+    def hand_over(
+        self,
+        feeds: Arrays,
+        fetch: Sequence[str],
+        use: Callable[[str, Any], None],
+        *,
+        noise: Noise | None = None,
+    ) -> None:
+        """Like ``run``, but nothing is kept: each tensor is used as soon as it is computed."""
+        with _few_threads():
+            if self._model.cuttable:
+                self._run_cut(feeds, fetch, noise, use)
+                return
+            for name, value in self._run_recorded(feeds, fetch, noise).items():
+                use(name, value)
+
+    def _run_cut(
+        self,
+        feeds: Arrays,
+        fetch: Sequence[str],
+        noise: Noise | None,
+        keep: Callable[[str, Any], Any],
+    ) -> Arrays:
         plan = self._planners[""].plan(frozenset(feeds), tuple(fetch))
         run = OracleRun(self._weights, self._planners, noise, self._kept_magnitudes(feeds, noise))
         values = {
@@ -71,13 +94,12 @@ class TorchOracle:
             given = {**values, **tables}
             start = starting_values(self._program, given, plan, self._program.constants)
             steps = data_steps(plan.steps, {*values, *shaken} - set(tables))
-            keeper = Keeper()
             return execute(
                 plan,
                 start,
                 fetch,
                 run.evaluator(self._program, steps, ""),
-                lambda name, value: keeper.keep(to_array(run.wide_value(name, {name: value}))),
+                lambda name, value: keep(name, to_array(run.wide_value(name, {name: value}))),
             )
 
     def _table(self, name: str, value: Any) -> Any:  # noqa: ANN401

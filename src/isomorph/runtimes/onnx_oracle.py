@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ class OnnxOracle:
 
     def open(self, model: Model, environment: Environment) -> OnnxOracleSession:
         """Find the means to compute every node; an operator without meaning is refused here."""
-        onnx = require("onnx", extra="onnx", needed_for="runtime 'onnx_oracle'")
+        onnx = require("onnx", extra="all", needed_for="runtime 'onnx_oracle'")
         from isomorph.native.onnx_evaluator import Evaluator
 
         # A bare ModelProto holds its tensors itself; an opened one knows where they lie.
@@ -66,6 +66,17 @@ class OnnxOracleSession:
         """Compute ``fetch`` from ``feeds``; both may name any top-level tensor or constant."""
         results: Arrays = self._evaluator.run(feeds, fetch, noise)
         return results
+
+    def hand_over(
+        self,
+        feeds: Arrays,
+        fetch: Sequence[str],
+        use: Callable[[str, Any], None],
+        *,
+        noise: Noise | None = None,
+    ) -> None:
+        """Like ``run``, but nothing is kept: each tensor is used as soon as it is computed."""
+        self._evaluator.run(feeds, fetch, noise, use)
 
     def close(self) -> None:
         """Let go of the graph, its lifted weights and the magnitudes of its sums."""

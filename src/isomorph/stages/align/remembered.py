@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _SHARE = 4
 """Several of these live at once, each with what was put right in another place."""
 
+_MAPPED = 32 << 20
+"""What is in a file is soon in memory again: of that, no more is worth keeping there."""
+
 Compute = Callable[[Sequence[str]], Mapping[str, "Array"]]
 
 
@@ -72,11 +75,15 @@ class Remembered(Mapping[str, "Array"]):
     def _used(self, *arrays: Array) -> None:
         """These are read now; where too much of the files is in memory, it goes back to them."""
         self._resident += sum(array.nbytes for array in arrays if _mapping(array) is not None)
-        if _SHARE * self._resident > self._room:
-            owners = [_mapping(array) for held in self._held.values() for array in held.values()]
-            for owner in {id(each): each for each in owners if each is not None}.values():
-                _let_go(owner)
+        if self._resident > min(_MAPPED, self._room // _SHARE):
+            held = (array for values in self._held.values() for array in values.values())
+            for array in {id(_mapping(each)): each for each in held}.values():
+                let_go(array)
             self._resident = 0
+
+    def holds(self, name: str) -> bool:
+        """Whether it need not be computed again."""
+        return self._place.get(name) in self._held
 
     def __iter__(self) -> Iterator[str]:
         return iter(tuple(self._place))
@@ -92,23 +99,33 @@ class Layered(Mapping[str, "Array"]):
     """Several mappings as one: the first that has a name answers."""
 
     def __init__(self, *layers: Mapping[str, Array]) -> None:
-        self._layers = layers
+        self.layers = layers
 
     def __getitem__(self, name: str) -> Array:
-        for layer in self._layers:
+        for layer in self.layers:
             if name in layer:
                 return layer[name]
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
         """The undermost layer first: its names are the first of the graph."""
-        return iter(dict.fromkeys(name for layer in reversed(self._layers) for name in layer))
+        return iter(dict.fromkeys(name for layer in reversed(self.layers) for name in layer))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
-        return any(name in layer for layer in self._layers)
+        return any(name in layer for layer in self.layers)
+
+
+def held(values: Mapping[str, Array], name: str) -> bool:
+    """Whether a value can be had without computing it."""
+    if isinstance(values, Layered):
+        layer = next((each for each in values.layers if name in each), None)
+        return layer is not None and held(layer, name)
+    if isinstance(values, Remembered):
+        return values.holds(name)
+    return name in values
 
 
 def _bytes(values: Mapping[str, Array]) -> int:
@@ -123,7 +140,8 @@ def _mapping(array: Array) -> mmap.mmap | None:
     return owner if isinstance(owner, mmap.mmap) else None
 
 
-def _let_go(mapping: mmap.mmap) -> None:
-    """Out of memory, not out of reach: who reads it again finds it in the file."""
-    if hasattr(mmap, "MADV_DONTNEED"):
+def let_go(array: Array) -> None:
+    """Out of memory, not out of reach: who reads it again finds it in its file, if it has one."""
+    mapping = _mapping(array)
+    if mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
         mapping.madvise(mmap.MADV_DONTNEED)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
-from isomorph.stages.align.fingerprint import FLOAT64_ORDER, Fingerprint, fingerprint
-from isomorph.stages.align.remembered import Layered, Remembered, batches
+from isomorph.stages.align.disturbed import Moved, Moving, disturbed, numeric
+from isomorph.stages.align.fingerprint import Fingerprint, fingerprint
+from isomorph.stages.align.remembered import Layered, Remembered, batches, held
 from isomorph.stages.align.topology import Topology
 from isomorph.stages.run.forecast import in_float64
 from isomorph.stages.run.memory import usual_share
@@ -25,10 +26,11 @@ DRAWS = 4
 """A root mean square over a whole tensor is steady after few draws."""
 
 _HELD_AT_ONCE = DRAWS + 2
-"""Of one batch: its values, its draws, and what is being computed."""
+"""Of one batch: its values, its draws where they are kept, and what is being computed."""
 
-_FEWEST_UNSEEN = 4
-"""A quarter of the elements: fewer are small by chance."""
+
+_AT_A_TIME = 64 << 20
+"""Constants that are read in one go: they come in float64, and are in memory three times then."""
 
 
 class Sight:
@@ -68,58 +70,61 @@ class Sight:
     def look(self, draws: int = DRAWS) -> None:
         """Compute every tensor, its fingerprint, and the rms and peak by which noise moves it."""
         self.draws = draws
-        self.prints = {name: fingerprint(value) for name, value in self._fed.items()}
-        self.shapes = {name: value.shape for name, value in self._fed.items()}
-        self.spread, self.peak = dict.fromkeys(self._fed, 0.0), dict.fromkeys(self._fed, 0.0)
+        for name, value in self._fed.items():
+            self._note(name, Moved(mark=fingerprint(value)), value.shape)
         pieces = self._batches(self.names)
         kept = self._remembered(pieces, {})
-        seeds = (None,) if self.noise is None else (None, *range(draws))
-        carried: list[dict[str, Any]] = [{} for _ in seeds]
-        last = self._last_read(pieces)
-        for place, batch in enumerate(pieces):
-            drawn: list[Mapping[str, Any]] = []
-            for each, seed in enumerate(seeds):
-                found = self._drawn({**self.feeds, **carried[each]}, batch, seed)
-                drawn.append(found)
-                left = {**carried[each], **{name: found[name] for name in batch}}
-                carried[each] = {name: left[name] for name in left if last.get(name, -1) > place}
-            values = self._numbers(drawn[0], batch)
-            self._note(values, drawn[1:])
+        noises = [] if self.noise is None else [replace(self.noise, seed=n) for n in range(draws)]
+        looked = self._looked_there(noises) if len(pieces) == 1 else self._looked_by(pieces, noises)
+        for place, (found, moving) in enumerate(looked):
+            values = self._numbers(found, pieces[place])
+            for name, value in values.items():
+                self._note(name, moving[name], value.shape)
             kept.put(place, values)
         self.values = Layered(kept, self._fed)
 
-    def _drawn(self, feeds: Arrays, batch: Sequence[str], seed: int | None) -> Mapping[str, Any]:
-        if seed is None or self.noise is None:
-            return self.oracle.run(feeds, list(batch))
-        return self.oracle.run(feeds, list(batch), noise=replace(self.noise, seed=seed))
+    def _looked_there(self, noises: Sequence[Noise]) -> Iterator[tuple[Arrays, dict[str, Moved]]]:
+        """All at once, where the oracle is: in its worker, if it has one."""
+        there = getattr(self.oracle, "disturbed", None)
+        if there is not None and noises:
+            yield there(self.feeds, self.names, noises)
+        else:
+            yield disturbed(self.oracle, self.feeds, self.names, noises)
 
-    def _note(self, values: Mapping[str, Array], draws: Sequence[Mapping[str, Any]]) -> None:
-        """What is kept of a batch when its values are let go."""
-        about_mean = self.noise is not None and self.noise.quantisers
-        for name, value in values.items():
-            self.prints[name], self.shapes[name] = fingerprint(value), value.shape
-            moved = [draw.get(name) for draw in draws]
-            self.spread[name], self.peak[name] = (
-                _spread(value, moved, about_mean=about_mean) if draws else (0.0, 0.0)
-            )
-            if draws:
-                self._note_unseen(name, value, moved, about_mean=about_mean)
+    def _looked_by(
+        self, pieces: Sequence[Sequence[str]], noises: Sequence[Noise]
+    ) -> Iterator[tuple[Arrays, dict[str, Moved]]]:
+        """Piece by piece, each run fed with what it left of the piece before."""
+        carried: list[dict[str, Any]] = [{} for _ in (None, *noises)]
+        last = self._last_read(pieces)
+        for place, batch in enumerate(pieces):
 
-    def _note_unseen(
-        self, name: str, value: Array, draws: Sequence[Any], *, about_mean: bool
-    ) -> None:
-        """The noise of a tensor's small elements alone, where it is lost in that of the large.
+            def run(
+                each: int, noise: Noise | None, place: int = place, batch: Sequence[str] = batch
+            ) -> Arrays:
+                feeds = {**self.feeds, **carried[each]}
+                found = (
+                    self.oracle.run(feeds, list(batch))
+                    if noise is None
+                    else self.oracle.run(feeds, list(batch), noise=noise)
+                )
+                left = {**carried[each], **{name: found[name] for name in batch}}
+                carried[each] = {name: left[name] for name in left if last.get(name, -1) > place}
+                return found
 
-        Beside the huge negative numbers of a mask, scores are rounding.
-        """
-        limit = self.spread[name] + FLOAT64_ORDER * self.prints[name].rms
-        small = within(value, limit)
-        if _FEWEST_UNSEEN * np.count_nonzero(small) < value.size or not small.any():
-            return
-        fitting = all(numeric(draw) and np.shape(draw) == value.shape for draw in draws)
-        kept = [np.asarray(draw)[small] for draw in draws] if fitting else []
-        if kept:
-            self.unseen[name] = (limit, *_spread(value[small], kept, about_mean=about_mean))
+            values = run(0, None)
+            moving = Moving(values, about_mean=any(noise.quantisers for noise in noises))
+            for each, noise in enumerate(noises, 1):
+                for name, draw in run(each, noise).items():
+                    moving.add(name, draw)
+            yield values, moving.told(len(noises))
+
+    def _note(self, name: str, found: Moved, shape: tuple[int, ...]) -> None:
+        """What is kept of a tensor when its values are let go."""
+        self.prints[name], self.shapes[name] = found.mark, shape
+        self.spread[name], self.peak[name] = found.rms, found.peak
+        if found.unseen is not None:
+            self.unseen[name] = found.unseen
 
     def _last_read(self, pieces: Sequence[Sequence[str]]) -> dict[str, int]:
         """The last batch for which each tensor is needed."""
@@ -151,7 +156,7 @@ class Sight:
         """Constants, read when they are asked for; what cannot be read has no value."""
         shapes = {name: self.graph.constants[name].shape for name in names}
         sizes = {name: 8 * math.prod(shape) for name, shape in shapes.items()}
-        pieces = batches(names, sizes, self._room // _HELD_AT_ONCE)
+        pieces = batches(names, sizes, min(_AT_A_TIME, self._room // _HELD_AT_ONCE))
         return Remembered(pieces, self._read, self._room)
 
     def _read(self, batch: Sequence[str]) -> dict[str, Array]:
@@ -166,11 +171,51 @@ class Sight:
         self, names: Iterable[str], given: Mapping[str, Array] | None = None
     ) -> dict[str, Array]:
         """Values of these tensors, float64 from an oracle, with some others replaced."""
-        wanted = list(dict.fromkeys(names))
-        if not wanted:
-            return {}
-        placed = {name: self._as_stored(name, value) for name, value in (given or {}).items()}
-        return self._numbers(self.oracle.run({**self.feeds, **placed}, wanted), wanted)
+        given = given or {}
+        changed = self.topology.below(given) | set(given)
+        wanted = dict.fromkeys(names)
+        known = {name: self.values[name] for name in wanted if self._stays(name, changed)}
+        rest = [name for name in wanted if name not in known]
+        if not rest:
+            return known
+        border = {name: self.values[name] for name in self._border(rest, given, changed)}
+        try:
+            found = self._computed(rest, {**border, **given})
+        except (IsomorphError, ValueError):
+            if not border:
+                raise
+            # Not everything that can be looked at can be put in again.
+            found = self._computed(rest, given)
+        return {name: {**known, **found}[name] for name in wanted if name in known or name in found}
+
+    def _computed(self, names: Sequence[str], given: Mapping[str, Array]) -> dict[str, Array]:
+        placed = {name: self._as_stored(name, value) for name, value in given.items()}
+        return self._numbers(self.oracle.run({**self.feeds, **placed}, list(names)), names)
+
+    def _stays(self, name: str, changed: set[str]) -> bool:
+        """Whether a value that has been seen is at hand, and holds with ``changed`` replaced.
+
+        A runtime is not an oracle: cut elsewhere, it may fuse otherwise and compute another value.
+        """
+        oracle = self.noise is not None
+        return oracle and name not in changed and name not in self._fed and held(self.values, name)
+
+    def _border(
+        self, names: Sequence[str], given: Mapping[str, Array], changed: set[str]
+    ) -> Iterator[str]:
+        """Known tensors which, fed, leave nothing to compute of what did not change."""
+        reached = {*names, *given}
+        open_ends = [name for name in names if name not in given]
+        while open_ends:
+            maker = self.topology.maker.get(open_ends.pop())
+            for source in self.topology.reads(maker) if maker is not None else ():
+                if source in reached:
+                    continue
+                reached.add(source)
+                if self._stays(source, changed):
+                    yield source
+                else:
+                    open_ends.append(source)
 
     def _numbers(self, result: Mapping[str, Any], names: Iterable[str]) -> dict[str, Array]:
         values = {name: np.asarray(result[name]) for name in names if numeric(result[name])}
@@ -183,33 +228,6 @@ class Sight:
         dtype = self._stored.get(name, value.dtype)
         with np.errstate(over="ignore"):
             return value if value.dtype == dtype else np.ascontiguousarray(value.astype(dtype))
-
-
-def numeric(value: Any) -> bool:  # noqa: ANN401
-    """Whether a value is a tensor of numbers (and not a sequence, text or nothing)."""
-    return isinstance(value, np.ndarray) and (
-        value.dtype.kind in "fiub" or "float" in str(value.dtype)
-    )
-
-
-def within(value: Array, limit: float) -> Array:
-    """Where a tensor of floats is neither zero nor larger than that."""
-    if value.dtype.kind != "f":
-        return np.zeros(value.shape, bool)
-    return np.asarray((value != 0) & (np.abs(value) <= limit))
-
-
-def _spread(value: Array, draws: list[Any], *, about_mean: bool) -> tuple[float, float]:
-    arrays = [np.asarray(draw, np.float64) for draw in draws if numeric(draw)]
-    if len(arrays) < len(draws) or any(array.shape != value.shape for array in arrays):
-        return float("inf"), float("inf")
-    if not value.size:
-        return 0.0, 0.0
-    with np.errstate(all="ignore"):
-        centre = np.mean(arrays, axis=0) if about_mean else value.astype(np.float64)
-        steps = [np.where(np.isfinite(array - centre), array - centre, 0.0) for array in arrays]
-    squares = [float(np.mean(np.square(step))) for step in steps]
-    return float(np.sqrt(np.mean(squares))), max(float(np.max(np.abs(step))) for step in steps)
 
 
 def apart(left: Array, right: Array) -> tuple[float, float]:

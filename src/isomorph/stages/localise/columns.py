@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.profile import GraphProfile, Number
-from isomorph.stages.align.sight import apart, numeric
+from isomorph.stages.align.disturbed import numeric
+from isomorph.stages.align.sight import apart
 from isomorph.stages.measure.close_ups import short
 from isomorph.stages.measure.spread import threshold
 

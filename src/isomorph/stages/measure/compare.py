@@ -17,7 +17,7 @@ from isomorph.stages.measure.side_by_side import ahead, allowances
 from isomorph.stages.measure.spread import Spread, merged
 from isomorph.stages.measure.subject import Witness, unmatched_constants
 from isomorph.stages.measure.verdict import Evidence, Question, beyond_doubt, decide
-from isomorph.stages.measure.widths import quantised, widths
+from isomorph.stages.measure.widths import jumps, quantised, widths
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -134,7 +134,8 @@ def _judge_pair(
 ) -> tuple[Divergence, Rearrangement | None]:
     """By a few draws where they leave no doubt, by many otherwise."""
     judged = _judge_once(reference, candidate, left, right, terms)
-    if beyond_doubt(judged[0], terms.false_alarm):
+    smooth = not any(jumps(side.model.graph) for side in (reference, candidate))
+    if beyond_doubt(judged[0], terms.false_alarm, smooth=smooth):
         return judged
     sharper = [side.look_closer() for side in (reference, candidate)]
     return _judge_once(reference, candidate, left, right, terms) if any(sharper) else judged

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -161,6 +162,17 @@ def comfortable(draws: int, elements: int, false_alarm: float = FALSE_ALARM) -> 
     step = 2.0 / (9.0 * draws)
     largest = (1.0 - step + threshold(elements, false_alarm) * float(np.sqrt(step))) ** 3
     return float(1.0 / np.sqrt(0.5 * (1.0 + largest)))
+
+
+def hopeless(draws: int, false_alarm: float = FALSE_ALARM) -> float:
+    """The multiple of a budget from few draws that is certainly beyond the budget of many.
+
+    So few draws underestimate a variance at most by the lower quantile of chi-square, which is
+    bounded by the first term of its series; the elements of a tensor may all do so together.
+    """
+    freedom = draws / 2.0
+    smallest = 2.0 * (false_alarm * math.gamma(freedom + 1.0)) ** (1.0 / freedom)
+    return math.sqrt(draws / smallest)
 
 
 def merged(*spreads: Spread | None) -> Spread | None:

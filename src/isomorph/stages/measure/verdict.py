@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from isomorph.core.divergence import Divergence, Judgement, Part, Verdict
 from isomorph.stages.measure.distance import float_info
 from isomorph.stages.measure.judge import as_stored, judge, judge_by_word
-from isomorph.stages.measure.spread import Spread, comfortable, merged
+from isomorph.stages.measure.spread import Spread, comfortable, hopeless, merged
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -88,18 +89,25 @@ def decide(reference: Evidence, candidate: Evidence, question: Question) -> Dive
     )
 
 
-def beyond_doubt(divergence: Divergence, false_alarm: float) -> bool:
-    """Whether more draws could not change a good verdict; a bad one always deserves them."""
-    if divergence.verdict is Verdict.EQUIVALENT:
-        parts = [
-            divergence.translation, divergence.rounding, divergence.observed,
-            divergence.execution_reference, divergence.execution_candidate,
-        ]  # fmt: skip
-    elif divergence.verdict is Verdict.DEGRADED:
-        parts = [divergence.intended_loss, divergence.execution_candidate]
-    else:
+def beyond_doubt(divergence: Divergence, false_alarm: float, *, smooth: bool = False) -> bool:
+    """Whether more draws could not change the verdict.
+
+    In a graph that is not ``smooth`` noise rarely does much, and few draws may not have shown it.
+    """
+    every = [
+        divergence.translation, divergence.rounding, divergence.observed, divergence.intended_loss,
+        divergence.execution_reference, divergence.execution_candidate,
+    ]  # fmt: skip
+    parts = [part for part in every if part is not None]
+    if divergence.verdict is Verdict.DEGRADED:
+        parts = [p for p in (divergence.intended_loss, divergence.execution_candidate) if p]
+    elif divergence.verdict is Verdict.DIVERGENT:
+        return smooth and all(
+            _comfortable(part, false_alarm) or _hopeless(part, false_alarm) for part in parts
+        )
+    elif divergence.verdict is not Verdict.EQUIVALENT:
         return False
-    return all(_comfortable(part, false_alarm) for part in parts if part is not None)
+    return all(_comfortable(part, false_alarm) for part in parts)
 
 
 def most_draws(divergences: Sequence[Divergence]) -> int:
@@ -118,6 +126,12 @@ def _comfortable(part: Part, false_alarm: float) -> bool:
     if ratio is None or not draws:
         return True
     return ratio <= comfortable(draws, part.distance.elements, false_alarm)
+
+
+def _hopeless(part: Part, false_alarm: float) -> bool:
+    ratio, draws = part.budget.ratio, part.budget.draws
+    # Infinite is a NaN or a whole number out of place: more draws tell if noise puts it there.
+    return ratio is not None and hopeless(draws, false_alarm) <= ratio < math.inf
 
 
 class _Errors:

@@ -12,6 +12,7 @@ QUANTISED_OPS = frozenset(
      "QLinearConv", "QLinearMatMul", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul",
      "MatMulIntegerToFloat", "QGemm", "QAttention", "MatMulNBits", "FakeQuant"}
 )  # fmt: skip
+_STEPS = frozenset({"Floor", "Ceil", "Round", "Sign", "Mod", "TopK", "Unique"})
 _NARROW = ("float16", "bfloat16", "float8", "float4")
 
 
@@ -40,6 +41,29 @@ def narrow_constants(graph: Graph) -> tuple[str, ...]:
 def quantised(graph: Graph) -> bool:
     """Whether the graph declares quantised tensors or computes with them."""
     return bool(graph.quantization) or any(node.op in QUANTISED_OPS for node in graph.nodes)
+
+
+def jumps(graph: Graph) -> bool:
+    """Whether somewhere a float decides on something whole: there, noise rarely does a great deal.
+
+    Rounding to a grid, an index, a comparison, a branch. A type that is not declared may be any.
+    """
+    if quantised(graph):
+        return True
+    floats = {
+        name
+        for name, spec in graph.tensors.items()
+        if not spec.dtype or spec.dtype.startswith(("float", "bfloat"))
+    }
+    floats.update(spec.name for spec in graph.inputs if "float" in (spec.dtype or "float"))
+    return any(
+        node.op in _STEPS
+        or bool(node.bodies)
+        or (
+            not floats.isdisjoint(node.inputs) and not floats.issuperset(filter(None, node.outputs))
+        )
+        for node in graph.nodes
+    )
 
 
 def _narrow_between_doors(graph: Graph) -> bool:

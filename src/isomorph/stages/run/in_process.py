@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from isomorph import registry
 from isomorph.core.errors import UsageError
 from isomorph.core.trace import Environment
+from isomorph.stages.align.disturbed import hand_over
 from isomorph.stages.run.failures import guard
 from isomorph.stages.run.sniff import is_factory
 
@@ -118,6 +119,18 @@ class GuardedSession:
             if noise is None:
                 return self._session.run(feeds, fetch)
             return self._session.run(feeds, fetch, noise=noise)
+
+    def hand_over(
+        self,
+        feeds: Arrays,
+        fetch: Sequence[str],
+        use: Callable[[str, Any], None],
+        *,
+        noise: Noise | None = None,
+    ) -> None:
+        """Use each tensor of ``fetch`` as soon as it is computed."""
+        with guard(f"running in runtime {self.environment.runtime!r}", file=self._file):
+            hand_over(self._session, feeds, fetch, use, noise=noise)
 
     def close(self) -> None:
         """Let go of what the session holds."""

@@ -36,19 +36,56 @@ class Outbox:
 
     def pack(self, values: Mapping[str, Value]) -> dict[str, Any]:
         """Write the arrays of one message; the result is JSON that says where they are."""
+        with self.parcel() as parcel:
+            for name, value in values.items():
+                parcel.put(name, value)
+        return parcel.told()
+
+    def parcel(self) -> Parcel:
+        """A message whose values come one by one."""
         self._count += 1
-        path = self._folder / f"{self._count}.bin"
+        return Parcel(self._folder / f"{self._count}.bin")
+
+
+class Parcel:
+    """One message, written while its values are still being computed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._file = path, path.open("xb", buffering=0)
+        self._values: list[list[Any]] = []
+        self._size = 0
+
+    def put(self, name: str, value: Any) -> Any:  # noqa: ANN401
+        """Add a value; where it lies is returned."""
         try:
-            with path.open("xb", buffering=0) as file:
-                packed = [[name, _pack(value, file)] for name, value in values.items()]
-                size = file.tell()
+            packed = _pack(value, self._file)
         except OSError as error:
-            path.unlink(missing_ok=True)
-            needed = sum(getattr(value, "nbytes", 0) for value in values.values())
-            raise _no_room(error, self._folder, needed) from error
-        if not size:
-            path.unlink()
-        return {"file": path.name if size else None, "size": size, "values": packed}
+            raise _no_room(error, self._path.parent, getattr(value, "nbytes", 0)) from error
+        self._values.append([name, packed])
+        self._size = self._file.tell()
+        return packed
+
+    def hold(self, name: str, value: Any) -> Any:  # noqa: ANN401
+        """Add a value; the same is returned, in the file if it is large."""
+        packed = self.put(name, value)
+        plain = isinstance(value, np.ndarray) and value.dtype.kind in "fiub"
+        if not plain or value.nbytes < MAPPED_BYTES:
+            return value
+        place = packed["offset"]
+        return np.memmap(self._path, value.dtype, mode="r", offset=place, shape=value.shape)
+
+    def told(self) -> dict[str, Any]:
+        """JSON that says where the arrays are."""
+        name = self._path.name if self._size else None
+        return {"file": name, "size": self._size, "values": self._values}
+
+    def __enter__(self) -> Parcel:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._file.close()
+        if kind is not None or not self._size:
+            self._path.unlink(missing_ok=True)
 
 
 def _pack(value: Any, file: BinaryIO) -> Any:  # noqa: ANN401

@@ -106,13 +106,25 @@ class Slot:
         """Feed and fetch; the session must be one of this generation."""
         return self._fed(message | {"command": "run"}, feeds, doing)
 
+    def disturb(self, message: Message, feeds: Arrays, doing: str) -> tuple[dict[str, Any], Any]:
+        """Feed and fetch, once as it is and once for every noise, of which sizes come back."""
+        runs = 1 + len(message["noises"])
+        return self._answered(message | {"command": "disturb"}, feeds, doing, runs=runs)
+
     def _fed(self, message: Message, feeds: Arrays, doing: str) -> dict[str, Any]:
+        return self._answered(message, feeds, doing)[0]
+
+    def _answered(
+        self, message: Message, feeds: Arrays, doing: str, *, runs: int = 1
+    ) -> tuple[dict[str, Any], Any]:
+        """The tensors that come back, and what else is told of them."""
         with self._lock:
             process = self.start()
             assert self._outbox is not None
             packed = message | {"feeds": self._outbox.pack(feeds)}
-            answer = process.exchange(packed, doing=doing, seconds=self._limits.run_seconds)
-            return unpack(process.folder / "to_parent", answer)
+            seconds = runs * self._limits.run_seconds
+            answer = process.exchange(packed, doing=doing, seconds=seconds)
+            return unpack(process.folder / "to_parent", answer), answer.get("moved")
 
     def apply(self, recipe: Recipe, patch: Patch, path: Path) -> None:
         """Write a patched copy of the model."""

@@ -24,6 +24,7 @@ from isomorph.core.model import Model
 from isomorph.core.piece import Piece
 from isomorph.core.room import give_back
 from isomorph.core.trace import Environment, Noise
+from isomorph.stages.align.disturbed import disturbed
 from isomorph.stages.run import crumbs
 from isomorph.stages.run.autopsy import begun_last
 from isomorph.stages.run.codec import decode, encode
@@ -42,6 +43,8 @@ _PR_SET_PDEATHSIG = 1
 # thread (1.1 GiB with PyTorch, CUDA and OpenBLAS on 16 cores), and their own writable data.
 _PER_CORE = 96 << 20
 _LIBRARIES = 512 << 20
+# So much of what was freed is worth the time that it takes to hand it back to the system.
+_MUCH = 16 << 20
 
 
 class Worker:
@@ -58,6 +61,7 @@ class Worker:
             "load": self._load,
             "open": self._open,
             "run": self._run,
+            "disturb": self._disturb,
             "close_session": self._close_session,
             "apply": self._apply,
             "rehearse": self._rehearse,
@@ -114,7 +118,15 @@ class Worker:
         feeds = unpack(self._folder / "to_worker", message["feeds"])
         noise = decode(Noise | None, message["noise"])
         session = self._sessions[message["session"]]
-        return self._outbox.pack(session.run(feeds, message["fetch"], noise=noise))
+        return _trimmed(self._outbox.pack(session.run(feeds, message["fetch"], noise=noise)))
+
+    def _disturb(self, message: Message) -> Message:
+        feeds = unpack(self._folder / "to_worker", message["feeds"])
+        noises = [decode(Noise, each) for each in message["noises"]]
+        session = self._sessions[message["session"]]
+        with self._outbox.parcel() as parcel:
+            _, moved = disturbed(session, feeds, message["fetch"], noises, parcel.hold)
+        return _trimmed(parcel.told()) | {"moved": encode(moved)}
 
     def _apply(self, message: Message) -> Message:
         model, patch = self._models[message["model"]], patch_from_data(message["patch"])
@@ -136,6 +148,13 @@ class Worker:
         self._sessions.pop(message["session"]).close()
         give_back()
         return {}
+
+
+def _trimmed(packed: Message) -> Message:
+    """What was just handed over takes no room here, if it was much."""
+    if packed["size"] >= _MUCH:
+        give_back()
+    return packed
 
 
 def _file(message: Message) -> str | None:

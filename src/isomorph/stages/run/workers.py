@@ -20,6 +20,7 @@ from isomorph import registry
 from isomorph.core.errors import UsageError
 from isomorph.core.model import Model
 from isomorph.core.trace import Capabilities, Environment
+from isomorph.stages.align.disturbed import Moved
 from isomorph.stages.run.codec import decode, encode
 from isomorph.stages.run.host import Limits
 from isomorph.stages.run.in_process import Progress
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from isomorph.core.patch import Patch
     from isomorph.core.piece import Piece
     from isomorph.core.trace import Arrays, Noise
+    from isomorph.stages.run.wire import Message
 
 _Place = tuple[str, frozenset[tuple[str, str]]]
 """A worker's word, and the variables that its process was started with."""
@@ -167,19 +169,31 @@ class RemoteSession:
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
         """Compute ``fetch`` from ``feeds``."""
+        with self._slot as slot:
+            message = self._asking(slot, fetch) | {"noise": encode(noise)}
+            return slot.run(message, feeds, self._doing)
+
+    def disturbed(
+        self, feeds: Arrays, fetch: Sequence[str], noises: Sequence[Noise]
+    ) -> tuple[Arrays, dict[str, Moved]]:
+        """The tensors as they are, and how far these disturbances move each."""
+        with self._slot as slot:
+            message = self._asking(slot, fetch) | {"noises": [encode(each) for each in noises]}
+            values, moved = slot.disturb(message, feeds, self._doing)
+            return values, decode(dict[str, Moved], moved)
+
+    def _asking(self, slot: Slot, fetch: Sequence[str]) -> Message:
+        """A message to the session, which is opened anew if its process has died."""
         if self._progress is not None:
             self._progress("run", self.environment.runtime)
-        with self._slot as slot:
-            slot.start()
-            if self._number is None or self._generation != slot.generation:
-                self._open()
-            message = {
-                "about": self._recipe.source,
-                "session": self._number,
-                "fetch": list(fetch),
-                "noise": encode(noise),
-            }
-            return slot.run(message, feeds, f"running in runtime {self._asked.runtime!r}")
+        slot.start()
+        if self._number is None or self._generation != slot.generation:
+            self._open()
+        return {"about": self._recipe.source, "session": self._number, "fetch": list(fetch)}
+
+    @property
+    def _doing(self) -> str:
+        return f"running in runtime {self._asked.runtime!r}"
 
     def close(self) -> None:
         """Let go of what the session holds; harmless when repeated."""

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from chains import Session, graph, node
 
+from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.trace import Noise
 from isomorph.stages.align.remembered import Layered, Remembered, batches
 from isomorph.stages.align.sight import DRAWS, Sight
@@ -74,6 +75,41 @@ def test_what_lies_behind_a_given_tensor_is_computed_with_it():
     expected = seen.oracle.run({"x": X, **given}, ["t20"])["t20"]
     np.testing.assert_array_equal(values["t20"], expected)
     assert not np.array_equal(values["t20"], seen.values["t20"])
+
+
+def test_what_has_been_seen_is_not_computed_again():
+    seen, session = sight(1 << 30)
+    before = session.computed
+    assert set(seen.run(["t3", "t30"])) == {"t3", "t30"}
+    assert session.computed == before
+    given = {"t20": np.zeros_like(X)}
+    found = seen.run(["t19", "t20", "t22"], given)
+    assert session.computed == before + 1, "only what lies between the given one and the wanted"
+    np.testing.assert_array_equal(found["t19"], seen.values["t19"])
+    np.testing.assert_array_equal(found["t20"], given["t20"])
+    expected = session.run({"x": X, **given}, ["t22"])["t22"]
+    np.testing.assert_array_equal(found["t22"], expected)
+
+
+def test_what_cannot_be_fed_is_computed_from_the_inputs():
+    seen, session = sight(1 << 30)
+    expected = session.run({"x": X, "t20": X}, ["t22"])["t22"]
+    whole = session.run
+
+    def only_inputs(feeds, fetch, **rest):
+        if "t19" in feeds:
+            raise RuntimeFailedError("NO_FEED", "this tensor cannot be fed")
+        return whole(feeds, fetch, **rest)
+
+    session.run = only_inputs
+    np.testing.assert_array_equal(seen.run(["t22"], {"t20": X})["t22"], expected)
+
+
+def test_a_runtime_is_asked_again_because_a_cut_may_change_it():
+    seen, session = sight(1 << 30, noise=False)
+    before = session.computed
+    seen.run(["t3"])
+    assert session.computed == before + 4
 
 
 def test_a_run_without_noise_has_no_spread():

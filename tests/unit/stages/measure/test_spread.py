@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from isomorph.core.trace import Capabilities, Environment, Noise
-from isomorph.stages.measure.spread import merged, pooled, spreads, threshold
+from isomorph.stages.measure.spread import comfortable, hopeless, merged, pooled, spreads, threshold
 
 
 class Noisy:
@@ -69,3 +69,13 @@ def test_merged_is_unknown_where_one_side_is():
     one = spreads(session, {}, session.run({}, ["y"]), Noise(seed=0, rounding=True))["y"]
     assert merged(one, None) is None
     assert np.allclose(merged(one, one).deviation, np.sqrt(2) * one.deviation)
+
+
+@pytest.mark.parametrize("draws", [2, 3, 4, 10])
+def test_a_ratio_beyond_hope_is_never_the_fault_of_few_draws(draws):
+    rng, chance, tries = np.random.default_rng(draws), 1e-3, 200_000
+    shown = np.sqrt(np.mean(np.square(rng.standard_normal((tries, draws))), axis=1))
+    share = np.mean(1.0 / shown > hopeless(draws, chance))
+    assert share <= 1.2 * chance
+    assert share > 0.1 * chance, "and the bound is not idle"
+    assert hopeless(draws) > 1.0 > comfortable(draws, 100)

@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from isomorph.core.divergence import Judgement, Verdict
-from isomorph.stages.measure.spread import Spread
-from isomorph.stages.measure.verdict import Evidence, Question, decide
+from isomorph.stages.measure.spread import Spread, threshold
+from isomorph.stages.measure.verdict import Evidence, Question, beyond_doubt, decide
 
 U = 2.0**-24
 ORACLE = np.linspace(1.0, 2.0, 12).reshape(3, 4)
@@ -163,3 +165,28 @@ def test_an_overflow_of_the_narrower_side_is_a_difference():
     assert result.observed.distance.nonfinite_mismatch == 1
     alone = Question(dtype="float16", false_alarm=1e-6, allowance=lambda: small)
     assert decide(narrow, narrow, alone).verdict is Verdict.EQUIVALENT
+
+
+def _far_off(ratio, draws=3):
+    def noise(size):
+        return replace(spread_of(size), draws=draws)
+
+    off = ratio * threshold(12) * 4 * U * np.sqrt(2)
+    mine, wrong = side(), side(run=ORACLE + off, meaning=ORACLE + off)
+    sides = [replace(each, rounding=noise(4 * U), execution=noise(4 * U)) for each in (mine, wrong)]
+    return decide(*sides, ask(allowance=noise(1e-12)))
+
+
+def test_few_draws_are_enough_for_what_is_far_off_in_a_smooth_graph():
+    assert beyond_doubt(_far_off(300), 1e-6, smooth=True)
+    assert not beyond_doubt(_far_off(300), 1e-6, smooth=False)
+    assert not beyond_doubt(_far_off(50), 1e-6, smooth=True)
+    assert beyond_doubt(_far_off(50, draws=10), 1e-6, smooth=True)
+
+
+def test_a_number_that_is_none_deserves_more_draws():
+    broken = ORACLE.copy()
+    broken[0, 0] = np.nan
+    divergence = decide(side(), side(run=broken, meaning=broken), ask())
+    assert divergence.verdict is Verdict.DIVERGENT
+    assert not beyond_doubt(divergence, 1e-6, smooth=True)

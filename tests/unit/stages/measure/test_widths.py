@@ -1,7 +1,9 @@
 """Which loss a graph declares, and what is only a detour."""
 
+from dataclasses import replace
+
 from isomorph.core.model import Graph, Node, TensorSpec
-from isomorph.stages.measure.widths import widths
+from isomorph.stages.measure.widths import jumps, widths
 
 
 def _graph(*steps):
@@ -38,3 +40,18 @@ def test_a_detour_declares_nothing_wherever_it_is():
 
 def test_mostly_narrow_is_declared():
     assert widths(_graph(DOWN, ("Relu", "float16"), ("Relu", "float16"))) == {"float16"}
+
+
+def test_a_float_that_decides_on_something_whole_is_a_jump():
+    assert not jumps(_graph(WIDE, DOWN, UP, WIDE))
+    assert jumps(_graph(WIDE, ("Round", "float32")))
+    assert jumps(_graph(WIDE, ("ArgMax", "int64"), ("Cast", "float32")))
+    assert jumps(_graph(WIDE, ("Greater", "bool")))
+    assert jumps(_graph(("QuantizeLinear", "uint8"), ("DequantizeLinear", "float32")))
+
+
+def test_what_is_whole_from_the_beginning_does_not_jump():
+    assert not jumps(_graph(WIDE, WIDE))
+    whole = _graph(("Gather", "float32"))
+    tokens = TensorSpec(name="x", dtype="int64", shape=(4,))
+    assert not jumps(replace(whole, inputs=(tokens,), tensors={**whole.tensors, "x": tokens}))

@@ -99,3 +99,23 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch):
 def test_a_type_that_nobody_could_name_is_refused_by_the_sender(tmp_path):
     with pytest.raises(ValueError, match="is not an element type"):
         Outbox(tmp_path).pack({"x": np.zeros(2, np.dtype([("a", "f4")]))})
+
+
+def test_values_that_come_one_by_one_arrive_and_are_held_in_the_file(tmp_path):
+    outbox = Outbox(tmp_path)
+    with outbox.parcel() as parcel:
+        held = {name: parcel.hold(name, array) for name, array in ARRAYS.items()}
+    assert isinstance(held["large"], np.memmap)
+    assert not any(isinstance(each, np.memmap) for name, each in held.items() if name != "large")
+    arrived = unpack(tmp_path, parcel.told())
+    for name, array in ARRAYS.items():
+        for same in (held[name], arrived[name]):
+            assert (same.dtype, same.shape) == (array.dtype, array.shape)
+            assert same.tobytes() == array.tobytes()
+
+
+def test_a_parcel_that_was_given_up_leaves_nothing(tmp_path):
+    parcel = Outbox(tmp_path).parcel()
+    parcel.put("x", np.ones(8))
+    parcel.__exit__(KeyError, None, None)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,188 @@
+"""How far noise moves every tensor: runs of an oracle of which only the sizes are kept.
+
+Done where the oracle is, so that of five traces one travels. Each draw is let go before the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.core.room import give_back
+from isomorph.stages.align.fingerprint import FLOAT64_ORDER, Fingerprint, fingerprint
+from isomorph.stages.align.remembered import let_go
+
+if TYPE_CHECKING:
+    from isomorph.core.protocols import Session
+    from isomorph.core.trace import Array, Arrays, Noise
+
+_FEWEST_UNSEEN = 4
+"""A quarter of the elements: fewer are small by chance."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """One tensor in short: its fingerprint, and the rms and largest size of what noise did to it.
+
+    ``unseen`` tells of the elements that lie within the tensor's own noise, if they are many: up
+    to which size that is, and the rms and largest size of their noise alone. Beside the huge
+    negative numbers of a mask, scores are rounding.
+    """
+
+    mark: Fingerprint
+    rms: float = 0.0
+    peak: float = 0.0
+    unseen: tuple[float, float, float] | None = None
+
+
+def disturbed(
+    session: Session,
+    feeds: Arrays,
+    fetch: Sequence[str],
+    noises: Sequence[Noise],
+    keep: Callable[[str, Any], Any] = lambda _, value: value,
+) -> tuple[Arrays, dict[str, Moved]]:
+    """The tensors as they are, and how far these disturbances move each.
+
+    ``keep`` says how the former are held until the last draw.
+    """
+    values: dict[str, Any] = {}
+    hand_over(session, feeds, fetch, lambda name, it: values.update({name: keep(name, it)}))
+    moving = Moving(values, about_mean=any(noise.quantisers for noise in noises))
+    for noise in noises:
+        give_back()
+        hand_over(session, feeds, fetch, moving.add, noise=noise)
+    return values, moving.told(len(noises))
+
+
+def hand_over(
+    session: Session,
+    feeds: Arrays,
+    fetch: Sequence[str],
+    use: Callable[[str, Any], None],
+    *,
+    noise: Noise | None = None,
+) -> None:
+    """Use each tensor as soon as it is computed, where the session can; else when all are."""
+    there = getattr(session, "hand_over", None)
+    if there is not None:
+        there(feeds, fetch, use, noise=noise)
+        return
+    found = session.run(feeds, fetch) if noise is None else session.run(feeds, fetch, noise=noise)
+    for name, value in found.items():
+        use(name, value)
+
+
+class Moving:
+    """How far draws are from the values, tensor by tensor.
+
+    Or from their own mean, where the values are themselves under suspicion (the quantisers of a
+    candidate): then the draws are kept until the last.
+    """
+
+    def __init__(self, values: Mapping[str, Any], *, about_mean: bool = False) -> None:
+        self._values = {name: value for name, value in values.items() if numeric(value)}
+        self._draws: dict[str, list[Any]] | None = {} if about_mean else None
+        self._moving: dict[str, _Moving] = {}
+        if not about_mean:
+            self._moving = {name: _Moving(value, value) for name, value in self._values.items()}
+
+    def add(self, name: str, draw: Any) -> None:  # noqa: ANN401
+        """One tensor of one draw."""
+        if self._draws is not None:
+            self._draws.setdefault(name, []).append(draw)
+        elif name in self._moving:
+            self._moving[name].add(draw)
+
+    def told(self, draws: int) -> dict[str, Moved]:
+        """What became of each tensor in so many draws."""
+        for name, kept in (self._draws or {}).items():
+            if name in self._values:
+                value = self._values[name]
+                self._moving[name] = _Moving(value, _mean(value, kept))
+                for draw in kept:
+                    self._moving[name].add(draw)
+        return {name: self._moving[name].told(draws) for name in self._moving}
+
+
+class _Moving:
+    """The sums of one tensor about ``centre``."""
+
+    def __init__(self, value: Array, centre: Array) -> None:
+        self._value, self._centre = value, centre.astype(np.float64, copy=False)
+        self._mark = fingerprint(value)
+        let_go(value)
+        self._all, self._few = _Sums(), _Sums()
+        self._limit = 0.0
+        self._small: Array | None = None
+        self._lost = False
+
+    def add(self, draw: Any) -> None:  # noqa: ANN401
+        if self._lost or not numeric(draw) or np.shape(draw) != self._centre.shape:
+            self._lost = True  # under noise even its shape changed: it can be anything
+            return
+        with np.errstate(all="ignore"):
+            step = np.asarray(np.asarray(draw, np.float64) - self._centre)
+        step[~np.isfinite(step)] = 0.0
+        self._all.add(step)
+        if self._all.draws == 1:
+            self._small = self._unseen()
+        if self._small is not None:
+            self._few.add(step[self._small])
+        let_go(self._value)
+
+    def _unseen(self) -> Array | None:
+        """Where the elements are that the first draw shows to be within the noise."""
+        self._limit = self._all.rms + FLOAT64_ORDER * self._mark.rms
+        small = within(self._value, self._limit)
+        count = np.count_nonzero(small)
+        return small if count and _FEWEST_UNSEEN * count >= small.size else None
+
+    def told(self, draws: int) -> Moved:
+        if self._lost or self._all.draws != draws:
+            return Moved(mark=self._mark, rms=np.inf, peak=np.inf)
+        unseen = None if self._small is None else (self._limit, self._few.rms, self._few.peak)
+        return Moved(mark=self._mark, rms=self._all.rms, peak=self._all.peak, unseen=unseen)
+
+
+class _Sums:
+    """Mean square and largest size over all draws."""
+
+    def __init__(self) -> None:
+        self.draws, self._squares, self.peak = 0, 0.0, 0.0
+
+    def add(self, step: Array) -> None:
+        self.draws += 1
+        if step.size:
+            flat = step.reshape(-1)
+            self._squares += float(np.dot(flat, flat)) / flat.size
+            self.peak = max(self.peak, float(flat.max()), -float(flat.min()))
+
+    @property
+    def rms(self) -> float:
+        return float(np.sqrt(self._squares / self.draws)) if self.draws else 0.0
+
+
+def _mean(value: Array, draws: Sequence[Any]) -> Array:
+    fitting = all(numeric(draw) and np.shape(draw) == value.shape for draw in draws)
+    if not draws or not fitting:
+        return value
+    with np.errstate(all="ignore"):
+        return np.asarray(np.mean([np.asarray(draw, np.float64) for draw in draws], axis=0))
+
+
+def numeric(value: Any) -> bool:  # noqa: ANN401
+    """Whether a value is a tensor of numbers (and not a sequence, text or nothing)."""
+    return isinstance(value, np.ndarray) and (
+        value.dtype.kind in "fiub" or "float" in str(value.dtype)
+    )
+
+
+def within(value: Array, limit: float) -> Array:
+    """Where a tensor of floats is neither zero nor larger than that."""
+    if value.dtype.kind != "f":
+        return np.zeros(value.shape, bool)
+    return np.asarray((value != 0) & (np.abs(value) <= limit))

@@ -1,0 +1,71 @@
+"""How far noise moves tensors, summed up draw by draw."""
+
+import numpy as np
+import pytest
+from chains import Session, graph, node
+
+from isomorph.core.trace import Noise
+from isomorph.stages.align.disturbed import Moving, disturbed
+from isomorph.stages.align.fingerprint import fingerprint
+
+RNG = np.random.default_rng(3)
+
+
+def _told(value, draws, **how):
+    moving = Moving({"t": value}, **how)
+    for draw in draws:
+        moving.add("t", draw)
+    return moving.told(len(draws))["t"]
+
+
+@pytest.mark.parametrize("about_mean", [False, True])
+def test_sums_are_those_of_all_draws_together(about_mean):
+    value = RNG.normal(size=(3, 5))
+    draws = [value + 0.1 + 1e-3 * RNG.normal(size=value.shape) for _ in range(4)]
+    centre = np.mean(draws, axis=0) if about_mean else value
+    steps = np.array(draws) - centre
+    told = _told(value, draws, about_mean=about_mean)
+    assert told.rms == pytest.approx(np.sqrt(np.mean(np.square(steps))))
+    assert told.peak == pytest.approx(np.max(np.abs(steps)))
+    assert told.mark == fingerprint(value)
+
+
+def test_what_is_not_finite_does_not_move():
+    value = np.array([1.0, np.inf, np.nan, 2.0])
+    told = _told(value, [value + np.array([0.5, 0, 0, 0.5])])
+    assert told.peak == 0.5
+    assert told.rms == pytest.approx(0.5 / np.sqrt(2))
+
+
+@pytest.mark.parametrize("draw", [np.zeros(3), None, [np.zeros(4)]])
+def test_what_is_no_longer_the_same_tensor_can_be_anything(draw):
+    assert _told(np.zeros(4), [np.zeros(4), draw]).rms == np.inf
+
+
+def test_a_draw_in_which_a_tensor_is_missing_is_not_a_quiet_one():
+    moving = Moving({"t": np.zeros(4)})
+    moving.add("t", np.zeros(4))
+    assert moving.told(2)["t"].rms == np.inf
+
+
+def test_the_noise_of_scores_is_told_beside_that_of_a_mask():
+    mask = np.array([-1e9] * 6 + [1.0, 2.0, 3.0, 4.0])
+    noise = np.array([50.0] * 6 + [1e-7] * 4)
+    told = _told(mask, [mask + noise, mask - noise])
+    limit, rms, peak = told.unseen
+    assert told.rms > limit / 2 > 4.0
+    assert rms == pytest.approx(1e-7, rel=1e-3)
+    assert peak == pytest.approx(1e-7, rel=1e-3)
+
+
+def test_values_are_kept_as_asked_and_draws_are_not_kept():
+    session = Session(graph([node("Sin", ["x"], "a"), node("Sin", ["a"], "b")], outputs=["b"]))
+    kept = []
+    values, moved = disturbed(
+        session, {"x": np.ones((4, 6))}, ["a", "b"],
+        [Noise(seed=n, rounding=True) for n in range(3)],
+        lambda name, value: kept.append(name) or value,
+    )  # fmt: skip
+    assert kept == ["a", "b"] == list(values)
+    assert 0 < moved["a"].rms < 1e-6
+    assert set(moved) == {"a", "b"}
