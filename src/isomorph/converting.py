@@ -52,6 +52,8 @@ def convert(
 
     samples = _samples(data, inputs, memory)
     stated = options(source, trust=trust, state=state)
+    said = {"data": data, "inputs": inputs, "dims": dims, "sizes": sizes, "seed": seed}
+    said |= {"state": state, "memory": memory, "timeout": timeout}
     wish = wanted(
         target,
         to=to,
@@ -61,7 +63,7 @@ def convert(
         repair=repair,
         keep=keep,
         options=stated,
-        said={"data": data, "inputs": inputs, "dims": dims, "sizes": sizes, "seed": seed},
+        said=said,
     )
     refuse_target(wish.output, source)
     wishes = stage.Wishes(

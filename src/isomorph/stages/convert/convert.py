@@ -180,4 +180,5 @@ def _repeat(source: str, wanted: Wanted, chosen: Sequence[Hop]) -> str:
     words += ["--quantize", wanted.width] if wanted.width != AS_IS else []
     words += ["--opset", str(wanted.opset)] if wanted.opset else []
     words += ["--repair"] if wanted.repair else []
+    words += ["--keep"] if wanted.keep else []
     return shlex.join([*words, *wanted.words])

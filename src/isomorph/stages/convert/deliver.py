@@ -63,8 +63,8 @@ def _format(path: Path) -> str:
 
 def _said(said: Mapping[str, Any]) -> list[str]:
     words: list[str] = []
-    for name in ("data", "inputs"):
-        if isinstance(said.get(name), (str, Path)):
+    for name in ("data", "inputs", "state", "memory", "timeout"):
+        if isinstance(said.get(name), (str, Path, int, float)):
             words += [f"--{name}", str(said[name])]
     for axis, size in (said.get("dims") or {}).items():
         words += ["--dim", f"{axis}={size}"]

@@ -26,6 +26,11 @@ class Trip:
     route: Route
     hops: tuple[Hop, ...]
 
+    @property
+    def proven(self) -> bool:
+        """Whether it was gone to its end, and what came out is the first model."""
+        return len(self.hops) == len(self.route.steps) and self.hops[-1].usable
+
 
 def survey(
     source: str,
@@ -38,7 +43,7 @@ def survey(
     best: bool = False,
     particular: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Iterator[Trip]:
-    """Go every route to every format and width; ``best`` goes only the first of each.
+    """Go every route to every format and width; ``best`` goes on only until one is proven.
 
     What two routes have in common is made once. ``named`` are converters that are used only
     where they are named, ``particular`` options for single converters.
@@ -58,13 +63,18 @@ def survey(
         particular=particular or {},
     )
     origin = Stop(location=source, model=first.model)
-    for route in _planned(first.model.framework, widths, named, best=best):
-        yield _trip(route, origin, hopper)
+    for found in _planned(first.model.framework, widths, named):
+        for route in found:
+            trip = _trip(route, origin, hopper)
+            yield trip
+            if best and trip.proven:
+                break
 
 
 def _planned(
-    framework: str, widths: Sequence[str], named: Sequence[str], *, best: bool
-) -> Iterator[Route]:
+    framework: str, widths: Sequence[str], named: Sequence[str]
+) -> Iterator[Sequence[Route]]:
+    """The ways that are installed, to one target after the other."""
     wanted = [(target, width, ()) for width in widths for target in formats()] + [
         (registry.converter(name).target, AS_IS, (name,)) for name in named
     ]
@@ -73,8 +83,7 @@ def _planned(
             found = routes(framework, target, width, via)
         except UsageError:
             continue  # there is no such way
-        possible = [route for route in found if not route.missing]
-        yield from possible[:1] if best else possible
+        yield [route for route in found if not route.missing]
 
 
 def _trip(route: Route, origin: Stop, hopper: Hopper) -> Trip:

@@ -45,9 +45,10 @@ def test_a_lie_without_another_way_writes_nothing_but_the_report(dense, tmp_path
 
 
 def test_keep_writes_it_all_the_same(dense, tmp_path):
-    done = converting.convert(dense, tmp_path / "lie.onnx", via=("lies",), keep=True)
+    done = converting.convert(dense, tmp_path / "lie.onnx", via=("lies",), keep=True, seed=3)
     assert done.exit_code == 1
     assert (tmp_path / "lie.onnx").is_file()
+    assert done.repeat.endswith(f"{tmp_path / 'lie.onnx'} --to onnx --via lies --keep --seed 3")
 
 
 def test_repair_goes_on_with_a_patched_copy(dense, tmp_path):
