@@ -34,6 +34,7 @@ export function exact(value: Real): string {
 export function times(value: Real | null | undefined): string {
   const ratio = real(value);
   if (ratio === null) return "not judged";
+  if (ratio === Infinity) return "none is allowed";
   if (!Number.isFinite(ratio)) return `${figure(ratio)}×`;
   if (ratio === 0) return "0×";
   if (ratio < 0.005) return "<0.01×";

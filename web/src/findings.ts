@@ -109,7 +109,7 @@ function place(finding: Finding): HTMLElement | null {
   }
   const known = finding.evidence["known_issues"];
   if (Array.isArray(known) && known.length > 0) {
-    rows.push(["known as", h("span", {}, ...known.slice(0, MOST_ISSUES).map((one) => issue(String(one))))]);
+    rows.push(["see also", h("span", {}, ...known.slice(0, MOST_ISSUES).map((one) => issue(String(one))))]);
   }
   if (rows.length === 0) return null;
   return h("dl", { class: "facts" }, ...rows.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)]));

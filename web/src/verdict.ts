@@ -23,12 +23,19 @@ export function verdict(report: Report): HTMLElement {
     "header",
     { id: "verdict" },
     h("p", { class: "brand" }, "isomorph"),
-    h("h1", {}, h("span", { class: "verdict" }, SENTENCE[report.verdict]), h("span", { class: "reason" }, report.reason)),
+    h("h1", {}, h("span", { class: "verdict" }, SENTENCE[report.verdict]), accepted(report) && h("span", { class: "chip" }, "accepted"), h("span", { class: "reason" }, report.reason)),
     h("p", { class: "pair" }, side(report, "reference"), arrow(report), side(report, "candidate")),
-    worst !== undefined && numbers(worst, outputs.length),
+    worst !== undefined && numbers(worst, outputs.length, model(report, "reference") === undefined),
     outputs.length > 1 && outputsTable(outputs),
     baseline(report),
   );
+}
+
+/** Whether the baseline lets the divergence pass: every one is known, and none has got worse. */
+function accepted(report: Report): boolean {
+  const standings = report.baseline?.standings ?? [];
+  const passes = standings.every((one) => one.state === "unchanged" || one.state === "fixed");
+  return report.verdict === "divergent" && passes && standings.some((one) => one.state === "unchanged");
 }
 
 /** What somebody examined and accepted, and how it stands today. */
@@ -51,7 +58,7 @@ function arrow(report: Report): HTMLElement | null {
 function side(report: Report, role: string): HTMLElement | null {
   const found = model(report, role);
   if (found === undefined) return null;
-  const told = [found.framework, `${found.nodes} nodes`].filter(Boolean).join(", ");
+  const told = [found.framework, found.nodes === 1 ? "1 node" : `${found.nodes} nodes`].filter(Boolean).join(", ");
   const file = found.location.split(/[\\/]/).pop() ?? found.location;
   return h("span", { class: `side ${role}`, title: found.location }, name(file), h("span", { class: "dim" }, told));
 }
@@ -65,7 +72,8 @@ interface Figure {
   grave: boolean;
 }
 
-function numbers(output: Divergence, count: number): HTMLElement {
+/** The three errors; a model alone has one, that of its run. */
+function numbers(output: Divergence, count: number, alone: boolean): HTMLElement {
   const lossy = output.intended_loss !== null;
   const three: Figure[] = [
     {
@@ -78,21 +86,30 @@ function numbers(output: Divergence, count: number): HTMLElement {
     { label: "Reference run", what: "against its own oracle", part: output.execution_reference, yardstick: "of its rounding budget", grave: true },
     { label: "Candidate run", what: "against its own oracle", part: output.execution_candidate, yardstick: "of its rounding budget", grave: true },
   ];
-  const at = output.candidate_output ?? output.reference_output ?? "";
   return h(
     "div",
     {},
-    h("div", { class: "numbers" }, ...three.map(number)),
+    h("div", { class: "numbers" }, ...(alone ? three.slice(2) : three).map(number)),
     h(
       "p",
       { class: "note" },
       count > 1 ? "At the worst output, " : "At the output ",
-      name(at),
+      ...bothNames(output),
       ` ${output.dtype}[${shape(output.shape)}]. `,
       output.observed !== null &&
-        `Run against run: largest difference ${size(output.observed)}, relative ${figure(output.observed.distance.max_rel)}.`,
+        `Run against ${alone ? "oracle" : "run"}: largest difference ${size(output.observed)}${relative(output.observed)}.`,
     ),
   );
+}
+
+function relative(part: Part): string {
+  return part.distance.max_rel === null ? "" : `, relative ${figure(part.distance.max_rel)}`;
+}
+
+/** The reference's name of an output, and the candidate's where that is another. */
+function bothNames(output: Divergence): (HTMLElement | string)[] {
+  const names = [...new Set([output.reference_output, output.candidate_output].filter((one) => one !== null))];
+  return names.flatMap((one, place) => (place === 0 ? [name(one)] : [" / ", name(one)]));
 }
 
 function number(one: Figure): HTMLElement {
@@ -104,7 +121,7 @@ function number(one: Figure): HTMLElement {
     h("h3", {}, one.label),
     h("p", { class: "what" }, one.what),
     h("p", { class: "ratio" }, one.part === null ? "not measured" : times(one.part.budget.ratio)),
-    h("p", { class: "what" }, one.part === null ? " " : one.yardstick),
+    h("p", { class: "what" }, one.part === null || ratio === Infinity ? " " : one.yardstick),
     meter(ratio),
     h("p", { class: "size" }, one.part === null ? "" : `largest |Δ| ${size(one.part)}`),
   );
@@ -129,7 +146,7 @@ function weight(output: Divergence): number {
 function outputsTable(outputs: Divergence[]): HTMLElement {
   const cell = (part: Part | null): string => (part === null ? "not measured" : `${size(part)} · ${times(part.budget.ratio)}`);
   const rows = outputs.slice(0, MOST_ROWS).map((output) => [
-    name(output.candidate_output ?? output.reference_output),
+    h("span", {}, ...bothNames(output)),
     h("span", { class: `chip ${output.verdict}` }, output.verdict),
     cell(output.intended_loss ?? output.rounding ?? output.translation),
     cell(output.execution_reference),

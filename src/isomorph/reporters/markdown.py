@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.core.text import printable
 from isomorph.reporters._annotations import title
+from isomorph.reporters._figures import times
 from isomorph.reporters._findings import mendable, repairing
 
 if TYPE_CHECKING:
@@ -79,7 +81,9 @@ def _cell(part: Part | None) -> str:
         return "not measured"
     size = "n/a" if part.distance.max_abs is None else f"{part.distance.max_abs:.3g}"
     ratio = part.budget.ratio
-    return size if ratio is None else f"{size}, {ratio:.3g}× budget"
+    if ratio is None:
+        return size
+    return f"{size}, none is allowed" if ratio == math.inf else f"{size}, {times(ratio)} budget"
 
 
 def _finding(finding: Finding) -> Iterator[str]:
@@ -101,7 +105,8 @@ def _finding(finding: Finding) -> Iterator[str]:
         yield f"- {finding.share:.1%} of the output error goes with it"
     for one in finding.experiments:
         outcome = "as predicted" if one.agrees else "not as predicted"
-        yield f"- {_plain(one.change)}: {_plain(one.seen)} ({outcome})"
+        tried = f"{one.change}; predicted: {one.predicts}; seen: {one.seen}"
+        yield f"- {_plain(tried)} ({outcome})"
     if finding.fix:
         yield f"- **fix**: {_plain(finding.fix)}"
 

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from isomorph.core.text import printable
 from isomorph.reporters._annotations import accepted, identity, level, place, sentence
+from isomorph.stages.diagnose.explain import codes
 
 if TYPE_CHECKING:
     from isomorph.core.report import Finding, Report
@@ -30,16 +31,16 @@ class SarifReporter:
     def render(self, report: Report) -> str:
         """One run."""
         shown = report.findings[:MOST_RESULTS]
-        codes = sorted({finding.code for finding in shown})
+        found = sorted({finding.code for finding in shown})
         run = {
             "tool": {
                 "driver": {
                     "name": "isomorph",
                     "version": report.version or "0",
-                    "rules": [_rule(code) for code in codes],
+                    "rules": [_rule(code) for code in found],
                 }
             },
-            "results": [_result(finding, report, codes) for finding in shown],
+            "results": [_result(finding, report, found) for finding in shown],
             "properties": {"verdict": str(report.verdict), "reason": printable(report.reason)},
             "columnKind": "unicodeCodePoints",
         }
@@ -48,18 +49,21 @@ class SarifReporter:
 
 
 def _rule(code: str) -> dict[str, Any]:
+    known = codes().get(code, {})  # a stranger's extension has codes of its own
+    spelled = printable(code).replace("_", " ").capitalize()
+    advice = f"{known['do']} " if known.get("do") else ""
     return {
         "id": printable(code),
         "name": "".join(word.capitalize() for word in printable(code).split("_")),
-        "shortDescription": {"text": printable(code).replace("_", " ").capitalize()},
-        "help": {"text": f"isomorph explain {printable(code)}"},
+        "shortDescription": {"text": known.get("what") or spelled},
+        "help": {"text": f"{advice}More: isomorph explain {printable(code)}"},
     }
 
 
-def _result(finding: Finding, report: Report, codes: list[str]) -> dict[str, Any]:
+def _result(finding: Finding, report: Report, found: list[str]) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": printable(finding.code),
-        "ruleIndex": codes.index(finding.code),
+        "ruleIndex": found.index(finding.code),
         "level": level(finding, report),
         "message": {"text": sentence(finding)},
         "partialFingerprints": {"isomorphFinding/v1": identity(finding, report)},

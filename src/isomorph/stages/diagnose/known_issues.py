@@ -59,17 +59,22 @@ def known_issues() -> tuple[KnownIssue, ...]:
 
 
 def cited(cause: str, said: str, case: Case, frameworks: Sequence[str]) -> list[str]:
-    """The reports with this cause, an operator of the guilty nodes and one of the frameworks."""
+    """The reports with this cause, an operator of the guilty nodes and the same conversion.
+
+    A report about two frameworks is about the way between them: it says nothing of a pair that
+    shares only one of the two.
+    """
     ops = {node.op for node in (*case.nodes, *case.counterparts)}
     # An optimiser works anywhere in the graph: then its name is what narrows the reports.
     anywhere = {n.op for n in case.candidate.nodes} if cause == "fusion" else ops
     told = said.lower()
+    pair = set(frameworks)
     found = [
-        (len(set(each.frameworks) & set(frameworks)), each)
+        (len(set(each.frameworks) & pair), each)
         for each in known_issues()
         if each.cause == cause
         and (anywhere if each.words else ops) & set(each.ops)
-        and set(each.frameworks) & set(frameworks)
+        and len(set(each.frameworks) & pair) >= min(len(each.frameworks), len(pair))
         and (not each.words or any(word.lower() in told for word in each.words))
     ]
     found.sort(key=lambda pair: (not pair[1].words, -pair[0]))

@@ -43,4 +43,5 @@ def test_another_operator_cause_framework_or_parameter_is_not_cited(case):
     assert not cited("attribute", said, case, ("pytorch", "onnx"))
     assert not cited("weight", said, pooled(case), ("pytorch", "onnx"))
     assert not cited("attribute", said, pooled(case), ("jax",))
+    assert not cited("attribute", said, pooled(case), ("jax", "onnx")), "another conversion"
     assert not cited("attribute", "strides is 2, not 1", pooled(case), ("pytorch", "onnx"))
