@@ -1,4 +1,5 @@
 import re
+import tomllib
 from dataclasses import fields, is_dataclass
 from types import UnionType
 from typing import Union, get_args, get_origin, get_type_hints
@@ -163,3 +164,21 @@ def test_the_schema_has_no_noun_of_its_own_but_real():
     assert set(schema()["$defs"]) - {noun.__name__ for noun in NOUNS} == {"Real"}
     assert len(NOUNS) > 10
     assert schema()["properties"]["schema"]["const"] == SCHEMA
+
+
+def test_every_extra_is_used_and_every_extra_that_is_named_exists(root):
+    """An extra that nothing imports is a promise that is not kept."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    source = "\n".join(
+        path.read_text(encoding="utf-8") for path in sorted((root / "src").rglob("*.py"))
+    )
+    named = set(re.findall(r'extra ?= ?"(\w+)"', source))
+    assert "torch" in named & set(extras)
+    assert not named - set(extras)
+    unused = []
+    for name in set(extras) - {"all", "dev"}:
+        packages = [re.split(r"[><=\[]", line)[0].replace("-", "_") for line in extras[name]]
+        if not any(re.search(rf'"{each}["./]|import {each}', source) for each in packages):
+            unused.append(name)
+    assert not unused
