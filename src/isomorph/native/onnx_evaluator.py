@@ -20,11 +20,9 @@ from isomorph.kernels.noise import (
     Array,
     NoiseSource,
     Rounding,
-    generator,
-    spread_evenly,
-    unit_roundoff,
 )
 from isomorph.kernels.quantised import requantise
+from isomorph.kernels.rounded_constants import rounded_again
 from isomorph.kernels.table import Call
 from isomorph.native.onnx_eval_attributes import Read
 from isomorph.native.onnx_eval_exact import SHAPE_ONLY
@@ -95,7 +93,7 @@ class Evaluator:
         def read(name: str) -> Held:
             if name in values:
                 return values[name]
-            return self._constant(name, self._weights.held(name), noise)
+            return rounded_again(name, self._weights.held(name), noise)
 
         for name in fetch:
             if name in self._weights and name not in values:
@@ -111,7 +109,7 @@ class Evaluator:
             for name, held in zip(step.outputs, outputs, strict=False):
                 if name in feeds:
                     continue  # what is fed stays, though a step runs for its other outputs
-                values[name] = self._constant(name, held, noise)
+                values[name] = rounded_again(name, held, noise)
                 if name in plan.fetched:
                     results[name] = keep(name, values[name].wide())
             for name in finished:
@@ -144,17 +142,6 @@ class Evaluator:
             if np.array_equal(narrow.astype(np.float64), lifted(array), equal_nan=True):
                 return Held(narrow, constant=True)
         return Held(lifted(array), dtype=tag, constant=name in self._constants and tag is None)
-
-    def _constant(self, name: str, held: Held, noise: Noise | None) -> Held:
-        """The stored value, disturbed by one rounding of its type where the noise names it."""
-        if noise is None or not held.constant or name not in noise.constants:
-            return held
-        if not is_float(held.dtype) or not isinstance(held.data, np.ndarray):
-            return held
-        draw = spread_evenly(generator(noise.seed, ("constant", name)), held.data.shape)
-        shift = unit_roundoff(held.dtype) * lifted(held.data) * draw
-        shift = np.where(np.isfinite(shift), shift, 0.0)
-        return Held(held.data, dtype=held.dtype, constant=True, shift=shift)
 
     def _magnitudes_for(self, feeds: Mapping[str, Any]) -> dict[Any, Array]:
         """The magnitudes of long sums, kept as long as the same values are fed."""

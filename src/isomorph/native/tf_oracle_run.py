@@ -10,9 +10,10 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.trace import Noise
-from isomorph.kernels.dtypes import HALVES, is_float, numpy_dtype
+from isomorph.kernels.dtypes import HALVES, numpy_dtype
 from isomorph.kernels.held import Held, lifted
-from isomorph.kernels.noise import Array, Rounding, generator, spread_evenly, unit_roundoff
+from isomorph.kernels.noise import Array, Rounding, generator
+from isomorph.kernels.rounded_constants import rounded_again
 from isomorph.kernels.rounding_rules import difference, disturbed_attributes, stored_noise
 from isomorph.kernels.table import Call
 from isomorph.native.tf_kernels_random import RANDOM
@@ -70,15 +71,7 @@ class Run:
 
     def constant(self, name: str, held: Held) -> Held:
         """The stored value, disturbed by one rounding of its type where the noise names it."""
-        noise = self.noise
-        if noise is None or not held.constant or name not in noise.constants:
-            return held
-        if not is_float(held.dtype) or not isinstance(held.data, np.ndarray):
-            return held
-        draw = spread_evenly(generator(noise.seed, ("constant", name)), held.data.shape)
-        shift = unit_roundoff(held.dtype) * lifted(held.data) * draw
-        shift = np.where(np.isfinite(shift), shift, 0.0)
-        return Held(held.data, dtype=held.dtype, constant=True, shift=shift)
+        return rounded_again(name, held, self.noise)
 
     def _bodies(
         self,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from isomorph.core.trace import Noise
 from isomorph.kernels.dtypes import is_float, numpy_dtype
 from isomorph.kernels.held import Held, lifted
-from isomorph.kernels.noise import Array, generator, spread_evenly, unit_roundoff
+from isomorph.kernels.noise import Array
 from isomorph.kernels.tflite_quantised import Grid, reals
 from isomorph.native.tflite_eval_steps import grid_of
 from isomorph.native.tflite_program import TfliteProgram
@@ -67,15 +66,3 @@ class Weights:
             return False
         self._room -= cost
         return True
-
-
-def disturbed(name: str, held: Held, noise: Noise | None) -> Held:
-    """A stored float constant moved by one rounding of its type, where the noise names it."""
-    if noise is None or not held.constant or name not in noise.constants:
-        return held
-    if not is_float(held.dtype):
-        return held
-    draw = spread_evenly(generator(noise.seed, ("constant", name)), held.data.shape)
-    shift = unit_roundoff(held.dtype) * lifted(held.data) * draw
-    shift = np.where(np.isfinite(shift), shift, 0.0)
-    return Held(held.data, dtype=held.dtype, constant=True, shift=shift)

@@ -12,13 +12,14 @@ from isomorph.core.trace import Noise
 from isomorph.kernels.dtypes import is_float, numpy_dtype
 from isomorph.kernels.held import Held, lifted
 from isomorph.kernels.noise import SILENT, Array, NoiseSource, Rounding
+from isomorph.kernels.rounded_constants import rounded_again
 from isomorph.kernels.table import Call
 from isomorph.kernels.tflite_quantised import Reach, onto
 from isomorph.native.tflite_eval_facts import QUANTISED
 from isomorph.native.tflite_eval_plan import Plan, Planner
 from isomorph.native.tflite_eval_run import Run
 from isomorph.native.tflite_eval_steps import Step, compiled, grid_of
-from isomorph.native.tflite_eval_weights import Weights, disturbed
+from isomorph.native.tflite_eval_weights import Weights
 from isomorph.native.tflite_program import TfliteProgram, TfliteTensor
 
 _PLANS = 64
@@ -73,7 +74,7 @@ class Evaluator:
             if index in values:
                 return values[index]
             held = evaluation.held(self._main, index)
-            return disturbed(self._main.tensors[index].name, held, noise)
+            return rounded_again(self._main.tensors[index].name, held, noise)
 
         for index in wanted:
             if index not in results and (self._stored(index)):

@@ -11,6 +11,7 @@ import torch
 
 from isomorph.core.trace import Noise
 from isomorph.kernels.noise import UNIT_ROUNDOFF, Rounding, generator, spread_evenly, unit_roundoff
+from isomorph.kernels.rounded_constants import stands_for_itself
 from isomorph.native.torch_arrays import FLOATS, dtype_name, is_float
 from isomorph.native.torch_control import is_control, run_control
 from isomorph.native.torch_declared import Declared
@@ -73,7 +74,9 @@ class OracleRun:
         draw = torch.from_numpy(np.asarray(spread_evenly(random, tuple(value.shape))))
         draw *= unit
         draw += 1.0
-        changed = value.to(torch.float64, copy=True).mul_(draw)
+        changed = value.to(torch.float64, copy=True)
+        draw[torch.from_numpy(stands_for_itself(changed.numpy(), unit))] = 1.0
+        changed.mul_(draw)
         self.weights.let_go(changed)
         return changed
 

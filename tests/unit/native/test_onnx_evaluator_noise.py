@@ -100,11 +100,11 @@ def test_named_constants_are_disturbed_by_one_rounding_of_their_type():
         helper.make_node("Mul", ["x", "w"], ["a"]),
         helper.make_node("Add", ["a", "v"], ["y"]),
     ]
-    w, v = np.float32([3.0]), np.float32([5.0])
+    w, v = np.float32([3.5]), np.float32([5.5])
     evaluator = opened(nodes, {"w": w, "v": v})
     ones = np.ones(1, np.float32)
     deviation, _ = spread(evaluator, ones, constants=("w",))
-    assert deviation[0] == pytest.approx(3.0 * U32, rel=0.4)
+    assert deviation[0] == pytest.approx(3.5 * U32, rel=0.4)
     none, _ = spread(evaluator, ones, constants=())
     assert not none.any()
     fetched, _ = spread(evaluator, ones, fetch="w", constants=("w",))
@@ -116,10 +116,17 @@ def test_a_disturbed_constant_is_felt_behind_a_subgraph_of_constants():
         helper.make_node("Mul", ["w", "w"], ["square"]),
         helper.make_node("Mul", ["x", "square"], ["y"]),
     ]
-    evaluator = opened(nodes, {"w": np.float32([3.0])})
+    evaluator = opened(nodes, {"w": np.float32([3.5])})
     deviation, y = spread(evaluator, np.ones(1, np.float32), constants=("w",))
-    assert y[0] == 9.0
-    assert deviation[0] == pytest.approx(18.0 * U32, rel=0.4)
+    assert y[0] == 12.25
+    assert deviation[0] == pytest.approx(24.5 * U32, rel=0.4)
+
+
+def test_the_square_of_a_negative_number_stays_a_number():
+    nodes = [helper.make_node("Pow", ["x", "two"], ["y"])]
+    evaluator = opened(nodes, {"two": np.float32(2.0)})
+    deviation, y = spread(evaluator, np.float32([-3.0]), constants=("two",))
+    assert (y[0], deviation[0]) == (9.0, 0.0)
 
 
 def test_rounding_among_constants_spreads_about_the_declared_value():

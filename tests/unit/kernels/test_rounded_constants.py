@@ -1,0 +1,50 @@
+"""Constants under one more rounding: most move, small whole numbers do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from isomorph.core.trace import Noise
+from isomorph.kernels.held import Held
+from isomorph.kernels.rounded_constants import rounded_again, stands_for_itself
+
+NOISE = Noise(seed=3, constants=("c",))
+
+
+def _moved(values: list[float], dtype: type = np.float32) -> np.ndarray:
+    held = Held(np.array(values, dtype), constant=True)
+    return np.asarray(rounded_again("c", held, NOISE).wide() != held.wide())
+
+
+def test_a_rounded_number_moves_and_a_whole_one_stays():
+    assert _moved([0.1, -1.414, 2.0, 0.0, -3.0, 1e-5]).tolist() == [
+        True,
+        True,
+        False,
+        False,
+        False,
+        True,
+    ]
+
+
+def test_what_is_whole_for_want_of_digits_moves():
+    assert _moved([1e9, 8193.0]).tolist() == [True, True]
+    assert _moved([45.0, 46.0], np.float16).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_no_number_stays_what_it_is(value: float):
+    held = Held(np.array([value], np.float32), constant=True)
+    assert np.array_equal(rounded_again("c", held, NOISE).wide(), [value], equal_nan=True)
+
+
+def test_only_what_the_noise_names_moves():
+    held = Held(np.array([0.1], np.float32), constant=True)
+    assert rounded_again("other", held, NOISE) is held
+    assert rounded_again("c", held, None) is held
+
+
+def test_scalars_are_told_apart_too():
+    assert bool(stands_for_itself(np.array(2.0), 2.0**-24))
+    assert not bool(stands_for_itself(np.array(0.5), 2.0**-24))
