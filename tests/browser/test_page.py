@@ -112,6 +112,17 @@ def test_a_node_inside_a_body_is_shown_at_its_parent_with_the_way_there(opened, 
         assert "guilty inside body#0/deep" in told
 
 
+def test_a_node_inside_a_body_that_was_looked_into_has_a_place_and_a_round(opened, divergent):
+    document = json.loads(json.dumps(divergent).replace('"b_relu2"', '"b_loop/body#0/deep"'))
+    graph = document["profile"]["graphs"][1]
+    graph["rounds"] = [2 if "/body#0/" in name else None for name in graph["nodes"]]
+    page = opened(document)
+    page.locator(".card button.locate").first.click()
+    told = " ".join(page.inner_text("#profile .readout").split())
+    assert "b_loop/body#0/deep round 3" in told
+    assert "guilty inside" not in told
+
+
 def test_what_no_patch_can_mend_offers_none(opened, divergent):
     crash = {**divergent["findings"][0], "code": "RUNTIME_CRASHED", "cause": None,
              "fix": "try another --runtime", "evidence": {}}  # fmt: skip

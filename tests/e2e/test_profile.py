@@ -2,6 +2,8 @@
 
 import math
 
+import onnx
+
 import isomorph
 from alterations import edited, norm_with_epsilon
 
@@ -79,3 +81,44 @@ def test_quantised_tensors_are_profiled_as_the_numbers_they_stand_for(tmp_path):
             pairs = list(zip(side.execution, side.budget, strict=True))
             assert len(pairs) == 2
             assert all(error <= budget for error, budget in pairs), pairs
+
+
+def looped(folder, alpha):
+    """A loop of three rounds and a branch behind it; one number of the loop's body may be wrong."""
+    proto = onnx.parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : 16]>
+        g (float[2,4] x) => (float[2,4] y) <int64 n = {{3}}, bool go = {{1}}, bool c = {{1}}> {{
+          [first] r = Sin(x)
+          [loop] s = Loop (n, go, r) <body = b (int64 i, bool k, float[2,4] h)
+            => (bool ko, float[2,4] ho)
+            {{ ko = Identity(k) [sub] q = Sub(h, r) [act] ho = Elu<alpha = {alpha}>(q) }}>
+          [if] y = If (c) <then_branch = t () => (float[2,4] u) {{ [neg] u = Neg(s) }},
+            else_branch = e () => (float[2,4] v) {{ [exp] v = Exp(s) }}>
+        }}"""
+    )
+    path = folder / f"looped_{alpha}.onnx"
+    onnx.save(proto, path)
+    return path
+
+
+def test_nodes_of_bodies_stand_before_the_node_that_holds_them(tmp_path):
+    reference, candidate = looped(tmp_path, 1.0), looped(tmp_path, 0.5)
+    report = isomorph.check(reference, candidate, profile=True, in_process=True)
+    mine, yours = report.profile.graphs
+    inner = [
+        name for name, number in zip(yours.nodes, yours.rounds, strict=True) if number is not None
+    ]
+    assert inner == [
+        "loop/body#0/Identity@ko", "loop/body#0/sub", "loop/body#0/act", "if/then_branch#0/neg"
+    ]  # fmt: skip
+    guilty = yours.nodes.index("loop/body#0/act")
+    assert report.findings[0].node == yours.nodes[guilty]
+    assert mine.nodes[yours.counterpart[guilty]] == "loop/body#0/act"
+    # It goes wrong there and at the loop; what the branch does with right values is right.
+    assert yours.local[guilty] > 1e-3
+    assert yours.translation[guilty - 1] < 1e-10
+    assert yours.local[yours.nodes.index("if/then_branch#0/neg")] < 1e-10
+    assert all(source < place for place, row in enumerate(yours.sources) for source in row)
+    measured = zip(yours.execution, yours.budget, yours.rounds, strict=True)
+    assert all(error <= budget for error, budget, number in measured if number is not None)
+    assert "loop/body#0/act" in {each.node for each in report.profile.close_ups}

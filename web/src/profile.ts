@@ -29,10 +29,15 @@ export function profile(report: Report, selection: Selection): HTMLElement {
   return section(
     "profile",
     "Error profile",
-    `Relative error at every node in topological order, on ${report.profile?.origin ?? ""}. The band is what rounding explains. Drag to zoom, double-click to reset, click to choose a node.`,
+    `Relative error at every node in topological order, on ${report.profile?.origin ?? ""}. The band is what rounding explains. ${bodies(side)}Drag to zoom, double-click to reset, click to choose a node.`,
     plot,
     readout,
   );
+}
+
+function bodies(side: GraphProfile): string {
+  const inside = side.rounds?.some((one) => one !== null) ?? false;
+  return inside ? "Nodes inside a branch or loop stand before the node that holds them, fed with right values, on one of its rounds. " : "";
 }
 
 /** Only nodes whose values rounding can move: sizes and masks are exact or wrong elsewhere. */
@@ -213,11 +218,16 @@ function hint(): HTMLElement {
   return h("span", { class: "dim" }, "Point at the curve to read a node.");
 }
 
+function round(number: number | null): Node[] {
+  return number === null ? [] : [h("span", { class: "pairing" }, h("span", { class: "dim" }, "round"), h("b", {}, String(number + 1)))];
+}
+
 function described(report: Report, side: GraphProfile, rows: Rows, at: number, place: number): Node[] {
   const one = (label: string, value: Real | null | undefined): Node =>
     h("span", { class: "pairing" }, h("span", { class: "dim" }, label), h("b", {}, figure(value)));
   return [
     h("span", { class: "who" }, h("span", { class: "dim" }, `${place + 1} ${side.ops[place] ?? ""}`), " ", name(side.nodes[place])),
+    ...round(side.rounds?.[place] ?? null),
     ...accusedInside(report, side, place).map((inner) => h("span", { class: "pairing" }, h("span", { class: "dim" }, "guilty inside"), h("b", {}, inner))),
     one("translation", rows.translation[at]),
     one("arises here", side.local[place]),

@@ -111,6 +111,8 @@ export interface GraphProfile {
   counterpart: (number | null)[];
   translation: (Real | null)[];
   local: (Real | null)[];
+  /** The round, from 0, on which a node inside a body was looked at; null outside of bodies. */
+  rounds?: (number | null)[];
 }
 
 export interface ErrorProfile {

@@ -22,6 +22,8 @@ class GraphProfile:
     against its own oracle, and ``budget`` what rounding explains of it. ``translation`` is this
     side's oracle against the other's at the ``counterpart`` (a place in the other graph), and
     ``local`` the part of it that arises here: what is left when everything before is right.
+    Nodes inside a branch or loop stand before the node that holds them, under their full names, and
+    were fed with right values; ``rounds`` says on which round, from 0, and None outside of bodies.
     """
 
     role: str
@@ -34,6 +36,7 @@ class GraphProfile:
     counterpart: tuple[int | None, ...] = ()
     translation: tuple[Number, ...] = ()
     local: tuple[Number, ...] = ()
+    rounds: tuple[int | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

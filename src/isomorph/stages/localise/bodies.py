@@ -16,6 +16,7 @@ import numpy as np
 
 from isomorph.stages.align.sight import apart
 from isomorph.stages.localise.described import Described, described
+from isomorph.stages.localise.guilt import NOBODY
 from isomorph.stages.localise.locate import Located, look
 from isomorph.stages.localise.rounds import Round, body_output, other_branches
 from isomorph.stages.localise.search import Search
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 class Inside:
     """What was found in a body: the two sides as models of their own, and their nodes' full names.
 
-    ``theirs`` are the names of the reference's body, ``ours`` those of the candidate's.
+    ``theirs`` are the names of the reference's body, ``ours`` those of the candidate's. ``holder``
+    is the reference's node; ``outputs`` are the results that belong together.
     """
 
     reference: Subject
@@ -44,6 +46,8 @@ class Inside:
     theirs: Described
     ours: Described
     round: int
+    holder: str
+    outputs: Sequence[tuple[str, str]]
 
 
 def enter(
@@ -69,17 +73,56 @@ def enter(
             continue
         if _exchanged(mine, yours, right, names):
             return None
-        found = _located(mine, yours, names)
+        outputs = _outputs(mine, yours, names)
+        found = _located(mine, yours, outputs)
         if found is not None:
-            return Inside(
-                reference=mine.subject(),
-                candidate=yours.subject(),
-                located=found,
-                theirs=described(mine.body().opened.model.graph, there, left.key),
-                ours=described(yours.body().opened.model.graph, here, right.key),
-                round=right.number,
-            )
+            return _inside(mine, yours, (left, right), found, outputs)
     return None
+
+
+def first_inside(
+    here: Node, search: Search, sides: tuple[Opened, Opened], folder: Path
+) -> Inside | None:
+    """The first round of the bodies of a node that nobody accuses, with right values handed in."""
+    maker = {name: node for node in search.reference.graph.nodes for name in node.outputs}
+    pairs = [(pair[0], name) for name in here.outputs if (pair := search.pairs.get(name))]
+    there = next((maker[one] for one, _ in pairs if one in maker and maker[one].bodies), None)
+    if there is None:
+        return None
+    mine = Walk(sides[0], there, search.reference, {}, folder / "reference")
+    yours = Walk(sides[1], here, search.candidate, search.given, folder / "candidate")
+    left, right = next(mine.rounds(), None), next(yours.rounds(), None)
+    if left is None or right is None:
+        return None
+    names = _names(mine, yours, left, right, [pair for pair in pairs if pair[0] in there.outputs])
+    if not names:
+        return None
+    outputs = _outputs(mine, yours, names)
+    found = Located(trail=NOBODY, twins=look(mine.subject(), yours.subject()))
+    return _inside(mine, yours, (left, right), found, outputs)
+
+
+def _inside(
+    mine: Walk, yours: Walk, rounds: tuple[Round, Round], found: Located,
+    outputs: Sequence[tuple[str, str]],
+) -> Inside:  # fmt: skip
+    left, right = rounds
+    return Inside(
+        reference=mine.subject(),
+        candidate=yours.subject(),
+        located=found,
+        theirs=described(mine.body().opened.model.graph, mine.node, left.key),
+        ours=described(yours.body().opened.model.graph, yours.node, right.key),
+        round=right.number,
+        holder=mine.node.name,
+        outputs=outputs,
+    )
+
+
+def _outputs(mine: Walk, yours: Walk, names: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The pairs of results as the parts that were cut out call them."""
+    inner, other = mine.body(), yours.body()
+    return [(inner.outputs[one], other.outputs[two]) for one, two in names]
 
 
 def _bound(there: Node, here: Node, guilts: Sequence[Guilt], twins: Twins) -> list[tuple[str, str]]:
@@ -142,11 +185,8 @@ def _exchanged(mine: Walk, yours: Walk, right: Round, names: Sequence[tuple[str,
     return False
 
 
-def _located(mine: Walk, yours: Walk, names: Sequence[tuple[str, str]]) -> Located | None:
-    left, right = mine.subject(), yours.subject()
-    twins = look(left, right)
-    inner, other = mine.body(), yours.body()
-    pairs = [(inner.outputs[one], other.outputs[two]) for one, two in names]
+def _located(mine: Walk, yours: Walk, pairs: Sequence[tuple[str, str]]) -> Located | None:
+    twins = look(mine.subject(), yours.subject())
     if not Search(twins, pairs, {}).wrong_outputs():
         return None
     trail = follow(twins, pairs)

@@ -11,6 +11,7 @@ import numpy as np
 from isomorph.core.profile import GraphProfile, Number
 from isomorph.stages.align.disturbed import numeric
 from isomorph.stages.align.sight import apart
+from isomorph.stages.localise.walks import declared
 from isomorph.stages.measure.close_ups import short
 from isomorph.stages.measure.spread import threshold
 
@@ -51,10 +52,15 @@ class Columns:
         return self._places.get(tensor)
 
     def execution(self, session: Session) -> None:
-        """The run, as far as it gives its tensors, against the oracle."""
+        """The run, as far as it gives its tensors, against the oracle.
+
+        A body is handed what an oracle computed, and takes it in the type that it declares: then
+        its oracle is given just that.
+        """
+        narrow = dict(_narrow(self.sight))
         for names in batches(self.sight, [name for name in self.tensors if name]):
-            ran = session.run(self.sight.feeds, names)
-            for name, meant in self.sight.run(names).items():
+            ran = session.run({**self.sight.feeds, **narrow}, names)
+            for name, meant in self.sight.run(names, narrow).items():
                 if numeric(ran.get(name)) and np.asarray(ran[name]).shape == meant.shape:
                     error = apart(meant, np.asarray(ran[name]))[0]
                     self._put("execution", name, error, self._size(name))
@@ -125,6 +131,15 @@ class Columns:
         reads = self.sight.topology.reads(self.sight.graph.nodes[place])
         found = (self._places.get(name) for name in reads)
         return tuple(dict.fromkeys(each for each in found if each is not None and each != place))
+
+
+def _narrow(sight: Sight) -> Iterator[tuple[str, Array]]:
+    """Inputs that are handed over in float64 and declared in a narrower type of float."""
+    for spec in sight.graph.inputs:
+        value: Any = sight.feeds.get(spec.name)
+        wide = isinstance(value, np.ndarray) and value.dtype == np.float64
+        if wide and spec.dtype is not None and "float" in spec.dtype and spec.dtype != "float64":
+            yield spec.name, declared(spec, value)
 
 
 def batches(sight: Sight, names: Sequence[str]) -> Iterator[list[str]]:

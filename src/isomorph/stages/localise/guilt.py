@@ -44,3 +44,7 @@ class Trail:
     guilts: tuple[Guilt, ...]
     explained: bool
     left_over: tuple[str, ...] = ()
+
+
+NOBODY = Trail(guilts=(), explained=True)
+"""Where nothing is wrong."""
