@@ -7,7 +7,7 @@ too, as the error that prevented it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
@@ -121,9 +121,16 @@ class Subject:
         return self._keep(what, lambda: self._run_with(self._towards(self.taken, target)))
 
     def allowance(self, constants: tuple[str, ...]) -> Mapping[str, Spread] | IsomorphError:
-        """How far one rounding of these constants, and of inexact attributes, moves the outputs."""
+        """How far one rounding of these constants, and of inexact attributes, moves the outputs.
+
+        It makes no number infinite or NaN that rounding does not: a cube of negative numbers is
+        one no longer where its exponent is merely near to three.
+        """
         noise = Noise(seed=self.seed + 1, constants=constants, attributes=True)
-        return self._spread("allowance", noise)
+        moved, rounding = self._spread("allowance", noise), self.rounding()
+        if isinstance(moved, IsomorphError) or isinstance(rounding, IsomorphError):
+            return moved
+        return {name: _as_finite(each, rounding.get(name)) for name, each in moved.items()}
 
     def intended_loss(self) -> Mapping[str, Spread] | IsomorphError:
         """How far ideal quantisers and constants of the declared widths move the outputs."""
@@ -247,6 +254,13 @@ def flattened(result: Arrays) -> dict[str, Array]:
         for key, value in flatten(name, result[name]).items()
         if value is not None
     }
+
+
+def _as_finite(spread: Spread, rounding: Spread | None) -> Spread:
+    """Of real numbers, no more elements of an open kind than rounding leaves open."""
+    if spread.deviation is None or rounding is None:
+        return spread
+    return replace(spread, unsettled=spread.unsettled & rounding.unsettled)
 
 
 def unmatched_constants(graph: Graph, other: Graph) -> tuple[str, ...]:
