@@ -1,5 +1,6 @@
 """Faults planted inside branches and loops: the node in the body is named, not only the loop."""
 
+import importlib.util
 import warnings
 
 import numpy as np
@@ -313,3 +314,81 @@ def test_a_finding_inside_says_where_its_error_comes_out():
     assert first.node.startswith("rounds/")
     assert first.tensors[0] == "a"
     assert "h_last" in first.tensors
+
+
+class Nested:
+    """A branch inside a branch, and one inside a loop, as PyTorch writes them."""
+
+    def __init__(self, bend):
+        self.bend = bend
+
+    def branches(self, x):
+        import torch
+
+        def outer(x):
+            y = torch.relu(x) + 0.1
+            return torch.cond(y.mean() > 0.0, lambda y: 1.5 * self.bend(y), torch.sin, (y,))
+
+        return torch.cond(x.sum() > -1e3, outer, lambda x: -x, (x,)) + x
+
+    def rounds(self, x):
+        import torch
+        from torch._higher_order_ops.while_loop import while_loop
+
+        def once(n, y):
+            z = torch.cond(y.mean() > -5.0, lambda t: 0.7 * self.bend(t), torch.cos, (y,))
+            return n + 1, 0.5 * y + z
+
+        return while_loop(lambda n, _: n < 3, once, (torch.tensor(0), x))[1] * 2
+
+
+@pytest.mark.parametrize(
+    ("way", "guilty"),
+    [("branches", "cond/body#0/cond/body#0/"), ("rounds", "while_loop/body#1/cond/body#0/")],
+)
+def test_branches_inside_bodies_of_pytorch_are_entered(way, guilty):
+    torch = pytest.importorskip("torch")
+
+    def exported(bend):
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                return getattr(Nested(bend), way)(x)
+
+        return torch.export.export(Net().eval(), (torch.from_numpy(X["x"]),))
+
+    first = accuse(exported(torch.tanh), exported(torch.sigmoid))
+    assert first.node == f"{guilty}sigmoid"
+    assert first.reference_nodes == (f"{guilty}tanh",)
+    assert first.cause == "missing_op"
+
+
+def test_a_branch_inside_a_scripted_loop_is_entered(tmp_path):
+    torch = pytest.importorskip("torch")
+    source = """
+import torch
+class Net(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = x
+        for i in range(3):
+            if bool(y.mean() > -5.0):
+                y = torch.BEND(y) * 0.7 + y * 0.5
+            else:
+                y = torch.cos(y)
+        return y * 2
+"""
+
+    def scripted(bend):
+        path = tmp_path / f"net_{bend}.py"
+        path.write_text(source.replace("BEND", bend))
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # TorchScript is, as a whole
+            torch.jit.save(torch.jit.script(module.Net().eval()), str(path.with_suffix(".pt")))
+        return str(path.with_suffix(".pt"))
+
+    first = accuse(scripted("tanh"), scripted("sigmoid"))
+    assert first.node.rpartition("/")[2].startswith("sigmoid")
+    assert first.node.count("/body#0/") == 2
+    assert first.cause == "missing_op"

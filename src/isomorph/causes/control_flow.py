@@ -52,7 +52,8 @@ class ControlFlow:
                 certainty=2 if case.node.op in _BRANCHING else 1,
                 summary=f"{case.node.op} gives another result than the reference's "
                 "on the same condition",
-                fix="exchange the branches, or do not invert the condition",
+                # Neither the other branch nor another number of rounds is what the reference gives.
+                fix="compare what it does inside with the reference's",
             )
 
 

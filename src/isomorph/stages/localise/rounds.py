@@ -47,7 +47,7 @@ def next_round(node: Node, before: Round, results: Mapping[str, Array], read: Re
         if going is not None and not bool(np.asarray(going).reshape(-1)[0]):
             return None
         carried = {names[0]: np.asarray(before.number + 1, np.int64)}
-        carried |= dict(zip(names[2:], outputs[1:], strict=False))
+        carried |= dict(zip(names[_before_states(node) :], outputs[1:], strict=False))
     elif kind == "scan":
         states = len(names) - int(node.attributes["num_scan_inputs"])
         carried = dict(zip(names[:states], outputs[:states], strict=True))
@@ -121,10 +121,20 @@ def _while(node: Node, read: Read) -> Round | None:
 
 
 def _loop(node: Node, read: Read) -> Round | None:
-    names = [spec.name for spec in node.bodies["body"].inputs]
-    start: dict[str, Array] = {names[0]: np.asarray(0, np.int64), names[1]: np.asarray(True)}
-    rest = _given(node, "body", node.inputs[2:], read, skip=2)
-    return Round(key="body", feeds={**start, **rest.feeds})
+    (key,), first = node.bodies, _before_states(node)
+    names = [spec.name for spec in node.bodies[key].inputs]
+    start = dict(zip(names[:first], (np.asarray(0, np.int64), np.asarray(True)), strict=False))
+    # A scripted loop has its states last; how often it runs may be a constant, and no input.
+    states = node.inputs[2:] if first > 1 else node.inputs[1 - len(names) :]
+    if first == 1 and len(states) < len(names) - 1:
+        return None
+    rest = _given(node, key, states, read, skip=first)
+    return Round(key=key, feeds={**start, **rest.feeds})
+
+
+def _before_states(node: Node) -> int:
+    """A body gets the number of its round first and, but for TorchScript's, whether it goes on."""
+    return 1 if "loop" in node.bodies else 2
 
 
 def _scan(node: Node, read: Read) -> Round | None:

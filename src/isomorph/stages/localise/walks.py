@@ -11,6 +11,7 @@ import numpy as np
 
 from isomorph.core.piece import Piece
 from isomorph.stages.align.sight import Sight
+from isomorph.stages.align.topology import Topology
 from isomorph.stages.localise.rounds import Read, Round, captured, first_round, next_round
 from isomorph.stages.measure.subject import Subject
 from isomorph.stages.run.in_process import carver
@@ -113,7 +114,9 @@ def _cut_out(opened: Opened, node: Node, now: Round, read: Read, folder: Path) -
     body = node.bodies[now.key]
     constants = opened.model.graph.constants
     outer = {name: read(name) for name in captured(body) if name not in constants}
-    names = [*(spec.name for spec in body.inputs), *outer]
+    read_inside = {name for inner in body.nodes for name in Topology.reads(inner)}
+    read_inside.update(spec.name for spec in body.outputs)
+    names = [*(spec.name for spec in body.inputs if spec.name in read_inside), *outer]
     made = {name for inner in body.nodes for name in inner.outputs}
     fetch = list(dict.fromkeys(spec.name for spec in body.outputs if spec.name in made))
     specs = {spec.name: spec for spec in body.inputs} | {
