@@ -71,6 +71,7 @@ def check(
     ``baseline`` is a file of divergences that were examined and accepted (``isomorph accept``);
     ``pair`` is the name under which it knows these two, otherwise their locations.
     """
+    from isomorph.stages.beginning import kept_from_the_start
     from isomorph.stages.wishes import Wishes
     from isomorph.store.baselines import read_baseline
 
@@ -89,6 +90,7 @@ def check(
         bind_outputs=bind_outputs or {},
         layouts={name: tuple(axes) for name, axes in (layouts or {}).items()},
         locate=locate,
+        look_into_loss=locate,
         align=align,
         quantization=quantization,
         profile=profile,
@@ -97,16 +99,22 @@ def check(
         trusted=tuple(str(each) for each in (reference, candidate) if trust and each is not None),
         told=progress,
     )
-    with _intake(
-        in_process=in_process,
-        memory=memory,
-        timeout=timeout,
-        runtime=runtime,
-        settings=settings,
-        options=_options(reference, candidate, trust=trust, state=state, ops=ops),
-        inputs=inputs,
-        told=progress,
-    ) as intake:
+    stated = _options(reference, candidate, trust=trust, state=state, ops=ops)
+    loaded: list[Any] = []
+    with (
+        kept_from_the_start(wishes, loaded),
+        _intake(
+            in_process=in_process,
+            memory=memory,
+            timeout=timeout,
+            runtime=runtime,
+            settings=settings,
+            options=stated,
+            inputs=inputs,
+            told=progress,
+            opened=loaded,
+        ) as intake,
+    ):
         if candidate is not None:
             intake.warm(reference, candidate)
         # Workers start while the rest of us is imported.

@@ -221,6 +221,35 @@ def test_g07_interrupted(isomorph, tmp_path, number):
     assert not list(isomorph.scratch.iterdir())
 
 
+_SLOW = """
+import pathlib, time
+
+def net():
+    pathlib.Path("begun").touch()
+    time.sleep(60)
+"""
+
+
+def test_g07_interrupted_while_the_models_are_loaded(isomorph, tmp_path):
+    """What was asked, and that nothing was compared, is written then, too."""
+    save(tmp_path / "m.onnx", dense())
+    (tmp_path / "slow.py").write_text(_SLOW)
+    words = ("check", "slow:net", "m.onnx", "--trust", "--format", "json", "-o", "r.json")
+    with isomorph.started(*words, stderr=subprocess.PIPE) as running:
+        while not (tmp_path / "begun").exists():
+            assert running.poll() is None, running.stderr.read()
+            time.sleep(0.05)
+        running.send_signal(signal.SIGTERM)
+        told = running.stderr.read()
+        assert running.wait(timeout=20) == 130
+    assert "Traceback" not in told
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert report["verdict"] == "unknown"
+    assert report["reason"] == "interrupted while the models were loaded"
+    assert {each["role"] for each in report["models"]} <= {"candidate"}
+    assert not isomorph.alive()
+
+
 _JUMPING = """
 import itertools, time
 

@@ -42,7 +42,10 @@ class Intake:
         options: Mapping[str, str] | None = None,
         inputs: Any = None,  # noqa: ANN401
         told: Callable[[str, str], None] | None = None,
+        opened: list[Opened] | None = None,
     ) -> None:
+        """``opened`` collects the models as they are opened."""
+        self.opened = opened if opened is not None else []
         self.host, self.runtime, self.told = host, runtime, told
         self.settings, self.options = settings or {}, dict(options or {})
         self.origin, self.arrays = _given(inputs)
@@ -87,7 +90,7 @@ class Intake:
             # One word for both sides is meant for the side that it fits.
             wanted = None
         runtime = chosen_runtime(model, wanted)
-        return Opened(
+        opened = Opened(
             role=role,
             model=model,
             host=self.host,
@@ -96,6 +99,8 @@ class Intake:
             # What was written for a worker will be gone; what the user knows is the object.
             known_as=None if isinstance(source, (str, Path)) else f"<{type(source).__name__}>",
         )
+        self.opened.append(opened)
+        return opened
 
     def side(self, role: str, source: Any) -> Opened | Replayed:  # noqa: ANN401
         """A model opened, or the trace that stands in its place."""
