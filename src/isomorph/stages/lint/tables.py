@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 Told = Mapping[str, Any]
 
+_RECORDED = "module"
+"""The kind of a live PyTorch module that cannot be exported."""
+
 _TABLE = Path(__file__).with_name("approximated.json")
 
 
@@ -50,6 +53,10 @@ def abilities(
     told = {name: ask("converters", name) for name in firsts}
     measured, unmeasured = _measured(firsts)
     skipped += unmeasured
+    if model.metadata.get("kind") == _RECORDED:
+        why = "Python decides on values: the nodes are those of one run, which no exporter meets"
+        skipped.append(Skipped(what="operators that converters lack", why=why))
+        told, measured = {name: {} for name in firsts}, {}
     refused = _rows_of(model, measured, "refused")
     lacking = {
         node.name: who
@@ -150,12 +157,24 @@ def _bare(op: str) -> str:
 
 
 def lacks(told: Told, op: str) -> bool:
-    """Whether a converter that tells its operators does not tell of this one."""
-    if "operators" in told:
+    """Whether a converter that tells its operators does not tell of this one.
+
+    One that writes over its input (``aten.relu_``) is told as the one that does not: exporters of
+    PyTorch put that in its place before anything else.
+    """
+    family = _family(op)
+    in_place = family.endswith("_") and not family.endswith("__")
+    if "operators" in told and not in_place:
         return _bare(op) not in told["operators"]
-    if "families" in told:
-        return ".".join(op.split(".")[:2]) not in told["families"]
+    if "operators" in told or "families" in told:
+        families = told.get("families") or {_family(each) for each in told["operators"]}
+        return family not in families and not (in_place and family[:-1] in families)
     return False
+
+
+def _family(op: str) -> str:
+    """Without its overload: ``aten.relu``."""
+    return ".".join(op.split(".")[:2])
 
 
 def _pair(value: Sequence[int] | None) -> tuple[int, int] | None:

@@ -70,6 +70,21 @@ def test_the_older_exporter_tells_families(workshop):
     assert "aten.frobnicate" not in told
 
 
+@pytest.mark.parametrize("key", ["operators", "families"])
+def test_an_operator_in_place_is_told_as_the_one_that_is_not(key):
+    told = {key: ["aten.relu.default" if key == "operators" else "aten.relu"]}
+    assert not tables.lacks(told, "aten.relu_.default")
+    assert tables.lacks(told, "aten.tanh_.default")
+
+
+def test_nodes_of_one_run_are_not_what_converters_meet(workshop):
+    met = node("add_", native="aten.frobnicate.default")
+    model = subject(met, framework="pytorch", metadata={"kind": "module"}).model
+    found, skipped = abilities(model, "onnx", "", workshop)
+    assert not found.lacking
+    assert "no exporter meets" in skipped[0].why
+
+
 def _measured(monkeypatch, tmp_path, **row):
     table = tmp_path / "approximated.json"
     table.write_text(json.dumps({"onnx_to_tflite": {"approximated": [], "refused": [], **row}}))
