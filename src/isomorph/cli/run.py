@@ -72,7 +72,10 @@ def run(
         if output is not None:
             progress("writing", str(output))
             notes = keep(trace, output)
-    write("\n".join([as_text(trace), *(f"note: {printable(note)}" for note in notes)]), None)
+    lines = [as_text(trace), *(f"note: {printable(note)}" for note in notes)]
+    if output is not None:
+        lines.append(f"written to {printable(str(output))}")
+    write("\n".join(lines), None)
     return 0
 
 
@@ -102,7 +105,8 @@ def as_text(trace: Trace) -> str:
 def _row(name: str, value: Any) -> tuple[str, ...]:  # noqa: ANN401
     if value is None:
         return (name, "absent", "", "", "", "", "", "")
-    return (name, str(value.dtype), shape_text(value.shape), *_figures(value))
+    kind = "string" if value.dtype.kind in "OSUT" else str(value.dtype)
+    return (name, kind, shape_text(value.shape), *_figures(value))
 
 
 def _figures(value: Any) -> Iterator[str]:  # noqa: ANN401

@@ -17,6 +17,8 @@ from isomorph.stages.diagnose.execution import guilty_of_running
 from isomorph.stages.diagnose.guilty import guilty
 from isomorph.stages.diagnose.randomness import random_run
 from isomorph.stages.localise.aligner import Aligner
+from isomorph.stages.localise.apart import makers, unseen
+from isomorph.stages.localise.locate import Located, convicted, locate
 from isomorph.stages.localise.profile import Onlooker
 from isomorph.stages.localise.reach import Carry, probed
 from isomorph.stages.measure import findings as say
@@ -57,7 +59,8 @@ class Work:
         self.verdict, self.reason = Verdict.EQUIVALENT, ""
         self.tried: list[Sample] = []
         self.spent = ""
-        self.located = self.probed = False
+        self.located = self.probed = self.looked = False
+        self.hidden: Located | None = None
         self.worst, self.sized = Worst(), Sized()
         self.aligner = Aligner(wanted=wishes.align, told=wishes.told)
         self.onlooker = Onlooker(wanted=wishes.profile, told=wishes.told)
@@ -127,6 +130,28 @@ class Work:
                 self.divergences[key] = divergence
             self.worsen(divergence.verdict, divergence.reason)
 
+    def looked_into(
+        self, reference: Subject, candidate: Subject, comparison: Comparison
+    ) -> Comparison:
+        """The first loss within its budget, divergent where a single node hides in it.
+
+        Blame is local: what a node loses beyond its own precision is a fault, however much the
+        rest of the model may lose.
+        """
+        verdicts = {each.verdict for each in comparison.divergences}
+        losing = Verdict.DEGRADED in verdicts and Verdict.DIVERGENT not in verdicts
+        if not losing or not self.wishes.look_into_loss or self.looked or comparison.order:
+            return comparison
+        self.looked = True
+        pairs = [(pair.reference, pair.candidate) for pair in comparison.bindings]
+        try:
+            found = locate(reference, candidate, pairs)
+        except IsomorphError as error:
+            self.skipped.append(Skipped(what="a look into the loss", why=error.sentence))
+            return comparison
+        self.hidden = found
+        return convicted(comparison, found)
+
     def locate(
         self,
         reference: Subject,
@@ -145,8 +170,12 @@ class Work:
         pairs = [(pair.reference, pair.candidate) for pair in comparison.bindings]
         try:
             if mistranslated:
-                found, located = guilty(reference, candidate, pairs)
+                found, located = guilty(reference, candidate, pairs, self.hidden)
                 unexplained = located.unexplained
+                names = [d.candidate_output for d in wrong if d.candidate_output is not None]
+                found = [*found, *makers(located.twins, names)]
+                if not found and (left := unseen(located.twins, names)):
+                    unexplained = f"nobody can look into words and lists: {', '.join(left)}"
                 self.onlooker.found(candidate, located)
                 self.aligner.found(located)
             else:
