@@ -25,6 +25,8 @@ class Wishes:
     bind_outputs: Mapping[str, str] = field(default_factory=dict)
     layouts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     locate: bool = True
+    look_into_loss: bool = True
+    """Whether a loss within its budget is followed to its nodes, lest one of them hides in it."""
     align: bool | None = None
     """Pair all tensors: always, never, or (None) where guilty nodes were searched."""
     quantization: bool | None = None
