@@ -56,6 +56,27 @@ def checked(order):
     return isomorph.check(order.source, order.target, inputs=inputs, in_process=True)
 
 
+def test_an_opset_that_there_is_no_adapter_for_is_a_number_alone_where_nodes_allow(order):
+    converter = registry.converter("onnx_opset")
+    with pytest.raises(RuntimeError, match="Relu"):
+        converter.convert(order(options={"opset": "13"}))
+    (cure,) = converter.cures
+    cured = order(options={"opset": "13", **cure.options})
+    converter.convert(cured)
+    assert onnx.load(cured.target).opset_import[0].version == 13
+    assert checked(cured).verdict == "equivalent"
+
+
+def test_a_node_that_an_opset_lacks_is_not_called_valid_there(order):
+    (cure,) = registry.converter("onnx_opset").cures
+    given = order(options={"opset": "16", **cure.options})
+    model = onnx.load(given.source)
+    model.graph.node.append(helper.make_node("LayerNormalization", ["s", "a"], ["n"], name="norm"))
+    onnx.save(model, given.source)
+    with pytest.raises(onnx.checker.ValidationError, match="LayerNormalization"):
+        registry.converter("onnx_opset").convert(given)
+
+
 @pytest.mark.parametrize("opset", [15, 21])
 def test_another_opset(order, opset):
     asked = order(options={"opset": str(opset)})

@@ -87,11 +87,21 @@ def _hop_lines(word: str, hop: Hop) -> Iterator[str]:
         if hop.trouble.fix:
             yield f"  fix     {hop.trouble.fix}"
         if hop.trouble.log:
-            yield f"  log     … {_short(hop.trouble.log.splitlines()[-1])}"
+            yield f"  log     … {_short(_last_words(hop.trouble.log))}"
         if hop.cures and hop.status == "failed":
             yield f"  tried   {', '.join(cure.name for cure in hop.cures)}, to no avail"
     if hop.report is not None:
         yield from _measured(hop.report)
+
+
+def _last_words(log: str) -> str:
+    """The last line; of a crash, what it was and where, not the modules that were loaded."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    fatal = next((line for line in lines if line.startswith("Fatal Python error")), None)
+    if fatal is None:
+        return lines[-1]
+    behind = lines[lines.index(fatal) :]
+    return " ".join([fatal, *[line for line in behind if line.startswith("File ")][:1]])
 
 
 def _short(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from typing import Any
 from isomorph import registry
 from isomorph.core.conversion import Order, Step, Trouble
 from isomorph.core.errors import IsomorphError
+from isomorph.core.text import printable
 from isomorph.stages.run.codec import encode
 from isomorph.stages.run.host import Limits
 from isomorph.stages.run.memory import usual_share
@@ -21,6 +23,7 @@ PATIENCE = 1200.0
 """Seconds for one conversion unless the user states others."""
 
 _LOG_CHARACTERS = 4000
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 # Packages that would fetch something are told not to; a gate in the worker stops the others.
 _OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "DO_NOT_TRACK": "1"}
 
@@ -79,7 +82,7 @@ class Workshop:
             )
         except IsomorphError as error:
             return Attempt(
-                path=target, seconds=time.monotonic() - started, trouble=told(error, _tail(log))
+                path=target, seconds=time.monotonic() - started, trouble=_ended(error, _tail(log))
             )
         seconds = time.monotonic() - started
         if not target.exists():
@@ -120,6 +123,14 @@ def told(error: IsomorphError, log: str = "") -> Trouble:
     return Trouble(code=error.code, sentence=error.sentence, why=error.why, fix=error.fix, log=log)
 
 
+def _ended(error: IsomorphError, log: str) -> Trouble:
+    """A failure at work; the file that it was about is a copy, and a crash is the package's own."""
+    trouble = replace(told(error, log), sentence=printable(error.what))
+    if error.code != "RUNTIME_CRASHED":
+        return trouble
+    return replace(trouble, fix="name another way with --via; --plan shows them all")
+
+
 def _nothing(step: Step, log: str) -> Trouble:
     return Trouble(
         code="NOTHING_WRITTEN",
@@ -133,7 +144,7 @@ def _tail(log: Path) -> str:
         text = log.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-    return text[-_LOG_CHARACTERS:].strip()
+    return _COLOURS.sub("", text)[-_LOG_CHARACTERS:].strip()
 
 
 def _variables() -> Mapping[str, str]:

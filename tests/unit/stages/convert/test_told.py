@@ -51,6 +51,14 @@ def conversion(hop, **about):
     )
 
 
+def test_of_a_crash_the_log_says_what_and_where():
+    log = 'begun\nFatal Python error: Segmentation fault\n\nCurrent thread 0x1:\n  File "a.py", '
+    log += 'line 3 in f\n  File "b.py", line 4 in g\n\nExtension modules: numpy, and others'
+    trouble = Trouble(code="RUNTIME_CRASHED", sentence="it died", log=log)
+    told = lines(conversion(Hop(step=STEP, status="failed", seconds=3.0, trouble=trouble)))
+    assert '  log     … Fatal Python error: Segmentation fault File "a.py", line 3 in f' in told
+
+
 def test_a_failure_is_told_with_its_words_and_what_was_tried():
     hop = Hop(
         step=STEP,
