@@ -187,6 +187,8 @@ def _described(native: TfModel, location: str, digest: str, notes: tuple[str, ..
     metadata = {"kind": native.kind}
     if native.program.unordered:
         metadata["outputs"] = "unordered"
+    elif native.kind == "savedmodel":
+        metadata["outputs"] = "by name"  # numbered names tell which is first, and yet it is a dict
     return Model(
         framework="tensorflow",
         location=location,

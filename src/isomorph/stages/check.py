@@ -53,7 +53,7 @@ def _pair(work: Work, reference: Opened, candidate: Opened, given: Sample | None
     marks = {each.model.metadata.get("outputs") for each in (reference, candidate)}
     swapped = say.of_named_order(left.outputs, right.outputs, outputs)
     # The outputs of a SavedModel are a dict: whoever calls it asks by name, and no order is lost.
-    if swapped is not None and "unordered" not in marks:
+    if swapped is not None and not marks & {"unordered", "by name"}:
         work.accuse(swapped, Verdict.DIVERGENT, "the outputs are in another order")
     for spec in left.outputs:
         if spec.name not in {pair.reference for pair in outputs}:
@@ -75,6 +75,7 @@ def _pair(work: Work, reference: Opened, candidate: Opened, given: Sample | None
         work.findings += met.beyond(sample, yours.feeds)
         if work.deterministic(mine, yours):
             comparison = compare(mine, yours, outputs, work.terms)
+            comparison = work.looked_into(mine, yours, comparison)
             work.add(comparison, outputs)
             work.sized.note(sample, comparison.divergences)
             outputs = comparison.bindings

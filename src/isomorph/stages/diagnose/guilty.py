@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
 
 def guilty(
-    reference: Subject, candidate: Subject, outputs: Sequence[tuple[str, str]]
+    reference: Subject,
+    candidate: Subject,
+    outputs: Sequence[tuple[str, str]],
+    located: Located | None = None,
 ) -> tuple[list[Finding], Located]:
-    """The guilty nodes with their causes, and how they were found."""
-    located = locate(reference, candidate, outputs)
+    """The guilty nodes with their causes, and how they were found, if they were not before."""
+    located = located or locate(reference, candidate, outputs)
     if located.strangers is not None:
         return [located.strangers], located
     trail, twins = located.trail, located.twins

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from isomorph.core.divergence import Verdict
 from isomorph.core.trace import Noise
 from isomorph.stages.align.reals import in_reals
 from isomorph.stages.align.sight import DRAWS, Sight
 from isomorph.stages.localise.guilt import Trail
 from isomorph.stages.localise.search import look_at
 from isomorph.stages.localise.strangers import strangers
-from isomorph.stages.localise.trail import follow
+from isomorph.stages.localise.trail import beyond_noise, follow
 from isomorph.stages.measure.widths import narrow_constants, quantised, widths
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session
     from isomorph.core.report import Finding
     from isomorph.stages.align.twins import Twins
+    from isomorph.stages.measure.compare import Comparison
     from isomorph.stages.measure.subject import Subject
 
 
@@ -52,6 +54,31 @@ def locate(reference: Subject, candidate: Subject, outputs: Sequence[tuple[str, 
     if odd is not None:
         return Located(trail=Trail(guilts=(), explained=True), twins=twins, strangers=odd)
     return Located(trail=follow(twins, outputs), twins=twins)
+
+
+def convicted(comparison: Comparison, located: Located) -> Comparison:
+    """The comparison, losses divergent that come of a node which is off beyond its precision."""
+    values = located.twins.candidate.values
+    guilts = [
+        each
+        for each in located.trail.guilts
+        if each.share and beyond_noise(located.twins, each, values[each.tensor])
+    ]
+    if not guilts:
+        return comparison
+    reason = (
+        f"within the loss that its precision intends, but {guilts[0].node!r} is off by more than "
+        "its own precision explains"
+    )
+    names = [each.tensor for each in guilts]
+    reached = located.twins.candidate.topology.below(names) | set(names)
+    divergences = tuple(
+        replace(each, verdict=Verdict.DIVERGENT, reason=reason)
+        if each.verdict is Verdict.DEGRADED and each.candidate_output in reached
+        else each
+        for each in comparison.divergences
+    )
+    return replace(comparison, divergences=divergences)
 
 
 def look(reference: Subject, candidate: Subject, *, draws: int = DRAWS) -> Twins:

@@ -74,10 +74,19 @@ class Search:
         shape = self.reference.values[mine].shape
         return shape == value.shape or bool(arrangements(shape, value.shape))
 
-    def next_guilt(self) -> Guilt | None:
-        """The first place whose substitution heals what lies behind it."""
-        wrong = [yours for _, yours in self.wrong_outputs()]
-        tried = 0
+    def astray(self) -> list[str]:
+        """Every computed tensor that is none of the reference's."""
+        return [
+            n for n in self.values if n not in self.right and n in self.candidate.topology.maker
+        ]
+
+    def next_guilt(self, *, everywhere: bool = False) -> Guilt | None:
+        """The first place whose substitution heals what lies behind it.
+
+        On the way to a wrong output or, ``everywhere``, wherever a tensor is astray.
+        """
+        wrong = self.astray() if everywhere else [yours for _, yours in self.wrong_outputs()]
+        tried, spare = 0, None
         for layer in self._proposals(wrong):
             best: tuple[int, Proposal] | None = None
             for proposal in layer:
@@ -88,9 +97,24 @@ class Search:
                     if healed >= self._healable(proposal):
                         break
             # Farther down more would heal, and the guilty node would be hidden in a crowd.
-            if best is not None:
-                return self.guilt(best[1])
-        return None
+            if best is None:
+                continue
+            explains = self._explains(best[1])
+            if spare is None and best[1].tensor in self.right and not explains:
+                spare = best[1]  # it is right as it stands: a wrong one may explain everything
+                continue
+            return self.guilt(best[1] if spare is None or explains else spare)
+        return None if spare is None else self.guilt(spare)
+
+    def _explains(self, proposal: Proposal) -> bool:
+        """Whether every output is right with this alone put right."""
+        given = {**self.given, proposal.tensor: self.placed(proposal)}
+        found = self._recomputed([yours for _, yours in self.outputs], given)
+        return all(
+            yours in found and self.agrees(mine, yours, found[yours])
+            for mine, yours in self.outputs
+            if yours in self.values
+        )
 
     def entries(self, wrong: Sequence[str]) -> list[Node]:
         """Where wrongness begins: nodes whose inputs are right and whose outputs are not."""

@@ -37,9 +37,39 @@ def follow(twins: Twins, outputs: Sequence[tuple[str, str]]) -> Trail:
         guilts.append(guilt)
         search = Search(twins, outputs, {each.tensor: each.value for each in guilts})
     left = tuple(yours for _, yours in search.wrong_outputs())
+    if not left and not guilts:
+        return _hidden(twins, outputs, before)
     guilts = _by_the_same_node(_without_bystanders(twins, guilts))
     proven = [_proven(twins, outputs, each, before, explained=not left) for each in guilts]
     return Trail(guilts=tuple(proven), explained=not left, left_over=left)
+
+
+def _hidden(twins: Twins, outputs: Sequence[tuple[str, str]], before: float) -> Trail:
+    """Places that are wrong by themselves where the outputs are within their noise.
+
+    What precision may lose on the way to an output can be more than a fault does to it. At the
+    guilty node it is not: there a tensor is off by more, all in all, than any noise explains.
+    """
+    guilts: list[Guilt] = []
+    while len(guilts) < _MOST_GUILTS:
+        search = Search(twins, outputs, {each.tensor: each.value for each in guilts})
+        found = search.next_guilt(everywhere=True)
+        guilt = None if found is None else narrowed(search, found)
+        if guilt is None or not beyond_noise(twins, guilt, search.values[guilt.tensor]):
+            break
+        guilts.append(guilt)
+    proven = [_proven(twins, outputs, each, before, explained=True) for each in guilts]
+    # A loss that comes out as well with it put right is not its doing.
+    if not any(each.share for each in proven):
+        return Trail(guilts=(), explained=True)
+    return Trail(guilts=tuple(proven), explained=True)
+
+
+def beyond_noise(twins: Twins, guilt: Guilt, wrong: Array) -> bool:
+    """Whether the wrong tensor is off by more, all in all, than any noise explains."""
+    if wrong.shape != guilt.value.shape:
+        return True
+    return apart(guilt.value, wrong)[0] > twins.tolerance(guilt.counterpart, guilt.tensor)
 
 
 def _without_bystanders(twins: Twins, guilts: Sequence[Guilt]) -> list[Guilt]:
