@@ -149,8 +149,9 @@ class Work:
         except IsomorphError as error:
             self.skipped.append(Skipped(what="a look into the loss", why=error.sentence))
             return comparison
-        self.hidden = found
-        return convicted(comparison, found)
+        judged = convicted(comparison, found)
+        self.hidden = None if judged is comparison else found
+        return judged
 
     def locate(
         self,
