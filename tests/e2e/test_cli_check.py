@@ -101,6 +101,9 @@ def test_recorded_outputs_are_a_reference(models, tmp_path):
     given = ("--inputs", tmp_path / "in.npz")
     kept = isomorph(models, "run", "a.onnx", *given, "-o", tmp_path / "expected.npz")
     assert kept.returncode == 0, kept.stderr
+    alone = isomorph(models, "check", tmp_path / "expected.npz", "same.onnx")
+    assert alone.returncode == 2
+    assert "error[INPUTS_NEEDED]" in alone.stderr, "made-up inputs would accuse any model"
     same = isomorph(models, "check", tmp_path / "expected.npz", "same.onnx", *given)
     assert same.returncode == 0, same.stdout + same.stderr
     wrong = isomorph(models, "check", tmp_path / "expected.npz", "wrong.onnx", *given)

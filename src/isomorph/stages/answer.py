@@ -42,6 +42,14 @@ def answer(intake: Intake, reference: Any, candidate: Any, wishes: stage.Wishes)
         location, digest, arrays = record
         recording = Recording(location=location, digest=digest, arrays=arrays)
         given = intake.sample(right.model.graph.inputs)
+        if given is None and right.model.graph.inputs:
+            # Made-up inputs would accuse every model.
+            raise UsageError(
+                "INPUTS_NEEDED",
+                "recorded outputs belong to the inputs that they were computed from, and "
+                "there are none",
+                fix="give them with --inputs; isomorph trace records both at once",
+            )
         return stage.check_recorded(recording, right, given, wishes)
     left, right = _opened(intake, reference, candidate)
     given = None if samples else intake.sample(left.model.graph.inputs)
