@@ -20,7 +20,7 @@ class OnnxToTensorflow:
     worker = "onnx2tf"
     rank, named = 0, False
     cures = _onnx2tf.CURES
-    loses = ("metadata of the ONNX file", "the names of nodes", "the order of the outputs")
+    loses = ("metadata of the ONNX file", "the names of nodes")
 
     def abilities(self) -> dict[str, object]:
         """Operators with a module of their own."""

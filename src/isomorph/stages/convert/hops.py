@@ -156,8 +156,8 @@ class Hopper:
         proof = self._proof(right, attempt.path)
         report = proof.report
         converter = registry.converter(step.converter)
-        bindings = report.input_bindings if report is not None else ()
-        lost = (*converter.loses, *losses(self.first.model, right.model, bindings))
+        paired = (report.input_bindings, report.outputs) if report is not None else ((), ())
+        lost = (*converter.loses, *losses(self.first.model, right.model, *paired))
         hop = replace(
             hop,
             status=proof.status,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from isomorph.core.divergence import Divergence
 from isomorph.core.model import Model, TensorSpec
 from isomorph.core.report import Binding
 
@@ -11,9 +12,15 @@ _OWN_METADATA = frozenset({"kind", "outputs"})
 """What isomorph itself notes about how a model was read."""
 
 
-def losses(first: Model, result: Model, inputs: Sequence[Binding]) -> tuple[str, ...]:
+def losses(
+    first: Model, result: Model, inputs: Sequence[Binding], outputs: Sequence[Divergence] = ()
+) -> tuple[str, ...]:
     """Axes, types, names, metadata and provenance that the first model had and the result lacks."""
-    return (*_signature(first, result, inputs), *_beside(first, result))
+    return (
+        *_signature(first, result, inputs),
+        *_results(first, result, outputs),
+        *_beside(first, result),
+    )
 
 
 def _signature(first: Model, result: Model, inputs: Sequence[Binding]) -> Iterator[str]:
@@ -30,6 +37,23 @@ def _signature(first: Model, result: Model, inputs: Sequence[Binding]) -> Iterat
         fixed = _fixed(mine, yours)
         if fixed:
             yield f"dynamic axes of input {mine.name!r}: {', '.join(fixed)}"
+
+
+def _results(first: Model, result: Model, outputs: Sequence[Divergence]) -> Iterator[str]:
+    """Names of outputs, where the first model states any, and their order."""
+    places = {spec.name: place for place, spec in enumerate(result.graph.outputs)}
+    pairs = [
+        (each.reference_output, each.candidate_output)
+        for each in outputs
+        if each.reference_output is not None and each.candidate_output in places
+    ]
+    if first.metadata.get("outputs") != "by place":
+        for mine, yours in pairs:
+            if mine != yours:
+                yield f"the name of output {mine!r}: it is {yours!r} now"
+    order = [places[yours] for _, yours in pairs if yours is not None]
+    if order != sorted(order):
+        yield f"the order of the outputs: it is {', '.join(map(str, order))} now"
 
 
 def _fixed(mine: TensorSpec, yours: TensorSpec) -> list[str]:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from isomorph.core.conversion import Conversion, Cure, Hop, Route, Step, Trouble
-from isomorph.core.divergence import Verdict
+from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.model import Source
 from isomorph.core.report import Binding, InputSummary, ModelSummary, Report
 from isomorph.core.sketch import node, spec, subject
@@ -36,6 +36,29 @@ def test_nothing_is_missed_where_nothing_changed():
     model = subject(node("Relu"), inputs=(spec("x", shape=("batch", 3)),)).model
     same = (Binding(reference="x", candidate="x", how="name"),)
     assert losses(model, model, same) == ()
+
+
+def test_outputs_under_other_names_and_in_another_order_are_missed():
+    model = subject(node("Relu", out="y"), node("Relu", out="z")).model
+    first = replace(model, graph=replace(model.graph, outputs=(spec("y"), spec("z"))))
+    result = replace(model, graph=replace(model.graph, outputs=(spec("z"), spec("a"))))
+    pairs = [
+        Divergence(
+            reference_output=mine,
+            candidate_output=yours,
+            dtype="float32",
+            shape=(2, 3),
+            verdict=Verdict.EQUIVALENT,
+            reason="",
+        )
+        for mine, yours in (("y", "a"), ("z", "z"))
+    ]
+    assert losses(first, result, (), pairs) == (
+        "the name of output 'y': it is 'a' now",
+        "the order of the outputs: it is 1, 0 now",
+    )
+    unnamed = replace(first, metadata={"outputs": "by place"})
+    assert losses(unnamed, result, (), pairs) == ("the order of the outputs: it is 1, 0 now",)
 
 
 def conversion(hop, **about):
