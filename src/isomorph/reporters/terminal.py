@@ -63,8 +63,7 @@ def _drawn(report: Report, *, colour: bool) -> str:
 
 def _page(report: Report, width: int) -> Iterator[RenderableType]:
     word = Text(str(report.verdict).upper(), style=VERDICT_STYLE[report.verdict])
-    accepted = ", accepted" if report.accepted and report.exit_code == 0 else ""
-    yield Text.assemble(word, f"{accepted}  {printable(report.reason, limit=2000)}")
+    yield Text.assemble(word, f"{_aside(report)}  {printable(report.reason, limit=2000)}")
     yield ""
     yield from _sides(report, width)
     if report.outputs:
@@ -83,6 +82,13 @@ def _page(report: Report, width: int) -> Iterator[RenderableType]:
     yield from notes
     yield ""
     yield Text(_closing(report), style="dim")
+
+
+def _aside(report: Report) -> str:
+    """Why the exit code is not the verdict's, where it is another."""
+    if report.exit_code == report.verdict.exit_code:
+        return ""
+    return ", accepted" if report.exit_code == 0 else ", but not strictly"
 
 
 def _sides(report: Report, width: int) -> Iterator[RenderableType]:

@@ -21,6 +21,7 @@ from isomorph.stages.localise.apart import makers, unseen
 from isomorph.stages.localise.locate import Located, convicted, locate
 from isomorph.stages.localise.profile import Onlooker
 from isomorph.stages.localise.reach import Carry, probed
+from isomorph.stages.localise.unlike import pointed
 from isomorph.stages.measure import findings as say
 from isomorph.stages.measure.compare import Comparison, Terms, compared_elements
 from isomorph.stages.measure.decisions import of_decisions
@@ -261,7 +262,7 @@ class Work:
     ) -> Report:
         """Everything together."""
         divergences = tuple(self.divergences.values())
-        self.findings += say.of_outputs(divergences)
+        self.findings += pointed(say.of_outputs(divergences), [each.model for each in opened])
         for each in opened:
             for environment in each.environments.values():
                 self.findings += say.of_fallback(each.role, environment.facts)

@@ -9,13 +9,15 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Model, Node
+    from isomorph.core.report import Finding
 
 # Operators that do one thing here and another there: inputs on one side of the line never tell.
 PIECEWISE = frozenset(
@@ -24,6 +26,9 @@ PIECEWISE = frozenset(
      "Min", "MaxPool", "AveragePool", "If", "Abs", "Sqrt", "Log", "Pow"}
 )  # fmt: skip
 _ACTIVATION = re.compile(r"RELU|TANH|SIGN")
+
+_MOST_POINTED = 3
+"""Nodes that are named as possible; where there are more, a list says nothing."""
 
 _NOTHING_SAID = frozenset({"", "none", "notset"})
 
@@ -42,6 +47,41 @@ def unlike(model: Model, other: Model) -> list[Node]:
         else:
             found.append(node)
     return found
+
+
+def pointed(findings: Iterable[Finding], models: Sequence[Model]) -> list[Finding]:
+    """Findings of what rounding hides, with the nodes that can be behind it, where these are few.
+
+    No value leads to them, so what is told and stored is compared; that needs one language.
+    """
+    found = list(findings)
+    if len(models) != 2 or models[0].framework != models[1].framework:
+        return found
+    if all(finding.effect != "below_rounding" for finding in found):
+        return found
+    nodes = _told_otherwise(models[1], models[0])
+    if not 0 < len(nodes) <= _MOST_POINTED:
+        return found
+    names = ", ".join(f"{node.name!r} ({node.op})" for node in nodes)
+    hint = f"; told or given otherwise than in the reference: {names}"
+    evidence = {"unlike": [node.name for node in nodes]}
+    return [
+        replace(each, summary=each.summary + hint, evidence={**each.evidence, **evidence})
+        if each.effect == "below_rounding"
+        else each
+        for each in found
+    ]
+
+
+def _told_otherwise(model: Model, other: Model) -> list[Node]:
+    there = {constant.value_digest for constant in other.graph.constants.values()}
+    own = {
+        name
+        for name, constant in model.graph.constants.items()
+        if constant.value_digest not in there
+    }
+    named = {node.name for node in unlike(model, other)}
+    return [node for node in model.graph.nodes if node.name in named or own & set(node.inputs)]
 
 
 def _telling(graph: Graph, everything: bool) -> Iterator[Node]:  # noqa: FBT001
