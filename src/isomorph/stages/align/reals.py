@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.kernels.quantised import dequantise
+from isomorph.stages.run import real_numbers
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Quantization
@@ -35,8 +36,12 @@ def beside(graph: Graph) -> dict[str, Quantization]:
 
 
 def in_reals(session: Session, graph: Graph) -> Session:
-    """The session itself where nothing is quantised beside its tensors."""
-    grids = beside(graph)
+    """The session itself where nothing is quantised beside its tensors.
+
+    Inputs and outputs that are seen in real numbers already are so once.
+    """
+    known = session.grids if isinstance(session, real_numbers.RealSession) else {}
+    grids = {name: grid for name, grid in beside(graph).items() if name not in known}
     return RealSession(session, grids) if grids else session
 
 

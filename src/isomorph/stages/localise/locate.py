@@ -58,11 +58,15 @@ def locate(reference: Subject, candidate: Subject, outputs: Sequence[tuple[str, 
 
 def convicted(comparison: Comparison, located: Located) -> Comparison:
     """The comparison, losses divergent that come of a node which is off beyond its precision."""
-    values = located.twins.candidate.values
+    values, graph = located.twins.candidate.values, located.twins.candidate.graph
+    # What is stored with less precision inside a body is not disturbed there.
+    dark = {node.name for node in graph.nodes if node.bodies}
     guilts = [
         each
         for each in located.trail.guilts
-        if each.share and beyond_noise(located.twins, each, values[each.tensor])
+        if each.share
+        and dark.isdisjoint(each.nodes)
+        and beyond_noise(located.twins, each, values[each.tensor])
     ]
     if not guilts:
         return comparison

@@ -83,11 +83,12 @@ class Search:
     def next_guilt(self, *, everywhere: bool = False) -> Guilt | None:
         """The first place whose substitution heals what lies behind it.
 
-        On the way to a wrong output or, ``everywhere``, wherever a tensor is astray.
+        On the way to a wrong output or, ``everywhere``, wherever a tensor is astray: then what
+        is right stays as it is, since no output speaks against it.
         """
         wrong = self.astray() if everywhere else [yours for _, yours in self.wrong_outputs()]
         tried, spare = 0, None
-        for layer in self._proposals(wrong):
+        for layer in self._proposals(wrong, of_right=not everywhere):
             best: tuple[int, Proposal] | None = None
             for proposal in layer:
                 tried += 1
@@ -141,11 +142,12 @@ class Search:
             and all(source in self.right for source in topology.sources(node))
         ]
 
-    def _proposals(self, wrong: Sequence[str]) -> Iterator[Iterator[Proposal]]:
-        """Layer by layer, what may be put in place of what."""
+    def _proposals(self, wrong: Sequence[str], *, of_right: bool) -> Iterator[Iterator[Proposal]]:
+        """Layer by layer, what may be put in place of what; ``of_right`` tensors first."""
         region = self._region(wrong)
         entries = self._entries(region)
-        yield from misplaced(self, entries, wrong)
+        if of_right:
+            yield from misplaced(self, entries, wrong)
         for layer in self._layers(entries, region):
             yield (proposal for tensor in layer for proposal in self._counterparts(tensor))
             yield (proposal for tensor in layer for proposal in self._of_another_size(tensor))

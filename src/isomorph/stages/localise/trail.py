@@ -39,7 +39,8 @@ def follow(twins: Twins, outputs: Sequence[tuple[str, str]]) -> Trail:
     left = tuple(yours for _, yours in search.wrong_outputs())
     if not left and not guilts:
         return _hidden(twins, outputs, before)
-    guilts = _by_the_same_node(_without_bystanders(twins, guilts))
+    guilts = _without_losses(twins, outputs, _without_bystanders(twins, guilts))
+    guilts = _by_the_same_node(guilts)
     proven = [_proven(twins, outputs, each, before, explained=not left) for each in guilts]
     return Trail(guilts=tuple(proven), explained=not left, left_over=left)
 
@@ -85,6 +86,24 @@ def _without_bystanders(twins: Twins, guilts: Sequence[Guilt]) -> list[Guilt]:
             break
         found = twins.candidate.run([guilt.tensor], others).get(guilt.tensor)
         if found is not None and twins.equal(guilt.counterpart, guilt.tensor, guilt.value, found):
+            kept = [each for each in kept if each is not guilt]
+    return kept
+
+
+def _without_losses(
+    twins: Twins, outputs: Sequence[tuple[str, str]], guilts: Sequence[Guilt]
+) -> list[Guilt]:
+    """Those that the others do not explain, or that are off by more than noise.
+
+    On the way to a fault, what a node loses by its precision may look odd enough to be put right
+    first.
+    """
+    kept = list(guilts)
+    for guilt in guilts:
+        others = {each.tensor: each.value for each in kept if each is not guilt}
+        if not others or beyond_noise(twins, guilt, twins.candidate.values[guilt.tensor]):
+            continue
+        if not Search(twins, outputs, others).wrong_outputs():
             kept = [each for each in kept if each is not guilt]
     return kept
 

@@ -91,7 +91,7 @@ class RealSession:
     def __init__(self, stored: Session, grids: Mapping[str, Quantization]) -> None:
         self.stored = stored
         self.capabilities, self.environment = stored.capabilities, stored.environment
-        self._grids = grids
+        self.grids = grids
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
         """Compute ``fetch`` from ``feeds``; integers that are fed are taken as they are."""
@@ -113,14 +113,14 @@ class RealSession:
     def on_grid(self, feeds: Arrays) -> Arrays:
         """The feeds as the stored session takes them."""
         return {
-            name: integers(np.asarray(value), self._grids[name])
-            if name in self._grids and np.asarray(value).dtype.kind == "f"
+            name: integers(np.asarray(value), self.grids[name])
+            if name in self.grids and np.asarray(value).dtype.kind == "f"
             else value
             for name, value in feeds.items()
         }
 
     def _real(self, name: str, value: Any) -> Any:  # noqa: ANN401
-        entry = self._grids.get(name)
+        entry = self.grids.get(name)
         if entry is None or value is None:
             return value
         # What a float32 program reads behind its integers. An oracle's are rounded alike: equal
