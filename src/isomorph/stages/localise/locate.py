@@ -59,8 +59,9 @@ def locate(reference: Subject, candidate: Subject, outputs: Sequence[tuple[str, 
 def convicted(comparison: Comparison, located: Located) -> Comparison:
     """The comparison, losses divergent that come of a node which is off beyond its precision."""
     values, graph = located.twins.candidate.values, located.twins.candidate.graph
-    # What is stored with less precision inside a body is not disturbed there.
-    dark = {node.name for node in graph.nodes if node.bodies}
+    # What a body stores with less precision is not disturbed there, and a cast that is spelled
+    # out is no noise: it is what the model says.
+    dark = {node.name for node in graph.nodes if node.bodies or node.op == "Cast"}
     guilts = [
         each
         for each in located.trail.guilts
