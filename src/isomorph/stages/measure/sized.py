@@ -15,10 +15,15 @@ if TYPE_CHECKING:
     from isomorph.stages.run.feeds import Sample
 
 
+_USUAL = "the usual sizes"
+
+
 @dataclass(slots=True)
 class Sized:
     """Gathers, sample by sample, which sizes were right and which were not."""
 
+    stated: bool = False
+    """Whether the user named the sizes: then all of them are tried."""
     right: list[str] = field(default_factory=list)
     wrong: list[tuple[Sample, str]] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
@@ -32,11 +37,11 @@ class Sized:
     def refused(self, sample: Sample, reference: Subject) -> bool:
         """Whether these sizes can prove nothing: the reference does not take them, or all is lost.
 
-        Models that differ at the usual sizes are examined there.
+        Models that differ at the usual sizes are examined there, unless others were asked for.
         """
         if not sample.sizes:
             return False
-        if not self.usual:
+        if not self.usual and not self.stated:
             why = "the models differ at the usual sizes already"
             self.skipped.append(Skipped(what=f"inputs with {_told(sample)}", why=why))
             return True
@@ -72,10 +77,13 @@ class Sized:
 
         What fails at every size does not hang on sizes, and is told as what it is.
         """
-        agreed = [*([] if self.lost else ["the usual sizes"]), *self.right]
-        if not self.wrong or not self.usual or not agreed:
+        agreed = [*([] if self.lost or not self.usual else [_USUAL]), *self.right]
+        if not agreed or (self.usual and not self.wrong):
             return
-        sample, reason = self.wrong[0]
+        place, reason, smallest = _USUAL, "see the outputs", {}
+        if self.wrong:
+            sample, reason = self.wrong[0]
+            place, smallest = _told(sample), dict(sample.sizes)
         right = ", ".join(agreed)
         yield Finding(
             rank=0,
@@ -84,9 +92,9 @@ class Sized:
             status="confirmed",
             effect="reaches_output",
             node=self.node,
-            summary=f"the models agree at {right}, and not at {_told(sample)}: {reason}",
+            summary=f"the models agree at {right}, and not at {place}: {reason}",
             evidence={
-                "smallest": dict(sample.sizes),
+                "smallest": smallest,
                 "wrong": [dict(each.sizes) for each, _ in self.wrong],
             },
             fix="export again with this axis declared dynamic, or deploy the sizes that agree",
