@@ -62,7 +62,7 @@ class Work:
         self.spent = ""
         self.located = self.probed = self.looked = False
         self.hidden: Located | None = None
-        self.worst, self.sized = Worst(), Sized()
+        self.worst, self.sized = Worst(), Sized(stated=wishes.sizes is not None)
         self.aligner = Aligner(wanted=wishes.align, told=wishes.told)
         self.onlooker = Onlooker(wanted=wishes.profile, told=wishes.told)
         self.started = time.monotonic()

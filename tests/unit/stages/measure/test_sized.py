@@ -60,6 +60,26 @@ def test_sizes_that_are_stated_are_the_ones_tried(free, tmp_path):
     }
 
 
+def cut(path, length):
+    """The first rows of the input, as many as there are or ``length``."""
+    text = f"""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[rows,4] x) => (float[left,4] y) <int64[1] a = {{0}}, int64[1] b = {{{length}}}> {{
+            y = Slice (x, a, b)
+        }}"""
+    onnx.save(onnx.parser.parse_model(text), path)
+    return path
+
+
+def test_sizes_that_are_stated_are_tried_although_the_usual_ones_differ(tmp_path):
+    whole, part = cut(tmp_path / "whole.onnx", 1000), cut(tmp_path / "part.onnx", 1)
+    report = isomorph.check(whole, part, sizes={"rows": (5, 1, 3)}, in_process=True)
+    assert report.verdict == "divergent"
+    assert finding(report).summary.startswith("the models agree at rows=1, and not at rows=3")
+    assert finding(report).evidence["smallest"] == {"rows": 3}
+    usual = isomorph.check(whole, part, sizes={"rows": (1,)}, in_process=True)
+    assert "agree at rows=1, and not at the usual sizes" in finding(usual).summary
+
+
 def test_what_runs_at_no_size_is_no_matter_of_sizes(free, tmp_path):
     never = model(tmp_path / "never.onnx", [7, 12])
     report = isomorph.check(free, never, in_process=True)
