@@ -59,7 +59,7 @@ def _told(report: Report, path: Path) -> str:
             f"  baseline: output {each.output!r} is {each.state}: {each.told}"
             for each in report.baseline.standings
         ]
-    repair = repairing(report.models) or _from_python(report)
+    repair = repairing(report) or _from_python(report)
     if repair is not None and any(map(mendable, report.findings)):
         lines.append(f"  repair: {repair}")
     return "\n".join([*lines, f"  report: {path}"])

@@ -11,11 +11,12 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from isomorph.core.divergence import Verdict
 from isomorph.core.text import printable
 from isomorph.reporters._figures import number
 
 if TYPE_CHECKING:
-    from isomorph.core.report import Finding, ModelSummary, Report
+    from isomorph.core.report import Finding, Report
 
 MARGIN = 10
 MOST_FINDINGS = 5
@@ -24,7 +25,7 @@ MOST_FINDINGS = 5
 def findings(report: Report) -> Iterator[RenderableType]:
     """The first few; those of one kind that are but a sentence share a paragraph."""
     groups = _gathered(report.findings)
-    repair = repairing(report.models)
+    repair = repairing(report)
     for group in groups[:MOST_FINDINGS]:
         yield ""
         if len(group) > 1 or _bare(group[0]):
@@ -44,9 +45,14 @@ def mendable(finding: Finding) -> bool:
     return finding.fix is not None and finding.cause is not None
 
 
-def repairing(models: Sequence[ModelSummary]) -> str | None:
-    """The command that repairs the candidate; None where there is no pair, or no way to type it."""
-    places = {m.role: m.location for m in models if not (m.live or m.traced)}
+def repairing(report: Report) -> str | None:
+    """The command that repairs the candidate.
+
+    None where nothing was found out, where there is no pair, or no way to type it.
+    """
+    if report.verdict is Verdict.UNKNOWN:
+        return None
+    places = {m.role: m.location for m in report.models if not (m.live or m.traced)}
     if not {"reference", "candidate"} <= places.keys():
         return None
     reference, candidate = (shlex.quote(places[role]) for role in ("reference", "candidate"))

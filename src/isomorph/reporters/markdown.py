@@ -113,7 +113,7 @@ def _finding(finding: Finding) -> Iterator[str]:
 
 def _foot(report: Report) -> str:
     told = [f"- skipped: {_plain(one.what)}: {_plain(one.why)}" for one in report.skipped[:20]]
-    repair = repairing(report.models)
+    repair = repairing(report)
     if repair is not None and any(map(mendable, report.findings)):
         told.insert(0, f"- repair: {_code(repair)}")
     closing = f"<sub>seed {report.seed}, isomorph {_plain(report.version)}</sub>\n"

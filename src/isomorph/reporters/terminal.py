@@ -111,7 +111,7 @@ def _one_line(label: str, text: str, width: int) -> Text:
 
 def _model(model: ModelSummary) -> str:
     told = [model.framework]
-    if model.nodes or model.constants:  # recorded outputs have neither
+    if model.nodes or model.opset:  # recorded outputs have neither
         told += [counted(model.nodes, "node"), counted(model.constants, "constant")]
     if model.opset:
         told.append("opset " + ", ".join(_opset(model.opset)))

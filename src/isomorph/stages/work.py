@@ -23,6 +23,7 @@ from isomorph.stages.localise.profile import Onlooker
 from isomorph.stages.localise.reach import Carry, probed
 from isomorph.stages.localise.unlike import pointed
 from isomorph.stages.measure import findings as say
+from isomorph.stages.measure import overflow
 from isomorph.stages.measure.compare import Comparison, Terms, compared_elements
 from isomorph.stages.measure.decisions import of_decisions
 from isomorph.stages.measure.over_samples import measure
@@ -204,7 +205,12 @@ class Work:
     def remember(
         self, sample: Sample, comparison: Comparison, candidate: Subject, reference: Subject | None
     ) -> None:
-        """Keep the sample if none was worse."""
+        """Keep the sample if none was worse, and say what its run was too wide to show."""
+        if self.wishes.locate and not any(f.code == overflow.CODE for f in self.findings):
+            try:
+                self.findings += overflow.hidden_overflow(candidate)
+            except IsomorphError as error:
+                self.skipped.append(Skipped(what="overflow in float16", why=error.sentence))
         self.aligner.remember(reference, candidate)
         self.worst.remember(sample, comparison.divergences, candidate, reference)
         outputs = [(pair.reference, pair.candidate) for pair in comparison.bindings]

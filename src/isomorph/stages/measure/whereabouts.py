@@ -91,7 +91,7 @@ def _not_finite(node: Node, name: str, actual: Array, expected: Array) -> Findin
         word for word, seen in (("NaN", np.isnan(wide)), ("infinity", np.isinf(wide))) if seen.any()
     ]
     meant = not np.isfinite(expected).all()
-    told = "so does its float64 oracle" if meant else "its float64 oracle is finite there"
+    told = "its float64 oracle has it, too" if meant else "its float64 oracle is finite there"
     return Finding(
         rank=0,
         code="NOT_FINITE_AS_MEANT" if meant else "NOT_FINITE",
