@@ -10,13 +10,15 @@ src/isomorph/stages/lint/approximated.json, which `isomorph lint` reads.
 
     python benchmarks/approximations.py                     # every converter
     python benchmarks/approximations.py pytorch_to_tflite   # one, beside what is known already
+    python benchmarks/approximations.py --operators gelu resize      # those that are called so
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
@@ -27,7 +29,7 @@ from typing import Any
 
 from measuring.operators import Bench, groups
 from measuring.telling_apart import told_apart
-from networks.operators.form import numbered
+from networks.operators.form import called, numbered
 from networks.operators.side_by_side import Side
 
 from isomorph import registry
@@ -53,63 +55,85 @@ TOGETHER = 32
 
 
 def main() -> None:
-    wanted = sys.argv[1:] or CONVERTERS
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("converters", nargs="*", default=CONVERTERS, metavar="CONVERTER")
+    parser.add_argument("--operators", nargs="*", default=(), metavar="WORD",
+                        help="only operators with this in their name; others stay")  # fmt: skip
+    given = parser.parse_args()
     with TemporaryDirectory(prefix="isomorph-operators-") as name:
-        for converter in sorted(wanted, key=lambda each: registry.converter(each).source):
+        for converter in sorted(given.converters, key=lambda each: registry.converter(each).source):
             started = time.monotonic()
-            row = _measured(converter, Path(name))
+            row = _measured(converter, tuple(word.lower() for word in given.operators), Path(name))
             known = json.loads(TABLE.read_text(encoding="utf-8")) if TABLE.is_file() else {}
-            text = json.dumps({**known, converter: row}, indent=1, sort_keys=True)
+            known[converter] = joined(known.get(converter), row) if given.operators else row
+            text = json.dumps(known, indent=1, sort_keys=True)
             TABLE.write_text(f"{text}\n", encoding="utf-8")
-            print(f"{converter}: {row['forms']} forms of {row['operators']} operators; "
-                  f"{len(row['approximated'])} approximated, {len(row['refused'])} refused; "
-                  f"{time.monotonic() - started:.0f} s", flush=True)  # fmt: skip
+            forms = f"{sum(row['operators'].values())} forms of {len(row['operators'])} operators"
+            found = f"{len(row['approximated'])} approximated, {len(row['refused'])} refused"
+            print(f"{converter}: {forms}; {found}; {time.monotonic() - started:.0f} s", flush=True)
 
 
-def _measured(name: str, folder: Path) -> dict[str, Any]:
+def joined(before: dict[str, Any] | None, row: dict[str, Any]) -> dict[str, Any]:
+    """A row with some operators measured anew; measured with other versions, it begins anew."""
+    if before is None or before["measured_with"] != row["measured_with"]:
+        return row
+    anew = set(row["operators"])
+    old = {op: count for op, count in before["operators"].items() if op not in anew}
+    return {
+        "measured_with": row["measured_with"],
+        "operators": {**old, **row["operators"]},
+        **{
+            key: [*row[key], *(each for each in before[key] if each["op"] not in anew)]
+            for key in ("approximated", "refused")
+        },
+    }
+
+
+def _measured(name: str, words: tuple[str, ...], folder: Path) -> dict[str, Any]:
     """What differs, each with the largest difference in float64, and what is refused."""
     converter = registry.converter(name)
-    offered = _offered(converter.source, folder)
+    offered = _offered(converter.source, words, folder)
     workshop = Workshop()
     try:
         told = workshop.abilities("converters", name)
         usable = {key: side for key, side in offered.items() if not lacks(told, side.op)}
         with intake(in_process=False) as opener:
             bench = Bench(converter=name, opener=opener, workshop=workshop, folder=folder)
-            done = [key for group in groups(usable, TOGETHER) for key in bench.made(group)]
-            made = {key: usable[key] for key in done}
+            cured: dict[str, int] = {}
+            for group in groups(usable, TOGETHER):
+                cured |= bench.made(group)
             errors: dict[str, float | None] = {}
-            for group in groups(made, 4 * TOGETHER):
-                errors.update(bench.errors(group))
+            for cure in sorted(set(cured.values())):
+                made = {key: usable[key] for key, place in cured.items() if place == cure}
+                for group in groups(made, 4 * TOGETHER):
+                    errors |= bench.errors(group, cure)
     finally:
         workshop.close()
     judged = {key: error for key, error in errors.items() if error is not None}
-    refused = [side for key, side in usable.items() if key not in errors]
+    shown = {key: (side.op, side.shown) for key, side in usable.items()}
+    near = [(*shown[key], error) for key, error in judged.items() if error]
+    refused = [(*shown[key], 0.0) for key in usable if key not in errors]
     return {
         "measured_with": _versions(converter.packages),
-        "forms": len(judged),
-        "operators": len({usable[key].op for key in judged}),
-        "approximated": told_apart(
-            [(usable[key].op, usable[key].shown, error) for key, error in judged.items() if error],
-            [(usable[key].op, usable[key].shown) for key, error in judged.items() if not error],
-        ),
+        "operators": dict(sorted(Counter(side.op for side in usable.values()).items())),
+        "approximated": told_apart(near, [shown[key] for key in judged if not judged[key]]),
         "refused": [
             {"op": row["op"], "when": row["when"]}
-            for row in told_apart(
-                [(side.op, side.shown, 0.0) for side in refused],
-                [(usable[key].op, usable[key].shown) for key in errors],
-            )
+            for row in told_apart(refused, [shown[key] for key in errors])
         ],
     }
 
 
 @cache
-def _offered(framework: str, folder: Path) -> dict[str, Side]:
-    """Every form that is one node of this framework."""
+def _offered(framework: str, words: tuple[str, ...], folder: Path) -> dict[str, Side]:
+    """Every form that is one node of this framework, of operators that are called so."""
     module = import_module(f"networks.operators.of_{framework}")
     rules = _told(framework)
-    found = numbered(module.forms(sorted(rules)) if framework in _SEARCHED else module.forms())
-    chosen = {key: form for key, form in found.items() if not rules or form.op in rules}
+    if framework in _SEARCHED:
+        found = module.forms([op for op in sorted(rules) if called(op, words)])
+    else:
+        found = module.forms(words)
+    chosen = {key: form for key, form in numbered(found).items() if not rules or form.op in rules}
     with intake(in_process=False) as opener:
         bench = Bench(converter=framework, opener=opener, workshop=None, folder=folder)
         return {

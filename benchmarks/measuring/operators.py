@@ -52,15 +52,18 @@ class Bench:
 
         return _halved(forms, look)
 
-    def made(self, sides: Mapping[str, Side]) -> dict[str, bool]:
-        """Those that the converter converts, if only with a cure."""
+    def made(self, sides: Mapping[str, Side]) -> dict[str, int]:
+        """Those that the converter converts, each with the place of the cure it needs, or 0."""
         return _halved(sides, self._converts)
 
-    def errors(self, sides: Mapping[str, Side]) -> dict[str, float | None]:
+    def errors(self, sides: Mapping[str, Side], cure: int) -> dict[str, float | None]:
         """How far each is from what it was; None where that could not be judged."""
-        return _halved(sides, self._differences)
+        return _halved(sides, lambda some: self._differences(some, self._options()[cure]))
 
-    def _converts(self, sides: Mapping[str, Side]) -> dict[str, bool] | None:
+    def _options(self) -> list[Mapping[str, str]]:
+        return [{}, *(cure.options for cure in registry.converter(self.converter).cures)]
+
+    def _converts(self, sides: Mapping[str, Side]) -> dict[str, int] | None:
         assert self.workshop is not None
         converter = registry.converter(self.converter)
         model, arrays = self._written({k: s.form for k, s in sides.items()}, converter.source)
@@ -69,15 +72,17 @@ class Bench:
         specs = self.opener.load(str(model)).graph.inputs
         step = Step(converter=self.converter, source=converter.source, target=converter.target)
         # A cure changes what is said of an operator, so it is tried on one that stands alone.
-        cures = [cure.options for cure in converter.cures] if len(sides) == 1 else []
-        for options in ({}, *cures):
+        every = self._options() if len(sides) == 1 else [{}]
+        for place, options in enumerate(every):
             order = Order(source="", target="", example=str(inputs), inputs=specs, options=options)
             attempt = self.workshop.make(step, str(model), order, f"result{converter.suffix}")
             if attempt.trouble is None:
-                return dict.fromkeys(sides, True)
+                return dict.fromkeys(sides, place)
         return None
 
-    def _differences(self, sides: Mapping[str, Side]) -> dict[str, float | None] | None:
+    def _differences(
+        self, sides: Mapping[str, Side], options: Mapping[str, str]
+    ) -> dict[str, float | None] | None:
         """None in all where no model came out, or none that its runtime takes."""
         assert self.workshop is not None
         converter = registry.converter(self.converter)
@@ -93,7 +98,7 @@ class Bench:
             workshop=self.workshop,
             supply=Supply(first=first.model, given=given, data=None, dims={}, seed=0),
             wishes=Wishes(locate=False),
-            options={},
+            options=options,
         )
         step = Step(converter=self.converter, source=converter.source, target=converter.target)
         hop = hopper.stop(Stop(location=str(model), model=first.model), (step,)).hop
@@ -102,12 +107,10 @@ class Bench:
         if len(hop.report.outputs) != len(sides) or (hop.cures and len(sides) > 1):
             return None
         runs = getattr(converter, "proven_as", None) is not None
-        found = {
+        return {
             key: _error(output, runs=runs)
             for key, output in zip(sides, hop.report.outputs, strict=True)
         }
-        several = len(sides) > 1 and any(error is None for error in found.values())
-        return None if several else found
 
     def _written(self, forms: Mapping[str, Form], framework: str) -> tuple[Path, dict[str, Any]]:
         self._count += 1

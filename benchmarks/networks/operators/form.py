@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +41,11 @@ def defined(compute: Callable[[Any], Any]) -> Any:
         if moves and np.isfinite(y).all():
             return x
     return None
+
+
+def called(name: str, words: Sequence[str]) -> bool:
+    """Whether one of these words is in the name; without any, all are meant."""
+    return not words or any(word in name.lower() for word in words)
 
 
 def usable(given: Any, result: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +12,21 @@ from onnx import helper, numpy_helper
 from onnx.backend.test.case.node import collect_testcases
 from onnx.reference import ReferenceEvaluator
 
-from networks.operators.form import Form, defined, usable
+from networks.operators.form import Form, called, defined, usable
 
 OPSET = 20
 
 
-def forms() -> Iterator[Form]:
-    """Those of one argument first."""
-    yield from _of_one_argument()
+def forms(wanted: Sequence[str]) -> Iterator[Form]:
+    """Of operators that are called so; those of one argument first."""
+    yield from _of_one_argument(wanted)
     told: set[str] = set()
     for case in collect_testcases(None):
-        form = _case(case, told) if len(case.model.graph.node) == 1 else None
-        if form is not None:
-            yield form
+        nodes = case.model.graph.node
+        if len(nodes) == 1 and called(nodes[0].op_type, wanted):
+            form = _case(case, told)
+            if form is not None:
+                yield form
 
 
 def write(path: Path, chosen: Mapping[str, Form]) -> dict[str, Any]:
@@ -59,8 +61,9 @@ def _info(name: str, array: Any) -> Any:
     return helper.make_tensor_value_info(name, kind, array.shape)
 
 
-def _of_one_argument() -> Iterator[Form]:
-    names = {s.name for s in onnx.defs.get_all_schemas() if s.domain == ""}
+def _of_one_argument(wanted: Sequence[str]) -> Iterator[Form]:
+    schemas = [each for each in onnx.defs.get_all_schemas() if each.domain == ""]
+    names = {each.name for each in schemas if called(each.name, wanted)}
     for name in sorted(names):
         try:
             schema = onnx.defs.get_schema(name, OPSET)

@@ -13,18 +13,20 @@ from unittest import TestCase
 import numpy as np
 import torch
 
-from networks.operators.form import Form, defined, usable
+from networks.operators.form import Form, called, defined, usable
 
 SAMPLES = 12
 """Of each operator; what is told in another way comes early in its list."""
 
 
-def forms() -> Iterator[Form]:
-    """Those of one argument first."""
-    yield from _of_one_argument()
+def forms(wanted: Sequence[str]) -> Iterator[Form]:
+    """Of operators that are called so; those of one argument first."""
+    yield from _of_one_argument(wanted)
     torch.manual_seed(0)
-    yield from _recurrent()
+    yield from (form for form in _recurrent() if called(form.op, wanted))
     for info in _tested():
+        if not called(f"{info.name} {info.aten_name}", wanted):
+            continue
         told: set[str] = set()
         try:
             samples = info.sample_inputs("cpu", torch.float32)
@@ -66,10 +68,12 @@ class _Side(torch.nn.Module):
         )
 
 
-def _of_one_argument() -> Iterator[Form]:
+def _of_one_argument(wanted: Sequence[str]) -> Iterator[Form]:
     for name in sorted(dir(torch.ops.aten)):
         packet = getattr(torch.ops.aten, name)
-        if name.startswith("_") or "default" not in getattr(packet, "overloads", list)():
+        if not called(name, wanted) or name.startswith("_"):
+            continue
+        if "default" not in getattr(packet, "overloads", list)():
             continue
         given = packet.default._schema.arguments
         plain = len(given) > 0 and str(given[0].type) == "Tensor"

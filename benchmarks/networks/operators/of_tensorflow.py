@@ -95,8 +95,17 @@ def _forms(name: str) -> Iterator[Form]:
 
 def write(path: Path, chosen: Mapping[str, Form]) -> dict[str, Any]:
     """One SavedModel of these forms side by side; its arguments by name."""
-    arrays = {f"x{place:04}": form.given for place, form in enumerate(chosen.values())}
-    specs = [tf.TensorSpec(a.shape, a.dtype, name=name) for name, a in arrays.items()]
+    tf.saved_model.save(tf.Module(), str(path), signatures=_traced(chosen))
+    return _arrays(chosen)
+
+
+def _arrays(chosen: Mapping[str, Form]) -> dict[str, Any]:
+    return {f"x{place:04}": form.given for place, form in enumerate(chosen.values())}
+
+
+def _traced(chosen: Mapping[str, Form]) -> Any:
+    """Their function; a graph is stricter about shapes than a call."""
+    specs = [tf.TensorSpec(a.shape, a.dtype, name=name) for name, a in _arrays(chosen).items()]
 
     def side(*given: Any) -> dict[str, Any]:
         # Outputs of a SavedModel are sorted by name.
@@ -105,9 +114,7 @@ def write(path: Path, chosen: Mapping[str, Form]) -> dict[str, Any]:
             for place, (form, x) in enumerate(zip(chosen.values(), given, strict=True))
         }
 
-    function = tf.function(side, input_signature=specs, autograph=False)
-    tf.saved_model.save(tf.Module(), str(path), signatures=function.get_concrete_function())
-    return arrays
+    return tf.function(side, input_signature=specs, autograph=False).get_concrete_function()
 
 
 def _called(op: str, x: Any, native: Any) -> Any:
@@ -175,12 +182,14 @@ def _taken(
 ) -> Form | None:
     for given, *stored in offers:
         native = (names[0], dict(zip(names[1:], stored, strict=True)), told)
+        form = Form(op=name, given=np.asarray(given), native=native)
         try:
             result = _called(name, given, native).numpy()
+            _traced({name: form})
         except Exception:
             continue
-        if usable(np.asarray(given), np.asarray(result)):
-            return Form(op=name, given=np.asarray(given), native=native)
+        if usable(form.given, np.asarray(result)):
+            return form
     return None
 
 

@@ -28,6 +28,8 @@ def described(model: Model, chosen: Mapping[str, Form]) -> dict[str, Side]:
     found = {}
     for (key, form), output in zip(chosen.items(), graph.outputs, strict=True):
         node = makers.get(output.name)
+        while node is not None and node.op == "Identity":  # a SavedModel has one at every output
+            node = makers.get(node.inputs[0])
         if node is not None and all(not name or name in given for name in node.inputs):
             found[key] = Side(form=form, op=node.native_op, shown=features(node, graph))
     return found

@@ -32,7 +32,8 @@ class NodeNames:
                 code=self.code,
                 check=self.name,
                 severity=Severity.NOTE,
-                message=f"{len(unnamed)} nodes have no name of their own, or share one: "
+                message=("1 node has" if len(unnamed) == 1 else f"{len(unnamed)} nodes have")
+                + " no name of their own, or share one: "
                 + ", ".join(f"{count} {op}" for op, count in most),
                 advice="name them when exporting; reports call them by operator and output",
                 node=unnamed[0].name,
