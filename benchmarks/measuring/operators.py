@@ -13,7 +13,7 @@ from networks.operators.side_by_side import Side, described
 
 from isomorph import registry
 from isomorph.core.conversion import Order, Step
-from isomorph.core.divergence import Divergence, Judgement, Part
+from isomorph.core.divergence import Divergence, Judgement, Part, Verdict
 from isomorph.stages.check import Wishes
 from isomorph.stages.convert.hops import Hopper, Stop
 from isomorph.stages.convert.samples import Supply
@@ -142,7 +142,9 @@ def _halved(every: Mapping[str, Any], trial: Callable[[Any], dict[str, Any] | No
 def _error(output: Divergence, *, runs: bool) -> float | None:
     """The largest difference of the meanings, or of the run where only a runtime stands for it."""
     parts = (output.execution_candidate,) if runs else (output.translation, output.rounding)
-    if any(part is None or part.budget.within is Judgement.UNKNOWN for part in parts):
+    if output.verdict is Verdict.UNKNOWN or any(
+        part is None or part.budget.within is Judgement.UNKNOWN for part in parts
+    ):
         return None
     return _largest(parts[0]) if all(_beyond(part) for part in parts) else 0.0
 
