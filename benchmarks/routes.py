@@ -203,8 +203,10 @@ def _reason(last: Any) -> str:
 
 
 def _shortened(text: str) -> str:
-    """One line without headings, addresses in memory and folders of this machine."""
+    """One line without headings, origins, addresses in memory and folders of this machine."""
     lines = [line.strip() for line in text.splitlines()]
+    # MLIR tells first, at length, where a node came from.
+    lines = [re.sub(r"loc\(.*\): ", "", line) for line in lines]
     telling = [line for line in lines if line and not line.endswith(":")]
     text = re.sub(r" at 0x[0-9a-f]+", "", " ".join(telling or lines))
     text = re.sub(r"(?:/[\w.-]+)+/", "…/", text)
