@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from isomorph.fixes._casts import divided, rounded, widened
+from isomorph.fixes._other_operator import floored
 from isomorph.fixes._ties import halves
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class Dtype:
     def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
         """Widening of the guilty casts first: it keeps every node where it is."""
         yield from widened(case, depth=0)
+        yield from floored(case)
         yield from divided(case)
         yield from rounded(case)
         yield from halves(case)

@@ -16,6 +16,7 @@ from isomorph.core.patch import (
     SetOp,
 )
 from isomorph.fixes._operands import Operands, operands
+from isomorph.fixes._other_operator import other_operators
 from isomorph.stages.diagnose.counterpart import SAME_MEANING
 from isomorph.stages.diagnose.parameters import fresh
 
@@ -61,6 +62,7 @@ class MissingOp:
             yield from _constants_connected(case, node)
             yield from _connected(case, node)
         yield from _replaced(case)
+        yield from other_operators(case)
         yield from _inserted(case)
         for node in case.nodes:
             # Without its quantisers a model would agree, and be another model.

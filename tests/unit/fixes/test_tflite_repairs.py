@@ -113,3 +113,17 @@ def test_where_nothing_is_quantised_nothing_is_kept_in_float(tmp_path):
     path.write_bytes(faulty.network().data())
     with pytest.raises(UsageError, match="computes on quantised numbers"):
         api.fix(path, path, inputs={"x": faulty.IMAGE}, keep_float="auto", in_process=True)
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        (faulty.operator(0, "RELU6"), "replaced by HardSwish"),
+        (faulty.operator(1, "MAXIMUM"), "replaced by SquaredDifference"),
+    ],
+    ids=["spelled_out", "of_two"],
+)
+def test_another_operator_becomes_the_function_of_the_reference(tmp_path, edit, told):
+    repair, gap = repaired(tmp_path, faulty.spelled_out, faulty.squared_difference, edit)
+    assert gap <= 1e-5
+    assert told in "; ".join(each.patch.summary for each in repair.applied)

@@ -122,3 +122,47 @@ def grid(name, *, scale=1.0, zero=0):
         held.zeroPoint = np.asarray(held.zeroPoint) + zero
 
     return edit
+
+
+def squared_difference():
+    """A hard swish, and the squares of what it changes."""
+    model = Building()
+    graph = model.graph()
+    x, bent, y = (graph.tensor(name, (2, 6, 6, 3)) for name in ("x", "bent", "y"))
+    graph.op("HARD_SWISH", [x], [bent])
+    graph.op("SQUARED_DIFFERENCE", [bent, x], [y], "SquaredDifference")
+    graph.ends([x], [y])
+    return model
+
+
+def spelled_out():
+    """The same, with the hard swish in four steps."""
+    model = Building()
+    graph = model.graph()
+    x, more, cut, part, bent, y = (
+        graph.tensor(name, (2, 6, 6, 3)) for name in ("x", "more", "cut", "part", "bent", "y")
+    )
+    three = graph.tensor("three", (), value=np.float32(3.0))
+    six = graph.tensor("six", (), value=np.float32(6.0))
+    graph.op("ADD", [x, three], [more], "Add")
+    graph.op("RELU6", [more], [cut])
+    graph.op("DIV", [cut, six], [part], "Div")
+    graph.op("MUL", [part, x], [bent], "Mul")
+    graph.op("SQUARED_DIFFERENCE", [bent, x], [y], "SquaredDifference")
+    graph.ends([x], [y])
+    return model
+
+
+def operator(place, op):
+    """Another builtin in the place of one."""
+
+    def edit(model):
+        code = schema.OperatorCodeT()
+        code.builtinCode = code.deprecatedBuiltinCode = getattr(schema.BuiltinOperator, op)
+        code.version = 1
+        model.made.operatorCodes.append(code)
+        held = model.made.subgraphs[0].operators[place]
+        held.opcodeIndex = len(model.made.operatorCodes) - 1
+        held.builtinOptions, held.builtinOptionsType = None, 0
+
+    return edit

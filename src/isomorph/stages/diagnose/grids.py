@@ -174,6 +174,19 @@ def _multiple(held: Array, right: Array, steps: Array) -> float | None:
     return factor if factor > 0 and near else None
 
 
+def _channels_rescaled(held: Array, right: Array, steps: Array) -> int:
+    """In how many channels all numbers are the right ones times one factor; 0 if in some not."""
+    others = tuple(axis for axis, size in enumerate(steps.shape) if size == 1)
+    if steps.size == 1 or steps.ndim != held.ndim:
+        return 0
+    power = np.sum(np.square(right), axis=others, keepdims=True)
+    factor = np.sum(held * right, axis=others, keepdims=True) / np.where(power > 0, power, 1.0)
+    if np.any(factor <= 0) or np.any(np.abs(held - factor * right) > _REACH * steps):
+        return 0
+    off = np.abs((factor - 1.0) * right) > _REACH * steps
+    return int(np.count_nonzero(np.any(off, axis=others)))
+
+
 def _told(held: Array, right: Array, steps: Array) -> tuple[str, str]:
     """What happened to the integers, up to the half step that quantising them costs."""
     gaps = (held - right) / steps
@@ -183,6 +196,9 @@ def _told(held: Array, right: Array, steps: Array) -> tuple[str, str]:
     factor = _multiple(held, right, steps)
     if factor is not None:
         return f"they are {factor:.4g} times too large: the scale is off", "quantization"
+    rescaled = _channels_rescaled(held, right, steps)
+    if rescaled:
+        return f"the scales of {rescaled} of {steps.size} channels are off", "quantization"
     shift = float(np.median(gaps))
     if np.all(np.abs(gaps - shift) <= _REACH):
         return f"they are shifted by {shift:.0f} steps: the zero point is off", "quantization"

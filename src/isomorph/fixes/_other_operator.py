@@ -1,0 +1,64 @@
+"""Another operator in the place of a guilty one: the function that the reference computes there.
+
+The reference may spell a function out in several nodes, and the candidate have one for it; or it
+has an operator of two operands where the candidate has another of two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from isomorph.core.patch import Patch, SetOp
+from isomorph.stages.diagnose.forms import forms
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.model import Node
+
+# A function that is recognised by its values, as one operator.
+_AS_ONE: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "GELU in its erf form": ("Gelu", {}),
+    "GELU in its tanh form": ("Gelu", {"approximate": "tanh"}),
+    "hard swish": ("HardSwish", {}), "a sigmoid": ("Sigmoid", {}), "tanh": ("Tanh", {}),
+    "a hard sigmoid with slope 1/6": ("HardSigmoid", {"alpha": 1.0 / 6.0, "beta": 0.5}),
+    "a hard sigmoid with slope 0.2": ("HardSigmoid", {"alpha": 0.2, "beta": 0.5}),
+    "ReLU": ("Relu", {}), "ELU": ("Elu", {}), "SELU": ("Selu", {}), "softplus": ("Softplus", {}),
+    "softsign": ("Softsign", {}), "Mish": ("Mish", {}),
+}  # fmt: skip
+_OF_TWO = frozenset({
+    "Add", "Sub", "Mul", "Div", "Max", "Min", "Pow", "Mod", "FloorDiv", "SquaredDifference",
+    "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal",
+})  # fmt: skip
+_TWO = 2
+
+
+def other_operators(case: Case) -> Iterator[Patch]:
+    """The single guilty node as another operator on the same operands."""
+    if len(case.nodes) != 1:
+        return
+    node = case.nodes[0]
+    live = [name for name in node.inputs if name and name not in case.candidate.constants]
+    if len(node.inputs) == len(live) == 1:
+        _, theirs = forms(case)
+        op, attributes = _AS_ONE.get(theirs or "", (node.op, {}))
+        if op != node.op:
+            yield _replaced(node, op, attributes)
+    if len(node.inputs) == _TWO and node.op in _OF_TWO:
+        alike = (each.op for each in case.counterparts if len(each.inputs) == _TWO)
+        for op in dict.fromkeys(each for each in alike if each in _OF_TWO and each != node.op):
+            yield _replaced(node, op, {})
+
+
+def floored(case: Case) -> Iterator[Patch]:
+    """A division of whole numbers that rounds down, where the framework has it as an operator."""
+    for node in case.nodes:
+        if node.op == "Div" and len(node.inputs) == _TWO:
+            yield _replaced(node, "FloorDiv", {})
+
+
+def _replaced(node: Node, op: str, attributes: Mapping[str, Any]) -> Patch:
+    return Patch(
+        summary=f"{node.op} {node.name!r} replaced by {op}",
+        edits=(SetOp(node=node.name, op=op, attributes=attributes),),
+    )

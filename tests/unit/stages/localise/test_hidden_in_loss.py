@@ -1,0 +1,92 @@
+"""A node that is wrong by itself, in a model that may lose more than it does to the outputs."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import isomorph
+
+RNG = np.random.default_rng(3)
+FIRST = RNG.standard_normal((12, 16))
+SECOND = RNG.standard_normal((16, 6))
+SECOND[5] *= 0.01  # hardly any output listens to the sixth unit
+X = RNG.standard_normal((4, 12)).astype(np.float32)
+
+
+def _saved(path, nodes, constants):
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 12])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 6])],
+        [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()],
+    )
+    onnx.save(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10), path
+    )
+    return path
+
+
+def _plain(path):
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["h"], name="first"),
+        helper.make_node("Relu", ["h"], ["r"], name="relu"),
+        helper.make_node("MatMul", ["r", "v"], ["y"], name="second"),
+    ]
+    return _saved(path, nodes, {"w": FIRST.astype("f4"), "v": SECOND.astype("f4")})
+
+
+def _quantised(path, scales_times):
+    """Both weights by column, the hidden tensor, and what the second product reads, in 8 bits."""
+    constants = {}
+    for name, weight in (("w", FIRST), ("v", SECOND)):
+        step = (np.abs(weight).max(axis=0) / 127).astype("f4")
+        times = scales_times if name == "w" else 1.0
+        constants[f"{name}_q"] = np.rint(weight / step).astype(np.int8)
+        constants[f"{name}_s"] = (step * times).astype("f4")
+        constants[f"{name}_z"] = np.zeros(len(step), np.int8)
+    constants |= {"h_s": np.float32(0.15), "h_z": np.int8(0)}
+    nodes = [
+        helper.make_node("DequantizeLinear", ["w_q", "w_s", "w_z"], ["w"], name="w", axis=1),
+        helper.make_node("DequantizeLinear", ["v_q", "v_s", "v_z"], ["v"], name="v", axis=1),
+        helper.make_node("MatMul", ["x", "w"], ["h"], name="first"),
+        helper.make_node("QuantizeLinear", ["h", "h_s", "h_z"], ["hq"], name="q"),
+        helper.make_node("DequantizeLinear", ["hq", "h_s", "h_z"], ["hd"], name="d"),
+        helper.make_node("Relu", ["hd"], ["r"], name="relu"),
+        helper.make_node("MatMul", ["r", "v"], ["y"], name="second"),
+    ]
+    return _saved(path, nodes, constants)
+
+
+@pytest.fixture
+def plain(tmp_path):
+    return _plain(tmp_path / "plain.onnx")
+
+
+def test_a_scale_that_few_outputs_listen_to_is_found_named_and_repaired(tmp_path, plain):
+    times = np.where(np.arange(16) == 5, 3.0, 1.0)
+    broken = _quantised(tmp_path / "broken.onnx", times)
+    report = isomorph.check(plain, broken, inputs={"x": X}, in_process=True)
+    assert report.outputs[0].intended_loss.budget.ratio < 1, "the outputs alone would tell"
+    assert report.verdict == "divergent", report.reason
+    assert "within the loss that its precision intends" in report.reason
+    found = report.findings[0]
+    assert (found.node, found.cause) == ("first", "quantization")
+    repair = isomorph.fix(
+        plain, broken, output=tmp_path / "fixed.onnx", inputs={"x": X}, in_process=True
+    )
+    assert repair.repaired, repair.reason
+
+
+def test_without_looking_for_nodes_the_outputs_decide(tmp_path, plain):
+    times = np.where(np.arange(16) == 5, 3.0, 1.0)
+    broken = _quantised(tmp_path / "broken.onnx", times)
+    report = isomorph.check(plain, broken, inputs={"x": X}, in_process=True, locate=False)
+    assert report.verdict == "degraded"
+
+
+def test_a_right_loss_stays_one(tmp_path, plain):
+    clean = _quantised(tmp_path / "clean.onnx", 1.0)
+    report = isomorph.check(plain, clean, inputs={"x": X}, in_process=True)
+    assert report.verdict == "degraded", report.reason
