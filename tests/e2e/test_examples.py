@@ -289,6 +289,14 @@ def optimiser_to_blame(facts):
     assert "GemmActivationFusion" in facts["optimisers that ran"]
 
 
+def compilers_to_blame(facts):
+    for title, cure in (("torch.compile", "compile=no"), ("XLA", "xla=no")):
+        if facts[title]["verdict"] == "divergent":  # a later version may be right
+            _one_cause(facts, "fusion", title)
+            assert cure in facts[f"cure, {title}"]
+    assert {facts[title]["verdict"] for title in ("torch, eager", "TensorFlow")} == {"equivalent"}
+
+
 def frozen_size(facts):
     _one_cause(facts, "shape", "length 5", right=["length 3"])
     assert "[5]" in facts["in words"]
@@ -347,6 +355,7 @@ CLAIMS = [
     int32_overflow,
     zero_point,
     optimiser_to_blame,
+    compilers_to_blame,
     frozen_size,
     bfloat16_by_default,
     quantisation_audit,
