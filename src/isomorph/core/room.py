@@ -6,6 +6,9 @@ import ctypes
 import resource
 
 _SHARE = 8
+_LARGE = 256
+_M_MMAP_THRESHOLD = -3
+_LARGEST_THRESHOLD = 32 << 20
 
 
 def share_of_memory(most: int) -> int:
@@ -22,3 +25,15 @@ def give_back() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # only glibc has it
     if trim is not None:
         trim(0)
+
+
+def keep_large_apart(memory_bytes: int) -> None:
+    """Where memory is short, give each large tensor pages of its own, which go back when it goes.
+
+    In the common heap an aligned block does not fit into the hole that one of the same size has
+    left: a network of equal layers would take the room of all of them. Pages of its own cost time.
+    """
+    large = memory_bytes // _LARGE
+    choose = getattr(ctypes.CDLL(None), "mallopt", None)  # only glibc has it
+    if choose is not None and large < _LARGEST_THRESHOLD:
+        choose(_M_MMAP_THRESHOLD, large)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.model import Model
 from isomorph.core.piece import Piece
-from isomorph.core.room import give_back
+from isomorph.core.room import give_back, keep_large_apart
 from isomorph.core.trace import Environment, Noise
 from isomorph.stages.align.disturbed import disturbed
 from isomorph.stages.run import crumbs
@@ -173,6 +173,7 @@ def _limit(memory_bytes: int) -> None:
         _, hard = resource.getrlimit(what)
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(what, (soft, hard))
+    keep_large_apart(memory_bytes)
 
 
 def _die_with(parent: int, lifeline: int) -> None:

@@ -1,0 +1,32 @@
+"""Memory that is handed back."""
+
+import subprocess
+import sys
+
+import pytest
+
+# Layers of equal size, as aligned blocks of memory: what one leaves, the next does not fit into.
+PROGRAM = """
+import psutil, torch
+from isomorph.core.room import keep_large_apart
+torch.set_num_threads(1)
+keep_large_apart(512 << 20)
+weight = torch.zeros(4, 4, 3, 3, dtype=torch.float64)
+x = torch.zeros(1, 4, 300, 300, dtype=torch.float64)
+peak = []
+with torch.no_grad():
+    for _ in range(60):
+        y = torch.nn.functional.conv2d(x, weight, padding=1)
+        x = torch.nn.functional.leaky_relu(y)
+        peak.append(psutil.Process().memory_info().rss)
+print(peak[-1] - peak[2])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="this is about the memory of glibc")
+def test_equal_layers_do_not_take_the_room_of_all_of_them():
+    pytest.importorskip("torch")
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) < 20e6
