@@ -9,10 +9,10 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from isomorph.stages.align.chance import threshold
-from isomorph.stages.align.fingerprint import fingerprint
 from isomorph.stages.align.quantisers import real_values
 from isomorph.stages.align.sight import apart
 from isomorph.stages.align.twins import ways
+from isomorph.stages.run.fingerprint import fingerprint
 
 if TYPE_CHECKING:
     from isomorph.core.model import Quantization

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import mmap
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
+from isomorph.stages.run.segments import let_go, mapping_of
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -74,10 +73,10 @@ class Remembered(Mapping[str, "Array"]):
 
     def _used(self, *arrays: Array) -> None:
         """These are read now; where too much of the files is in memory, it goes back to them."""
-        self._resident += sum(array.nbytes for array in arrays if _mapping(array) is not None)
+        self._resident += sum(array.nbytes for array in arrays if mapping_of(array) is not None)
         if self._resident > min(_MAPPED, self._room // _SHARE):
             held = (array for values in self._held.values() for array in values.values())
-            for array in {id(_mapping(each)): each for each in held}.values():
+            for array in {id(mapping_of(each)): each for each in held}.values():
                 let_go(array)
             self._resident = 0
 
@@ -129,19 +128,4 @@ def held(values: Mapping[str, Array], name: str) -> bool:
 
 
 def _bytes(values: Mapping[str, Array]) -> int:
-    return sum(array.nbytes for array in values.values() if _mapping(array) is None)
-
-
-def _mapping(array: Array) -> mmap.mmap | None:
-    """The file in which the numbers lie, as those from a worker do; None where they do not."""
-    owner: object = array
-    while isinstance(owner, (np.ndarray, memoryview)):
-        owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
-    return owner if isinstance(owner, mmap.mmap) else None
-
-
-def let_go(array: Array) -> None:
-    """Out of memory, not out of reach: who reads it again finds it in its file, if it has one."""
-    mapping = _mapping(array)
-    if mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
-        mapping.madvise(mmap.MADV_DONTNEED)
+    return sum(array.nbytes for array in values.values() if mapping_of(array) is None)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
-from isomorph.stages.align.disturbed import Moved, Moving, disturbed, numeric
-from isomorph.stages.align.fingerprint import Fingerprint, fingerprint
 from isomorph.stages.align.remembered import Layered, Remembered, batches, held
 from isomorph.stages.align.topology import Topology
+from isomorph.stages.run.disturbed import Moved, Moving, disturbed, numeric
+from isomorph.stages.run.fingerprint import Fingerprint, fingerprint
 from isomorph.stages.run.forecast import in_float64
 from isomorph.stages.run.memory import usual_share
 

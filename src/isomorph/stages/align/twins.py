@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.stages.align.chance import threshold, usual_peak
-from isomorph.stages.align.disturbed import within
-from isomorph.stages.align.fingerprint import FLOAT64_ORDER, Fingerprint, Index, alike, fingerprint
+from isomorph.stages.align.likeness import Index, alike
 from isomorph.stages.align.sight import Sight, apart
+from isomorph.stages.run.disturbed import within
+from isomorph.stages.run.fingerprint import FLOAT64_ORDER, Fingerprint, fingerprint
 from isomorph.stages.run.layout import Rearrangement, arrangements
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.patch import RemoveNode, SetQuantization
-from isomorph.stages.align.disturbed import numeric
 from isomorph.stages.align.reals import beside, real
 from isomorph.stages.align.sight import Sight
+from isomorph.stages.run.disturbed import numeric
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node, Quantization

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from isomorph import registry
 from isomorph.core.errors import UsageError
 from isomorph.core.trace import Environment
-from isomorph.stages.align.disturbed import hand_over
+from isomorph.stages.run.disturbed import hand_over
 from isomorph.stages.run.failures import guard
 from isomorph.stages.run.sniff import is_factory
 

@@ -166,3 +166,18 @@ def _view(buffer: mmap.mmap | bytearray, offset: int, dtype: np.dtype[Any], coun
     raw = np.frombuffer(buffer, np.uint8, count * dtype.itemsize, offset)
     view: Array = raw.view(dtype)
     return view
+
+
+def mapping_of(array: Array) -> mmap.mmap | None:
+    """The file in which the numbers lie, as those from a worker do; None where they do not."""
+    owner: object = array
+    while isinstance(owner, (np.ndarray, memoryview)):
+        owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
+    return owner if isinstance(owner, mmap.mmap) else None
+
+
+def let_go(array: Array) -> None:
+    """Out of memory, not out of reach: who reads it again finds it in its file, if it has one."""
+    mapping = mapping_of(array)
+    if mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
+        mapping.madvise(mmap.MADV_DONTNEED)

@@ -24,11 +24,11 @@ from isomorph.core.model import Model
 from isomorph.core.piece import Piece
 from isomorph.core.room import give_back, keep_large_apart
 from isomorph.core.trace import Environment, Noise
-from isomorph.stages.align.disturbed import disturbed
 from isomorph.stages.run import crumbs
 from isomorph.stages.run.autopsy import begun_last
 from isomorph.stages.run.codec import decode, encode
 from isomorph.stages.run.converting import abilities, convert
+from isomorph.stages.run.disturbed import disturbed
 from isomorph.stages.run.failures import to_data, translate
 from isomorph.stages.run.in_process import InProcessHost
 from isomorph.stages.run.patches import patch_from_data

@@ -20,8 +20,8 @@ from isomorph import registry
 from isomorph.core.errors import UsageError
 from isomorph.core.model import Model
 from isomorph.core.trace import Capabilities, Environment
-from isomorph.stages.align.disturbed import Moved
 from isomorph.stages.run.codec import decode, encode
+from isomorph.stages.run.disturbed import Moved
 from isomorph.stages.run.host import Limits
 from isomorph.stages.run.in_process import Progress
 from isomorph.stages.run.memory import usual_share

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.room import give_back
-from isomorph.stages.align.fingerprint import FLOAT64_ORDER, Fingerprint, fingerprint
-from isomorph.stages.align.remembered import let_go
+from isomorph.stages.run.fingerprint import FLOAT64_ORDER, Fingerprint, fingerprint
+from isomorph.stages.run.segments import let_go
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session
