@@ -121,7 +121,7 @@ def power(call: Call, base: Array, exponent: Array) -> Array:
     base, exponent = _placed(call, base, exponent)
     if base.dtype.kind in "iu" and exponent.dtype.kind in "iu":
         return np.asarray(_integer_power(base, exponent))
-    y = np.asarray(np.power(base, exponent.astype(np.result_type(base, exponent))))
+    y = _real_power(base, exponent.astype(np.result_type(base, exponent)))
     if base.dtype.kind != "f":
         return y.astype(base.dtype)
     y = y.astype(base.dtype)
@@ -133,6 +133,14 @@ def power(call: Call, base: Array, exponent: Array) -> Array:
         return call.noise.rounded(call.noise.rounded(y))
     carried = np.maximum(1.0, np.abs(exponent * np.log(np.abs(base))))
     return call.noise.rounded(y, 2.0 * np.abs(y) * carried)
+
+
+def _real_power(base: Array, exponent: Array) -> Array:
+    if exponent.size != 1 or exponent.reshape(-1)[0] != 0.5:
+        return np.asarray(np.power(base, exponent))
+    # NumPy takes this single number for a square root, which a power is not at −∞ and −0.
+    shape = np.broadcast_shapes(base.shape, exponent.shape)
+    return np.asarray(np.power(base, np.full(shape or (1,), exponent))).reshape(shape)
 
 
 def _integer_power(base: Array, exponent: Array) -> Array:

@@ -33,6 +33,16 @@ def random(*shape, seed=0):
     return np.random.default_rng(seed).standard_normal(shape)
 
 
+@pytest.mark.parametrize("base", [-math.inf, -0.0, 0.0, 4.0, math.inf])
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_a_power_of_a_half_is_no_square_root(base, shape):
+    call = Call(op="Pow", attributes={}, version=15, noise=SILENT)
+    found = elementwise.power(call, np.full(shape, base), np.array(0.5))
+    assert np.shape(found) == shape
+    assert all(math.copysign(1, each) == 1 for each in np.ravel(found))
+    assert set(np.ravel(found).tolist()) == {math.pow(base, 0.5)}
+
+
 @given(st.floats(-7, 7))
 def test_erf_to_the_last_bits(x):
     assert erf(np.array(x)) == pytest.approx(math.erf(x), rel=2e-15, abs=5e-324)
