@@ -32,18 +32,30 @@ def told_apart(
             if any(speaks_of(fewer, each) for each in others):
                 continue
             values = [each.get(name) for each in fellows if speaks_of(fewer, each)]
-            if _weight(name, shown[name])[0] == 0 or any(value != values[0] for value in values):
+            if _weight(name, shown[name])[0] <= 0 or any(value != values[0] for value in values):
                 when = fewer
         same = next((row for row in found if row["op"] == op and row["when"] == when), None)
         if same is None:
             same = {"op": op, "when": when, "error": 0.0}
             found.append(same)
         same["error"] = max(same["error"], float(f"{error:.1e}"))
-    return sorted(found, key=lambda row: (row["op"], str(row["when"])))
+    kept = [row for row in found if not any(_covers(other, row) for other in found)]
+    return sorted(kept, key=lambda row: (row["op"], str(row["when"])))
 
 
-def _weight(name: str, value: Any) -> tuple[int, str]:
-    """What is left out first: sizes, then flags, then what is known of the inputs, then words."""
+def _covers(wide: Mapping[str, Any], narrow: Mapping[str, Any]) -> bool:
+    """Whether a row says of more forms what the other says, and no less."""
+    same = wide["op"] == narrow["op"] and wide["error"] >= narrow["error"]
+    fewer = len(wide["when"]) < len(narrow["when"])
+    return same and fewer and all(narrow["when"].get(k) == v for k, v in wide["when"].items())
+
+
+def _weight(name: str, value: Any) -> tuple[float, str]:
+    """What is left out first: what is empty, sizes, numbers, flags, inputs, and words at last."""
     if name in {DTYPE, INPUTS, RANK}:
         return 2, name
-    return (3 if isinstance(value, str) else 1 if isinstance(value, bool) else 0), name
+    if isinstance(value, str):
+        return 3, name
+    if isinstance(value, bool):
+        return 1, name
+    return (-2 if value in (None, []) else -1 if isinstance(value, list) else 0), name

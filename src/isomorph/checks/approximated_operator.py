@@ -52,7 +52,7 @@ class ApproximatedOperator:
                 code=self.code,
                 check=self.name,
                 severity=Severity.WARNING if everywhere else Severity.NOTE,
-                message=f"{each.native_op} is only approximated by {who}",
+                message=f"{each.native_op}, as it is told here, is not kept exactly by {who}",
                 advice="let isomorph convert show what it costs the outputs"
                 if everywhere
                 else "name another way with --via where the difference matters",

@@ -39,3 +39,16 @@ def test_a_size_is_named_only_where_nothing_else_tells(told_apart):
 
 def test_what_nobody_could_tell_apart_is_not_told(told_apart):
     assert told_apart([("Pool", form("max", "x"), 1.0)], [("Pool", form("max", "x"))]) == []
+
+
+def test_a_number_tells_more_than_a_list_of_sizes(told_apart):
+    shown = {"kernel": [3, 3], "stride": [], "divisor": 2}
+    right = [("Pool", {"kernel": [2, 2], "stride": [1, 1], "divisor": None})]
+    assert told_apart([("Pool", shown, 1.0)], right)[0]["when"] == {"divisor": 2}
+
+
+def test_a_row_within_a_wider_one_is_not_told(told_apart):
+    wrong = [("Norm", form("a", "x", 1, axis=1), 0.1), ("Norm", form("a", "y", 2, axis=2), 0.1)]
+    wrong.append(("Norm", form("a", "x", 3, axis=2), 0.1))
+    right = [("Norm", form("b", "x", 1, axis=1))]
+    assert told_apart(wrong, right) == [{"op": "Norm", "when": {"mode": "a"}, "error": 0.1}]
