@@ -12,6 +12,7 @@ QUANTISED_OPS = frozenset(
      "QLinearConv", "QLinearMatMul", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul",
      "MatMulIntegerToFloat", "QGemm", "QAttention", "MatMulNBits", "FakeQuant"}
 )  # fmt: skip
+_OF_SHAPES = ("Shape", "Size", "aten.sym_size", "aten.size", "aten.sym_numel", "aten.numel")
 _STEPS = frozenset({"Floor", "Ceil", "Round", "Sign", "Mod", "TopK", "Unique"})
 _NARROW = ("float16", "bfloat16", "float8", "float4")
 
