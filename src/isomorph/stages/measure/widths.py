@@ -60,8 +60,10 @@ def jumps(graph: Graph) -> bool:
     return any(
         node.op in _STEPS
         or bool(node.bodies)
-        or (
-            not floats.isdisjoint(node.inputs) and not floats.issuperset(filter(None, node.outputs))
+        or not (
+            node.op.startswith(_OF_SHAPES)
+            or floats.isdisjoint(node.inputs)
+            or floats.issuperset(filter(None, node.outputs))
         )
         for node in graph.nodes
     )

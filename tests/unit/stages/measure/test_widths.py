@@ -52,6 +52,7 @@ def test_a_float_that_decides_on_something_whole_is_a_jump():
 
 def test_what_is_whole_from_the_beginning_does_not_jump():
     assert not jumps(_graph(WIDE, WIDE))
+    assert not jumps(_graph(WIDE, ("Shape", "int64"), ("Expand", "float32")))
     whole = _graph(("Gather", "float32"))
     tokens = TensorSpec(name="x", dtype="int64", shape=(4,))
     assert not jumps(replace(whole, inputs=(tokens,), tensors={**whole.tensors, "x": tokens}))
