@@ -100,12 +100,12 @@ def check(
     from isomorph import api, registry
     from isomorph.cli import suite
     from isomorph.cli.output import (
-        check_target,
         kept_when_interrupted,
         refuse_flood,
         show_report,
     )
     from isomorph.cli.progress import Progress
+    from isomorph.store.targets import check_target
 
     reporter = registry.reporter(format)
     looked_at = getattr(reporter, "profile", False)  # a page shows more than a verdict

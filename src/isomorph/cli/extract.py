@@ -46,9 +46,10 @@ def extract(
     Exit codes: 0 the part alone shows the fault, 1 it does not, 2 wrong use or nothing guilty.
     """
     from isomorph import evidence
-    from isomorph.cli.output import refuse_overwriting, write
+    from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
     from isomorph.core.text import printable
+    from isomorph.store.targets import refuse_overwriting
 
     refuse_overwriting(output, reference, candidate, inputs, state)
     with Progress() as progress:

@@ -35,7 +35,8 @@ def inspect(
     """What a model holds; of two models, what differs, and which quantisation was changed."""
     from isomorph import api
     from isomorph.cli import contrast
-    from isomorph.cli.output import check_target, write
+    from isomorph.cli.output import write
+    from isomorph.store.targets import check_target
 
     if format not in ("terminal", "json"):
         raise UsageError("UNKNOWN_NAME", f"a model cannot be shown as {format!r}",

@@ -41,12 +41,13 @@ def lint(
     import json
 
     from isomorph import converting
-    from isomorph.cli.output import check_target, write
+    from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
     from isomorph.cli.wrapping import wrapped
     from isomorph.core.text import printable
     from isomorph.reporters.json import as_json
     from isomorph.stages.lint import render
+    from isomorph.store.targets import check_target
 
     words.one_of("--format", format, FORMATS)
     check_target(output, model, inputs)

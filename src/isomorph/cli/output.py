@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from isomorph.core.errors import RefusedError, UsageError
+from isomorph.core.errors import UsageError
 from isomorph.core.interruption import InterruptedCheck
 
 if TYPE_CHECKING:
@@ -97,33 +97,6 @@ def encodable(text: str, encoding: str) -> str:
     return text
 
 
-def check_target(output: Path | None, *sources: str | Path | None) -> None:
-    """Refuse a target that could not or must not be written, before the work and not after it."""
-    from isomorph.store.atomic import refuse_link
-
-    if output is None:
-        return
-    refuse_link(output)
-    refuse_overwriting(output, *sources)
-    if output.exists() and not output.is_file():
-        raise UsageError("OUTPUT_NOT_A_FILE", "the output path is no file:", file=str(output))
-    if not output.parent.is_dir():
-        raise UsageError(
-            "OUTPUT_NO_FOLDER",
-            "the folder of the output does not exist:",
-            file=str(output),
-            fix=f"mkdir -p {output.parent}",
-        )
-    if not os.access(output.parent, os.W_OK | os.X_OK):
-        raise UsageError(
-            "OUTPUT_UNWRITABLE",
-            "the output cannot be written:",
-            file=str(output),
-            why=f"nothing can be written in {output.parent.absolute()}",
-            fix="name a file in a folder of your own",
-        )
-
-
 def refuse_flood(reporter: Reporter, output: Path | None) -> None:
     """A page belongs into a file: nobody reads it in a terminal."""
     if output is None and getattr(reporter, "profile", False) and sys.stdout.isatty():
@@ -134,29 +107,9 @@ def refuse_flood(reporter: Reporter, output: Path | None) -> None:
         )
 
 
-def refuse_overwriting(output: Path | None, *sources: str | Path | None) -> None:
-    """The user's files are never written to, not even when the user names one."""
-    if output is None or not output.exists():
-        return
-    for source in sources:
-        if source is not None and _is_file(source) and output.samefile(source):
-            raise RefusedError(
-                "OUTPUT_IS_INPUT",
-                "refused to overwrite a file that is being read:",
-                file=str(output),
-                fix="name another file",
-            )
-
-
-def _is_file(source: str | Path) -> bool:
-    try:
-        return os.path.exists(source)  # noqa: PTH110 - the word may be no path at all
-    except ValueError:
-        return False
-
-
 def _write_file(path: Path, data: bytes) -> None:
     from isomorph.store.atomic import new_file
+    from isomorph.store.targets import check_target
 
     check_target(path)
     with new_file(path) as stream:

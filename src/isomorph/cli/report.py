@@ -40,9 +40,10 @@ def report(
     Exit codes: 0 shown, 2 unreadable. The verdict decided the exit code of the check.
     """
     from isomorph import registry
-    from isomorph.cli.output import check_target, refuse_flood, show_report, write
+    from isomorph.cli.output import refuse_flood, show_report, write
     from isomorph.core.errors import UsageError
     from isomorph.store.reports import read_repair, read_report
+    from isomorph.store.targets import check_target
 
     suffix = output.suffix.lower() if output is not None else ""
     reporter = registry.reporter(format or BY_SUFFIX.get(suffix, "terminal"))

@@ -46,8 +46,9 @@ def run(
 ) -> int:
     """Run a model and show what came out; keep it with --output."""
     from isomorph import api
-    from isomorph.cli.output import refuse_overwriting, write
+    from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
+    from isomorph.store.targets import refuse_overwriting
 
     refuse_overwriting(output, model, inputs, state)
     notes: tuple[str, ...] = ()

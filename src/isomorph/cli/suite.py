@@ -8,10 +8,11 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isomorph.cli.output import check_target, kept_when_interrupted, show_report, write
+from isomorph.cli.output import kept_when_interrupted, show_report, write
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.text import printable
 from isomorph.store.projects import NAMES, find_project
+from isomorph.store.targets import check_target
 
 if TYPE_CHECKING:
     from isomorph.core.project import NamedPair, Project

@@ -38,9 +38,10 @@ def trace(
     A trace may stand in the place of either model of a check, on any machine.
     """
     from isomorph import evidence
-    from isomorph.cli.output import refuse_overwriting, write
+    from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
     from isomorph.core.text import printable
+    from isomorph.store.targets import refuse_overwriting
 
     refuse_overwriting(output, model, inputs, state)
     with Progress() as progress:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import mmap
-import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ from isomorph.native.onnx_model import OnnxModel, opened, stored_tensors
 from isomorph.native.onnx_tensors import check_declared, check_size
 from isomorph.native.onnx_validate import nesting_too_deep, validate
 from isomorph.native.onnx_wire import anatomy, looks_like_model
+from isomorph.stages.run.files import require_file
 
 PROTOBUF_LIMIT = 1 << 31
 DECODER_DEPTH = 31
@@ -116,27 +115,14 @@ def _checked(model: OnnxModel, digest: str, *, file: str) -> Opened:
 
 
 def _regular(path: Path, file: str) -> None:
-    try:
-        status = os.stat(path)  # noqa: PTH116 - Path.stat cannot say that a link loops
-    except FileNotFoundError as error:
-        raise UnreadableModelError("FILE_NOT_FOUND", "there is no such file:", file=file) from error
-    except OSError as error:
-        raise UnreadableModelError(
-            "FILE_UNREADABLE", "the file cannot be opened", file=file, why=str(error.strerror)
-        ) from error
-    if not stat.S_ISREG(status.st_mode):
-        raise UnreadableModelError(
-            "NOT_REGULAR_FILE",
-            "this is not a regular file",
-            file=file,
-            fix="pass the path of an .onnx file",
-        )
-    if status.st_size == 0:
+    require_file(path)
+    size = path.stat().st_size
+    if size == 0:
         raise _empty(file)
-    if status.st_size >= PROTOBUF_LIMIT:
+    if size >= PROTOBUF_LIMIT:
         raise UnreadableModelError(
             "MODEL_TOO_LARGE",
-            f"the file has {status.st_size} bytes, and protobuf reads less than 2 GiB",
+            f"the file has {size} bytes, and protobuf reads less than 2 GiB",
             file=file,
             fix="save the model with external data (onnx.save(..., save_as_external_data=True))",
         )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import mmap
-import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph.core.errors import RefusedError, UnreadableModelError
 from isomorph.native.tflite_parse import parse
 from isomorph.native.tflite_wire import looks_like_model
+from isomorph.stages.run.files import require_file
 from isomorph.store.atomic import new_file
 
 if TYPE_CHECKING:
@@ -80,22 +79,8 @@ def _opened(data: Any, *, file: str, path: Path | None = None) -> Opened:  # noq
 
 
 def _regular(path: Path, file: str) -> None:
-    try:
-        status = os.stat(path)  # noqa: PTH116 - Path.stat cannot say that a link loops
-    except FileNotFoundError as error:
-        raise UnreadableModelError("FILE_NOT_FOUND", "there is no such file:", file=file) from error
-    except OSError as error:
-        raise UnreadableModelError(
-            "FILE_UNREADABLE", "the file cannot be opened", file=file, why=str(error.strerror)
-        ) from error
-    if not stat.S_ISREG(status.st_mode):
-        raise UnreadableModelError(
-            "NOT_REGULAR_FILE",
-            "this is not a regular file",
-            file=file,
-            fix="pass the path of a .tflite file",
-        )
-    if status.st_size == 0:
+    require_file(path)
+    if path.stat().st_size == 0:
         raise _empty(file)
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from isomorph import registry
-from isomorph.cli.output import check_target, colour_wanted, encodable, refuse_flood, write
+from isomorph.cli.output import colour_wanted, encodable, refuse_flood, write
 from isomorph.core.errors import RefusedError, RuntimeFailedError, UsageError
+from isomorph.store.targets import check_target
 
 
 def test_a_file_is_replaced_whole_and_nothing_is_left_beside_it(tmp_path):

@@ -74,7 +74,7 @@ def test_what_is_not_a_file_is_never_opened(tmp_path, kind):
         path.symlink_to(path)
     with pytest.raises(UnreadableModelError) as caught:
         open_path(path, trusted=False)
-    codes = {"missing": "FILE_NOT_FOUND", "loop": "FILE_UNREADABLE"}
+    codes = {"missing": "FILE_NOT_FOUND", "loop": "PATH_LOOP"}
     assert caught.value.code == codes.get(kind, "NOT_REGULAR_FILE")
 
 

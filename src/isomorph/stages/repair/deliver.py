@@ -9,12 +9,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from isomorph import registry
-from isomorph.core.errors import RefusedError, UsageError
+from isomorph.core.errors import UsageError
 from isomorph.core.patch import Applied, Patch, Repair
 from isomorph.stages.repair.keep_float import keep_float
 from isomorph.stages.repair.repair import repair
 from isomorph.stages.run.in_process import can_patch
-from isomorph.store.atomic import refuse_link
+from isomorph.store.targets import check_target
 
 if TYPE_CHECKING:
     from isomorph.stages.check import Wishes
@@ -31,7 +31,7 @@ def delivered(
 ) -> Repair:
     """Repair in a folder of our own, then write the patched model in one piece."""
     if output is not None:
-        refuse(output, candidate.model.location, reference.model.location)
+        check_target(output, candidate.model.location, reference.model.location)
     with TemporaryDirectory(prefix="isomorph-fix-") as folder:
         done = repair(reference, candidate, given, wishes, Path(folder))
         nothing = done.session is not None or not can_patch(candidate.model)
@@ -80,7 +80,7 @@ def delivered_in_float(
             fix="keep them in float where the model is quantised, and convert again",
         )
     if output is not None:
-        refuse(output, candidate.model.location, reference.model.location)
+        check_target(output, candidate.model.location, reference.model.location)
     with TemporaryDirectory(prefix="isomorph-fix-") as folder:
         done, last = keep_float(
             reference, candidate, given, wishes, folder=Path(folder), wanted=wanted
@@ -89,30 +89,3 @@ def delivered_in_float(
             return done
         candidate.host.apply(last.model, Patch(summary="", edits=()), output)
     return replace(done, output=str(output))
-
-
-def refuse(output: Path, *sources: str) -> None:
-    """Nothing may be written over what is compared, through a link, or into a folder that is not.
-
-    Asked before the work, so that no minute of it is spent for nothing.
-    """
-    refuse_link(output)
-    if output.exists() and not output.is_file():
-        raise UsageError("OUTPUT_NOT_A_FILE", "the output path is no file:", file=str(output))
-    if not output.parent.is_dir():
-        raise UsageError(
-            "OUTPUT_NO_FOLDER",
-            "the folder of the output does not exist",
-            file=str(output),
-            fix=f"mkdir -p {output.parent}",
-        )
-    for source in sources:
-        path = Path(source)
-        if output.exists() and path.exists() and output.samefile(path):
-            raise RefusedError(
-                "OUTPUT_IS_INPUT",
-                "the output path is one of the models that are compared",
-                file=str(output),
-                why="the files that are compared are never written to",
-                fix="give another name",
-            )
