@@ -6,8 +6,8 @@ Measured: torch 2.13's compiler writes expm1(x) as exp(x) - 1 on the CPU, and ne
 digit of it is right. XNNPACK, which LiteRT 2.3 uses unless told otherwise, takes the sine of the
 seconds since 1970 for hundreds. XLA in TensorFlow 2.21 lets the largest of a row forget a NaN, and
 grappler, on by default, makes a square root of a power, which is NaN at minus infinity. Each time
-the graph is right and its run is not: isomorph switches off what the runtime does of its own accord,
-one thing after the other, and names the one without which the run is right: fusion.
+the graph is right and its run is not: isomorph switches off what the runtime does of its own
+accord, one thing after the other, and names the one without which the run is right: fusion.
 """
 
 from __future__ import annotations
