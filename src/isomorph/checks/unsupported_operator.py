@@ -11,9 +11,10 @@ from isomorph.core.sketch import node, subject
 class UnsupportedOperator:
     """No converter, or not every one, has a rule for this operator.
 
-    The tables are those of the installed converters themselves, and what they were measured to
-    fail on in spite of a rule, in the very form that the node has. An operator that one route lacks
-    and another takes is a warning: that route will fail, and the next will be tried.
+    The tables are those of the installed converters themselves. An operator that one route lacks
+    and another takes is a warning: that route will fail, and the next will be tried. So is one that
+    a converter has a rule for and was measured to fail on in the form that the node has; there it
+    stood alone, and together with its neighbours it may be taken for something else.
     """
 
     name = "unsupported_operator"
@@ -27,6 +28,9 @@ class UnsupportedOperator:
         subject(
             node("Det"), to="tflite", abilities=Abilities(lacking={"det": ("onnx_to_tflite",)})
         ),
+        subject(
+            node("Tan"), to="tflite", abilities=Abilities(refused={"tan": ("onnx_to_tflite",)})
+        ),
     )
     silent = (subject(node("Relu"), to="tflite"),)
 
@@ -35,6 +39,18 @@ class UnsupportedOperator:
         able = subject.abilities
         for each in subject.nodes:
             lacking = able.lacking.get(each.name, ())
+            refused = [who for who in able.refused.get(each.name, ()) if who not in lacking]
+            if refused:
+                yield Remark(
+                    code=self.code,
+                    check=self.name,
+                    severity=Severity.WARNING,
+                    message=f"{each.native_op}, alone and told what it is told here, was refused "
+                    f"by {', '.join(refused)}",
+                    advice="see with isomorph convert whether it goes through in this model",
+                    node=each.name,
+                    source=each.source,
+                )
             if not lacking:
                 continue
             hopeless = each.name in able.hopeless

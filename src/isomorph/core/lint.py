@@ -25,14 +25,16 @@ class Abilities:
     """What the installed converters and the target's runtime can do, read from them.
 
     ``lacking`` names, for each node of the model that some converter on the way does not take,
-    those converters. ``hopeless`` are the nodes that no way takes. ``types`` are what the runtime
-    computes with (None: not known), ``kernels`` the same for single operators. ``changed`` are
-    input types that every way turns into another. ``approximated`` are nodes that converters
-    write as a formula near them, each with the largest difference measured, and ``ways`` is how
-    many converters a way can begin with.
+    those converters, and ``refused`` those that have a rule and were measured to fail on such a
+    node where it stands alone. ``hopeless`` are the nodes that no way has a rule for. ``types`` are
+    what the runtime computes with (None: not known), ``kernels`` the same for single operators.
+    ``changed`` are input types that every way turns into another. ``approximated`` are nodes that
+    converters write as a formula near them, each with the largest difference measured, and ``ways``
+    is how many converters a way can begin with.
     """
 
     lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    refused: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     hopeless: frozenset[str] = frozenset()
     types: frozenset[str] | None = None
     kernels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -57,21 +57,16 @@ def abilities(
         why = "Python decides on values: the nodes are those of one run, which no exporter meets"
         skipped.append(Skipped(what="operators that converters lack", why=why))
         told, measured = {name: {} for name in firsts}, {}
-    refused = _rows_of(model, measured, "refused")
     lacking = {
         node.name: who
         for node in every_node(model.graph)
-        if (
-            who := tuple(
-                name
-                for name in firsts
-                if lacks(told[name], node.native_op) or name in refused.get(node.name, ())
-            )
-        )
+        if (who := tuple(name for name in firsts if lacks(told[name], node.native_op)))
     }
+    refused = _rows_of(model, measured, "refused")
     changed = [each.get("changed", {}) for each in told.values()]
     return Abilities(
         lacking=lacking,
+        refused={node: tuple(who) for node, who in refused.items()},
         hopeless=frozenset(node for node, who in lacking.items() if set(who) == set(firsts)),
         types=frozenset(runtime["types"]) if "types" in runtime else None,
         kernels=runtime.get("kernels", {}) if model.framework == (to or model.framework) else {},
