@@ -64,6 +64,11 @@ def test_a_record_survives_the_disk(folder):
     assert np.array_equal(record.untouched["y"], record.written["y"])
 
 
+def test_a_trace_has_the_sizes_it_was_recorded_at(folder):
+    with pytest.raises(UsageError, match="recorded at one size"):
+        check(folder / "right", folder / "wrong", dims={"n": 3})
+
+
 def test_a_trace_is_the_reference_of_its_own_model(folder):
     report = check(folder / "right", folder / "right.onnx")
     assert report.verdict == "equivalent"

@@ -98,7 +98,12 @@ def _sides(report: Report, width: int) -> Iterator[RenderableType]:
         yield hanging(model.role, _model(model))
         for key in [key for key in rest if key.partition(" ")[0] == model.role]:
             place = key.partition(" ")[2] or "run"
-            yield _one_line(f"  {place}", _environment(rest.pop(key)), width)
+            environment = rest.pop(key)
+            run = report.environments.get(f"{model.role} run")
+            told = _environment(environment)
+            if place == "plain" and run is not None:
+                told = _beside(environment, run)
+            yield _one_line(f"  {place}", told, width)
     for key, environment in rest.items():
         yield _one_line(key, _environment(environment), width)
 
@@ -132,8 +137,21 @@ def _environment(environment: Environment) -> str:
         told.append(counted(environment.threads, "thread"))
     if environment.isolation != "process":
         told.append(f"isolation {environment.isolation}")
-    told += [f"{key}={value}" for key, value in sorted(environment.settings.items()) if value]
+    # What is off is as it usually is, and what was said already needs no second word.
+    known = {"", "no", environment.device, environment.precision}
+    told += [f"{key}={value}" for key, value in sorted(environment.settings.items())
+             if value not in known]  # fmt: skip
     return printable(", ".join(told))
+
+
+def _beside(plain: Environment, run: Environment) -> str:
+    """The run without optimisers, by what tells it from the run as deployed."""
+    other = [
+        f"{key}={value}"
+        for key, value in sorted(plain.settings.items())
+        if value != run.settings.get(key)
+    ]
+    return printable(f"as run, but {', '.join(other) or 'with every optimiser off'}")
 
 
 def _standings(report: Report) -> Iterator[RenderableType]:

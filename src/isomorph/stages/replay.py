@@ -70,6 +70,12 @@ def _refuse(reference: Side, candidate: Side, given: Sample | None, wishes: Wish
             "a trace brings its own inputs, and --inputs gives others",
             fix="leave --inputs out, or record a trace with these inputs",
         )
+    if wishes.dims or wishes.sizes:
+        raise UsageError(
+            "BAD_OPTION",
+            "a trace was recorded at one size, and --dim or --dims asks for another",
+            fix="leave it out, or record a trace with it",
+        )
     if isinstance(reference, Replayed) and isinstance(candidate, Replayed):
         _refuse_other_inputs(reference, candidate, wishes)
 

@@ -5,6 +5,7 @@ import pytest
 
 from isomorph.core.divergence import Verdict
 from isomorph.core.report import TRACE_OF, Skipped
+from isomorph.core.trace import Environment
 from isomorph.reporters._figures import closeness, number, times
 from isomorph.reporters.terminal import TerminalReporter
 
@@ -129,6 +130,18 @@ def test_made_up_inputs_are_told_once(report, wide):
     made = tuple(replace(one, origin=f"generated: {each}") for each in words)
     text = TerminalReporter().render(replace(report, inputs=made))
     assert "inputs generated: normal, uniform, batch=1 · seed 7" in " ".join(text.split())
+
+
+def test_of_a_runtime_only_what_is_special_is_told(report, wide):
+    run = Environment(
+        runtime="onnxruntime", version="1", device="cpu", precision="as declared",
+        settings={"optimisation": "all", "deterministic": "no", "device": "cpu"},
+    )  # fmt: skip
+    plain = replace(run, settings={**run.settings, "optimisation": "none"})
+    seen = {"candidate run": run, "candidate plain": plain}
+    text = TerminalReporter().render(replace(report, environments=seen))
+    assert "  run      onnxruntime 1, cpu, as declared, optimisation=all\n" in text
+    assert "  plain    as run, but optimisation=none\n" in text
 
 
 def test_a_trace_is_not_offered_for_repair(report, wide):
