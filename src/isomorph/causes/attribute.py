@@ -13,7 +13,7 @@ from isomorph.core.patch import Edit, Patch
 from isomorph.core.report import Experiment
 from isomorph.stages.diagnose import constants, grids
 from isomorph.stages.diagnose.choices import choices
-from isomorph.stages.diagnose.counterpart import told
+from isomorph.stages.diagnose.counterpart import read, told
 from isomorph.stages.diagnose.experiments import put_right
 from isomorph.stages.diagnose.flattened import taken_as_one
 from isomorph.stages.diagnose.forms import forms, related
@@ -94,7 +94,7 @@ def _trials(case: Case) -> Iterator[Trial]:
     ][:_MOST_NODES]
     for node in nodes:
         stated: dict[str, Any] = {}
-        for name, value in (*told(case, node), *_read(case, node)):
+        for name, value in (*told(case, node), *read(case, node)):
             stated.setdefault(name, value)
             now = current(case, node, name)
             yield node, ((name, now, value),), parameter(case, node, name, value)
@@ -119,21 +119,6 @@ def _together(case: Case, node: Node, stated: dict[str, Any]) -> Trial:
     return node, changes, edits
 
 
-def _read(case: Case, node: Node) -> Iterator[tuple[str, Any]]:
-    """Parameters that the counterpart reads as inputs, with its values where they differ."""
-    for counterpart in reversed(case.counterparts):
-        places = parameter_places(counterpart) if counterpart.op == node.op else {}
-        for name, place in places.items():
-            given = counterpart.inputs[place] if place < len(counterpart.inputs) else ""
-            held = case.reference.constants.get(given)
-            now = current(case, node, name)
-            if held is None or held.values is None or now is None:
-                continue
-            value = held.values if isinstance(now, (tuple, list)) else held.values[0]
-            if value != now:
-                yield name, value
-
-
 def _scalars(case: Case) -> Iterator[Trial]:
     """Single numbers of a spelled-out operator, each with the numbers that the reference has."""
     stated = list(constants.stated(case))
@@ -142,14 +127,16 @@ def _scalars(case: Case) -> Iterator[Trial]:
         if held.values is None or len(held.values) != 1:
             continue
         now = float(held.values[0])
+        reader = next((each for each in case.nodes if name in each.inputs), None)
         for value in stated:
             if value != now:
                 array = np.full(held.shape, value, np.float64)
-                yield None, ((name, now, value),), stored(case, name, array)
+                yield reader, ((name, now, value),), stored(case, name, array)
 
 
 def _told(node: Node | None, changes: Sequence[Change]) -> Diagnosis:
-    what = f"{node.op} " if node is not None else "the number "
+    number = node is None or changes[0][0] in node.inputs
+    what = f"{node.op} " if node is not None and not number else "the number "
     whose = f" of {node.name!r}" if node is not None else ""
     names = ", ".join(name for name, _, _ in changes)
     return Diagnosis(
@@ -164,7 +151,12 @@ def _told(node: Node | None, changes: Sequence[Change]) -> Diagnosis:
 
 
 def _differing(changes: Sequence[Change]) -> str:
-    return "; ".join(f"{n} is {_shown(now)}, not {_shown(right)}" for n, now, right in changes)
+    return "; ".join(
+        f"its {name} are not the reference's"
+        if isinstance(right, np.ndarray)
+        else f"{name} is {_shown(now)}, not {_shown(right)}"
+        for name, now, right in changes
+    )
 
 
 def _setting(changes: Sequence[Change]) -> str:
@@ -284,4 +276,6 @@ def _shown(value: Any) -> str:  # noqa: ANN401
         return "not given"
     if isinstance(value, (tuple, list)) and len(value) == 1:
         return _shown(value[0])
+    if isinstance(value, np.ndarray):
+        return "the reference's"
     return f"{value:g}" if isinstance(value, float) else str(value)

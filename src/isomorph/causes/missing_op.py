@@ -24,6 +24,8 @@ _SCALES = frozenset({"Mul", "Div", "Sub", "BatchNormalization"})
 """What a converter works into weights where the other operand is fixed."""
 _FUNCTIONS = ("Relu", "Sigmoid", "Tanh", "Softplus", "Exp", "Sin", "Cos", "Abs", "Neg")
 """Operators of one input that are told nothing else."""
+_ALIKE = frozenset({*_FUNCTIONS, "HardSigmoid", "Softsign", "Erf", "Elu", "LeakyRelu", "Selu"})
+"""What one of them may have been taken for."""
 _PASSING_ON = RESHAPES | {"Cast", "CastLike", "Transpose"}
 _JOINING = frozenset({"Concat", "Expand", "Tile"})
 
@@ -119,7 +121,7 @@ def _unread(case: Case) -> Iterator[str]:
 def _replaced(case: Case) -> Iterator[Diagnosis]:
     """One function in the place of another, where the reference has all of it as one operator."""
     theirs = {node.op for node in case.counterparts}
-    inner = [n for n in case.nodes if n.op in _FUNCTIONS and n.op not in theirs]
+    inner = [n for n in case.nodes if n.op in _ALIKE and n.op not in theirs]
     for node in inner if len(case.nodes) > 1 else ():
         for op in (each for each in _FUNCTIONS if each != node.op):
             found = case.rehearse(Patch(summary="", edits=(SetOp(node=node.name, op=op),)))
@@ -198,9 +200,11 @@ def _absent(case: Case) -> list[Node]:
         added = node.op in {"Add", "BiasAdd"} and steady
         return node.op in here or (biased and added) or (scaled and node.op in _SCALES and steady)
 
-    return [
+    absent = [
         node for node in case.counterparts if set(node.outputs) & topology.live and not done(node)
     ]
+    # What passes values on may be among the nodes before: it is missed least.
+    return sorted(absent, key=lambda node: node.op in _PASSING_ON)
 
 
 def _done_for_it(case: Case, absent: Sequence[Node]) -> Experiment | None:

@@ -25,6 +25,8 @@ _WITH_OPERANDS = frozenset(
      "LayerNormalization", "InstanceNormalization", "And", "Or", "Where"}
 )  # fmt: skip
 _RESHAPING = RESHAPES | {"Expand"}
+_NUMBERS = ("other", "exponent")
+"""PyTorch's words for an operand that is written in the program."""
 _MOST_STEPS = 4
 
 
@@ -57,12 +59,17 @@ def operands(case: Case, counterpart: Node, name: str) -> Iterator[Operands]:
 
 
 def _in_onnx(node: Node) -> Sequence[tuple[str, float | None]]:
-    """The inputs in ONNX's order, each a tensor or a number; PyTorch's masks come the other way."""
+    """The inputs in ONNX's order, tensors or numbers; some of PyTorch's come the other way."""
     if "masked_fill" in node.native_op and len(node.inputs) >= 2:
         number = node.attributes.get("value")
         filled = node.inputs[2] if len(node.inputs) > 2 else ""
         return ((node.inputs[1], None), (filled, number), (node.inputs[0], None))
-    return [(name, None) for name in node.inputs]
+    read: list[tuple[str, float | None]] = [(name, None) for name in node.inputs]
+    number = next((node.attributes[word] for word in _NUMBERS if word in node.attributes), None)
+    if len(read) == 1 and isinstance(number, (int, float)):
+        given = ("", float(number))
+        return [given, *read] if "rsub" in node.native_op else [*read, given]
+    return read
 
 
 class _Reading:

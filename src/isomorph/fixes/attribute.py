@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.patch import Edit, Patch
+from isomorph.core.patch import Edit, Patch, SetAttribute
 from isomorph.fixes._forms import exact_gelu, over_its_own_axes
 from isomorph.fixes._numbers import apart, decimals, fitted
 from isomorph.stages.diagnose import constants
 from isomorph.stages.diagnose.choices import several, single
-from isomorph.stages.diagnose.counterpart import told
+from isomorph.stages.diagnose.counterpart import SAME_MEANING, read, told
 from isomorph.stages.diagnose.differences import ROUNDING
 from isomorph.stages.diagnose.parameters import current, parameter, parameter_places, stored
 
@@ -77,17 +77,34 @@ def _patch(case: Case, node: Node, values: dict[str, Any]) -> Patch:
 
 
 def _short(value: Any) -> str:  # noqa: ANN401
+    if isinstance(value, np.ndarray):
+        return "the reference's"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _as_told(case: Case, node: Node) -> Iterator[Patch]:
     """Each parameter that the counterpart states otherwise, then all of them at once."""
     stated: dict[str, Any] = {}
-    for name, value in told(case, node, stored=True):
+    for name, value in (*told(case, node, stored=True), *read(case, node)):
         stated.setdefault(name, value)
         yield _patch(case, node, {name: value})
     if len(stated) > 1:
         yield _patch(case, node, stated)
+    yield from _left_out(case, node)
+
+
+def _left_out(case: Case, node: Node) -> Iterator[Patch]:
+    """Numbers that the same operator is not told in the reference: what it does by itself."""
+    same = [each for each in case.counterparts if each.op == node.op]
+    said = {
+        SAME_MEANING.get(k, k) for each in same for k, v in each.attributes.items() if v is not None
+    }
+    for name, value in node.attributes.items() if same and not node.native_op.isupper() else ():
+        if isinstance(value, float) and name not in said:
+            yield Patch(
+                summary=f"{node.op} {node.name!r}: {name} left out, which was {_short(value)}",
+                edits=(SetAttribute(node=node.name, name=name, value=None),),
+            )
 
 
 def _bounds(case: Case, node: Node) -> Iterator[Patch]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -35,12 +35,15 @@ _UNARY: dict[str, tuple[str, ...]] = {
     "Celu": ("alpha",), "ThresholdedRelu": ("alpha",), "Softmax": ("axis",),
     "LogSoftmax": ("axis",), "Gelu": ("approximate",),
 }  # fmt: skip
+# What other frameworks mean where they say nothing, if ONNX means something else by that.
+_ELSEWHERE = {"HardSigmoid": {"alpha": 1 / 6, "beta": 0.5}}
 _MASK = 3
 """Which input of an attention is added to its scores."""
 _QUANTISERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
 _OPTIONAL_INPUTS = {"LSTM": range(3, 8), "GRU": range(3, 6), "RNN": range(3, 6)}
 _FAMILIES = (
-    ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL2"),
+    ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL2", "ReduceL1",
+     "ReduceSumSquare", "ReduceProd", "ReduceLogSumExp", "ReduceLogSum"),
     ("AveragePool", "MaxPool"),
     ("GlobalAveragePool", "GlobalMaxPool"),
     ("ArgMax", "ArgMin"),
@@ -48,7 +51,7 @@ _FAMILIES = (
     ("Max", "Min"),
     ("And", "Or", "Xor"),
     ("Sin", "Cos"),
-)
+)  # fmt: skip
 
 
 class MissingOp:
@@ -61,7 +64,7 @@ class MissingOp:
         for node in case.nodes:
             yield from _constants_connected(case, node)
             yield from _connected(case, node)
-        yield from _replaced(case)
+        yield from _replaced(case, finding.evidence.get("operators", ()))
         yield from other_operators(case)
         yield from _inserted(case)
         for node in case.nodes:
@@ -117,9 +120,9 @@ def _connected(case: Case, node: Node) -> Iterator[Patch]:
             )
 
 
-def _replaced(case: Case) -> Iterator[Patch]:
+def _replaced(case: Case, named: Sequence[str]) -> Iterator[Patch]:
     """The counterpart's operator, or one of the same family, in the place of the guilty one."""
-    ops = [node.op for node in case.counterparts]
+    ops = [*named, *(node.op for node in case.counterparts)]
     for node in case.nodes:
         family = next((each for each in _FAMILIES if node.op in each), ())
         unary = tuple(op for op in ops if op in _UNARY) if len(node.inputs) == 1 else ()
@@ -188,7 +191,9 @@ def _attributes(case: Case, op: str) -> dict[str, Any]:
     """What the counterpart says of those parameters that the operator has in ONNX."""
     for counterpart in case.counterparts:
         if counterpart.op == op:
-            named = {SAME_MEANING.get(k, k): v for k, v in counterpart.attributes.items()}
+            elsewhere = _ELSEWHERE.get(op, {}) if counterpart.native_op != op else {}
+            told = {SAME_MEANING.get(k, k): v for k, v in counterpart.attributes.items()}
+            named = {**elsewhere, **told}
             known = _UNARY.get(op, ("epsilon",) if op.endswith("Normalization") else ())
             return {k: named[k] for k in known if named.get(k) is not None}
     return {}

@@ -96,7 +96,16 @@ class Editor:
         node.attribute.extend(copies)
         if edit.value is not None:
             node.attribute.append(self._attribute(node, edit.name, edit.value, kind))
+        if edit.name == "training_mode" and not edit.value:
+            self._leave_statistics_out(node)
         self._touch(node)
+
+    def _leave_statistics_out(self, node: Any) -> None:  # noqa: ANN401
+        """A normalisation that does not train has one output, and runtimes refuse more."""
+        read = {name for part in graphs(self.graph) for each in part.node for name in each.input}
+        read |= {value.name for part in graphs(self.graph) for value in part.output}
+        while len(node.output) > 1 and node.output[-1] not in read:
+            del node.output[-1]
 
     def _attribute(self, node: Any, name: str, value: Any, kind: int | None) -> Any:  # noqa: ANN401
         if kind is None:

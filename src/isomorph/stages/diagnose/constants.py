@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.ops import RANDOM
 from isomorph.stages.align.topology import Topology
 
 _PARAMETERS = 16
@@ -49,7 +50,7 @@ def _fixed(graph: Graph, name: str, makers: dict[str, Node], depth: int = 0) -> 
     if name in graph.constants:
         return True
     maker = makers.get(name)
-    if maker is None or depth > 16 or not any(maker.inputs):
+    if maker is None or depth > 16 or maker.op in RANDOM:
         return False
     return all(_fixed(graph, each, makers, depth + 1) for each in maker.inputs if each)
 
@@ -128,3 +129,14 @@ def alike_in_size(case: Case, name: str) -> Iterator[tuple[str, Array]]:
         value = case.constant(case.reference, each.name)
         if value is not None:
             yield each.name, value
+    for tensor in computed(case.reference, case.counterparts):
+        value = case.value(case.reference, tensor)
+        if value is not None and value.dtype.kind == "f" and value.size == size:
+            yield tensor, value
+
+
+def computed(graph: Graph, nodes: Sequence[Node]) -> list[str]:
+    """What these nodes read that is made of constants alone: a table, a mask, a folded factor."""
+    makers = {output: node for node in graph.nodes for output in node.outputs}
+    read = dict.fromkeys(name for node in nodes for name in node.inputs if name in makers)
+    return [name for name in read if _fixed(graph, name, makers)]

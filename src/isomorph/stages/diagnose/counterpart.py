@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from isomorph.stages.diagnose.parameters import attributes, current, stated
+import numpy as np
+
+from isomorph.stages.diagnose.parameters import attributes, current, parameter_places, stated
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -20,6 +22,9 @@ SAME_MEANING = {
     "output_padding": "output_padding", "lambda": "lambd", "alpha": "alpha", "dims": "axes",
     "permutation": "perm",
 }  # fmt: skip
+
+# PyTorch cuts along one axis, and has one number for each of these.
+_OF_SLICES = {"dim": "axes", "start": "starts", "end": "ends", "step": "steps"}
 
 # And ONNX's word, then TFLite's, for each spatial axis where it has one for each.
 _IN_TFLITE = {
@@ -48,6 +53,31 @@ def told(case: Case, node: Node, *, stored: bool = False) -> Iterator[tuple[str,
                         yield mine, fitted
 
 
+def read(case: Case, node: Node) -> Iterator[tuple[str, Any]]:
+    """Parameters that the counterpart reads as inputs, with its values where they differ."""
+    for counterpart in reversed(case.counterparts):
+        places = parameter_places(counterpart) if counterpart.op == node.op else {}
+        for name, place in places.items():
+            given, mine = _input(counterpart, place), _input(node, place)
+            held, now = case.reference.constants.get(given), current(case, node, name)
+            if held is not None and held.values is not None and now is not None:
+                value = held.values if isinstance(now, (tuple, list)) else held.values[0]
+                if value != now:
+                    yield name, value
+            elif held is not None and mine in case.candidate.constants:
+                # A description has the values of small constants only.
+                right, wrong = (
+                    case.constant(case.reference, given),
+                    case.constant(case.candidate, mine),
+                )
+                if right is not None and wrong is not None and not np.array_equal(right, wrong):
+                    yield name, right
+
+
+def _input(node: Node, place: int) -> str:
+    return node.inputs[place] if place < len(node.inputs) else ""
+
+
 def _meanings(name: str, value: Any, node: Node) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
     if name == "align_corners":
         modes = ("align_corners",) if value else ("half_pixel", "pytorch_half_pixel")
@@ -61,6 +91,8 @@ def _meanings(name: str, value: Any, node: Node) -> Iterator[tuple[str, Any]]:  
         yield "p", value
     elif name == "index":
         yield "indices", value
+    elif node.op == "Slice" and name in _OF_SLICES:
+        yield _OF_SLICES[name], value
     else:
         word = SAME_MEANING.get(name, name)
         yield word, value

@@ -19,13 +19,22 @@ PARAMETER_INPUTS = {
     "Pad": {"pads": 1, "constant_value": 2, "axes": 3},
     "CumSum": {"axis": 1},
     "Gather": {"indices": 1},
+    "GatherElements": {"indices": 1},
+    "GatherND": {"indices": 1},
+    "ScatterElements": {"indices": 1},
+    "ScatterND": {"indices": 1},
+    "NonMaxSuppression": {
+        "max_output_boxes_per_class": 2, "iou_threshold": 3, "score_threshold": 4,
+    },
+    "OneHot": {"depth": 1, "values": 2},
+    "Tile": {"repeats": 1},
     "TopK": {"k": 1},
     "Trilu": {"k": 1},
     "Dropout": {"ratio": 1, "training_mode": 2},
     "Squeeze": {"axes": 1},
     "Unsqueeze": {"axes": 1},
     "Slice": {"starts": 1, "ends": 2, "axes": 3, "steps": 4},
-}
+}  # fmt: skip
 # The same for TFLite, by its own words: what other frameworks keep as attributes.
 _TFLITE_INPUTS = {
     "TRANSPOSE": {"perm": 1},
@@ -47,7 +56,9 @@ _TFLITE_INPUTS = {
     "SLICE": {"begin": 1, "size": 2},
     "STRIDED_SLICE": {"begin": 1, "end": 2, "strides": 3},
 }
-_NUMBERS = frozenset({"axis", "k", "constant_value", "min", "max", "ratio"})
+_NUMBERS = frozenset({"axis", "k", "constant_value", "min", "max", "ratio", "depth",
+                      "max_output_boxes_per_class", "iou_threshold",
+                      "score_threshold"})  # fmt: skip
 # What ONNX means where a window's vector is left out: one number for each spatial axis.
 _LEFT_OUT = {"strides": 1, "dilations": 1, "pads": 0}
 _WINDOWED = frozenset({"Conv", "ConvTranspose", "ConvInteger", "QLinearConv", "AveragePool",

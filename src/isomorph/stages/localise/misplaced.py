@@ -20,6 +20,7 @@ _RESHAPING = RESHAPES | {
     *("QuantizeLinear", "DequantizeLinear", "Cast", "Transpose", "Expand", "Tile")
 }
 """Operators that hand on every value: what they give is no second making of it."""
+_SPREADING = frozenset({"Expand", "Tile"})
 PASSING = _RESHAPING | {"Slice", "Split", "Concat", "Gather"}
 """Operators that pass on the values that they get."""
 _STEPS_BACK = 5
@@ -35,10 +36,13 @@ def misplaced(
         for name in dict.fromkeys([*sources, *wrong])
         if name in search.candidate.topology.maker and name not in search.given
     ]
-    yield _rearranged(search, made)
+    yield _rearranged(search, _turned(search, made))
     yield _bare(search, made)
-    yield _reshaped(search, [name for name in made if name in sources])
-    yield _doubled(search, _passed_on(search, [name for name in made if name in sources]))
+    read = [name for name in made if name in sources]
+    yield _reshaped(search, read)
+    before = _passed_on(search, read)
+    yield _not_moved(search, before)
+    yield _doubled(search, before)
 
 
 def _passed_on(search: Search, names: Sequence[str]) -> list[str]:
@@ -59,13 +63,71 @@ def _passed_on(search: Search, names: Sequence[str]) -> list[str]:
     return list(reversed(found))
 
 
+def _turned(search: Search, names: Sequence[str]) -> list[str]:
+    """These and what they were made of, farthest first, where the axes are in another order there.
+
+    One wrong order is passed on by all that works number by number, and ends where a transposition
+    made it. Where that goes on and on, the whole candidate has its axes otherwise: no fault.
+    """
+    makers, found, layer = search.candidate.topology.maker, dict.fromkeys(names), list(names)
+    for _ in range(_STEPS_BACK):
+        layer = [
+            source
+            for name in layer
+            if _astray(search, name, makers[name]) and makers[name].op != "Transpose"
+            for source in search.candidate.topology.sources(makers[name])
+            if source in makers and source not in search.given and source not in found
+            if _astray(search, source, makers[name]) or makers[source].op == "Transpose"
+        ]
+        if not layer:
+            return list(reversed(found))
+        found.update(dict.fromkeys(layer))
+    return list(names)
+
+
+def _astray(search: Search, tensor: str, reader: Node) -> bool:
+    """Whether a right tensor has its axes in another order, or where they are spread otherwise."""
+    pair = search.pairs.get(tensor)
+    if pair is None:
+        return False
+    shape = search.reference.values[pair[0]].shape
+    return pair[1].moves or (reader.op in _SPREADING and shape != search.values[tensor].shape)
+
+
+def _not_moved(search: Search, names: Sequence[str]) -> Iterator[Proposal]:
+    """What the reference makes by moving axes where a node of the same kind left them."""
+    makers, readers = search.candidate.topology.maker, search.reference.topology.readers
+    for tensor in names:
+        source = makers[tensor].inputs[0] if makers[tensor].op == "Transpose" else ""
+        held = search.values.get(source)
+        for twin, _ in search.twins.pairs(source, held) if held is not None else ():
+            for node in readers.get(twin, ()):
+                if node.op == "Transpose" and node.outputs[0] in search.reference.values:
+                    moved = as_it_is(search.reference, tensor, node.outputs[0])
+                    yield replace(moved, scattered=True)
+
+
+def _spread_otherwise(search: Search, tensor: str) -> Iterator[Proposal]:
+    """The same values in the shape in which the reference spreads them out."""
+    value, readers = search.values[tensor], search.reference.topology.readers
+    for twin, _ in search.twins.pairs(tensor, value):
+        spread = any(node.op in _SPREADING for node in readers.get(twin, ()))
+        if spread and search.reference.values[twin].shape != value.shape:
+            yield as_it_is(search.reference, tensor, twin)
+
+
 def _rearranged(search: Search, names: Sequence[str]) -> Iterator[Proposal]:
     """Right values whose axes stand in another order than their twin's."""
     for tensor in names:
         pair = search.pairs.get(tensor)
-        if pair is None or not pair[1].moves:
+        if pair is None:
             continue
         mine, shape = pair[0], search.values[tensor].shape
+        if not pair[1].moves:
+            yield from _not_moved(search, [tensor])
+            if any(n.op in _SPREADING for n in search.candidate.topology.readers.get(tensor, ())):
+                yield from _spread_otherwise(search, tensor)
+            continue
         for moved in ways(search.reference.values[mine], shape):
             if moved != pair[1]:
                 yield Proposal(tensor=tensor, counterpart=mine, moved=moved, scattered=True)
@@ -102,7 +164,8 @@ def _reshaped(search: Search, names: Sequence[str]) -> Iterator[Proposal]:
 def _doubled(search: Search, names: Sequence[str]) -> Iterator[Proposal]:
     """Values that another tensor holds already: an operator that was done twice on one thing.
 
-    The second time it should have made something that the candidate has nowhere.
+    The second time it should have made something that the candidate has nowhere, of something
+    else or by another operator.
     """
     makers = search.candidate.topology.maker
     held = Counter(
@@ -114,10 +177,14 @@ def _doubled(search: Search, names: Sequence[str]) -> Iterator[Proposal]:
         pair, maker = search.pairs.get(tensor), makers[tensor]
         if pair is None or held[pair[0]] < 2 or maker.op in _RESHAPING:
             continue
+        sources = [search.pairs.get(name) for name in search.candidate.topology.sources(maker)]
+        read = {each[0] for each in sources if each is not None}
         for mine in search.near_the_front():
             other = search.reference.topology.maker.get(mine)
             shape = search.values[tensor].shape
-            if other is not None and other.op == maker.op:
+            if other is not None and (
+                other.op == maker.op or read == set(search.reference.topology.sources(other))
+            ):
                 fits = search.reference.values[mine].shape == shape
                 for moved in ways(search.reference.values[mine], shape) if fits else ():
                     yield Proposal(tensor=tensor, counterpart=mine, moved=moved, scattered=False)

@@ -21,6 +21,12 @@ W = {
     "v": -drawn(6, 6)[::-1],
     "far": np.float32(-1e4),
     "cut": np.array([4, 3, 6]),
+    "u": drawn(6, 4),
+    "u4": drawn(4, 5),
+    "first2": np.array([2]),
+    "second": np.array([1]),
+    "fanned": np.array([3, 4, 4, 6]),
+    "joined": np.array([3, 16, 6]),
 }
 X, M = drawn(3, 4, 6), np.arange(4) < np.array([[4], [2], [3]])
 SPLIT = """
@@ -44,8 +50,18 @@ PICKED = """
  [minus] d = Sub (p, t) [out] y = MatMul (d, w) """
 JOINED = """
  [sin] a = Sin (x) [cos] b = Cos (x) [cat] h = Concat <axis = 0> (a, b) [out] y = MatMul (h, w) """
+EARLY = """
+ [mix] p = MatMul (x, u) [turn] t = Transpose <perm = [0, 2, 1]> (p) [exp] e = Exp (t)
+ [bend] a = Tanh (e) [out] y = MatMul (a, u4) """
+SPREAD = """
+ [wide] e = Unsqueeze (x, first2) [fan] f = Expand (e, fanned) [join] j = Reshape (f, joined)
+ [out] y = MatMul (j, w) """
 
 FAULTS = {
+    "operator": (JOINED, JOINED.replace("= Sin (x)", "= Cos (x)"), "sin", "missing_op"),
+    "still": (TURNED, TURNED.replace("[1, 0, 2]", "[0, 1, 2]"), "turn", "layout"),
+    "early": (EARLY, EARLY.replace("[0, 2, 1]", "[0, 1, 2]"), "turn", "layout"),
+    "spread": (SPREAD, SPREAD.replace("first2", "second"), "wide", "attribute"),
     "joined": (JOINED, JOINED.replace("[sin] a = Sin (x)", "").replace("(a, b)", "(x, b)"), "cat",
                "missing_op"),
     "picked": (PICKED, PICKED.replace("first) [two]", "third) [two]"), "one", "attribute"),

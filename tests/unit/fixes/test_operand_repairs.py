@@ -1,0 +1,80 @@
+"""Operands that a program writes as numbers, tables it computes, indices it stores: put back."""
+
+import faulty
+import numpy as np
+import pytest
+from faulty import attribute, bypassed, drawn, network, operator, weight
+
+from isomorph import api
+
+CUT = network(
+    "g (float[2,4,9] x) => (float[2,4,6] y, float[2,4,1] z) {"
+    " [part] s = Slice(x, start, end, axes) [table] t = Mul(s, far) [half] h = Div(t, two)"
+    " [lift] u = Add(h, mask) [bend] y = Tanh(u)"
+    " [size] z = ReduceL2<keepdims: int = 1>(y, last) }",
+    start=np.array([1]), end=np.array([7]), axes=np.array([2]), last=np.array([2]),
+    far=(2.0 ** np.arange(6) * np.pi / 8).astype(np.float32), two=np.float32(2),
+    mask=np.triu(np.full((4, 6), -3.0, np.float32), 1),
+)  # fmt: skip
+PICKED = network(
+    "g (float[6,8] x) => (float[6,8] y, float[6,8] n) {"
+    " [pick] p = GatherElements<axis: int = 1>(x, places) [bend] y = Tanh(p)"
+    " [norm] n = BatchNormalization(y, g1, b1, m1, v1) }",
+    places=np.random.default_rng(4).permuted(np.tile(np.arange(8), (6, 1)), axis=1),
+    g1=1 + 0.2 * drawn(8), b1=drawn(8, seed=1), m1=drawn(8, seed=2), v1=1 + drawn(8, seed=3) ** 2,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """The first network, as PyTorch writes it: numbers in the program, tables computed."""
+    torch = pytest.importorskip("torch")
+
+    class Cut(torch.nn.Module):
+        def forward(self, x):
+            table = 2.0 ** torch.arange(6.0) * torch.pi / 8
+            mask = torch.full((4, 6), -3.0).triu(1)
+            y = torch.tanh(x[:, :, 1:7] * table / 2 + mask)
+            return y, torch.linalg.vector_norm(y, dim=2, keepdim=True)
+
+    path = tmp_path_factory.mktemp("cut") / "cut.pt2"
+    torch.export.save(torch.export.export(Cut(), (torch.ones(2, 4, 9),)), path)
+    return path
+
+
+def moved(proto):
+    for name, value in (("start", 2), ("end", 8)):
+        weight(name, lambda held, value=value: np.full_like(held, value))(proto)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        moved,
+        bypassed("half"),
+        weight("mask", lambda held: held / 2),
+        operator("size", "ReduceL1"),
+    ],
+    ids=["slice", "number", "mask", "norm"],
+)
+def test_what_a_program_says_in_numbers_is_put_back(program, tmp_path, edit):
+    candidate = faulty.saved(tmp_path, "candidate", faulty.broken(CUT, edit))
+    repair = api.fix(program, candidate, output=tmp_path / "fixed.onnx", in_process=True)
+    assert repair.repaired, (repair.reason, repair.refused)
+    assert len(repair.applied) == 1
+
+
+def trained(proto):
+    attribute("norm", "training_mode", 1)(proto)
+    faulty.node_of(proto, "norm").output.extend(["running_mean", "running_var"])
+
+
+@pytest.mark.parametrize(
+    "edit", [weight("places", lambda held: held[:, ::-1].copy()), trained], ids=["index", "norm"]
+)
+def test_stored_indices_and_training_are_put_right(tmp_path, edit):
+    reference = faulty.saved(tmp_path, "reference", PICKED)
+    candidate = faulty.saved(tmp_path, "candidate", faulty.broken(PICKED, edit))
+    repair = api.fix(reference, candidate, output=tmp_path / "fixed.onnx", in_process=True)
+    assert repair.repaired, (repair.reason, repair.refused)
+    assert len(repair.applied) == 1
