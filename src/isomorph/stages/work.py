@@ -18,7 +18,7 @@ from isomorph.stages.diagnose.guilty import guilty
 from isomorph.stages.diagnose.randomness import random_run
 from isomorph.stages.localise.aligner import Aligner
 from isomorph.stages.localise.apart import makers, unseen
-from isomorph.stages.localise.locate import Located, convicted, locate
+from isomorph.stages.localise.locate import Located, locate, settled
 from isomorph.stages.localise.profile import Onlooker
 from isomorph.stages.localise.reach import Carry, probed
 from isomorph.stages.localise.unlike import pointed
@@ -31,7 +31,7 @@ from isomorph.stages.measure.sized import Sized
 from isomorph.stages.measure.spread import FALSE_ALARM
 from isomorph.stages.measure.steadiness import unsteady
 from isomorph.stages.measure.subject import Subject
-from isomorph.stages.measure.verdict import most_draws
+from isomorph.stages.measure.verdict import doubtful, most_draws
 from isomorph.stages.measure.worst import SEVERITY, Worst, weight
 from isomorph.stages.run import feeds as feeding
 from isomorph.version import VERSION
@@ -135,14 +135,17 @@ class Work:
     def looked_into(
         self, reference: Subject, candidate: Subject, comparison: Comparison
     ) -> Comparison:
-        """The first loss within its budget, divergent where a single node hides in it.
+        """The first loss of precision, judged by its nodes as well, where its size is no answer.
 
         Blame is local: what a node loses beyond its own precision is a fault, however much the
-        rest of the model may lose.
+        rest of the model may lose; and what all of them lose together is none.
         """
-        verdicts = {each.verdict for each in comparison.divergences}
-        losing = Verdict.DEGRADED in verdicts and Verdict.DIVERGENT not in verdicts
-        if not losing or not self.wishes.look_into_loss or self.looked or comparison.order:
+        graver = [d for d in comparison.divergences if d.verdict is Verdict.DIVERGENT]
+        losing = any(d.verdict is Verdict.DEGRADED for d in comparison.divergences)
+        open_to_doubt = all(doubtful(each, self.terms.false_alarm) for each in graver)
+        if not (losing or graver) or not open_to_doubt or self.looked or comparison.order:
+            return comparison
+        if not self.wishes.look_into_loss:
             return comparison
         self.looked = True
         pairs = [(pair.reference, pair.candidate) for pair in comparison.bindings]
@@ -151,8 +154,9 @@ class Work:
         except IsomorphError as error:
             self.skipped.append(Skipped(what="a look into the loss", why=error.sentence))
             return comparison
-        judged = convicted(comparison, found)
-        self.hidden = None if judged is comparison else found
+        judged = settled(comparison, found)
+        wrong = any(each.verdict is Verdict.DIVERGENT for each in judged.divergences)
+        self.hidden = found if wrong else None
         return judged
 
     def locate(

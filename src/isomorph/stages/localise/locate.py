@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,11 +17,16 @@ from isomorph.stages.localise.trail import beyond_noise, follow
 from isomorph.stages.measure.widths import narrow_constants, quantised, widths
 
 if TYPE_CHECKING:
+    from isomorph.core.divergence import Divergence
     from isomorph.core.protocols import Session
     from isomorph.core.report import Finding
     from isomorph.stages.align.twins import Twins
+    from isomorph.stages.localise.guilt import Guilt
     from isomorph.stages.measure.compare import Comparison
     from isomorph.stages.measure.subject import Subject
+
+_MOST = 0.5
+"""Of a loss: what one place explains beyond it, all the others together do not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,32 +61,61 @@ def locate(reference: Subject, candidate: Subject, outputs: Sequence[tuple[str, 
     return Located(trail=follow(twins, outputs), twins=twins)
 
 
-def convicted(comparison: Comparison, located: Located) -> Comparison:
-    """The comparison, losses divergent that come of a node which is off beyond its precision."""
-    values, graph = located.twins.candidate.values, located.twins.candidate.graph
+def settled(comparison: Comparison, located: Located) -> Comparison:
+    """Losses judged by the nodes behind them: off beyond its own precision, or none is.
+
+    A loss within its budget is divergent where one node is. One that is beyond it, but not
+    beyond doubt, is what its precision costs where none is and nothing is left unexplained.
+    """
+    beyond = [each for each in located.trail.guilts if each.share and _off(located.twins, each)]
+    most = any((each.share or 0.0) > _MOST for each in located.trail.guilts)
+    if not beyond and not most and located.trail.explained:
+        return _acquitted(comparison)
+    graph = located.twins.candidate.graph
     # What a body stores with less precision is not disturbed there, and a cast that is spelled
     # out is no noise: it is what the model says.
     dark = {node.name for node in graph.nodes if node.bodies or node.op == "Cast"}
-    guilts = [
-        each
-        for each in located.trail.guilts
-        if each.share
-        and dark.isdisjoint(each.nodes)
-        and beyond_noise(located.twins, each, values[each.tensor])
-    ]
-    if not guilts:
-        return comparison
+    guilts = [each for each in beyond if dark.isdisjoint(each.nodes)]
+    return _convicted(comparison, located, guilts) if guilts else comparison
+
+
+def _off(twins: Twins, guilt: Guilt) -> bool:
+    return beyond_noise(twins, guilt, twins.candidate.values[guilt.tensor])
+
+
+def _convicted(comparison: Comparison, located: Located, guilts: Sequence[Guilt]) -> Comparison:
     reason = (
         f"within the loss that its precision intends, but {guilts[0].node!r} is off by more than "
         "its own precision explains"
     )
     names = [each.tensor for each in guilts]
     reached = located.twins.candidate.topology.below(names) | set(names)
+    return _judged(
+        comparison,
+        lambda each: each.verdict is Verdict.DEGRADED and each.candidate_output in reached,
+        Verdict.DIVERGENT,
+        reason,
+    )
+
+
+def _acquitted(comparison: Comparison) -> Comparison:
+    return _judged(
+        comparison,
+        lambda each: each.verdict is Verdict.DIVERGENT,
+        Verdict.DEGRADED,
+        "loses a little more than was drawn for its lower precision, and no node more than its own",
+    )
+
+
+def _judged(
+    comparison: Comparison, which: Callable[[Divergence], bool], verdict: Verdict, reason: str
+) -> Comparison:
+    found = [which(each) for each in comparison.divergences]
+    if not any(found):
+        return comparison
     divergences = tuple(
-        replace(each, verdict=Verdict.DIVERGENT, reason=reason)
-        if each.verdict is Verdict.DEGRADED and each.candidate_output in reached
-        else each
-        for each in comparison.divergences
+        replace(each, verdict=verdict, reason=reason) if chosen else each
+        for each, chosen in zip(comparison.divergences, found, strict=True)
     )
     return replace(comparison, divergences=divergences)
 

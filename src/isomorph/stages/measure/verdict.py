@@ -110,6 +110,16 @@ def beyond_doubt(divergence: Divergence, false_alarm: float, *, smooth: bool = F
     return all(_comfortable(part, false_alarm) for part in parts)
 
 
+def doubtful(divergence: Divergence, false_alarm: float) -> bool:
+    """Whether it loses more than so few draws allow, and not more than many might."""
+    loss = divergence.intended_loss
+    if divergence.verdict is not Verdict.DIVERGENT or loss is None or _within(loss):
+        return False
+    ratio = loss.budget.ratio
+    finite = ratio is not None and math.isfinite(ratio)
+    return finite and not _hopeless(loss, false_alarm) and _within(divergence.execution_candidate)
+
+
 def most_draws(divergences: Sequence[Divergence]) -> int:
     """How often the oracles were disturbed where it was done most."""
     parts = [
