@@ -62,9 +62,7 @@ def write_keras(
         for word, value in node.attributes.items()
         if old[name].attributes.get(word) != value
     ]
-    found: dict[str, np.ndarray[Any, Any]] = {}
-    for name, value in weights.items():
-        found |= _places(source, model, variables[name], value)
+    found = _places(source, model, {name: variables[name] for name in weights}, weights)
     data = source.read_bytes()
     write = _in_hdf5 if data.startswith(HDF5_MAGIC) else _in_archive
     with new_file(path) as stream:
@@ -78,25 +76,28 @@ def _name_of(variable: Any) -> str:  # noqa: ANN401
 def _places(
     source: Path,
     model: Any,  # noqa: ANN401
-    variable: Any,  # noqa: ANN401
-    value: np.ndarray[Any, Any],
+    variables: Mapping[str, Any],
+    weights: Constants,
 ) -> dict[str, np.ndarray[Any, Any]]:
-    """Where the file keeps a variable: what is saved otherwise once it has another value."""
-    held = np.asarray(variable.numpy())
-    before = _saved(source, model)
-    try:
-        variable.assign(value)
-        after = _saved(source, model)
-    finally:
-        variable.assign(held)
-    moved = {
-        name: each
-        for name, each in after.items()
-        if name not in before or not np.array_equal(before[name], each, equal_nan=True)
-    }
-    if len(moved) != 1:
-        raise _refused(f"the file keeps {_name_of(variable)!r} in {len(moved)} places, not in one")
-    return moved
+    """Where the file keeps variables: what is saved otherwise once each has another value."""
+    found: dict[str, np.ndarray[Any, Any]] = {}
+    before = _saved(source, model) if weights else {}
+    for name, variable in variables.items():
+        held = np.asarray(variable.numpy())
+        try:
+            variable.assign(weights[name])
+            after = _saved(source, model)
+        finally:
+            variable.assign(held)
+        moved = {
+            place: each
+            for place, each in after.items()
+            if place not in before or not np.array_equal(before[place], each, equal_nan=True)
+        }
+        if len(moved) != 1:
+            raise _refused(f"the file keeps {name!r} in {len(moved)} places, not in one")
+        found |= moved
+    return found
 
 
 def _saved(source: Path, model: Any) -> dict[str, np.ndarray[Any, Any]]:  # noqa: ANN401

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,18 +52,22 @@ def write_saved_model(source: Path, before: TfProgram, after: TfProgram, path: P
             _set_variables(folder / "variables" / "variables", before, stored)
 
 
-def _definitions(proto: Any, flat: str, op: str) -> Iterator[Any]:  # noqa: ANN401
-    """The nodes of the file that a node of the inlined program may have been."""
-    for meta in proto.meta_graphs:
-        inside = (each for f in meta.graph_def.library.function for each in f.node_def)
-        for definition in (*meta.graph_def.node, *inside):
-            if definition.op == op and (flat == definition.name or _ends(flat, definition.name)):
-                yield definition
+def _definitions(proto: Any, flat: str, op: str) -> list[Any]:  # noqa: ANN401
+    """The nodes of the file that a node of the inlined program may have been.
 
-
-def _ends(flat: str, name: str) -> bool:
-    """Whether the inlined name is this one behind the calls that led to it."""
-    return flat.endswith(f"/{name}") and "/" in name
+    Variants of one layer bear one long name; a short one is taken only where no other has it.
+    """
+    graphs = [meta.graph_def for meta in proto.meta_graphs]
+    lists = [graph.node for graph in graphs]
+    lists += [function.node_def for graph in graphs for function in graph.library.function]
+    found = [
+        each
+        for nodes in lists
+        for each in nodes
+        if each.op == op and f"/{flat}".endswith(f"/{each.name}")
+    ]
+    long = [each for each in found if "/" in each.name]
+    return long or (found if len(found) == 1 else [])
 
 
 def _set_constants(

@@ -17,7 +17,7 @@ from isomorph.stages.convert.losses import losses
 from isomorph.stages.convert.samples import Supply
 from isomorph.stages.convert.workshop import Attempt, Workshop, told
 from isomorph.stages.repair.deliver import delivered
-from isomorph.stages.run.in_process import can_be_patched
+from isomorph.stages.run.in_process import can_patch
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
@@ -201,7 +201,7 @@ class Hopper:
         self, right: Opened, path: Path, report: Report
     ) -> tuple[Path, tuple[str, ...], Report]:
         """The patched copy, proven, or everything as it was."""
-        if not can_be_patched(right.model):
+        if not can_patch(right.model):
             return path, (), report
         target = self.workshop.folder("repaired") / path.name
         try:

@@ -154,11 +154,6 @@ def _make_importable() -> None:
         sys.path.insert(0, here)
 
 
-def can_be_patched(model: Model) -> bool:
-    """Whether the framework of a model applies patches to it."""
-    return hasattr(registry.framework(model.framework), "apply")
-
-
 def can_patch(model: Model) -> bool:
     """Whether the framework of a model applies patches."""
     return hasattr(registry.framework(model.framework), "apply")
