@@ -17,7 +17,7 @@ from isomorph.stages.run import feeds as feeding
 from isomorph.stages.run.feeds import Sample
 from isomorph.stages.run.forecast import readable, refuse_without_room
 from isomorph.stages.run.generate import SAMPLES, generate
-from isomorph.stages.run.input_files import read_arrays
+from isomorph.stages.run.input_files import UNNAMED, read_arrays
 from isomorph.stages.run.opened import Opened, chosen_runtime, with_notes
 from isomorph.stages.run.playback import Replayed, replayed
 from isomorph.stages.run.records import is_record, read_record
@@ -112,7 +112,12 @@ class Intake:
         """The user's inputs, checked against a signature; None where none were given."""
         if self.arrays is None:
             return None
-        return Sample(origin=self.origin, feeds=feeding.from_given(specs, self.arrays))
+        feeds, origin = feeding.from_given(specs, self.arrays), self.origin
+        # An only array goes in under any name; that is told, unless nobody gave it one.
+        other = [name for name in self.arrays if name not in feeds and not name.isdecimal()]
+        if other and other[0] not in (UNNAMED, "arr_0"):
+            origin += f", its {other[0]!r} for input {specs[0].name!r}"
+        return Sample(origin=origin, feeds=feeds)
 
     def close(self) -> None:
         """Remove what was written for the workers."""

@@ -5,6 +5,7 @@ from isomorph.core.errors import UsageError
 from isomorph.core.model import TensorSpec
 from isomorph.core.report import Binding
 from isomorph.stages.run.feeds import carried_over, fitted, from_given
+from isomorph.stages.run.intake import Intake
 
 
 def spec(name, dtype="float32", shape=(2, 3)):
@@ -14,6 +15,14 @@ def spec(name, dtype="float32", shape=(2, 3)):
 def test_a_single_array_needs_no_name():
     x = np.zeros((2, 3), np.float32)
     assert from_given([spec("x")], {"arr_0": x})["x"] is x
+
+
+def test_an_only_array_under_another_name_is_told(tmp_path):
+    np.savez(tmp_path / "a.npz", pixels=np.zeros((2, 3), np.float32))
+    specs = [spec("x")]
+    sample = Intake(host=None, inputs=tmp_path / "a.npz").sample(specs)
+    assert sample.origin == "file a.npz, its 'pixels' for input 'x'"
+    assert Intake(host=None, inputs=(np.zeros((2, 3)),)).sample(specs).origin == "given"
 
 
 def test_arrays_by_place():
