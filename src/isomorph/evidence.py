@@ -31,6 +31,7 @@ def trace(
     memory: int | None = None,
     timeout: float | None = None,
     state: str | Path | None = None,
+    ops: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Record:
     """Every tensor of one run with its inputs, and, with ``oracle``, its meaning in float64.
@@ -48,7 +49,7 @@ def trace(
         timeout=timeout,
         runtime=runtime,
         settings=settings,
-        options=options(model, trust=trust, state=state),
+        options=options(model, trust=trust, state=state, ops=ops),
         inputs=inputs,
         told=progress,
     ) as intake:
@@ -81,6 +82,7 @@ def extract(
     bind_outputs: Mapping[str, str] | None = None,
     layouts: Mapping[str, Sequence[int]] | None = None,
     state: str | Path | None = None,
+    ops: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Extraction:
     """Cut a guilty node out of both models, with its inputs, into the folder ``output``.
@@ -108,7 +110,7 @@ def extract(
         timeout=timeout,
         runtime=runtime,
         settings=settings,
-        options=options(reference, candidate, trust=trust, state=state),
+        options=options(reference, candidate, trust=trust, state=state, ops=ops),
         inputs=inputs,
         told=progress,
     ) as intake:
@@ -116,5 +118,12 @@ def extract(
         right = intake.open("candidate", candidate)
         left = intake.open("reference", reference)
         given = intake.sample(left.model.graph.inputs)
-        request = Request(reference=left, candidate=right, given=given, wishes=wishes, node=node)
+        request = Request(
+            reference=left,
+            candidate=right,
+            given=given,
+            wishes=wishes,
+            node=node,
+            ops=tuple(ops),
+        )
         return cut_out(request, Path(output))

@@ -36,6 +36,7 @@ def extract(
     seed: words.Seed = 0,
     trust: words.Trust = False,
     state: words.State = None,
+    ops: words.Ops = None,
     in_process: words.InProcess = False,
     memory: words.Memory = None,
     timeout: words.Timeout = None,
@@ -70,6 +71,7 @@ def extract(
             timeout=words.seconds(timeout),
             **words.paired(bind_input, bind_output, layout),
             state=state,
+            ops=ops or (),
             progress=progress,
         )
     write("\n".join(printable(line, limit=2000) for line in lines(found)), None)

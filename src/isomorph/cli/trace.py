@@ -28,6 +28,7 @@ def trace(
     seed: words.Seed = 0,
     trust: words.Trust = False,
     state: words.State = None,
+    ops: words.Ops = None,
     in_process: words.InProcess = False,
     memory: words.Memory = None,
     timeout: words.Timeout = None,
@@ -59,6 +60,7 @@ def trace(
             memory=words.memory_bytes(memory),
             timeout=words.seconds(timeout),
             state=state,
+            ops=ops or (),
             progress=progress,
         )
     write("\n".join(printable(line, limit=2000) for line in lines(record, output)), None)

@@ -64,6 +64,18 @@ def test_a_check_names_a_custom_node_and_its_attribute(ops, tmp_path):
     assert "by is 0.7, not 0.5" in first.summary
 
 
+def test_a_part_with_a_custom_node_is_cut_out_with_its_meaning(ops, tmp_path):
+    for name, by in (("ref", 0.5), ("cand", 0.7)):
+        onnx.save(model(by), tmp_path / f"{name}.onnx")
+    found = isomorph.extract(
+        tmp_path / "ref.onnx", tmp_path / "cand.onnx", output=tmp_path / "part",
+        runtime="onnx_oracle", ops=[ops], trust=True, in_process=True,
+    )  # fmt: skip
+    assert found.shows
+    assert found.nodes == 1
+    assert found.command.endswith(f"--ops {ops} --trust")
+
+
 def test_foreign_code_needs_trust(ops, tmp_path):
     onnx.save(model(0.5), tmp_path / "m.onnx")
     with pytest.raises(RefusedError) as caught:

@@ -49,7 +49,7 @@ def _extracted(request: Request, work: Path) -> Extraction:
     for number, (place, attempt) in enumerate(attempts):
         folder = work / f"attempt-{number}"
         try:
-            tried = _tried(place, attempt, request.wishes, folder)
+            tried = _tried(place, attempt, request, folder)
         except IsomorphError:
             continue  # this part cannot be a model of its own; a larger one may
         if best is None or tried.shows:
@@ -116,16 +116,17 @@ def _from_inputs(place: Place, side: int, tensor: str) -> Part:
     )
 
 
-def _tried(place: Place, attempt: _Attempt, wishes: Wishes, folder: Path) -> Extraction:
+def _tried(place: Place, attempt: _Attempt, request: Request, folder: Path) -> Extraction:
     """Cut the part out, load it, and check it like any pair."""
     folder.mkdir(parents=True)
     candidate = _cut(place.sides[1], attempt.candidate, folder, "candidate")
     names = dict(zip(attempt.candidate.feeds, candidate.model.graph.inputs, strict=True))
+    wishes = request.wishes
     quiet = Wishes(seed=wishes.seed, budgets=wishes.budgets, told=wishes.told)
     if attempt.reference is None:
         feeds = {names[old].name: value for old, value in attempt.candidate.feeds.items()}
         report = check_alone(candidate, Sample(origin=f"file {INPUTS}", feeds=feeds), quiet)
-        words = _command([candidate], quiet)
+        words = _command([candidate], quiet, request.ops)
         file = None
     else:
         reference = _cut(place.sides[0], attempt.reference, folder, "reference")
@@ -137,7 +138,7 @@ def _tried(place: Place, attempt: _Attempt, wishes: Wishes, folder: Path) -> Ext
         sample = Sample(origin=f"file {INPUTS}", feeds=feeds)
         report = check_pair(reference, candidate, sample, asked)
         file = Path(reference.model.location).name
-        words = _command([reference, candidate], asked)
+        words = _command([reference, candidate], asked, request.ops)
     write_arrays(folder / INPUTS, feeds)
     return Extraction(
         node=place.node,
@@ -163,7 +164,7 @@ def _cut(opened: Opened, part: Part, folder: Path, name: str) -> Opened:
     )  # fmt: skip
 
 
-def _command(sides: Sequence[Opened], wishes: Wishes) -> str:
+def _command(sides: Sequence[Opened], wishes: Wishes, ops: Sequence[str]) -> str:
     """What to type in the folder: the same pair, inputs, runtimes and settings."""
     words = ["isomorph check", *(Path(each.model.location).name for each in sides)]
     words += ["--inputs", INPUTS]
@@ -178,7 +179,10 @@ def _command(sides: Sequence[Opened], wishes: Wishes) -> str:
             words.append(f"--bind-input {shlex.quote(f'{mine}={yours}')}")
     for name, order in wishes.layouts.items():
         words.append(f"--layout {shlex.quote(f'{name}={_axes(order)}')}")
-    return " ".join(words)
+    for each in ops:  # a file is named from inside the folder
+        place = str(Path(each).resolve()) if Path(each).is_file() else each
+        words.append(f"--ops {shlex.quote(place)}")
+    return " ".join([*words, *(["--trust"] if ops else [])])
 
 
 def _axes(order: Sequence[int]) -> str:

@@ -36,6 +36,8 @@ class Request:
     given: Sample | None
     wishes: Wishes
     node: str | None = None
+    ops: tuple[str, ...] = ()
+    """Modules that say what custom operators mean."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
