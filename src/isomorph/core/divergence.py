@@ -84,6 +84,10 @@ class Part:
     budget: Budget
 
 
+ANOTHER_SHAPE = "an output has another shape: "
+"""How the reason begins where nothing could be compared for it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Divergence:
     """Everything measured at one pair of outputs.

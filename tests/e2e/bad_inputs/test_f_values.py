@@ -111,7 +111,8 @@ def test_f02_an_empty_output_beside_another_is_no_failure(isomorph, tmp_path):
 def test_f02_empty_outputs_of_other_shapes(isomorph, tmp_path):
     save(tmp_path / "m.onnx", _empty())
     np.savez(tmp_path / "y.npz", y=np.zeros((0, 5), np.float32))
-    ran = isomorph("check", "y.npz", "m.onnx", "--format", "json")
+    np.savez(tmp_path / "x.npz", x=np.zeros((0, 4), np.float32))
+    ran = isomorph("check", "y.npz", "m.onnx", "--inputs", "x.npz", "--format", "json")
     assert ran.exit == 1
     assert "SHAPE_MISMATCH" in ran.codes
 

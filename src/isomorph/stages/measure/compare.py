@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from isomorph.core.divergence import Divergence, Verdict
+from isomorph.core.divergence import ANOTHER_SHAPE, Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Binding
 from isomorph.stages.measure.rearrange import rearrangement, seen_through, spread_through
@@ -263,7 +263,7 @@ def _misshapen(left: str, right: str, mine: tuple[int, ...], yours: tuple[int, .
         dtype="",
         shape=yours,
         verdict=Verdict.DIVERGENT,
-        reason=f"SHAPE_MISMATCH: {told(mine)} against {told(yours)}",
+        reason=f"{ANOTHER_SHAPE}{told(mine)} against {told(yours)}",
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isomorph import registry
-from isomorph.core.divergence import Divergence, Judgement, Part, Verdict
+from isomorph.core.divergence import ANOTHER_SHAPE, Divergence, Judgement, Part, Verdict
 from isomorph.core.ops import RANDOM
 from isomorph.core.report import Binding, Finding
 from isomorph.stages.run.forecast import largest, readable
@@ -52,8 +52,7 @@ def _of_output(divergence: Divergence) -> Iterator[Finding]:
             code = "TRANSLATION" if wrong_graph else "EXECUTION"
         yield _finding(
             code,
-            # The code stands before the sentence already.
-            f"output {name!r}: {divergence.reason.removeprefix(f'{code}: ')}",
+            f"output {name!r}: {divergence.reason.removeprefix(ANOTHER_SHAPE)}",
             effect="reaches_output",
             tensors=(name,),
             cause="interface" if code == "SHAPE_MISMATCH" else None,
@@ -94,7 +93,7 @@ def _of_output(divergence: Divergence) -> Iterator[Finding]:
 
 def misshapen(divergence: Divergence) -> bool:
     """Whether an output has a shape in which nothing could be compared."""
-    return divergence.reason.startswith("SHAPE_MISMATCH")
+    return divergence.reason.startswith(ANOTHER_SHAPE)
 
 
 def of_order(declared: Sequence[Binding], fitting: Sequence[Binding]) -> Finding:
