@@ -28,7 +28,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from measuring.operators import Bench, groups
-from measuring.telling_apart import told_apart
+from measuring.telling_apart import certain, told_apart
 from networks.operators.form import called, numbered
 from networks.operators.side_by_side import Side
 
@@ -112,14 +112,16 @@ def _measured(name: str, words: tuple[str, ...], folder: Path) -> dict[str, Any]
     judged = {key: error for key, error in errors.items() if error is not None}
     shown = {key: (side.op, side.shown) for key, side in usable.items()}
     near = [(*shown[key], error) for key, error in judged.items() if error]
+    others = [shown[key] for key in errors if not errors[key]]
     refused = [(*shown[key], 0.0) for key in usable if key not in errors]
     return {
         "measured_with": _versions(converter.packages),
         "operators": dict(sorted(Counter(side.op for side in usable.values()).items())),
-        "approximated": told_apart(near, [shown[key] for key in judged if not judged[key]]),
+        "approximated": told_apart(near, others),
         "refused": [
             {"op": row["op"], "when": row["when"]}
             for row in told_apart(refused, [shown[key] for key in errors])
+            if certain(row, [features for op, features in shown.values() if op == row["op"]])
         ],
     }
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from networks.operators.form import Form
 from networks.operators.side_by_side import Side, described
 
@@ -150,7 +151,9 @@ def _error(output: Divergence, *, runs: bool) -> float | None:
 
 
 def _beyond(part: Part | None) -> bool:
-    return part is not None and part.budget.within is Judgement.NO
+    """Beyond its budget, and beyond what the oracles' own arithmetic rounds."""
+    judged = part is not None and part.budget.within is Judgement.NO
+    return judged and _largest(part) > np.finfo(np.float64).eps
 
 
 def _largest(part: Part | None) -> float:

@@ -40,12 +40,16 @@ def forms(wanted: Sequence[str]) -> Iterator[Form]:
 
 def write(path: Path, chosen: Mapping[str, Form]) -> dict[str, Any]:
     """One program of these forms side by side; its arguments by name."""
-    calls = [form.native for form in chosen.values()]
-    example = {f"x{place}": torch.from_numpy(f.given) for place, f in enumerate(chosen.values())}
-    side = _Side(calls).eval()
+    side = _Side([form.native for form in chosen.values()]).eval()
     with torch.no_grad():
-        torch.export.save(torch.export.export(side, (), example), path)
-    return {name: array.numpy() for name, array in example.items()}
+        program = torch.export.export(side, _example(*chosen.values()))
+    torch.export.save(program, path)
+    names = program.graph_signature.user_inputs
+    return dict(zip(names, [form.given for form in chosen.values()], strict=True))
+
+
+def _example(*forms: Form) -> tuple[Any, ...]:
+    return tuple(torch.from_numpy(form.given) for form in forms)
 
 
 class _Side(torch.nn.Module):
@@ -56,16 +60,14 @@ class _Side(torch.nn.Module):
             for name, constant in constants.items():
                 self.register_buffer(f"c{place}_{name}", constant.clone())
 
-    def forward(self, **given: Any) -> Any:
+    def forward(self, *given: Any) -> Any:
         def constants(place: int) -> dict[str, Any]:
             start = f"c{place}_"
             return {
                 k.removeprefix(start): v for k, v in self._buffers.items() if k.startswith(start)
             }
 
-        return tuple(
-            call(given[f"x{place}"], constants(place)) for place, call in enumerate(self.calls)
-        )
+        return tuple(call(given[place], constants(place)) for place, call in enumerate(self.calls))
 
 
 def _of_one_argument(wanted: Sequence[str]) -> Iterator[Form]:
@@ -141,7 +143,7 @@ def _sampled(info: Any, sample: Any, told: set[str]) -> Form | None:
         result = call(torch.from_numpy(given), tensors)
         if not isinstance(result, torch.Tensor) or not usable(given, np.asarray(result.detach())):
             return None
-        program = torch.export.export(_Side([(call, tensors)]), (), {"x0": torch.from_numpy(given)})
+        program = torch.export.export(_Side([(call, tensors)]), (torch.from_numpy(given),))
     except Exception:
         return None
     nodes = [
