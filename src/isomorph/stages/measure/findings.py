@@ -80,6 +80,17 @@ def _of_output(divergence: Divergence) -> Iterator[Finding]:
             tensors=(name,),
             evidence=_numbers(allowed),
         )
+    runs = divergence.execution_reference, divergence.execution_candidate
+    if divergence.verdict is Verdict.EQUIVALENT and all(_beyond(run) for run in runs):
+        yield _finding(
+            "BOTH_RUNS_OFF",
+            f"output {name!r}: the runs agree, and both are farther from float64 than rounding "
+            "explains",
+            effect="none",
+            tensors=(name,),
+            evidence=_numbers(divergence.execution_candidate),
+            fix="isomorph check CANDIDATE, alone, says where its run leaves float64",
+        )
     observed = divergence.observed
     if observed is not None and observed.distance.signed_zero_mismatch:
         count = observed.distance.signed_zero_mismatch
@@ -346,6 +357,10 @@ def _numbers(part: Part | None) -> Mapping[str, Any]:
         "nonfinite_mismatch": part.distance.nonfinite_mismatch,
         "worst_index": part.distance.worst_index,
     }
+
+
+def _beyond(part: Part | None) -> bool:
+    return part is not None and part.budget.within is Judgement.NO
 
 
 def _within(part: Part | None) -> bool:

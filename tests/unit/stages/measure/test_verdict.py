@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from isomorph.core.divergence import Judgement, Verdict
+from isomorph.stages.measure.findings import of_outputs
 from isomorph.stages.measure.spread import Spread, threshold
 from isomorph.stages.measure.verdict import Evidence, Question, beyond_doubt, decide
 
@@ -190,3 +191,11 @@ def test_a_number_that_is_none_deserves_more_draws():
     divergence = decide(side(), side(run=broken, meaning=broken), ask())
     assert divergence.verdict is Verdict.DIVERGENT
     assert not beyond_doubt(divergence, 1e-6, smooth=True)
+
+
+def test_runs_that_agree_and_are_both_off_are_told():
+    off = side(run=ORACLE + 1e-3)
+    same = decide(off, off, ask())
+    assert same.verdict is Verdict.EQUIVALENT
+    assert [each.code for each in of_outputs([same])] == ["BOTH_RUNS_OFF"]
+    assert list(of_outputs([decide(side(), side(), ask())])) == []
