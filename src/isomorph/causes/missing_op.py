@@ -29,6 +29,9 @@ _ALIKE = frozenset({*_FUNCTIONS, "HardSigmoid", "Softsign", "Erf", "Elu", "Leaky
 _PASSING_ON = RESHAPES | {"Cast", "CastLike", "Transpose"}
 _JOINING = frozenset({"Concat", "Expand", "Tile"})
 
+_ON_INTEGERS = {"QGemm": "Gemm", "ConvInteger": "Conv", "MatMulInteger": "MatMul"}
+"""What operators on integers do; of others the name says it."""
+
 
 class MissingOp:
     """A node or an input of a node is missing, custom, unsupported or approximated.
@@ -189,6 +192,7 @@ def _bias(case: Case, absent: Node) -> str | None:
 def _absent(case: Case) -> list[Node]:
     """The counterparts whose operator none of the guilty nodes has; constants do nothing."""
     here = {node.op for node in case.nodes}
+    here |= {_ON_INTEGERS.get(op, op.removeprefix("QLinear")) for op in here}
     here |= {BUILT_IN.get(str(n.attributes.get(FUSED)), "") for n in case.nodes}
     topology = Topology(case.reference)
     biased = any(node.op in _LINEAR and len(node.inputs) > 2 for node in case.nodes)

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Arrays, Noise
 
 _QUANTISERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
+GRID_OF_RESULT = {
+    **dict.fromkeys(("QLinearConv", "QLinearMatMul", "QLinearAdd", "QLinearMul"), (6, 7)),
+    **dict.fromkeys(("QLinearSigmoid", "QLinearLeakyRelu", "QLinearSoftmax", "QLinearAveragePool",
+                     "QLinearGlobalAveragePool", "QLinearReduceMean"), (3, 4)),
+    "QGemm": (7, 8), "QLinearConcat": (0, 1),
+}  # fmt: skip
+"""Where an operator on integers reads the scale and the zero point of what it makes."""
 
 
 def beside(graph: Graph) -> dict[str, Quantization]:
@@ -35,14 +42,30 @@ def beside(graph: Graph) -> dict[str, Quantization]:
     return {each.tensor: each for each in entries}
 
 
+def computed(graph: Graph) -> dict[str, Quantization]:
+    """The grids of integers that an operator on integers makes from integers.
+
+    No node stands there that would show the real numbers; the operator is told their grid.
+    """
+    makers = {name: node for node in graph.nodes for name in node.outputs}
+    return {
+        each.tensor: each
+        for each in reversed(graph.quantization)
+        if each.scale and each.tensor in makers and makers[each.tensor].op in GRID_OF_RESULT
+    }
+
+
 def in_reals(session: Session, graph: Graph) -> Session:
-    """The session itself where nothing is quantised beside its tensors.
+    """The session itself where every quantised tensor is some node's business.
 
     Inputs and outputs that are seen in real numbers already are so once.
     """
     known = session.grids if isinstance(session, real_numbers.RealSession) else {}
     grids = {name: grid for name, grid in beside(graph).items() if name not in known}
-    return RealSession(session, grids) if grids else session
+    if grids:
+        return RealSession(session, grids)
+    made = {name: grid for name, grid in computed(graph).items() if name not in known}
+    return real_numbers.RealSession(session, made) if made else session
 
 
 class RealSession:

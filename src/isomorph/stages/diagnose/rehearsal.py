@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
-from isomorph.core.patch import RemoveNode, SetQuantization
-from isomorph.stages.align.reals import beside, real
+from isomorph.core.patch import RemoveNode, SetConstant, SetQuantization
+from isomorph.stages.align.reals import GRID_OF_RESULT, beside, computed, real
 from isomorph.stages.align.sight import Sight
 from isomorph.stages.run.disturbed import numeric
+from isomorph.stages.run.real_numbers import integers
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node, Quantization
@@ -38,6 +39,7 @@ class Rehearsal:
         self._candidate, self._sight, self._earlier = candidate, sight, dict(earlier)
         self._nodes = {node.name for node in nodes}
         self._grids = beside(sight.graph)
+        self._computed = {} if self._grids else computed(sight.graph)
         self._values: Mapping[str, Array] | None = None
 
     def values(self) -> Mapping[str, Array]:
@@ -51,6 +53,7 @@ class Rehearsal:
     ) -> dict[str, Array] | None:
         """These tensors of the patched model; None where it cannot be computed at all."""
         feeds = {**self._sight.feeds, **self._boundary(patch), **(others or {})}
+        feeds = {name: self._stored(name, value) for name, value in feeds.items()}
         stand_in = {name: self._standing_in(name, patch) for name in fetch}
         wanted = list(dict.fromkeys(stand_in.values()))
         try:
@@ -62,12 +65,36 @@ class Rehearsal:
         values = {name: real(found[name], self._grid(name, patch)) for name in wanted}
         return {name: np.asarray(values[other]) for name, other in stand_in.items()}
 
+    def _stored(self, tensor: str, value: Any) -> Any:  # noqa: ANN401
+        """What an operator on integers reads there."""
+        grid = self._computed.get(tensor)
+        return (
+            value if grid is None or np.asarray(value).dtype.kind != "f" else integers(value, grid)
+        )
+
     def _grid(self, tensor: str, patch: Patch) -> Quantization | None:
-        """The grid of a tensor in the patched model, where it is kept beside the tensor."""
+        """The grid of a tensor in the patched model, where no node shows its real numbers."""
         grid = self._grids.get(tensor)
+        if tensor in self._computed:
+            return self._told(tensor, patch)
         for edit in patch.edits:
             if grid is not None and isinstance(edit, SetQuantization) and edit.tensor == tensor:
                 grid = replace(grid, scale=edit.scale, zero_point=edit.zero_point, axis=edit.axis)
+        return grid
+
+    def _told(self, tensor: str, patch: Patch) -> Quantization:
+        """The grid that the maker of integers is told for its result."""
+        grid, maker = self._computed[tensor], self._sight.topology.maker[tensor]
+        places = GRID_OF_RESULT[maker.op]
+        scale, zero = (maker.inputs[p] if p < len(maker.inputs) else "" for p in places)
+        for edit in patch.edits:
+            if isinstance(edit, SetConstant) and edit.tensor in {scale, zero}:
+                flat = np.asarray(edit.value).reshape(-1)
+                grid = (
+                    replace(grid, scale=tuple(float(each) for each in flat))
+                    if edit.tensor == scale
+                    else replace(grid, zero_point=tuple(int(each) for each in flat))
+                )
         return grid
 
     def _standing_in(self, tensor: str, patch: Patch) -> str:

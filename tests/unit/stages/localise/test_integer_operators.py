@@ -1,0 +1,36 @@
+"""Between operators on integers no node shows real numbers, and yet each is looked at by itself."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+import isomorph
+
+X = np.random.default_rng(5).standard_normal((1, 3, 8, 8)).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("place", "broken", "cause"),
+    [
+        (3, lambda held: held[:, ::-1], "weight"),
+        (4, lambda held: held * np.float32(1.5), "quantization"),
+    ],
+    ids=["integers", "scale"],
+)
+def test_the_operator_itself_is_named_and_repaired(
+    tmp_path, quantised_networks, place, broken, cause
+):
+    model = onnx.load(quantised_networks / "qop.onnx")
+    convs = [node for node in model.graph.node if node.op_type == "QLinearConv"]
+    name = convs[1].input[place]
+    stored = next(each for each in model.graph.initializer if each.name == name)
+    wrong = np.ascontiguousarray(broken(numpy_helper.to_array(stored)))
+    stored.CopyFrom(numpy_helper.from_array(wrong, name))
+    path = tmp_path / "broken.onnx"
+    onnx.save(model, path)
+    pair, given = (quantised_networks / "net.onnx", path), {"x": X}
+    found = isomorph.check(*pair, inputs=given, in_process=True).findings[0]
+    assert (found.node, found.cause) == (convs[1].name, cause)
+    repair = isomorph.fix(*pair, output=tmp_path / "f.onnx", inputs=given, in_process=True)
+    assert repair.repaired, repair.reason
