@@ -15,9 +15,9 @@ def told_apart(
 ) -> list[dict[str, Any]]:
     """Rows for operators with what they show and an error each, that speak of none of the right.
 
-    Sizes are left out where they can be. A word, a flag, a rank or a type is left out only where
-    forms with another one are wrong as well: of one that was not measured nothing is known. A form
-    that shows nothing which the right ones do not show is not told: nobody could tell.
+    Lists of sizes are left out where they can be. A word, number, flag, rank or type is left out
+    only where forms with another one are wrong as well: of one that was not measured nothing is
+    known. A form that shows nothing which the right ones do not show is not told: nobody could.
     """
     wrong = list(wrong)
     found: list[dict[str, Any]] = []
@@ -32,7 +32,7 @@ def told_apart(
             if any(speaks_of(fewer, each) for each in others):
                 continue
             values = [each.get(name) for each in fellows if speaks_of(fewer, each)]
-            if _weight(name, shown[name])[0] <= 0 or any(value != values[0] for value in values):
+            if _weight(name, shown[name])[0] < 0 or any(value != values[0] for value in values):
                 when = fewer
         same = next((row for row in found if row["op"] == op and row["when"] == when), None)
         if same is None:

@@ -14,7 +14,7 @@ def told_apart(monkeypatch):
 
 
 def form(mode, near, size=2, **more):
-    return {"mode": mode, "near": near, "size": size, **more}
+    return {"mode": mode, "near": near, "size": [size], **more}
 
 
 def test_what_varies_among_the_wrong_is_left_out(told_apart):
@@ -33,7 +33,7 @@ def test_a_word_that_was_measured_in_one_way_only_is_kept(told_apart):
 def test_a_size_is_named_only_where_nothing_else_tells(told_apart):
     right = [("Pool", form("max", "x", 2)), ("Other", form("max", "x", 3))]
     assert told_apart([("Pool", form("max", "x", 3), 1.0)], right)[0]["when"] == {
-        "mode": "max", "near": "x", "size": 3,
+        "mode": "max", "near": "x", "size": [3],
     }  # fmt: skip
 
 
