@@ -102,7 +102,8 @@ def _trials(case: Case) -> Iterator[Trial]:
             yield _together(case, node, stated)
     for node in nodes:
         for name, values in choices(case, node, _rank(case, node)).items():
-            if name in _READS_WEIGHTS and not constants.stored_alike(case):
+            alike = constants.stored_alike(case) and not grids.stored_weights(case)
+            if name in _READS_WEIGHTS and not alike:
                 continue
             now = current(case, node, name)
             for value in values:

@@ -10,6 +10,7 @@ import numpy as np
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.report import Experiment
 from isomorph.stages.align.topology import Topology
+from isomorph.stages.measure.widths import QUANTISED_OPS
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
@@ -57,7 +58,9 @@ class Dtype:
 
 
 def _cast(case: Case, casts: Sequence[Node]) -> Diagnosis:
-    made = [node.outputs[0] for node in (*casts, *case.nodes)]
+    # The integers of a quantiser stand for other numbers, and their range is no limit to those.
+    plain = [node for node in case.nodes if node.op not in QUANTISED_OPS]
+    made = [node.outputs[0] for node in (*casts, *plain)]
     types = list(dict.fromkeys(_type(case, name) for name in made))
     told = next((said for kind in types if (said := _done_by(case, kind)) is not None), None)
     told = told or next((said for node in casts if (said := _beyond(case, node)) is not None), None)

@@ -49,6 +49,7 @@ class Weight:
         mine.sort(key=lambda name: name != named)
         for name in mine:
             yield from _replaced(case, name)
+        yield from _of_another_node(case)
         yield from _folded(case, mine)
         for each in requantised(case):
             words = f"the reference's {each.source}, quantised again"
@@ -83,6 +84,32 @@ def _replaced(case: Case, mine: str) -> Iterator[Patch]:
         for value in placements(right, wrong.shape):
             if not np.array_equal(value, wrong):
                 yield _set(case, [(mine, value)], f"the values of the reference's {theirs!r}")
+
+
+def _of_another_node(case: Case) -> Iterator[Patch]:
+    """The reference's constant where another is read: of another size, or twice by one node."""
+    for node in case.nodes:
+        for counterpart in case.counterparts:
+            places = zip(node.inputs, counterpart.inputs, strict=False)
+            for place, (here, there) in enumerate(places if counterpart.op == node.op else ()):
+                held, right = (
+                    case.candidate.constants.get(here),
+                    case.reference.constants.get(there),
+                )
+                if held is None or right is None or held.digest == right.digest:
+                    continue
+                value = case.constant(case.reference, there)
+                other = held.shape != right.shape or node.inputs.count(here) > 1
+                if value is None or not other or held.dtype != right.dtype:
+                    continue
+                own = fresh(case, f"{node.outputs[0]}_input_{place}")
+                yield Patch(
+                    summary=f"{node.op} {node.name!r}: input {place} is the reference's {there!r}",
+                    edits=(
+                        AddConstant(name=own, value=value.astype(right.dtype)),
+                        SetInput(node=node.name, index=place, tensor=own),
+                    ),
+                )
 
 
 def _folded(case: Case, mine: Sequence[str]) -> Iterator[Patch]:

@@ -3,7 +3,7 @@
 import faulty
 import numpy as np
 import pytest
-from faulty import attribute, bypassed, drawn, network, operator, weight
+from faulty import attribute, bypassed, drawn, inputs, network, operator, weight
 
 from isomorph import api
 
@@ -22,6 +22,15 @@ PICKED = network(
     " [norm] n = BatchNormalization(y, g1, b1, m1, v1) }",
     places=np.random.default_rng(4).permuted(np.tile(np.arange(8), (6, 1)), axis=1),
     g1=1 + 0.2 * drawn(8), b1=drawn(8, seed=1), m1=drawn(8, seed=2), v1=1 + drawn(8, seed=3) ** 2,
+)  # fmt: skip
+
+SCANNED = network(
+    "g (float[5,3] x, int64[4] i) => (float[5,3] y, float[4,2] z) {"
+    " [scan] last, y = Scan<num_scan_inputs: int = 1, body: graph = step"
+    " (float[3] h, float[3] e) => (float[3] n, float[3] o) {"
+    " a = Add(h, e) n = Tanh(a) o = Mul(n, gain) }>(start, x)"
+    " [rows] r = Gather(small, i) [bend] z = Tanh(r) }",
+    start=np.zeros(3, np.float32), gain=drawn(3), small=drawn(6, 2), large=drawn(9, 2, seed=1),
 )  # fmt: skip
 
 
@@ -69,12 +78,23 @@ def trained(proto):
     faulty.node_of(proto, "norm").output.extend(["running_mean", "running_var"])
 
 
-@pytest.mark.parametrize(
-    "edit", [weight("places", lambda held: held[:, ::-1].copy()), trained], ids=["index", "norm"]
-)
-def test_stored_indices_and_training_are_put_right(tmp_path, edit):
-    reference = faulty.saved(tmp_path, "reference", PICKED)
-    candidate = faulty.saved(tmp_path, "candidate", faulty.broken(PICKED, edit))
-    repair = api.fix(reference, candidate, output=tmp_path / "fixed.onnx", in_process=True)
+FAULTS = {
+    "index": (PICKED, weight("places", lambda held: held[:, ::-1].copy())),
+    "training": (PICKED, trained),
+    "twice": (PICKED, inputs("norm", "y", "b1", "b1", "m1", "v1")),
+    "backwards": (SCANNED, attribute("scan", "scan_input_directions", [1])),
+    "table": (SCANNED, inputs("rows", "large", "i")),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_what_is_stored_and_told_is_put_right(tmp_path, name):
+    proto, edit = FAULTS[name]
+    reference = faulty.saved(tmp_path, "reference", proto)
+    candidate = faulty.saved(tmp_path, "candidate", faulty.broken(proto, edit))
+    given = {"x": drawn(5, 3), "i": np.array([3, 0, 5, 1])} if proto is SCANNED else None
+    repair = api.fix(
+        reference, candidate, output=tmp_path / "fixed.onnx", inputs=given, in_process=True
+    )
     assert repair.repaired, (repair.reason, repair.refused)
     assert len(repair.applied) == 1

@@ -99,13 +99,21 @@ class Twins:
         return found
 
     def pair(self, yours: str, value: Array) -> tuple[str, Rearrangement] | None:
-        """The twin that this tensor equals element by element, plainest arrangement first."""
-        moved = None
+        """The twin that this tensor equals element by element.
+
+        The plainest arrangement first, then the same kind of numbers, made by the same operator:
+        a mask of zeros and ones equals the truth values that are made of it.
+        """
+        best: tuple[tuple[bool, ...], tuple[str, Rearrangement]] | None = None
+        made_by = _operator(self.candidate, yours)
         for mine, found in self.pairs(yours, value):
-            if not found.moves:
+            other_kind = self.reference.values[mine].dtype.kind != value.dtype.kind
+            unlike = found.moves, other_kind, _operator(self.reference, mine) != made_by
+            if not any(unlike):
                 return mine, found
-            moved = moved or (mine, found)
-        return moved
+            if best is None or unlike < best[0]:
+                best = unlike, (mine, found)
+        return best[1] if best is not None else None
 
     def pairs(self, yours: str, value: Array) -> Iterator[tuple[str, Rearrangement]]:
         """Every twin that this tensor equals element by element."""
@@ -121,6 +129,11 @@ class Twins:
             if self.equal(mine, yours, moved.array(source), value):
                 return moved
         return None
+
+
+def _operator(sight: Sight, tensor: str) -> str | None:
+    maker = sight.topology.maker.get(tensor)
+    return maker.op if maker is not None else None
 
 
 def placements(weight: Array, shape: tuple[int, ...]) -> Iterator[Array]:

@@ -143,6 +143,8 @@ def _vectors(name: str, now: tuple[Any, ...]) -> Sequence[Any]:
         return _pads(tuple(int(each) for each in now))
     if name in ("paddings", "crops"):
         return _paddings(tuple(int(each) for each in now))
+    if name.endswith("_directions"):
+        return [(0,) * len(now), (1,) * len(now)]
     if name in ("strides", "dilations"):
         return [(step,) * len(now) for step in range(1, _LARGEST_STEP + 1)]
     return ()

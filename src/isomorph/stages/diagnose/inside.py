@@ -30,6 +30,8 @@ def inside(
     node = {each.name: each for each in located.twins.candidate.graph.nodes}.get(finding.node or "")
     if node is None or not node.bodies or reference is None or candidate is None:
         return [finding]
+    if finding.cause == "attribute" and finding.fix:
+        return [finding]  # what the node itself is told sends other values through its body
     guilts = located.trail.guilts
     guilt = next(each for each in guilts if each.node == finding.node)
     earlier = {each.tensor: each.value for each in guilts[: guilts.index(guilt)]}

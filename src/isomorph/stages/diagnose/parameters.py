@@ -159,7 +159,19 @@ def attributes(graph: Graph, node: Node) -> dict[str, Any]:
         padded = node.attributes.get("auto_pad", "NOTSET") == "NOTSET"
         if length and (name != "pads" or padded):
             implied[name] = (value,) * length
-    return {**implied, **node.attributes}
+    return {**implied, **_directions(node), **node.attributes}
+
+
+def _directions(node: Node) -> dict[str, Any]:
+    """Which way a Scan goes where it is not told: forwards, through inputs and outputs alike."""
+    scanned = node.attributes.get("num_scan_inputs") if node.op == "Scan" else None
+    if not isinstance(scanned, int):
+        return {}
+    stacked = len(node.outputs) - (len(node.inputs) - scanned)
+    return {
+        "scan_input_directions": (0,) * scanned,
+        "scan_output_directions": (0,) * max(stacked, 0),
+    }
 
 
 def _spatial_axes(graph: Graph, node: Node) -> int:

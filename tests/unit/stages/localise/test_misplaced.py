@@ -21,6 +21,9 @@ W = {
     "v": -drawn(6, 6)[::-1],
     "far": np.float32(-1e4),
     "cut": np.array([4, 3, 6]),
+    "none": np.int64(0),
+    "single": np.int64(1),
+    "near": np.float32(0.5),
     "u": drawn(6, 4),
     "u4": drawn(4, 5),
     "first2": np.array([2]),
@@ -56,8 +59,11 @@ EARLY = """
 SPREAD = """
  [wide] e = Unsqueeze (x, first2) [fan] f = Expand (e, fanned) [join] j = Reshape (f, joined)
  [out] y = MatMul (j, w) """
+DECIDED = """
+ [whole] i = Cast <to = 7> (m) [more] k = Greater (i, none) [pick] y = Where (k, near, far) """
 
 FAULTS = {
+    "decided": (DECIDED, DECIDED.replace("none", "single"), "more", "attribute"),
     "operator": (JOINED, JOINED.replace("= Sin (x)", "= Cos (x)"), "sin", "missing_op"),
     "still": (TURNED, TURNED.replace("[1, 0, 2]", "[0, 1, 2]"), "turn", "layout"),
     "early": (EARLY, EARLY.replace("[0, 2, 1]", "[0, 1, 2]"), "turn", "layout"),
