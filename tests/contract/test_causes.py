@@ -40,7 +40,7 @@ def test_it_stays_silent_where_it_must(name, silent):
 def test_what_it_says_can_be_shown(name, speaks):
     for answer in heard(name, speaks()):
         assert answer.summary
-        assert 1 <= answer.certainty <= 3
+        assert 1 <= answer.certainty <= 4
         for experiment in answer.experiments:
             assert experiment.question.endswith("?")
             assert experiment.change

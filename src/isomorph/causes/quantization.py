@@ -10,10 +10,12 @@ import numpy as np
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
+from isomorph.kernels.quantised import limits
 from isomorph.stages.diagnose import grids
 from isomorph.stages.diagnose.experiments import put_right
 from isomorph.stages.diagnose.ties import rounding_places, ties
 from isomorph.stages.measure.widths import QUANTISED_OPS
+from isomorph.stages.run.real_numbers import reach
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -40,7 +42,7 @@ class Quantization:
         rounds = ops or next(rounding_places(case), None) is not None
         if not rounds and grids.step(case) is None and not grids.stored_weights(case):
             return
-        found = _axis(case) or _stored(case) or ties(case) or _affine(case)
+        found = _axis(case) or _stored(case) or ties(case) or _affine(case) or _cut_off(case)
         if found is not None:
             yield found
             return
@@ -135,6 +137,40 @@ def _affine(case: Case) -> Diagnosis | None:
             factor=float(factor),
         )
     return None
+
+
+def _cut_off(case: Case) -> Diagnosis | None:
+    """What sits at an end of the grid and belongs beyond it is off by more than all the rest."""
+    read = [n for n in case.nodes if n.op == "DequantizeLinear" and case.tensor in n.outputs]
+    near = {case.tensor, *(node.inputs[0] for node in read)}
+    own = [each for each in case.candidate.quantization if each.tensor in near]
+    right, wrong = case.right.astype(np.float64), case.wrong.astype(np.float64)
+    if len(own) != 1 or len(own[0].scale) != 1 or limits(own[0].dtype) is None:
+        return None
+    (low, high), half = reach(own[0]), 0.5 * own[0].scale[0]
+    if right.shape != wrong.shape:
+        return None
+    beyond = ((wrong <= low + half) & (right < low)) | ((wrong >= high - half) & (right > high))
+    off = np.abs(right - wrong)
+    if beyond.all() or not beyond.any() or np.max(off[beyond]) <= np.max(off[~beyond]):
+        return None
+    return Diagnosis(
+        cause="quantization",
+        certainty=4,
+        summary=f"the quantiser's range ({low:.3g} … {high:.3g}) cuts off {np.mean(beyond):.0%} of "
+        "the values",
+        evidence={"cut_off": float(np.mean(beyond))},
+        experiments=(
+            Experiment(
+                question="Is the range of the quantiser too narrow?",
+                change=f"the reference's values are cut off at {low:.3g} and {high:.3g}",
+                predicts="what was farther off than all the rest is right",
+                seen="it is",
+                agrees=True,
+            ),
+        ),
+        fix="calibrate the quantiser again on the values it sees",
+    )
 
 
 def _near(values: Array, right: Array, step: float) -> bool:

@@ -56,9 +56,10 @@ class Case:
 class Diagnosis:
     """What one cause has to say of a case.
 
-    ``certainty`` orders the answers: 3 an experiment confirmed it, 2 the graphs differ in just
-    this, 1 nothing speaks against it, 0 an experiment refuted it. ``node`` is the one of the
-    case's nodes that was changed and put all of them right, where it was a single one.
+    ``certainty`` orders the answers: 4 the values themselves show it and nothing else makes them
+    so, 3 an experiment confirmed it, 2 the graphs differ in just this, 1 nothing speaks against
+    it, 0 an experiment refuted it. ``node`` is the one of the case's nodes that was changed and
+    put all of them right, where it was a single one.
     """
 
     cause: str

@@ -21,7 +21,9 @@ def _step(values):
     return float(np.abs(values).max() / 127.0)
 
 
-def _model(path, *, width="float32", hidden_scale=1.0, weight=FIRST, weight_scale=1.0):
+def _model(
+    path, *, width="float32", hidden_scale=1.0, weight=FIRST, weight_scale=1.0, last_scale=1.0
+):
     """Two layers in floats, with int8 weights, or in int8 throughout.
 
     The factors make a scale another number than it was when the integers were made.
@@ -48,7 +50,7 @@ def _model(path, *, width="float32", hidden_scale=1.0, weight=FIRST, weight_scal
     if whole:
         step = _step(X) * _step(FIRST)
         bias = graph.tensor("b8", BIAS.shape, "int32", np.rint(BIAS / step), scale=[step])
-    hidden, last = flowing("h", HIDDEN, hidden_scale), flowing("o", HIDDEN @ SECOND.T)
+    hidden, last = flowing("h", HIDDEN, hidden_scale), flowing("o", HIDDEN @ SECOND.T, last_scale)
     start = flowing("x8", X) if whole else x
     if whole:
         graph.op("QUANTIZE", [x], [start], "Quantize")
@@ -81,6 +83,13 @@ def test_a_range_that_is_too_narrow_is_a_matter_of_quantisation(tmp_path):
     assert report.verdict == "divergent"
     assert report.findings[0].cause == "quantization"
     assert "CONNECTED" in report.findings[0].node
+
+
+def test_values_that_sit_at_the_ends_of_their_grid_are_cut_off(tmp_path):
+    first = _accused(tmp_path, width="int8", last_scale=0.5).findings[0]
+    assert (first.node, first.cause) == ("FULLY_CONNECTED:2", "quantization")
+    assert "cuts off" in first.summary
+    assert "Is the range of the quantiser too narrow?" in [e.question for e in first.experiments]
 
 
 @pytest.mark.parametrize("width", ["weights", "int8"])
