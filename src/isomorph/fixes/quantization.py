@@ -11,6 +11,7 @@ from isomorph.core.patch import AddConstant, Edit, Patch, SetAttribute, SetConst
 from isomorph.fixes._around import neighbours
 from isomorph.fixes._bias_scale import same_scale, stated_by_the_others, stated_scale
 from isomorph.fixes._numbers import apart
+from isomorph.fixes._read_grids import as_written, shifted_zeros
 from isomorph.fixes._tensor_grids import on_other_grids
 from isomorph.fixes._ties import halves
 from isomorph.fixes._weight_scales import fitted_scales
@@ -44,6 +45,8 @@ class Quantization:
         yield from _by_what_is_lost(case, on_other_grids(case))
         if beside(case.candidate):
             return
+        yield from as_written(case)
+        yield from shifted_zeros(case)
         nodes = [node for node in neighbours(case, depth=1) if node.op in _PARAMETERS]
         yield from _stated(case, nodes)
         yield from _by_what_is_lost(case, _patches(case, nodes))

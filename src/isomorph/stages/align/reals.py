@@ -28,6 +28,14 @@ GRID_OF_RESULT = {
 }  # fmt: skip
 """Where an operator on integers reads the scale and the zero point of what it makes."""
 
+_TWO_OPERANDS = ("QLinearConv", "QLinearMatMul", "QLinearAdd", "QLinearMul", "QGemm")
+GRIDS_READ = {
+    **dict.fromkeys((*GRID_OF_RESULT, "DequantizeLinear"), ((0, 1, 2),)),
+    **dict.fromkeys(_TWO_OPERANDS, ((0, 1, 2), (3, 4, 5))),
+    "QLinearConcat": (),
+}
+"""Where it reads integers, and the scale and the zero point of each."""
+
 
 def beside(graph: Graph) -> dict[str, Quantization]:
     """The grids that no node holds.

@@ -12,7 +12,7 @@ import numpy as np
 from isomorph.core.case import Case
 from isomorph.core.errors import IsomorphError
 from isomorph.stages.align.chance import threshold
-from isomorph.stages.align.reals import beside
+from isomorph.stages.align.reals import GRID_OF_RESULT, GRIDS_READ, beside
 from isomorph.stages.align.sight import apart
 from isomorph.stages.diagnose.cases import cases
 from isomorph.stages.diagnose.diagnose import explained
@@ -181,9 +181,12 @@ def _put_right(
 
 
 def _parameters_of_quantisers(graph: Graph) -> frozenset[str]:
-    pairs = [n for n in graph.nodes if n.op in {"QuantizeLinear", "DequantizeLinear"}]
-    held = {name for node in pairs for name in node.inputs[1:] if name}
-    return frozenset(held | beside(graph).keys())
+    held: set[str] = set()
+    for node in graph.nodes:
+        read = [place for _, *places in GRIDS_READ.get(node.op, ()) for place in places]
+        made = (1, 2) if node.op == "QuantizeLinear" else GRID_OF_RESULT.get(node.op, ())
+        held.update(node.inputs[p] for p in (*read, *made) if p < len(node.inputs))
+    return frozenset((held - {""}) | beside(graph).keys())
 
 
 class Outputs:

@@ -15,8 +15,10 @@ X = np.random.default_rng(5).standard_normal((1, 3, 8, 8)).astype(np.float32)
     [
         (3, lambda held: held[:, ::-1], "weight"),
         (4, lambda held: held * np.float32(1.5), "quantization"),
+        (5, lambda held: held + np.int8(9), "quantization"),
+        (2, lambda held: held + np.uint8(40), "quantization"),
     ],
-    ids=["integers", "scale"],
+    ids=["integers", "scale", "zero", "read"],
 )
 def test_the_operator_itself_is_named_and_repaired(
     tmp_path, quantised_networks, place, broken, cause
@@ -26,7 +28,8 @@ def test_the_operator_itself_is_named_and_repaired(
     name = convs[1].input[place]
     stored = next(each for each in model.graph.initializer if each.name == name)
     wrong = np.ascontiguousarray(broken(numpy_helper.to_array(stored)))
-    stored.CopyFrom(numpy_helper.from_array(wrong, name))
+    model.graph.initializer.append(numpy_helper.from_array(wrong, "its_own"))
+    convs[1].input[place] = "its_own"
     path = tmp_path / "broken.onnx"
     onnx.save(model, path)
     pair, given = (quantised_networks / "net.onnx", path), {"x": X}

@@ -1,0 +1,66 @@
+"""The grids by which operators on integers read: as they were written, and as weights need them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.patch import Patch, SetConstant
+from isomorph.fixes._around import neighbours
+from isomorph.stages.align.reals import GRID_OF_RESULT, GRIDS_READ
+from isomorph.stages.diagnose.requantised import requantised
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.model import Node
+    from isomorph.core.trace import Array
+
+_WRITTEN = {**GRID_OF_RESULT, "QuantizeLinear": (1, 2)}
+
+
+def as_written(case: Case) -> Iterator[Patch]:
+    """A scale or zero point that a reader has otherwise than the writer of the integers."""
+    makers = {name: node for node in case.candidate.nodes for name in node.outputs}
+    for node in neighbours(case, depth=1):
+        for tensor, *places in GRIDS_READ.get(node.op, ()):
+            maker = makers.get(_input(node, tensor))
+            if maker is None or maker.op not in _WRITTEN:
+                continue
+            for mine, theirs in zip(places, _WRITTEN[maker.op], strict=True):
+                name, meant = _input(node, mine), _input(maker, theirs)
+                here, there = _held(case, name), _held(case, meant)
+                if here is None or there is None or here.size != there.size:
+                    continue
+                better = there.reshape(here.shape)
+                if not np.array_equal(here, better):
+                    yield _set(name, better, f"{node.op} {node.name!r}: {name!r} as {meant!r} is")
+
+
+def shifted_zeros(case: Case) -> Iterator[Patch]:
+    """The zero point of stored integers moved by as many steps as they are off."""
+    for each in requantised(case):
+        gaps = (each.held - each.right) / each.steps
+        shift = float(np.median(gaps))
+        if not round(shift) or float(np.mean(np.abs(gaps - shift))) > 1.0:
+            continue
+        for node in case.candidate.nodes:
+            for tensor, _, zero in GRIDS_READ.get(node.op, ()):
+                name = _input(node, zero)
+                now = _held(case, name) if _input(node, tensor) == each.name else None
+                if now is not None:
+                    better = now.astype(np.int64) + round(shift)
+                    yield _set(name, better, f"zero point {name!r}: moved by {round(shift)} steps")
+
+
+def _input(node: Node, place: int) -> str:
+    return node.inputs[place] if place < len(node.inputs) else ""
+
+
+def _held(case: Case, name: str) -> Array | None:
+    return case.constant(case.candidate, name) if name in case.candidate.constants else None
+
+
+def _set(name: str, value: Array, words: str) -> Patch:
+    return Patch(summary=words, edits=(SetConstant(tensor=name, value=value),))
