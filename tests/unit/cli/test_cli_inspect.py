@@ -99,7 +99,7 @@ def test_run_shows_the_figures_of_each_tensor(monkeypatch, capsys):
     rows = {line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines()[2:]}
     assert rows["y"] == ["y", "float32", "[2,", "2]", "-3", "1", "-1", "1", "1"]
     assert rows["empty"] == ["empty", "int64", "[0,", "4]"]
-    assert rows["words"] == ["words", "object", "[2]"]
+    assert rows["words"] == ["words", "string", "[2]"]
     assert rows["none"] == ["none", "absent"]
 
 
