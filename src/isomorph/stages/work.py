@@ -142,7 +142,11 @@ class Work:
         """
         graver = [d for d in comparison.divergences if d.verdict is Verdict.DIVERGENT]
         losing = any(d.verdict is Verdict.DEGRADED for d in comparison.divergences)
-        open_to_doubt = all(doubtful(each, self.terms.false_alarm) for each in graver)
+        # What an input loses on its own grid is told, and no node could be blamed for it.
+        clipped = any(each.code == "INPUT_CLIPPED" for each in self.findings)
+        open_to_doubt = not graver or (
+            not clipped and all(doubtful(each, self.terms.false_alarm) for each in graver)
+        )
         if not (losing or graver) or not open_to_doubt or self.looked or comparison.order:
             return comparison
         if not self.wishes.look_into_loss:
