@@ -162,7 +162,7 @@ def test_save_is_byte_for_byte_and_never_over_the_model(tmp_path):
         (lambda path: None, "FILE_NOT_FOUND"),
         (lambda path: path.touch(), "MODEL_EMPTY"),
         (lambda path: path.mkdir(), "NOT_REGULAR_FILE"),
-        (lambda path: path.symlink_to(path), "FILE_UNREADABLE"),
+        (lambda path: path.symlink_to(path), "PATH_LOOP"),
         (lambda path: path.write_bytes(b"no model at all"), "NOT_A_MODEL"),
         (lambda path: path.write_bytes(b"\x1c\0\0\0TFL3"), "MODEL_TRUNCATED"),
     ],
