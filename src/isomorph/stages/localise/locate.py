@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from isomorph.stages.measure.compare import Comparison
     from isomorph.stages.measure.subject import Subject
 
+_ONE_BIT = 2.0
+"""A grid that was calibrated on other samples may be one bit coarser than this one needs it."""
+
 _MOST = 0.5
 """Of a loss: what one place explains beyond it, all the others together do not."""
 
@@ -75,12 +78,16 @@ def settled(comparison: Comparison, located: Located) -> Comparison:
     # What a body stores with less precision is not disturbed there, and a cast that is spelled
     # out is no noise: it is what the model says.
     dark = {node.name for node in graph.nodes if node.bodies or node.op == "Cast"}
-    guilts = [each for each in beyond if dark.isdisjoint(each.nodes)]
+    guilts = [
+        each
+        for each in beyond
+        if dark.isdisjoint(each.nodes) and _off(located.twins, each, times=_ONE_BIT)
+    ]
     return _convicted(comparison, located, guilts) if guilts else comparison
 
 
-def _off(twins: Twins, guilt: Guilt) -> bool:
-    return beyond_noise(twins, guilt, twins.candidate.values[guilt.tensor])
+def _off(twins: Twins, guilt: Guilt, times: float = 1.0) -> bool:
+    return beyond_noise(twins, guilt, twins.candidate.values[guilt.tensor], times=times)
 
 
 def _convicted(comparison: Comparison, located: Located, guilts: Sequence[Guilt]) -> Comparison:
