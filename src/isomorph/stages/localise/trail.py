@@ -67,7 +67,7 @@ def _hidden(twins: Twins, outputs: Sequence[tuple[str, str]], before: float) -> 
 
 
 def beyond_noise(twins: Twins, guilt: Guilt, wrong: Array, *, times: float = 1.0) -> bool:
-    """Whether the wrong tensor is off by more, all in all, than its noise explains so many times."""
+    """Whether the wrong tensor is off by more, all in all, than so often its noise."""
     if wrong.shape != guilt.value.shape:
         return True
     return apart(guilt.value, wrong)[0] > times * twins.tolerance(guilt.counterpart, guilt.tensor)
