@@ -140,7 +140,7 @@ GRIDS = {
 def test_the_wrong_parameter_of_a_quantiser_is_told(name):
     other, told = GRIDS[name]
     found = believed(quantised(), quantised(**other), x=drawn(8, 6))
-    assert (found.cause, found.certainty) == ("quantization", 3)
+    assert (found.cause, found.certainty >= 3) == ("quantization", True)
     assert told in found.summary
 
 
