@@ -18,6 +18,7 @@ from isomorph.cli.inspect import inspect
 from isomorph.cli.lint import lint
 from isomorph.cli.report import report
 from isomorph.cli.run import run
+from isomorph.cli.stated import spread
 from isomorph.cli.trace import trace
 from isomorph.cli.view import view
 from isomorph.version import VERSION
@@ -45,7 +46,7 @@ for command in (
     doctor,
     demo,
 ):
-    app.command()(command)
+    app.command()(spread(command))
 
 
 @app.callback(invoke_without_command=True)

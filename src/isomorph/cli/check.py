@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Argument, Option
 
 from isomorph.cli import words
+from isomorph.cli.stated import Feeding, Opening, Pairing, given
 
 
 def check(
@@ -27,7 +28,7 @@ def check(
         ),
     ] = None,
     *,
-    inputs: words.Inputs = None,
+    feeding: Feeding,
     data: Annotated[
         Path | None,
         Option("--data", help="Many samples: a folder of array files, or one with a sample axis."),
@@ -40,17 +41,16 @@ def check(
             help="Your own measure (outputs, sample) → number, over --data; with --trust.",
         ),
     ] = None,
-    runtime: words.Runtime = None,
-    setting: words.Setting = None,
-    dim: words.Dim = None,
     dims: words.Sizes = None,
     budget: words.Budget = None,
-    bind_input: words.BindInput = None,
-    bind_output: words.BindOutput = None,
-    layout: words.Layout = None,
+    pairing: Pairing,
     locate: Annotated[
-        bool, Option("--locate/--no-locate", help="Name the guilty nodes of a divergence.")
-    ] = True,
+        bool | None,
+        Option(
+            "--locate/--no-locate",
+            help="Name the guilty nodes of a divergence, which is the default, or do not.",
+        ),
+    ] = None,
     align: Annotated[
         bool | None,
         Option(
@@ -79,16 +79,10 @@ def check(
     pair: Annotated[
         str | None, Option("--pair", help="The name under which the baseline knows these two.")
     ] = None,
-    seed: words.Seed = 0,
     strict: Annotated[
         bool, Option("--strict", help="Exit 1 for a fault that rounding hides, too.")
     ] = False,
-    trust: words.Trust = False,
-    state: words.State = None,
-    ops: words.Ops = None,
-    in_process: words.InProcess = False,
-    memory: words.Memory = None,
-    timeout: words.Timeout = None,
+    opening: Opening,
     format: words.Format = "terminal",  # noqa: A002 - the word on the command line
     output: words.Output = None,
     debug: words.Debug = False,
@@ -99,46 +93,34 @@ def check(
     """
     from isomorph import api, registry
     from isomorph.cli import suite
-    from isomorph.cli.output import (
-        kept_when_interrupted,
-        refuse_flood,
-        show_report,
-    )
+    from isomorph.cli.output import kept_when_interrupted, refuse_flood, show_report
     from isomorph.cli.progress import Progress
     from isomorph.store.targets import check_target
 
     reporter = registry.reporter(format)
     looked_at = getattr(reporter, "profile", False)  # a page shows more than a verdict
-    options: dict[str, Any] = {
-        "inputs": inputs,
-        "data": data,
-        "metric": metric,
-        "runtime": words.runtimes(runtime),
-        "settings": words.settings(setting),
-        "dims": words.dims(dim),
-        "sizes": words.sizes(dims),
-        "budget": words.budgets(budget),
-        "seed": seed,
-        "strict": strict,
-        "trust": trust,
-        "in_process": in_process,
-        "memory": words.memory_bytes(memory),
-        "timeout": words.seconds(timeout),
-        **words.paired(bind_input, bind_output, layout),
-        "locate": locate,
-        "align": True if align is None and looked_at else align,
-        "quantization": quantization,
-        "profile": looked_at if profile is None else profile,
-        "state": state,
-        "ops": ops or (),
-        "baseline": baseline,
-        "pair": pair,
-    }
+    usual = {"align": True if looked_at else None, "profile": looked_at}
+    stated = given(
+        data=data,
+        metric=metric,
+        sizes=words.sizes(dims),
+        budget=words.budgets(budget),
+        strict=strict or None,
+        locate=locate,
+        align=align,
+        quantization=quantization,
+        profile=profile,
+        baseline=baseline,
+        pair=pair,
+        **feeding.options,
+        **pairing.options,
+        **opening.options,
+    )
     if reference is None or (candidate is None and suite.names_pair(reference)):
-        return suite.run(reference, reporter, output, options)
+        return suite.run(reference, reporter, output, usual=usual, stated=stated)
     refuse_flood(reporter, output)
-    check_target(output, reference, candidate, inputs, data, state)
+    check_target(output, reference, candidate, feeding.inputs, data, opening.state)
     with kept_when_interrupted(reporter, output), Progress() as progress:
-        report = api.check(reference, candidate, progress=progress, **options)
+        report = api.check(reference, candidate, progress=progress, **{**usual, **stated})
     show_report(report, reporter, output)
     return report.exit_code

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from isomorph.cli import words
+from isomorph.cli.stated import Feeding
 
 if TYPE_CHECKING:
     from isomorph.core.conversion import Route
@@ -47,10 +48,8 @@ def convert(
         bool, Option("--keep", help="Write the model even where it is not proven.")
     ] = False,
     plan: Annotated[bool, Option("--plan", help="Only show the routes, the best first.")] = False,
-    inputs: words.Inputs = None,
-    dim: words.Dim = None,
+    feeding: Feeding,
     dims: words.Sizes = None,
-    seed: words.Seed = 0,
     trust: words.Trust = False,
     state: words.State = None,
     memory: words.Memory = None,
@@ -89,15 +88,13 @@ def convert(
             opset=opset,
             repair=repair,
             keep=keep,
-            inputs=inputs,
-            dims=words.dims(dim),
             sizes=words.sizes(dims),
-            seed=seed,
             trust=trust,
             state=state,
             memory=words.memory_bytes(memory),
             timeout=words.seconds(timeout),
             progress=progress,
+            **feeding.options,
         )
     if format == "json":
         write(as_json(conversion), None)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from isomorph.cli import words
+from isomorph.cli.stated import Feeding, Opening, Pairing
 
 if TYPE_CHECKING:
     from isomorph.core.extraction import Extraction
@@ -26,20 +27,9 @@ def extract(
         Path | None,
         Option("--report", metavar="JSON", help="Take the node from this report's first finding."),
     ] = None,
-    inputs: words.Inputs = None,
-    runtime: words.Runtime = None,
-    setting: words.Setting = None,
-    dim: words.Dim = None,
-    bind_input: words.BindInput = None,
-    bind_output: words.BindOutput = None,
-    layout: words.Layout = None,
-    seed: words.Seed = 0,
-    trust: words.Trust = False,
-    state: words.State = None,
-    ops: words.Ops = None,
-    in_process: words.InProcess = False,
-    memory: words.Memory = None,
-    timeout: words.Timeout = None,
+    feeding: Feeding,
+    pairing: Pairing,
+    opening: Opening,
     debug: words.Debug = False,
 ) -> int:
     """Cut the guilty node out of both models, with its inputs, ready for a bug report.
@@ -52,7 +42,7 @@ def extract(
     from isomorph.core.text import printable
     from isomorph.store.targets import refuse_overwriting
 
-    refuse_overwriting(output, reference, candidate, inputs, state)
+    refuse_overwriting(output, reference, candidate, feeding.inputs, opening.state)
     with Progress() as progress:
         found = evidence.extract(
             reference,
@@ -60,19 +50,10 @@ def extract(
             output=output,
             node=node,
             report=report,
-            inputs=inputs,
-            runtime=words.runtimes(runtime),
-            settings=words.settings(setting),
-            dims=words.dims(dim),
-            seed=seed,
-            trust=trust,
-            in_process=in_process,
-            memory=words.memory_bytes(memory),
-            timeout=words.seconds(timeout),
-            **words.paired(bind_input, bind_output, layout),
-            state=state,
-            ops=ops or (),
             progress=progress,
+            **feeding.options,
+            **pairing.options,
+            **opening.options,
         )
     write("\n".join(printable(line, limit=2000) for line in lines(found)), None)
     return found.exit_code

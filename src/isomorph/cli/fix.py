@@ -8,6 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from isomorph.cli import words
+from isomorph.cli.stated import Feeding, Opening, Pairing
 
 
 def fix(
@@ -36,21 +37,10 @@ def fix(
             help="Keep the worst N nodes of a quantised candidate in float, or as few as needed.",
         ),
     ] = None,
-    inputs: words.Inputs = None,
-    runtime: words.Runtime = None,
-    setting: words.Setting = None,
-    dim: words.Dim = None,
+    feeding: Feeding,
     budget: words.Budget = None,
-    bind_input: words.BindInput = None,
-    bind_output: words.BindOutput = None,
-    layout: words.Layout = None,
-    seed: words.Seed = 0,
-    trust: words.Trust = False,
-    state: words.State = None,
-    ops: words.Ops = None,
-    in_process: words.InProcess = False,
-    memory: words.Memory = None,
-    timeout: words.Timeout = None,
+    pairing: Pairing,
+    opening: Opening,
     debug: words.Debug = False,
 ) -> int:
     """Repair the candidate: patches for the guilty nodes, proven on given and fresh inputs.
@@ -80,21 +70,12 @@ def fix(
             reference,
             candidate,
             output=output,
-            inputs=inputs,
-            runtime=words.runtimes(runtime),
-            settings=words.settings(setting),
-            dims=words.dims(dim),
             budget=words.budgets(budget),
-            seed=seed,
-            trust=trust,
-            in_process=in_process,
-            memory=words.memory_bytes(memory),
-            timeout=words.seconds(timeout),
-            **words.paired(bind_input, bind_output, layout),
-            state=state,
             keep_float=keep_float,
-            ops=ops or (),
             progress=progress,
+            **feeding.options,
+            **pairing.options,
+            **opening.options,
         )
     if format_ == "json":
         from isomorph.reporters.json import as_json

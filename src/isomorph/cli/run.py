@@ -10,6 +10,7 @@ from typer import Option
 
 from isomorph.cli import words
 from isomorph.cli.columns import columns, shape_text
+from isomorph.cli.stated import Feeding, Opening, Place
 from isomorph.core.text import printable
 
 if TYPE_CHECKING:
@@ -21,23 +22,15 @@ HEAD = ("tensor", "type", "shape", "min", "max", "mean", "NaN", "Inf")
 def run(
     model: words.ModelWord,
     *,
-    inputs: words.Inputs = None,
+    feeding: Feeding,
     fetch: Annotated[
         list[str] | None, Option("--fetch", metavar="TENSOR", help="Any tensor; repeatable.")
     ] = None,
     everything: Annotated[
         bool, Option("--all", help="Every tensor, not the outputs only.")
     ] = False,
-    runtime: words.RuntimeName = None,
-    setting: words.Setting = None,
-    dim: words.Dim = None,
-    seed: words.Seed = 0,
-    trust: words.Trust = False,
-    state: words.State = None,
-    ops: words.Ops = None,
-    in_process: words.InProcess = False,
-    memory: words.Memory = None,
-    timeout: words.Timeout = None,
+    place: Place,
+    opening: Opening,
     output: Annotated[
         Path | None,
         Option("--output", "-o", help="Write arrays: .npz, .safetensors, or a folder for a trace."),
@@ -50,25 +43,17 @@ def run(
     from isomorph.cli.progress import Progress
     from isomorph.store.targets import refuse_overwriting
 
-    refuse_overwriting(output, model, inputs, state)
+    refuse_overwriting(output, model, feeding.inputs, opening.state)
     notes: tuple[str, ...] = ()
     with Progress() as progress:
         trace = api.run(
             model,
-            inputs=inputs,
-            runtime=runtime,
-            settings=words.settings(setting),
-            dims=words.dims(dim),
-            seed=seed,
             fetch=tuple(fetch or ()),
             everything=everything,
-            trust=trust,
-            in_process=in_process,
-            memory=words.memory_bytes(memory),
-            timeout=words.seconds(timeout),
-            state=state,
-            ops=ops or (),
             progress=progress,
+            **feeding.options,
+            **place.options,
+            **opening.options,
         )
         if output is not None:
             progress("writing", str(output))

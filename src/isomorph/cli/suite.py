@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,12 +39,17 @@ def names_pair(word: str) -> bool:
 
 
 def run(
-    word: str | None, reporter: Reporter, output: Path | None, options: Mapping[str, Any]
+    word: str | None,
+    reporter: Reporter,
+    output: Path | None,
+    *,
+    usual: Mapping[str, Any],
+    stated: Mapping[str, Any],
 ) -> int:
     """Check the named pair, or every pair; ``output`` is a folder for several reports.
 
-    ``options`` are those of ``isomorph.check`` from the command line; where they say something,
-    it goes before what the project file says.
+    ``stated`` are the options of ``isomorph.check`` that the command line states; they go before
+    those of the project file, and these before ``usual``, what the format of the report wants.
     """
     project = find_project(Path.cwd())
     pairs = _wanted(project, word) if project is not None else ()
@@ -62,12 +66,15 @@ def run(
             f"{len(pairs)} pairs are checked, and a {reporter.name} document holds one report",
             fix=f"name a folder for them: isomorph check --format {reporter.name} -o FOLDER",
         )
-    stated = _stated(options)
+    if "pair" in stated:
+        raise UsageError(
+            "BAD_OPTION", "--pair names two files, and the pairs of a project have their names"
+        )
     targets = _targets(output, pairs, reporter)
     codes, lines = [], []
     for pair, target in zip(pairs, targets, strict=True):
         with kept_when_interrupted(reporter, target):
-            code, line, report = _checked(pair, project, stated)
+            code, line, report = _checked(pair, project, usual, stated)
         codes.append(code)
         lines.append(line)
         if report is None:
@@ -77,23 +84,6 @@ def run(
     if output is not None or reporter.name == "terminal":
         write("\n".join(["", *lines]), None)
     return next(code for code in _GRAVEST if code in codes)
-
-
-def _stated(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What the command line says otherwise than it would be without a word."""
-    from isomorph import api
-
-    usual = {name: each.default for name, each in signature(api.check).parameters.items()}
-    stated = {
-        name: value
-        for name, value in options.items()
-        if value != usual[name] and value not in ({}, ())
-    }
-    if "pair" in stated:
-        raise UsageError(
-            "BAD_OPTION", "--pair names two files, and the pairs of a project have their names"
-        )
-    return stated
 
 
 def _targets(
@@ -119,13 +109,13 @@ def _wanted(project: Project, word: str | None) -> tuple[NamedPair, ...]:
 
 
 def _checked(
-    pair: NamedPair, project: Project, stated: Mapping[str, Any]
+    pair: NamedPair, project: Project, usual: Mapping[str, Any], stated: Mapping[str, Any]
 ) -> tuple[int, str, Report | None]:
     from isomorph import api
     from isomorph.cli.progress import Progress
 
     name = printable(pair.name, limit=60)
-    options = _joined(pair.options, stated)
+    options = _joined({**usual, **pair.options}, stated)
     if Path(project.baseline).is_file():  # until something is accepted, there is no such file
         options.setdefault("baseline", project.baseline)
     try:
@@ -148,9 +138,11 @@ def _joined(written: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, 
     """The project's options under those of the command line; tables are joined key by key."""
     joined = dict(written)
     for name, value in stated.items():
-        before = joined.get(name)
-        both = isinstance(before, Mapping) and isinstance(value, Mapping)
-        joined[name] = {**before, **value} if both else value  # type: ignore[dict-item]
+        match joined.get(name), value:
+            case Mapping() as before, Mapping():
+                joined[name] = {**before, **value}
+            case _:
+                joined[name] = value
     return joined
 
 

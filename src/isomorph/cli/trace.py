@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from isomorph.cli import words
+from isomorph.cli.stated import Feeding, Opening, Place
 
 if TYPE_CHECKING:
     from isomorph.core.record import Record
@@ -17,21 +18,13 @@ def trace(
     model: words.ModelWord,
     *,
     output: words.Folder,
-    inputs: words.Inputs = None,
-    runtime: words.RuntimeName = None,
-    setting: words.Setting = None,
-    dim: words.Dim = None,
+    feeding: Feeding,
+    place: Place,
     oracle: Annotated[
         bool,
         Option("--oracle/--no-oracle", help="Record the float64 meaning and its budget, too."),
     ] = True,
-    seed: words.Seed = 0,
-    trust: words.Trust = False,
-    state: words.State = None,
-    ops: words.Ops = None,
-    in_process: words.InProcess = False,
-    memory: words.Memory = None,
-    timeout: words.Timeout = None,
+    opening: Opening,
     debug: words.Debug = False,
 ) -> int:
     """Record every tensor of one run, with its inputs, for: isomorph check DIR MODEL.
@@ -44,24 +37,16 @@ def trace(
     from isomorph.core.text import printable
     from isomorph.store.targets import refuse_overwriting
 
-    refuse_overwriting(output, model, inputs, state)
+    refuse_overwriting(output, model, feeding.inputs, opening.state)
     with Progress() as progress:
         record = evidence.trace(
             model,
             output=output,
-            inputs=inputs,
-            runtime=runtime,
-            settings=words.settings(setting),
-            dims=words.dims(dim),
             oracle=oracle,
-            seed=seed,
-            trust=trust,
-            in_process=in_process,
-            memory=words.memory_bytes(memory),
-            timeout=words.seconds(timeout),
-            state=state,
-            ops=ops or (),
             progress=progress,
+            **feeding.options,
+            **place.options,
+            **opening.options,
         )
     write("\n".join(printable(line, limit=2000) for line in lines(record, output)), None)
     return 0

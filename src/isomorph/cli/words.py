@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, TypedDict
+from typing import Annotated
 
 from typer import Argument, Option
 
@@ -29,6 +29,10 @@ RuntimeName = Annotated[
 Setting = Annotated[
     list[str] | None,
     Option("--set", metavar="[SIDE.]KEY=VALUE", help="A setting of the runtime; repeatable."),
+]
+OneSetting = Annotated[
+    list[str] | None,
+    Option("--set", metavar="KEY=VALUE", help="A setting of the runtime; repeatable."),
 ]
 Dim = Annotated[
     list[str] | None, Option("--dim", metavar="AXIS=SIZE", help="The size of a dynamic axis.")
@@ -53,7 +57,9 @@ Layout = Annotated[
     list[str] | None,
     Option("--layout", metavar="INPUT=AXES", help="How the candidate orders an input's axes."),
 ]
-Seed = Annotated[int, Option("--seed", min=0, help="Seed of every random choice.")]
+Seed = Annotated[
+    int | None, Option("--seed", min=0, help="Seed of every random choice; without it, 0.")
+]
 Trust = Annotated[
     bool, Option("--trust", help="Allow files and factories that run code when opened.")
 ]
@@ -106,25 +112,6 @@ def settings(words: Sequence[str] | None) -> dict[str, str]:
 def bindings(flag: str, words: Sequence[str] | None) -> dict[str, str]:
     """The reference's name for each of the candidate's that a user bound by hand."""
     return _assignments(flag, words, "REFERENCE_NAME=CANDIDATE_NAME")
-
-
-class Paired(TypedDict):
-    """How two signatures belong together, as far as the user says so."""
-
-    bind_inputs: dict[str, str]
-    bind_outputs: dict[str, str]
-    layouts: dict[str, tuple[int, ...]]
-
-
-def paired(
-    inputs: Sequence[str] | None, outputs: Sequence[str] | None, axes: Sequence[str] | None
-) -> Paired:
-    """The words of --bind-input, --bind-output and --layout, read."""
-    return Paired(
-        bind_inputs=bindings("--bind-input", inputs),
-        bind_outputs=bindings("--bind-output", outputs),
-        layouts=layouts(axes),
-    )
 
 
 def dims(words: Sequence[str] | None) -> dict[str, int]:

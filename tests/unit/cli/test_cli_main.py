@@ -115,3 +115,16 @@ def test_a_hopeless_output_is_refused_before_the_check(answers, tmp_path):
     asked = answers(_report(Verdict.EQUIVALENT))
     assert main(["check", "a", "b", "--output", str(tmp_path / "no" / "r.json")]) == 2
     assert not asked
+
+
+def test_what_is_stated_goes_before_the_project_file_even_if_it_is_the_default(
+    answers, tmp_path, monkeypatch
+):
+    lines = ["[pairs.p]", 'reference = "a"', 'candidate = "b"', "seed = 7", "locate = false"]
+    (tmp_path / "isomorph.toml").write_text("\n".join(lines))
+    monkeypatch.chdir(tmp_path)
+    asked = answers(_report(Verdict.EQUIVALENT))
+    assert main(["check", "p"]) == 0
+    assert (asked["seed"], asked["locate"]) == (7, False)
+    assert main(["check", "p", "--seed", "0", "--locate"]) == 0
+    assert (asked["seed"], asked["locate"]) == (0, True)
