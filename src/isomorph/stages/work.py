@@ -29,7 +29,7 @@ from isomorph.stages.measure.decisions import of_decisions
 from isomorph.stages.measure.over_samples import measure
 from isomorph.stages.measure.sized import Sized
 from isomorph.stages.measure.spread import FALSE_ALARM
-from isomorph.stages.measure.steadiness import unsteady
+from isomorph.stages.measure.steadiness import of_trembling, unsteady
 from isomorph.stages.measure.subject import Subject
 from isomorph.stages.measure.verdict import doubtful, most_draws
 from isomorph.stages.measure.worst import SEVERITY, Worst, weight
@@ -104,12 +104,15 @@ class Work:
 
     def deterministic(self, *subjects: Subject) -> bool:
         """Whether each model repeats itself; a random reference leaves nothing to compare with."""
-        random = {each.role: each for each in subjects if unsteady(each)}
-        for role, subject in random.items():
-            finding = random_run(subject, unsteady(subject))
+        found = [(each, unsteady(each)) for each in subjects]
+        random = {each.role: (each, seen.random) for each, seen in found if seen.random}
+        for role, (subject, outputs) in random.items():
             # A random reference can convict nobody, not even a candidate that is random too.
             verdict = Verdict.UNKNOWN if "reference" in random else Verdict.DIVERGENT
-            self.accuse(finding, verdict, f"the {role} is random")
+            self.accuse(random_run(subject, outputs), verdict, f"the {role} is random")
+        self.findings += [
+            of_trembling(each.role, seen.trembling) for each, seen in found if seen.trembling
+        ]
         for subject in subjects:
             if subject.opened is not None:
                 subject.opened.rest()

@@ -10,8 +10,8 @@ from isomorph import registry
 from isomorph.stages.diagnose.diagnose import answered
 from isomorph.stages.diagnose.execution import whole_run
 from isomorph.stages.diagnose.trials import Trials
-from isomorph.stages.measure.findings import of_randomness
 from isomorph.stages.measure.spread import FALSE_ALARM
+from isomorph.stages.measure.steadiness import of_randomness
 
 if TYPE_CHECKING:
     from isomorph.core.report import Finding

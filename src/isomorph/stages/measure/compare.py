@@ -171,19 +171,23 @@ def _judge_once(
 
 
 def _evidence(subject: Witness, name: str) -> Evidence:
-    rounding = _at(subject.rounding(), name)
-    execution = rounding
-    if rounding is not None and widths(subject.model.graph):
-        execution = merged(rounding, _at(subject.execution_loss(), name))
     return Evidence(
         name=name,
         run=_at(subject.as_run(), name),
         meaning=_at(subject.meaning(), name),
-        rounding=rounding,
-        execution=execution,
+        rounding=_at(subject.rounding(), name),
+        execution=execution_spread(subject, name),
         recorded=subject.recorded,
         as_written=lambda: _at(subject.as_written(), name),
     )
+
+
+def execution_spread(subject: Witness, name: str) -> Spread | None:
+    """How far a right run may be from what the model means."""
+    rounding = _at(subject.rounding(), name)
+    if rounding is None or not widths(subject.model.graph):
+        return rounding
+    return merged(rounding, _at(subject.execution_loss(), name))
 
 
 def _agreed(

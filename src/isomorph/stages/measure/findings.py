@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph import registry
 from isomorph.core.divergence import ANOTHER_SHAPE, Divergence, Judgement, Part, Verdict
-from isomorph.core.ops import RANDOM
 from isomorph.core.report import Binding, Finding
 from isomorph.stages.run.forecast import largest, readable
 
 if TYPE_CHECKING:
     from isomorph.core.errors import IsomorphError
-    from isomorph.core.model import Graph, Model, TensorSpec
+    from isomorph.core.model import Model, TensorSpec
     from isomorph.core.trace import Arrays
     from isomorph.stages.run.layout import Rearrangement
     from isomorph.stages.run.opened import Opened
@@ -255,37 +254,6 @@ def _interface(summary: str, spec: TensorSpec) -> Finding:
     )
 
 
-def of_randomness(role: str, graph: Graph, outputs: Sequence[str]) -> Finding:
-    """Two runs of one session differ, or the graph draws random numbers on the way."""
-    nodes = random_nodes(graph)
-    code = "REFERENCE_NOT_DETERMINISTIC" if role == "reference" else "NONDETERMINISM"
-    told = f" (random node: {nodes[0]})" if nodes else ""
-    return _finding(
-        code,
-        f"two runs of the {role} on the same inputs differ at {', '.join(outputs)}{told}",
-        effect="reaches_output",
-        cause="nondeterminism",
-        status="confirmed",
-        node=nodes[0] if nodes else None,
-        nodes=nodes,
-        tensors=_outputs_of(graph, nodes) or tuple(outputs),
-        fix="export the model in evaluation mode" if nodes else None,
-    )
-
-
-def random_nodes(graph: Graph) -> tuple[str, ...]:
-    """Nodes that draw random numbers: by their kind, or Dropout in training mode."""
-    found = []
-    for node in graph.nodes:
-        training = bool(node.attributes.get("train") or node.attributes.get("training_mode"))
-        if node.op == "Dropout" and len(node.inputs) > 2:
-            mode = graph.constants.get(node.inputs[2])
-            training = training or (mode is not None and bool(mode.values and mode.values[0]))
-        if node.op in RANDOM or (node.op == "Dropout" and training):
-            found.append(node.name)
-    return tuple(found)
-
-
 def of_failure(role: str, what: str, error: IsomorphError) -> Finding:
     """A crash, a hang or a refusal is a finding about that runtime."""
     return _finding(
@@ -326,10 +294,6 @@ def of_fallback(role: str, facts: Mapping[str, str]) -> Iterator[Finding]:
             cause="precision",
             status="confirmed",
         )
-
-
-def _outputs_of(graph: Graph, nodes: Sequence[str]) -> tuple[str, ...]:
-    return tuple(node.outputs[0] for node in graph.nodes if node.name in nodes and node.outputs)
 
 
 def _finding(

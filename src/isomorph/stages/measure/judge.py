@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.divergence import Budget, Part
+from isomorph.core.divergence import Budget, Judgement, Part
 from isomorph.stages.measure.distance import distance, float_info, is_inexact, widen
-from isomorph.stages.measure.spread import Spread, threshold
+from isomorph.stages.measure.spread import Spread, merged, threshold
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -55,6 +55,18 @@ def judge(
             draws=spread.draws,
         ),
     )
+
+
+def rounded_apart(one: Array, two: Array, spread: Spread | None, *, false_alarm: float) -> bool:
+    """Whether rounding explains how far two runs of one tensor are apart; not where none is known.
+
+    Both rounded, so the two of them may be as far apart as two draws.
+    """
+    if spread is None or one.shape != two.shape:
+        return False
+    dtype, twice = str(two.dtype), merged(spread, spread)
+    part = judge(one, two, twice, dtype=dtype, derivation="", false_alarm=false_alarm)
+    return part.budget.within is Judgement.YES
 
 
 def judge_by_word(actual: Array, expected: Array, budget: float, *, dtype: str) -> Part:

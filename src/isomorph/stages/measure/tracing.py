@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.divergence import Judgement
 from isomorph.core.record import Meaning, Record
 from isomorph.core.trace import Noise, Trace
 from isomorph.stages.measure.compare import differs
 from isomorph.stages.measure.decisions import of_decisions
-from isomorph.stages.measure.judge import judge
-from isomorph.stages.measure.spread import DRAWS, FALSE_ALARM, merged, spreads
+from isomorph.stages.measure.judge import rounded_apart
+from isomorph.stages.measure.spread import DRAWS, FALSE_ALARM, spreads
 from isomorph.stages.measure.subject import Subject, flattened
 from isomorph.stages.measure.widths import narrow_constants, widths
 from isomorph.stages.run.forecast import refuse_without_room
@@ -151,12 +150,7 @@ def _beyond(
     session = Playback(meaning.environment, {}, meaning.tensors, meaning)
     centre = {name: meaning.tensors[name]}
     spread = spreads(session, {}, centre, Noise(seed=0, rounding=True))[name]
-    # Both runs rounded, so the two of them may be as far apart as two draws.
-    part = judge(
-        one, two, merged(spread, spread), dtype=str(two.dtype), derivation="",
-        false_alarm=FALSE_ALARM,
-    )  # fmt: skip
-    return part.budget.within is not Judgement.YES
+    return not rounded_apart(one, two, spread, false_alarm=FALSE_ALARM)
 
 
 def _tell(told: Told | None, what: str, detail: str) -> None:
