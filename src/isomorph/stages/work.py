@@ -63,6 +63,7 @@ class Work:
         self.spent = ""
         self.located = self.probed = self.looked = False
         self.hidden: Located | None = None
+        self.explained: frozenset[str] = frozenset()
         self.worst, self.sized = Worst(), Sized(stated=wishes.sizes is not None)
         self.aligner = Aligner(wanted=wishes.align, told=wishes.told)
         self.onlooker = Onlooker(wanted=wishes.profile, told=wishes.told)
@@ -197,6 +198,8 @@ class Work:
         except IsomorphError as error:
             found, unexplained = [], error.sentence
         self.findings = [*found, *self.findings]
+        if found and not unexplained and all(each.status == "confirmed" for each in found):
+            self.explained = frozenset(d.candidate_output for d in wrong if d.candidate_output)
         if unexplained:
             self.skipped.append(Skipped(what="localisation", why=unexplained))
 
@@ -279,7 +282,8 @@ class Work:
     ) -> Report:
         """Everything together."""
         divergences = tuple(self.divergences.values())
-        self.findings += pointed(say.of_outputs(divergences), [each.model for each in opened])
+        symptoms = say.of_outputs(divergences, self.explained)
+        self.findings += pointed(symptoms, [each.model for each in opened])
         for each in opened:
             for environment in each.environments.values():
                 self.findings += say.of_fallback(each.role, environment.facts)

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _MOST_BODIES = 24
 """Nodes whose bodies are looked into; each is cut out and opened as a model of its own."""
 _DEEPEST = 4
+PROFILE = "error profile"
+"""How begins what is told of those that could not be seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +109,7 @@ class Drawing:
 
     def run(self, columns: Columns, subject: Subject) -> None:
         """A runtime that fails, or gives only its outputs, leaves its column empty."""
-        what = f"error profile of the {columns.role}'s run"
+        what = f"{PROFILE} of the {columns.role}'s run"
         try:
             session = subject.runtime()
             if session.capabilities.fetch != "all":
@@ -146,12 +148,14 @@ class Drawing:
         return spliced(rows(columns.told()), inner)
 
     def _holders(self, graph: Graph, depth: int, guilty: Sequence[str] = ()) -> Iterator[Node]:
-        """The nodes whose bodies are looked into, those that are guilty in any case."""
-        for node in graph.nodes if depth < _DEEPEST else ():
-            if not node.bodies or not (self.all_bodies or node.name in guilty):
-                continue
+        """The nodes whose bodies are looked into: the guilty, then others as far as that goes."""
+        held = [node for node in graph.nodes if node.bodies and depth < _DEEPEST]
+        for node in sorted(held, key=lambda each: each.name not in guilty):
+            if not self.all_bodies and node.name not in guilty:
+                return
             if self._entered >= _MOST_BODIES:
-                self._skip("error profile of more bodies", f"{_MOST_BODIES} were looked into")
+                why = f"the bodies of {_MOST_BODIES} nodes were looked into, those of others not"
+                self._skip(f"{PROFILE} inside more branches and loops", why)
                 return
             self._entered += 1
             yield node
@@ -164,7 +168,7 @@ class Drawing:
                 yield Path(folder)
             except (IsomorphError, ValueError, KeyError) as error:
                 told = error.sentence if isinstance(error, IsomorphError) else str(error)
-                self._skip(f"error profile inside {node.name!r}", told)
+                self._skip(f"{PROFILE} inside {node.name!r}", told)
 
 
 def _inside(

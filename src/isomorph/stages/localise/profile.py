@@ -10,7 +10,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.profile import CloseUp, ErrorProfile
 from isomorph.core.report import Skipped
 from isomorph.stages.localise.guilt import NOBODY
-from isomorph.stages.localise.levels import Drawing, Level, arrays
+from isomorph.stages.localise.levels import PROFILE, Drawing, Level, arrays
 from isomorph.stages.localise.locate import Located, look
 from isomorph.stages.localise.spliced import profile
 from isomorph.stages.measure.close_ups import close_up
@@ -78,12 +78,12 @@ class Onlooker:
         if scene is None or self.wanted is False or (self.wanted is None and not scene.located):
             return None, []
         if self.told is not None:
-            self.told("error profile", "")
+            self.told(PROFILE, "")
         drawing = Drawing(all_bodies=self.wanted is True)
         try:
             return _drawn(scene, drawing), drawing.skipped
         except IsomorphError as error:
-            return None, [*drawing.skipped, Skipped(what="error profile", why=error.sentence)]
+            return None, [*drawing.skipped, Skipped(what=PROFILE, why=error.sentence)]
 
 
 def _drawn(scene: _Scene, drawing: Drawing) -> ErrorProfile:

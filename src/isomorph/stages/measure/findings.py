@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -33,10 +33,16 @@ def ranked(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     return tuple(replace(finding, rank=place) for place, finding in enumerate(unique, 1))
 
 
-def of_outputs(divergences: Sequence[Divergence]) -> Iterator[Finding]:
-    """One finding for each output that is not simply the same."""
+def of_outputs(
+    divergences: Sequence[Divergence], explained: Collection[str] = ()
+) -> Iterator[Finding]:
+    """One finding for each output that is not simply the same.
+
+    Those ``explained`` are wrong because of nodes that were proven guilty, and are told with them.
+    """
     for divergence in divergences:
-        yield from _of_output(divergence)
+        told = divergence.candidate_output in explained
+        yield from (f for f in _of_output(divergence) if not (told and f.code in _SYMPTOMS))
 
 
 def _of_output(divergence: Divergence) -> Iterator[Finding]:
