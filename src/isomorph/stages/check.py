@@ -23,6 +23,7 @@ from isomorph.stages.run.feeds import Sample
 from isomorph.stages.run.made_up import made_up
 from isomorph.stages.run.meeting import against_values, meet
 from isomorph.stages.run.opened import Opened
+from isomorph.stages.run.slicing import for_both
 from isomorph.stages.wishes import Wishes as Wishes  # noqa: PLC0414 - it is used from here
 from isomorph.stages.work import Work
 
@@ -60,7 +61,8 @@ def _pair(work: Work, reference: Opened, candidate: Opened, given: Sample | None
             work.worsen(Verdict.DIVERGENT, f"the candidate lacks output {spec.name!r}")
     if wishes.data is not None:
         sides = together(reference, candidate, inputs, wishes.layouts, wishes.seed)
-        samples = work.chosen(wishes.data, sides, as_stored, outputs)
+        taken = for_both(as_stored, right.inputs, inputs)
+        samples = work.chosen(wishes.data, sides, taken, outputs)
     else:
         samples = [given] if given is not None else met.made_up(inputs, wishes.dims, wishes.seed)
         if given is None or wishes.sizes is not None:

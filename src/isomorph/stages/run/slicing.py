@@ -8,7 +8,7 @@ model's batch; one with an axis less is a single sample, and the batch axis is a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ from isomorph.core.errors import UsageError
 
 if TYPE_CHECKING:
     from isomorph.core.model import TensorSpec
+    from isomorph.core.report import Binding
     from isomorph.core.trace import Array
 
 
@@ -78,6 +79,25 @@ def slices(
         if batches and arrays[name].ndim and arrays[name].shape[0] // max(rows, 1) == count:
             batches[name] = rows
     return Slices(count=count, batches=batches, widened=frozenset(widened), left_over=left_over)
+
+
+def for_both(
+    reference: Sequence[TensorSpec], candidate: Sequence[TensorSpec], inputs: Sequence[Binding]
+) -> tuple[TensorSpec, ...]:
+    """The reference's inputs, with the batch as the candidate fixes it where it was free."""
+    taken = {spec.name: spec for spec in candidate}
+    partner = {pair.reference: taken.get(pair.candidate) for pair in inputs}
+    return tuple(_batched(spec, partner.get(spec.name)) for spec in reference)
+
+
+def _batched(spec: TensorSpec, other: TensorSpec | None) -> TensorSpec:
+    here, there = spec.shape, other.shape if other is not None else None
+    if not here or not there or isinstance(here[0], int) or not isinstance(there[0], int):
+        return spec
+    # With its axes in another order, the first of them need not be the batch.
+    known = zip(here[1:], there[1:], strict=False)
+    alike = all(a == b for a, b in known if isinstance(a, int) and isinstance(b, int))
+    return replace(spec, shape=(there[0], *here[1:])) if alike else spec
 
 
 def _count(arrays: Mapping[str, Array], batches: Mapping[str, int]) -> tuple[int, int]:

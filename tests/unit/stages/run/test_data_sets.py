@@ -3,9 +3,10 @@ import pytest
 
 from isomorph.core.errors import RefusedError, UsageError
 from isomorph.core.model import TensorSpec
+from isomorph.core.report import Binding
 from isomorph.stages.run.data_sets import data_set
 from isomorph.stages.run.input_files import read_arrays
-from isomorph.stages.run.slicing import slices
+from isomorph.stages.run.slicing import for_both, slices
 
 X = TensorSpec(name="x", dtype="float32", shape=(2, 3))
 FREE = TensorSpec(name="x", dtype="float32", shape=("batch", 3))
@@ -126,3 +127,18 @@ def test_a_compressed_archive_beyond_memory_is_an_error(tmp_path):
         drawn(tmp_path / "large.npz", memory=8000)
     assert caught.value.code == "DATA_TOO_LARGE"
     assert len(drawn(tmp_path / "large.npz")) == 4000
+
+
+@pytest.mark.parametrize(
+    ("candidate", "batch"),
+    [((1, 3), 1), (("n", 3), "batch"), ((3, 5), "batch"), ((5, None), 5), (None, "batch")],
+)
+def test_a_batch_that_only_the_candidate_fixes_cuts_the_samples(candidate, batch):
+    """(3, 5) has the axes in another order: its first one is no batch."""
+    taken = TensorSpec(name="in", dtype="float32", shape=candidate)
+    pairs = [Binding(reference="x", candidate="in", how="position")]
+    (found,) = for_both([FREE], [taken], pairs)
+    assert found.shape == (batch, 3)
+    assert for_both([X], [taken], pairs) == (X,), "what the reference fixes stays"
+    if batch == 1:
+        assert slices([found], {"x": rows(2)}, {}, streamed=False).count == 2
