@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -220,13 +221,15 @@ def _suspected(case: Case) -> Iterator[Diagnosis]:
         return  # it cannot be told anything
     different = [
         (name, current(case, node, name), value)
-        for name, value in told(case, node)
+        # What a neighbour of the same kind is told says nothing of this one.
+        for name, value in told(replace(case, counterparts=(other,)), node)
         if not _harmless(case, node, name, value)
     ]
+    weights = " and weights" if constants.stored_alike(case) else ""
     yield Diagnosis(
         cause="attribute",
         certainty=2 if different else 1,
-        summary=f"{node.op} has the reference's inputs and weights, and another result"
+        summary=f"{node.op} has the reference's inputs{weights}, and another result"
         + (f": {_differing(different)}" if different else ""),
         evidence={"attributes": [list(map(str, each)) for each in different]},
         fix=_setting(different) or None,
