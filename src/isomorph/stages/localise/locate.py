@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from isomorph.core.divergence import Verdict
 from isomorph.core.trace import Noise
 from isomorph.stages.align.reals import in_reals
-from isomorph.stages.align.sight import DRAWS, Sight
+from isomorph.stages.align.sight import DRAWS, Sight, apart
+from isomorph.stages.align.twins import ways
 from isomorph.stages.localise.guilt import Trail
 from isomorph.stages.localise.search import look_at
 from isomorph.stages.localise.strangers import strangers
 from isomorph.stages.localise.trail import beyond_noise, follow
+from isomorph.stages.measure.calibrated import coarser
 from isomorph.stages.measure.widths import narrow_constants, quantised, widths
 
 if TYPE_CHECKING:
@@ -24,12 +26,6 @@ if TYPE_CHECKING:
     from isomorph.stages.localise.guilt import Guilt
     from isomorph.stages.measure.compare import Comparison
     from isomorph.stages.measure.subject import Subject
-
-_ONE_BIT = 2.0
-"""A grid that was calibrated on other samples may be one bit coarser than this one needs it."""
-
-_MOST = 0.5
-"""Of a loss: what one place explains beyond it, all the others together do not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +67,7 @@ def settled(comparison: Comparison, located: Located) -> Comparison:
     beyond doubt, is what its precision costs where none is and nothing is left unexplained.
     """
     beyond = [each for each in located.trail.guilts if each.share and _off(located.twins, each)]
-    most = any((each.share or 0.0) > _MOST for each in located.trail.guilts)
-    if not beyond and not most and located.trail.explained:
+    if not beyond and located.trail.explained:
         return _acquitted(comparison)
     graph = located.twins.candidate.graph
     # What a body stores with less precision is not disturbed there, and a cast that is spelled
@@ -81,13 +76,37 @@ def settled(comparison: Comparison, located: Located) -> Comparison:
     guilts = [
         each
         for each in beyond
-        if dark.isdisjoint(each.nodes) and _off(located.twins, each, times=_ONE_BIT)
+        if dark.isdisjoint(each.nodes) and not _lost_on_its_grids(located.twins, each)
     ]
     return _convicted(comparison, located, guilts) if guilts else comparison
 
 
-def _off(twins: Twins, guilt: Guilt, times: float = 1.0) -> bool:
-    return beyond_noise(twins, guilt, twins.candidate.values[guilt.tensor], times=times)
+def _off(twins: Twins, guilt: Guilt) -> bool:
+    """Whether it is beyond its noise, and no other tensor of the reference is what it stands for.
+
+    A few elements may go farther than the draws have shown; then the walk takes a tensor for
+    wrong whose twin is there.
+    """
+    wrong = twins.candidate.values[guilt.tensor]
+    if not beyond_noise(twins, guilt, wrong):
+        return False
+    there = twins.reference
+    alike = [name for name in there.values if there.prints[name].elements == wrong.size]
+    return not any(
+        apart(moved.array(there.values[name]), wrong)[0] <= twins.tolerance(name, guilt.tensor)
+        for name in alike
+        for moved in ways(there.values[name], wrong.shape)
+    )
+
+
+def _lost_on_its_grids(twins: Twins, guilt: Guilt) -> bool:
+    """Whether it is right where all quantisers are left out, as they are in the draws.
+
+    A grid was fitted to samples that nobody knows: on others it cuts values off, or is coarser
+    than it had to be. That is a loss, and the outputs tell how grave; what a node does wrong
+    beside it stays without any grid.
+    """
+    return not beyond_noise(twins, guilt, twins.candidate.drawn(guilt.tensor))
 
 
 def _convicted(comparison: Comparison, located: Located, guilts: Sequence[Guilt]) -> Comparison:
@@ -140,6 +159,7 @@ def look(reference: Subject, candidate: Subject, *, draws: int = DRAWS) -> Twins
             rounding=True,
             constants=narrow_constants(right),
             quantisers=quantised(right),
+            coarser=coarser(right, candidate.feeds),
         )
     mine = _sight(reference, in_reals(reference.oracle(), left), rounding)
     yours = _sight(candidate, in_reals(candidate.oracle(), right), noise)

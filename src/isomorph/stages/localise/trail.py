@@ -66,11 +66,11 @@ def _hidden(twins: Twins, outputs: Sequence[tuple[str, str]], before: float) -> 
     return Trail(guilts=tuple(proven), explained=True)
 
 
-def beyond_noise(twins: Twins, guilt: Guilt, wrong: Array, *, times: float = 1.0) -> bool:
-    """Whether the wrong tensor is off by more, all in all, than so often its noise."""
+def beyond_noise(twins: Twins, guilt: Guilt, wrong: Array) -> bool:
+    """Whether the wrong tensor is off by more, all in all, than any noise explains."""
     if wrong.shape != guilt.value.shape:
         return True
-    return apart(guilt.value, wrong)[0] > times * twins.tolerance(guilt.counterpart, guilt.tensor)
+    return apart(guilt.value, wrong)[0] > twins.tolerance(guilt.counterpart, guilt.tensor)
 
 
 def _without_bystanders(twins: Twins, guilts: Sequence[Guilt]) -> list[Guilt]:
