@@ -64,9 +64,9 @@ def test_a_model_crosses_as_it_is():
 
 def test_ten_thousand_nodes_cross_in_seconds():
     large = model(10_000)
-    began = time.perf_counter()
+    began = time.process_time()
     assert len(crossed(Model, large).graph.nodes) == 10_000
-    assert time.perf_counter() - began < 20
+    assert time.process_time() - began < 20
 
 
 @pytest.mark.parametrize(

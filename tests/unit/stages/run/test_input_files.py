@@ -176,9 +176,9 @@ def test_raw_items_are_not_taken_for_numbers(tmp_path):
 )
 def test_hostile_safetensors_cost_nothing(tmp_path, header, data, told):
     path = safetensors_file(tmp_path / "a.safetensors", header, data)
-    before, began = psutil.Process().memory_info().rss, time.monotonic()
+    before, began = psutil.Process().memory_info().rss, time.process_time()
     error = refusal(path)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
     assert psutil.Process().memory_info().rss - before < 500 << 20
     assert error.code == "INPUTS_UNREADABLE"
     assert told in error.why
