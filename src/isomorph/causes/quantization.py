@@ -42,7 +42,14 @@ class Quantization:
         rounds = ops or next(rounding_places(case), None) is not None
         if not rounds and grids.step(case) is None and not grids.stored_weights(case):
             return
-        found = _axis(case) or _stored(case) or ties(case) or _affine(case) or _cut_off(case)
+        found = (
+            _no_step(case)
+            or _axis(case)
+            or _stored(case)
+            or ties(case)
+            or _affine(case)
+            or _cut_off(case)
+        )
         if found is not None:
             yield found
             return
@@ -63,6 +70,20 @@ class Quantization:
                 evidence={"operators": ops, "cut_off": _cut(case)},
                 fix="calibrate the quantiser again on the values it sees",
             )
+
+
+def _no_step(case: Case) -> Diagnosis | None:
+    """A scale that is infinite or NaN: no number stands on such a grid."""
+    step = grids.step(case)
+    if step is None or np.isfinite(step):
+        return None
+    return Diagnosis(
+        cause="quantization",
+        certainty=4,
+        summary=f"the quantiser's scale is {step}: it was calibrated on values that are not finite",
+        evidence={"scale": step},
+        fix="leave the tensor in float, or calibrate the quantiser on its finite values",
+    )
 
 
 def _axis(case: Case) -> Diagnosis | None:
@@ -223,7 +244,7 @@ def _range(case: Case) -> str:
         return f"the quantiser shifts its values by {shift:.3g}: its zero point is off"
     told = "the quantiser is coarser than its width has to be"
     step = grids.step(case)
-    reached = round((high - low) / step) + 1 if step else 0
+    reached = round((high - low) / step) + 1 if step and np.isfinite(high - low) else 0
     if 1 < reached < _FEWEST_STEPS:
         return f"{told}: its range is wasted, as the values reach {reached} of its steps only"
     return f"{told}: its scale does not fit the values"

@@ -144,6 +144,13 @@ def test_the_wrong_parameter_of_a_quantiser_is_told(name):
     assert told in found.summary
 
 
+def test_a_scale_that_is_infinite_is_no_step():
+    infinite = {"s": np.float32(np.inf), "s2": np.float32(np.inf)}
+    found = believed(quantised(), quantised(**infinite), x=drawn(8, 6))
+    assert (found.cause, found.certainty) == ("quantization", 4)
+    assert "scale is inf" in found.summary
+
+
 def stored_weight(axis, **other):
     codes = np.random.default_rng(0).integers(-100, 100, (8, 8)).astype(np.int8)
     scales = np.geomspace(0.01, 0.1, 8).astype(np.float32)

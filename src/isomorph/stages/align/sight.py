@@ -12,7 +12,7 @@ import numpy as np
 from isomorph.core.errors import IsomorphError
 from isomorph.stages.align.remembered import Layered, Remembered, batches, held
 from isomorph.stages.align.topology import Topology
-from isomorph.stages.run.disturbed import Moved, Moving, disturbed, numeric
+from isomorph.stages.run.disturbed import Moved, Moving, disturbed, mean, numeric
 from isomorph.stages.run.fingerprint import Fingerprint, fingerprint
 from isomorph.stages.run.forecast import in_float64
 from isomorph.stages.run.memory import usual_share
@@ -187,6 +187,14 @@ class Sight:
             # Not everything that can be looked at can be put in again.
             found = self._computed(rest, given)
         return {name: {**known, **found}[name] for name in wanted if name in known or name in found}
+
+    def drawn(self, name: str) -> Array:
+        """A tensor as its noise leaves it in the mean of the draws; without noise, as it is."""
+        if self.noise is None:
+            return self.values[name]
+        noises = [replace(self.noise, seed=n) for n in range(self.draws)]
+        drawn = [self.oracle.run(self.feeds, [name], noise=noise)[name] for noise in noises]
+        return mean(self.values[name], drawn)
 
     def _computed(self, names: Sequence[str], given: Mapping[str, Array]) -> dict[str, Array]:
         placed = {name: self._as_stored(name, value) for name, value in given.items()}

@@ -102,7 +102,7 @@ class Moving:
         for name, kept in (self._draws or {}).items():
             if name in self._values:
                 value = self._values[name]
-                self._moving[name] = _Moving(value, _mean(value, kept))
+                self._moving[name] = _Moving(value, mean(value, kept))
                 for draw in kept:
                     self._moving[name].add(draw)
         return {name: self._moving[name].told(draws) for name in self._moving}
@@ -166,7 +166,8 @@ class _Sums:
         return float(np.sqrt(self._squares / self.draws)) if self.draws else 0.0
 
 
-def _mean(value: Array, draws: Sequence[Any]) -> Array:
+def mean(value: Array, draws: Sequence[Any]) -> Array:
+    """Of all draws; the value itself where noise changed even the shape."""
     fitting = all(numeric(draw) and np.shape(draw) == value.shape for draw in draws)
     if not draws or not fitting:
         return value

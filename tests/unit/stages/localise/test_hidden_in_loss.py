@@ -28,19 +28,19 @@ def _saved(path, nodes, constants):
     return path
 
 
-def _plain(path):
+def _plain(path, first=FIRST):
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["h"], name="first"),
         helper.make_node("Relu", ["h"], ["r"], name="relu"),
         helper.make_node("MatMul", ["r", "v"], ["y"], name="second"),
     ]
-    return _saved(path, nodes, {"w": FIRST.astype("f4"), "v": SECOND.astype("f4")})
+    return _saved(path, nodes, {"w": first.astype("f4"), "v": SECOND.astype("f4")})
 
 
-def _quantised(path, scales_times):
+def _quantised(path, scales_times, first=FIRST):
     """Both weights by column, the hidden tensor, and what the second product reads, in 8 bits."""
     constants = {}
-    for name, weight in (("w", FIRST), ("v", SECOND)):
+    for name, weight in (("w", first), ("v", SECOND)):
         step = (np.abs(weight).max(axis=0) / 127).astype("f4")
         times = scales_times if name == "w" else 1.0
         constants[f"{name}_q"] = np.rint(weight / step).astype(np.int8)
@@ -89,4 +89,13 @@ def test_without_looking_for_nodes_the_outputs_decide(tmp_path, plain):
 def test_a_right_loss_stays_one(tmp_path, plain):
     clean = _quantised(tmp_path / "clean.onnx", 1.0)
     report = isomorph.check(plain, clean, inputs={"x": X}, in_process=True)
+    assert report.verdict == "degraded", report.reason
+
+
+def test_a_grid_that_was_fitted_to_other_samples_is_a_loss(tmp_path):
+    wide = np.where(np.arange(16) == 5, 8.0 * FIRST, FIRST)
+    plain = _plain(tmp_path / "plain.onnx", wide)
+    cut = _quantised(tmp_path / "cut.onnx", 1.0, wide)  # of the sixth unit, all beyond 19
+    report = isomorph.check(plain, cut, inputs={"x": X}, in_process=True)
+    assert report.outputs[0].intended_loss.budget.ratio < 1, "the outputs alone would tell"
     assert report.verdict == "degraded", report.reason
