@@ -92,10 +92,36 @@ def test_a_right_loss_stays_one(tmp_path, plain):
     assert report.verdict == "degraded", report.reason
 
 
+def _up_to(path, end):
+    """The hidden tensor in 16 bits, cut off at that number."""
+    model = onnx.load(path)
+    model.opset_import[0].version = 21
+    grid = {"h_s": np.float32(end / 32767), "h_z": np.int16(0)}
+    for stored in model.graph.initializer:
+        if stored.name in grid:
+            stored.CopyFrom(numpy_helper.from_array(np.asarray(grid[stored.name]), stored.name))
+    onnx.save(model, path)
+    return path
+
+
 def test_a_grid_that_was_fitted_to_other_samples_is_a_loss(tmp_path):
-    wide = np.where(np.arange(16) == 5, 8.0 * FIRST, FIRST)
+    wide = np.where(np.arange(16) == 5, 6.0 * FIRST, FIRST)
     plain = _plain(tmp_path / "plain.onnx", wide)
-    cut = _quantised(tmp_path / "cut.onnx", 1.0, wide)  # of the sixth unit, all beyond 19
+    cut = _up_to(_quantised(tmp_path / "cut.onnx", 1.0, wide), 12)
     report = isomorph.check(plain, cut, inputs={"x": X}, in_process=True)
     assert report.outputs[0].intended_loss.budget.ratio < 1, "the outputs alone would tell"
     assert report.verdict == "degraded", report.reason
+
+
+def test_one_place_may_lose_most_of_it_if_not_more_than_its_own(tmp_path, plain):
+    cut = _up_to(_quantised(tmp_path / "cut.onnx", 1.0), 8)
+    report = isomorph.check(plain, cut, inputs={"x": X}, in_process=True)
+    assert report.outputs[0].intended_loss.budget.ratio > 1, "the outputs alone would tell"
+    assert report.verdict == "degraded", report.reason
+
+
+def test_a_range_that_is_far_too_narrow_is_found(tmp_path, plain):
+    cut = _up_to(_quantised(tmp_path / "cut.onnx", 1.0), 7)
+    report = isomorph.check(plain, cut, inputs={"x": X}, in_process=True)
+    assert report.verdict == "divergent", report.reason
+    assert report.findings[0].cause == "quantization"
