@@ -151,7 +151,7 @@ function outputsTable(outputs: Divergence[]): HTMLElement {
     cell(output.intended_loss ?? output.rounding ?? output.translation),
     cell(output.execution_reference),
     cell(output.execution_candidate),
-    output.reason,
+    h("span", { class: "words" }, output.reason),
   ]);
   return h(
     "details",

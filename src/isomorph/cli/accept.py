@@ -33,7 +33,10 @@ def accept(
     ] = None,
     debug: words.Debug = False,
 ) -> int:
-    """Record an examined divergence: who accepts it, why, until when, and its numbers."""
+    """Record an examined divergence: who accepts it, why, until when.
+
+    Its numbers are kept, so that a later check tells unchanged from worse.
+    """
     from isomorph import api
     from isomorph.cli.output import write
     from isomorph.store.projects import find_project

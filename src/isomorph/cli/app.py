@@ -21,6 +21,7 @@ from isomorph.cli.run import run
 from isomorph.cli.stated import spread
 from isomorph.cli.trace import trace
 from isomorph.cli.view import view
+from isomorph.cli.wrapping import USUAL
 from isomorph.version import VERSION
 
 app = typer.Typer(
@@ -28,7 +29,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": USUAL},
 )
 for command in (
     check,

@@ -49,6 +49,8 @@ def _models(found: Contrast) -> Iterator[tuple[str, str, str, str]]:
     mine, yours = found.reference, found.candidate
     yield "file", mine.location, yours.location, _SAME
     yield row("framework", mine.framework, yours.framework)
+    if mine.framework == yours.framework:
+        yield row("contents", mine.digest[:12], yours.digest[:12])
     yield row("producer", mine.producer or "not stated", yours.producer or "not stated")
     for pair in found.opsets:
         yield row(f"opset {pair.domain}", _version(pair.reference), _version(pair.candidate))

@@ -57,7 +57,9 @@ def convert(
     format: words.Format = "terminal",  # noqa: A002 - the word on the command line
     debug: words.Debug = False,
 ) -> int:
-    """Convert a model by the best route there is, and prove every hop against the first model.
+    """Convert by the best route there is; every hop is proven.
+
+    Each is held against the first model, so that errors cannot cancel from hop to hop.
 
     Exit codes: those of check for the last hop: 0 proven, 1 divergent, 2 wrong use, 3 no converter
     could, or it could not be judged, 4 refused. Nothing is written that is not proven.

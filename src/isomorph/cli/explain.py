@@ -26,7 +26,7 @@ def explain(
     every: Annotated[bool, Option("--list", help="Every word with its first sentence.")] = False,
     debug: words.Debug = False,
 ) -> int:
-    """What a cause or a code means, how it is recognised, and what to do.
+    """What a cause or a code means, and what to do about it.
 
     Exit codes: 0 explained, 2 an unknown word.
     """

@@ -32,7 +32,9 @@ def extract(
     opening: Opening,
     debug: words.Debug = False,
 ) -> int:
-    """Cut the guilty node out of both models, with its inputs, ready for a bug report.
+    """Cut the guilty node out of both models, for a bug report.
+
+    The inputs that reach it come along.
 
     Exit codes: 0 the part alone shows the fault, 1 it does not, 2 wrong use or nothing guilty.
     """

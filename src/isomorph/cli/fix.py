@@ -43,7 +43,9 @@ def fix(
     opening: Opening,
     debug: words.Debug = False,
 ) -> int:
-    """Repair the candidate: patches for the guilty nodes, proven on given and fresh inputs.
+    """Repair the candidate by patches that are proven by measuring.
+
+    They touch the guilty nodes alone, and hold on the given inputs and on fresh ones.
 
     Exit codes: 0 repaired and verified, or nothing to repair; 1 not repaired, nothing written;
     2 wrong use or unreadable model, 3 unknown, 4 refused.

@@ -32,7 +32,10 @@ def inspect(
     output: words.Output = None,
     debug: words.Debug = False,
 ) -> int:
-    """What a model holds; of two models, what differs, and which quantisation was changed."""
+    """What a model holds; of two models, what differs.
+
+    Signatures and quantisation are shown side by side; what the nodes compute is for check.
+    """
     from isomorph import api
     from isomorph.cli import contrast
     from isomorph.cli.output import write

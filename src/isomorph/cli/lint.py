@@ -34,7 +34,9 @@ def lint(
     output: words.Output = None,
     debug: words.Debug = False,
 ) -> int:
-    """What stands in the way of a conversion: operators, types, axes, modes, ranges, names.
+    """What stands in the way of a conversion, seen without running.
+
+    Operators, types, axes, modes, ranges, names.
 
     Exit codes: 0 no errors, 1 errors, 2 wrong use or unreadable model, 4 refused.
     """

@@ -35,7 +35,9 @@ def report(
     output: words.Output = None,
     debug: words.Debug = False,
 ) -> int:
-    """Show a report again: as a page (-o page.html), on the terminal, or for another tool.
+    """Show a report again: as a page, as text, for another tool.
+
+    A page: isomorph report R.json -o page.html.
 
     Exit codes: 0 shown, 2 unreadable. The verdict decided the exit code of the check.
     """

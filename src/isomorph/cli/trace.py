@@ -27,9 +27,10 @@ def trace(
     opening: Opening,
     debug: words.Debug = False,
 ) -> int:
-    """Record every tensor of one run, with its inputs, for: isomorph check DIR MODEL.
+    """Record a run with all its tensors, to compare it elsewhere.
 
-    A trace may stand in the place of either model of a check, on any machine.
+    A trace may stand in the place of either model of a check, on any machine:
+    isomorph check DIR MODEL.
     """
     from isomorph import evidence
     from isomorph.cli.output import write

@@ -17,13 +17,13 @@ MOST_ROWS = 10
 _LOSS_DB = 6.0
 """A bit of precision: what a quantiser loses beyond it against the ideal is worth a colour."""
 
-_LEAST_NAME, _OTHER_COLUMNS = 20, 100
+_LEAST_NAME, _GAP = 20, 2
 
 
 def quantised(rows: Sequence[QuantizedTensor], width: int) -> Iterator[RenderableType]:
     """Ten rows at most; the report has them worst first."""
     shown = rows[:MOST_ROWS]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
     table.add_column("quantised tensor", overflow="fold", min_width=_LEAST_NAME)
     extra = _EXTRA[: sum(width >= room for room, _, _ in _EXTRA)]
     for _, heading, _ in extra:
@@ -36,12 +36,23 @@ def quantised(rows: Sequence[QuantizedTensor], width: int) -> Iterator[Renderabl
     remarks = any(row.counterpart is not None or row.misread for row in rows)
     if remarks:
         table.add_column("parameters", overflow="fold")
-    most = max(_LEAST_NAME, width - _OTHER_COLUMNS)
-    for row in shown:
-        cells = [_ends(row.tensor, most), *(cell(row) for _, _, cell in extra)]
-        cells += [_share(row.clipped), _share(row.used)]
-        cells_after = [*([_gain(row)] if gains else []), *([_remark(row)] if remarks else [])]
-        table.add_row(*cells, _sqnr(row), _quanta(row), *cells_after)
+    told: list[list[str | Text]] = [
+        [
+            *(cell(row) for _, _, cell in extra),
+            _share(row.clipped),
+            _share(row.used),
+            _sqnr(row),
+            _quanta(row),
+            *([_gain(row)] if gains else []),
+            *([_remark(row)] if remarks else []),
+        ]
+        for row in shown
+    ]
+    widest = [max(map(len, map(str, column))) for column in zip(*told, strict=True)]
+    titles = [len(str(column.header)) for column in table.columns[1:]]
+    room = width - sum(max(pair) + _GAP for pair in zip(widest, titles, strict=True))
+    for row, cells in zip(shown, told, strict=True):
+        table.add_row(_ends(row.tensor, max(_LEAST_NAME, room - _GAP)), *cells)
     yield table
     if len(rows) > len(shown):
         yield Text(f"… and {len(rows) - len(shown)} more quantised tensors: --format json")
