@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isomorph.core.errors import IsomorphError, RefusedError, UsageError
+from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.lazy import require
 from isomorph.core.model import Graph, Model
 from isomorph.native.torch_archive import is_archive, is_damaged, kind_of
@@ -72,7 +72,11 @@ class PytorchFramework:
     def save(self, model: Model, path: Path) -> None:
         """Write a copy; never onto the file it came from, nor through a link."""
         torch = require("torch", extra=self.extra, needed_for=_NEEDED_FOR)
-        _refuse_target(model, path)
+        from isomorph.store.atomic import refuse_link
+        from isomorph.store.targets import refuse_overwriting
+
+        refuse_link(path)
+        refuse_overwriting(path, model.location)
         native: TorchModel = model.native.complete()
         unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
@@ -168,17 +172,3 @@ def _digest_of(graph: Graph) -> str:
     for name, constant in sorted(graph.constants.items()):
         digest.update(f"{name}{constant.digest}".encode())
     return digest.hexdigest()
-
-
-def _refuse_target(model: Model, path: Path) -> None:
-    if path.is_symlink():
-        raise RefusedError(
-            "OUTPUT_IS_LINK", "refused to write through a symbolic link", file=str(path),
-            fix="name a plain file",
-        )  # fmt: skip
-    source = Path(model.location)
-    if path.exists() and source.exists() and path.samefile(source):
-        raise RefusedError(
-            "OUTPUT_IS_INPUT", "refused to overwrite the model that was read", file=str(path),
-            fix="name another file",
-        )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 
 from isomorph.core.errors import UsageError
 from isomorph.core.foreign_json import read_json
+from isomorph.core.settings import chosen, thread_count, unknown
 from isomorph.core.text import printable
 
 DEFAULTS: Mapping[str, str] = {
@@ -74,13 +74,12 @@ def settings_of(words: Mapping[str, str], threads: int | None, ort: Any) -> Sett
     """Check every word; one that is not understood is never ignored."""
     for key in words:
         if key not in DEFAULTS:
-            raise _unknown("setting", key, tuple(DEFAULTS))
+            raise unknown("onnxruntime", "setting", key, tuple(DEFAULTS))
     whole = {**DEFAULTS, **words}
     if whole["optimisation"] not in LEVELS:
-        raise _unknown("optimisation level", whole["optimisation"], tuple(LEVELS))
+        raise unknown("onnxruntime", "optimisation level", whole["optimisation"], tuple(LEVELS))
     for flag in ("deterministic", "name_optimisers"):
-        if whole[flag] not in ("yes", "no"):
-            raise _unknown(f"value for {flag}", whole[flag], ("yes", "no"))
+        chosen("onnxruntime", whole, flag, ("yes", "no"))
     if whole["custom_ops"] and not Path(whole["custom_ops"]).is_file():
         raise UsageError("BAD_SETTING", "there is no custom-op library", file=whole["custom_ops"])
     return Settings(
@@ -88,7 +87,7 @@ def settings_of(words: Mapping[str, str], threads: int | None, ort: Any) -> Sett
         providers=tuple(_provider(word, ort) for word in _listed(whole["providers"])),
         level=LEVELS[whole["optimisation"]],
         disabled=_listed(whole["disable_optimisers"]),
-        threads=_count(whole["threads"]) if whole["threads"] else threads,
+        threads=thread_count(whole["threads"]) or threads,
         deterministic=whole["deterministic"] == "yes",
         custom_ops=whole["custom_ops"],
         about=_names(whole["log_about"]),
@@ -144,22 +143,5 @@ def _provider(word: str, ort: Any) -> str:  # noqa: ANN401
     short = {name.removesuffix("ExecutionProvider").lower(): name for name in known}
     found = word if word in known else short.get(word.lower())
     if found is None:
-        raise _unknown("execution provider", word, tuple(known))
+        raise unknown("onnxruntime", "execution provider", word, tuple(known))
     return found
-
-
-def _count(word: str) -> int:
-    if not word.isascii() or not word.isdigit() or int(word) < 1:
-        raise UsageError("BAD_SETTING", f"threads must be a positive number, got {word!r}")
-    return int(word)
-
-
-def _unknown(kind: str, word: str, known: tuple[str, ...]) -> UsageError:
-    lowered = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.5)
-    return UsageError(
-        "BAD_SETTING",
-        f"runtime 'onnxruntime' has no {kind} {word!r}",
-        why=f"known: {', '.join(known)}",
-        fix=f"did you mean {lowered[near[0]]!r}?" if near else None,
-    )

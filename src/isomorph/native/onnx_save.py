@@ -13,9 +13,11 @@ import numpy as np
 import onnx
 from google.protobuf.message import EncodeError  # type: ignore[import-untyped]
 
-from isomorph.core.errors import RefusedError, UsageError
+from isomorph.core.errors import UsageError
 from isomorph.native.onnx_external import is_external, locate
 from isomorph.native.onnx_model import stored_tensors
+from isomorph.store.atomic import refuse_link
+from isomorph.store.targets import refuse_overwriting
 
 if TYPE_CHECKING:
     from isomorph.native.onnx_model import OnnxModel
@@ -55,26 +57,12 @@ def _serialised(proto: Any, path: Path) -> bytes:  # noqa: ANN401
 
 
 def _refuse(target: Path, model: OnnxModel, external: list[Any]) -> None:
-    if target.is_symlink():
-        raise RefusedError(
-            "OUTPUT_IS_SYMLINK",
-            "the output path is a symbolic link",
-            file=str(target),
-            why="writing would change whatever file it points to",
-            fix="give another name, or remove the link first",
-        )
+    refuse_link(target)
     sources = [model.path] if model.path is not None else []
     for tensor in external:
         place = locate(tensor, model.folder, file=str(model.path or ""), trusted=model.trusted)
         sources.append(place.path)
-    if target.exists() and any(target.samefile(source) for source in set(sources)):
-        raise RefusedError(
-            "OUTPUT_IS_INPUT",
-            "the output path is the model itself or its weights",
-            file=str(target),
-            why="the files that are compared are never written to",
-            fix="give another name",
-        )
+    refuse_overwriting(target, *sources)
 
 
 def _write_weights(proto: Any, model: OnnxModel, stream: BinaryIO, name: str) -> None:  # noqa: ANN401

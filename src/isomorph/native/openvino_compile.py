@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.errors import IsomorphError, RuntimeFailedError, UsageError
+from isomorph.core.errors import IsomorphError, RuntimeFailedError
+from isomorph.core.settings import thread_count
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array, Environment
@@ -65,11 +66,9 @@ def configuration(settings: Mapping[str, str]) -> dict[str, Any]:
         found["INFERENCE_PRECISION_HINT"] = settings["precision"]
     if settings["mode"] != "default":
         found["EXECUTION_MODE_HINT"] = _MODES[settings["mode"]]
-    threads = settings["threads"]
-    if threads:
-        if not threads.isascii() or not threads.isdigit() or int(threads) < 1:
-            raise UsageError("BAD_SETTING", f"threads must be a positive number, got {threads!r}")
-        found["INFERENCE_NUM_THREADS"] = int(threads)
+    threads = thread_count(settings["threads"])
+    if threads is not None:
+        found["INFERENCE_NUM_THREADS"] = threads
     return found
 
 

@@ -13,6 +13,8 @@ from isomorph.core.errors import RefusedError
 from isomorph.core.model import Model
 from isomorph.native.tf_model import TfModel
 from isomorph.native.tf_quiet import quietly
+from isomorph.store.atomic import refuse_link
+from isomorph.store.targets import refuse_overwriting
 
 
 def save(model: Model, path: Path) -> None:
@@ -55,17 +57,8 @@ def write_function(concrete: Any, folder: Path) -> None:  # noqa: ANN401
 
 
 def _refuse_target(model: Model, path: Path) -> None:
-    if path.is_symlink():
-        raise RefusedError(
-            "OUTPUT_IS_LINK", "refused to write through a symbolic link", file=str(path),
-            fix="name a plain file or folder",
-        )  # fmt: skip
-    source = Path(model.location)
-    if path.exists() and source.exists() and path.samefile(source):
-        raise RefusedError(
-            "OUTPUT_IS_INPUT", "refused to overwrite the model that was read", file=str(path),
-            fix="name another file",
-        )  # fmt: skip
+    refuse_link(path)
+    refuse_overwriting(path, model.location)
     if path.is_dir() and not (path / "saved_model.pb").is_file() and any(path.iterdir()):
         raise RefusedError(
             "OUTPUT_IS_FOLDER", "refused to replace a folder that is no SavedModel",

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isomorph.core.errors import RefusedError, UnreadableModelError
+from isomorph.core.errors import UnreadableModelError
 from isomorph.native.tflite_parse import parse
 from isomorph.native.tflite_wire import looks_like_model
 from isomorph.stages.run.files import require_file
 from isomorph.store.atomic import new_file
+from isomorph.store.targets import refuse_overwriting
 
 if TYPE_CHECKING:
     from isomorph.native.tflite_program import TfliteProgram
@@ -52,14 +53,7 @@ def save(program: TfliteProgram, path: Path) -> None:
 
 def write(data: Any, path: Path, *, source: Path | None) -> None:  # noqa: ANN401
     """Write these bytes, complete or not at all, never over the file they were made from."""
-    if source is not None and path.exists() and path.samefile(source):
-        raise RefusedError(
-            "OUTPUT_IS_INPUT",
-            "the output path is the model itself",
-            file=str(path),
-            why="the files that are compared are never written to",
-            fix="give another name",
-        )
+    refuse_overwriting(path, source)
     with new_file(path) as stream:
         stream.write(data)
 

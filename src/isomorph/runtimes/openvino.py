@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from isomorph.core.errors import UsageError
 from isomorph.core.execution import Switch
 from isomorph.core.lazy import require
+from isomorph.core.settings import chosen
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
@@ -43,12 +43,7 @@ class OpenvinoRuntime:
         """Compile the whole model; pieces of it when a run first needs them."""
         words = {**self.settings, **environment.settings}
         for key, known in _VALUES.items():
-            if words[key] not in known:
-                raise UsageError(
-                    "BAD_SETTING",
-                    f"runtime 'openvino' has no value {words[key]!r} for {key}",
-                    why=f"known: {', '.join(known)}",
-                )
+            chosen(self.name, words, key, known)
         openvino = require("openvino", extra="openvino", needed_for="runtime 'openvino'")
         if model.framework == "pytorch":
             from isomorph.native.openvino_torch import OpenvinoTorchSession

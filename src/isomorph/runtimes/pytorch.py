@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph.core.errors import RuntimeFailedError, UsageError
 from isomorph.core.execution import Switch
 from isomorph.core.lazy import require
+from isomorph.core.settings import chosen, thread_count
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
@@ -53,11 +54,11 @@ class PytorchRuntime:
 
         settings = {**self.settings, **environment.settings}
         device = _device(torch, settings["device"])
-        dtype = _choice(settings, "dtype", _DTYPES)
-        compiled = _choice(settings, "compile", ("no", "yes")) == "yes"
-        deterministic = _choice(settings, "deterministic", ("no", "yes")) == "yes"
-        threads = _threads(settings["threads"])
-        tf32 = _choice(settings, "tf32", _TF32)
+        dtype = chosen(self.name, settings, "dtype", _DTYPES)
+        compiled = chosen(self.name, settings, "compile", ("no", "yes")) == "yes"
+        deterministic = chosen(self.name, settings, "deterministic", ("no", "yes")) == "yes"
+        threads = thread_count(settings["threads"])
+        tf32 = chosen(self.name, settings, "tf32", _TF32)
         if device.type != "cuda":
             settings["tf32"] = "no"  # only CUDA has it
         if compiled:
@@ -81,23 +82,6 @@ class PytorchRuntime:
             deterministic=deterministic,
             tf32=_asked(tf32),
         )
-
-
-def _choice(settings: Mapping[str, str], key: str, known: tuple[str, ...]) -> str:
-    if settings[key] not in known:
-        raise UsageError(
-            "UNKNOWN_VALUE", f"{key}={settings[key]} is not possible in runtime 'pytorch'",
-            why=f"known values: {', '.join(known)}",
-        )  # fmt: skip
-    return settings[key]
-
-
-def _threads(word: str) -> int | None:
-    if not word:
-        return None
-    if not word.isdigit() or int(word) < 1:
-        raise UsageError("UNKNOWN_VALUE", f"threads={word} is not a count", fix="threads=1")
-    return int(word)
 
 
 def _device(torch: Any, word: str) -> Any:  # noqa: ANN401

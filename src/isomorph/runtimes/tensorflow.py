@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.errors import RuntimeFailedError, UsageError
 from isomorph.core.execution import Switch
+from isomorph.core.settings import chosen, thread_count
 from isomorph.native.tf_quiet import import_tensorflow
 
 if TYPE_CHECKING:
@@ -47,11 +48,11 @@ class TensorflowRuntime:
 
     def variables(self, settings: Mapping[str, str]) -> Mapping[str, str]:
         """What must stand in a process's environment before TensorFlow is imported there."""
-        chosen = {**self.settings, **settings}
+        words = {**self.settings, **settings}
         wanted = {}
-        if _choice(chosen, "onednn", ("default", "on", "off")) != "default":
-            wanted[_ONEDNN] = "1" if chosen["onednn"] == "on" else "0"
-        if (threads := _threads(chosen["threads"])) is not None:
+        if chosen(self.name, words, "onednn", ("default", "on", "off")) != "default":
+            wanted[_ONEDNN] = "1" if words["onednn"] == "on" else "0"
+        if (threads := thread_count(words["threads"])) is not None:
             wanted |= dict.fromkeys(_THREADS, str(threads))
         return wanted
 
@@ -62,15 +63,15 @@ class TensorflowRuntime:
         tf = import_tensorflow("runtime 'tensorflow'")
         from isomorph.native.tf_session import TfSession
 
-        threads = _threads(settings["threads"])
-        eager = _choice(settings, "mode", ("graph", "eager")) == "eager"
-        compiled = _choice(settings, "xla", ("no", "yes")) == "yes"
+        threads = thread_count(settings["threads"])
+        eager = chosen(self.name, settings, "mode", ("graph", "eager")) == "eager"
+        compiled = chosen(self.name, settings, "xla", ("no", "yes")) == "yes"
         if eager and compiled:
             raise UsageError(
-                "UNKNOWN_VALUE", "mode=eager and xla=yes exclude each other",
+                "BAD_SETTING", "mode=eager and xla=yes exclude each other",
                 why="XLA compiles graphs", fix="--set mode=graph --set xla=yes",
             )  # fmt: skip
-        grappler = _choice(settings, "grappler", ("on", "off")) == "on"
+        grappler = chosen(self.name, settings, "grappler", ("on", "off")) == "on"
         return TfSession(
             model.native,
             replace(
@@ -84,23 +85,6 @@ class TensorflowRuntime:
             grappler=grappler,
             compiled=compiled,
         )
-
-
-def _choice(settings: Mapping[str, str], key: str, known: tuple[str, ...]) -> str:
-    if settings[key] not in known:
-        raise UsageError(
-            "UNKNOWN_VALUE", f"{key}={settings[key]} is not possible in runtime 'tensorflow'",
-            why=f"known values: {', '.join(known)}",
-        )  # fmt: skip
-    return settings[key]
-
-
-def _threads(word: str) -> int | None:
-    if not word:
-        return None
-    if not word.isdigit() or int(word) < 1:
-        raise UsageError("UNKNOWN_VALUE", f"threads={word} is not a count", fix="threads=1")
-    return int(word)
 
 
 def _prepare(wanted: Mapping[str, str]) -> None:

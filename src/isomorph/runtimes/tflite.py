@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from isomorph.core.errors import UsageError
 from isomorph.core.execution import Switch
 from isomorph.core.lazy import require
+from isomorph.core.settings import chosen, thread_count
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
@@ -67,24 +67,10 @@ class TfliteRuntime:
 
         words = {**self.settings, **environment.settings}
         for key, known in _VALUES.items():
-            if words[key] not in known:
-                raise UsageError(
-                    "BAD_SETTING",
-                    f"runtime 'tflite' has no value {words[key]!r} for {key}",
-                    why=f"known: {', '.join(known)}",
-                )
+            chosen(self.name, words, key, known)
         settings = Settings(
             xnnpack=words["xnnpack"],
             kernels=words["kernels"],
-            threads=_threads(words["threads"], environment.threads),
+            threads=thread_count(words["threads"]) or environment.threads or 1,
         )
         return TfliteSession(model, replace(environment, settings=words), settings)
-
-
-def _threads(word: str, asked: int | None) -> int:
-    """As stated, or one: LiteRT's own default."""
-    if not word:
-        return asked or 1
-    if not word.isascii() or not word.isdigit() or int(word) < 1:
-        raise UsageError("BAD_SETTING", f"threads must be a positive number, got {word!r}")
-    return int(word)

@@ -181,9 +181,9 @@ def test_the_environment_is_complete_and_the_process_is_left_as_it_was(cnn):
 @pytest.mark.parametrize(
     ("settings", "code"),
     [
-        ({"dtype": "float7"}, "UNKNOWN_VALUE"),
-        ({"threads": "many"}, "UNKNOWN_VALUE"),
-        ({"compile": "perhaps"}, "UNKNOWN_VALUE"),
+        ({"dtype": "float7"}, "BAD_SETTING"),
+        ({"threads": "many"}, "BAD_SETTING"),
+        ({"compile": "perhaps"}, "BAD_SETTING"),
         ({"device": "warp"}, "NO_SUCH_DEVICE"),
         ({"compile": "yes", "dtype": "float16"}, "CONFLICTING_SETTINGS"),
     ],

@@ -234,7 +234,7 @@ def test_a_shape_that_does_not_fit_is_the_runtimes_failure(model):
 def test_impossible_settings_are_told(settings, model):
     with pytest.raises(UsageError) as caught:
         opened(model, **settings)
-    assert caught.value.code == "UNKNOWN_VALUE"
+    assert caught.value.code == "BAD_SETTING"
 
 
 @pytest.mark.parametrize("settings", [{"onednn": "off"}, {"onednn": "on"}, {"threads": "3"}])

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.conversion import AS_IS
-from isomorph.core.errors import RefusedError, UsageError
+from isomorph.core.errors import UsageError
 from isomorph.stages.convert.convert import Wanted
 from isomorph.stages.convert.plan import formats
 from isomorph.store.atomic import new_file, refuse_link
+from isomorph.store.targets import check_target, refuse_overwriting
 
 if TYPE_CHECKING:
     from isomorph.core.conversion import Conversion
@@ -76,22 +77,15 @@ def _said(said: Mapping[str, Any]) -> list[str]:
 def refuse_target(output: Path, source: object) -> None:
     """Said before the work: what cannot or must not be written to."""
     refuse_link(output)
-    known = isinstance(source, (str, Path)) and output.exists() and Path(source).exists()
-    if known and output.samefile(str(source)):
-        raise RefusedError(
-            "OUTPUT_IS_INPUT", "refused to overwrite the model that is converted",
-            file=str(output), fix="name another file",
-        )  # fmt: skip
+    refuse_overwriting(output, source if isinstance(source, (str, Path)) else None)
     if output.is_dir():
         raise UsageError(
-            "OUTPUT_EXISTS", "the place to write to is a folder that exists", file=str(output),
+            "OUTPUT_EXISTS",
+            "the place to write to is a folder that exists:",
+            file=str(output),
             fix="name a new one",
-        )  # fmt: skip
-    if not output.parent.is_dir():
-        raise UsageError(
-            "OUTPUT_NO_FOLDER", "the folder of the output does not exist", file=str(output),
-            fix=f"mkdir -p {output.parent}",
-        )  # fmt: skip
+        )
+    check_target(output)
 
 
 def write_report(
