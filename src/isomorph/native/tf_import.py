@@ -63,7 +63,11 @@ def write_saved_model(program: TfProgram, folder: Path, batch: int | None = None
         concrete = function.get_concrete_function()
         holder = tf.Module()
         holder.function = function
-        tf.saved_model.save(holder, str(folder), signatures={"serving_default": concrete})
+        # Nobody trains a frozen graph, and the gradients of swish capture what is not in it.
+        options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+        tf.saved_model.save(
+            holder, str(folder), signatures={"serving_default": concrete}, options=options
+        )
 
 
 def _spec(port: Port, name: str, batch: int | None) -> Any:  # noqa: ANN401
