@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from isomorph.core.report import Experiment
 from isomorph.stages.align.sight import apart
 from isomorph.stages.align.topology import Topology
 from isomorph.stages.diagnose import constants, grids
+from isomorph.stages.diagnose.connections import OPTIONAL_INPUTS, connections
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
@@ -28,6 +30,9 @@ _ALIKE = frozenset({*_FUNCTIONS, "HardSigmoid", "Softsign", "Erf", "Elu", "Leaky
 """What one of them may have been taken for."""
 _PASSING_ON = RESHAPES | {"Cast", "CastLike", "Transpose"}
 _JOINING = frozenset({"Concat", "Expand", "Tile"})
+_MASK = 3
+"""Which input of an attention is added to its scores."""
+_MOST_CONNECTIONS = 16
 
 _ON_INTEGERS = {"QGemm": "Gemm", "ConvInteger": "Conv", "MatMulInteger": "MatMul"}
 """What operators on integers do; of others the name says it."""
@@ -49,13 +54,25 @@ class MissingOp:
         same = [each for each in case.counterparts if each.op == case.node.op]
         shorter = any(len(each.inputs) > len(case.node.inputs) for each in same)
         if fewer > 0 and (lost or shorter):
+            experiment = _reconnected(case)
+            certain = bool(lost) or case.node.op in OPTIONAL_INPUTS
             yield Diagnosis(
                 cause="missing_op",
-                certainty=3,
+                certainty=3 if experiment is not None else 2 if certain else 1,
                 summary=f"{case.node.op} lacks {fewer} of the inputs that the reference's has",
+                experiments=(experiment,) if experiment is not None else (),
                 fix="connect the missing input",
             )
-            return
+            if experiment is not None or certain:
+                return
+        if _unmasked(case):
+            yield Diagnosis(
+                cause="missing_op",
+                certainty=2,
+                summary="the reference adds a mask to the scores, and the candidate adds nothing",
+                evidence={"operators": ["Add"]},
+                fix="add the mask before the softmax",
+            )
         replaced = next(_replaced(case), None)
         if replaced is not None:
             yield replaced
@@ -104,6 +121,26 @@ class MissingOp:
                 evidence={"unread": list(_unread(case))},
                 fix=f"let it read {unread}",
             )
+
+
+def _reconnected(case: Case) -> Experiment | None:
+    """The missing input connected, if that makes the result right."""
+    for patch in islice(connections(case, case.node), _MOST_CONNECTIONS):
+        found = case.rehearse(patch)
+        if found is not None and case.equals(found):
+            return _experiment(patch.summary, "the node is right")
+    return None
+
+
+def _unmasked(case: Case) -> bool:
+    """Whether an attention hides something in the reference, and here nothing could hide it."""
+    hidden = any(
+        node.op == "Attention"
+        and (node.attributes.get("is_causal") or any(node.inputs[_MASK : _MASK + 1]))
+        for node in case.counterparts
+    )
+    ops = {node.op for node in case.nodes}
+    return hidden and "Softmax" in ops and not ops & {"Add", "Sub", "Where", "Attention"}
 
 
 def _unread(case: Case) -> Iterator[str]:

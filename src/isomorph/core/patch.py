@@ -133,6 +133,15 @@ class SwapBodies:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EditBody:
+    """Edits inside a body that a branch or loop holds, under the names of that body."""
+
+    node: str
+    body: str
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FreeAxis:
     """Let an axis of an input or an output have any size, under this name."""
 
@@ -161,6 +170,7 @@ Edit = (
     | InsertAhead
     | SetOutputs
     | SwapBodies
+    | EditBody
     | FreeAxis
     | RaiseOpset
 )
@@ -169,7 +179,8 @@ EDITS: Mapping[str, type[Edit]] = {
     kind.__name__: kind
     for kind in (
         SetAttribute, SetConstant, AddConstant, SetQuantization, KeepFloat, SetInput, SetOp,
-        RemoveNode, InsertBehind, InsertAhead, SetOutputs, SwapBodies, FreeAxis, RaiseOpset,
+        RemoveNode, InsertBehind, InsertAhead, SetOutputs, SwapBodies, EditBody, FreeAxis,
+        RaiseOpset,
     )
 }  # fmt: skip
 """Every edit by the word under which it crosses to a worker."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 # Operators that read further tensors: constants of the reference, or what corresponds here.
 _WITH_OPERANDS = frozenset(
     {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "PRelu", "BatchNormalization",
-     "LayerNormalization", "InstanceNormalization", "And", "Or", "Where"}
+     "LayerNormalization", "InstanceNormalization", "And", "Or", "Where", "Clip"}
 )  # fmt: skip
 _RESHAPING = RESHAPES | {"Expand"}
 _NUMBERS = ("other", "exponent")
@@ -65,11 +66,31 @@ def _in_onnx(node: Node) -> Sequence[tuple[str, float | None]]:
         filled = node.inputs[2] if len(node.inputs) > 2 else ""
         return ((node.inputs[1], None), (filled, number), (node.inputs[0], None))
     read: list[tuple[str, float | None]] = [(name, None) for name in node.inputs]
+    if node.op == "Clip":
+        bounds: list[tuple[str, float | None]] = [("", edge) for edge in _bounds(node)]
+        for place, given in enumerate(read[1:3]):
+            bounds[place] = given if given[0] else bounds[place]
+        return [*read[:1], *bounds]
     number = next((node.attributes[word] for word in _NUMBERS if word in node.attributes), None)
     if len(read) == 1 and isinstance(number, (int, float)):
         given = ("", float(number))
         return [given, *read] if "rsub" in node.native_op else [*read, given]
     return read
+
+
+def _bounds(node: Node) -> tuple[float, float]:
+    """Between what a Clip keeps its values where it reads no bounds; what is open is infinite."""
+    word = node.native_op.lower()
+    if "relu6" in word:
+        return 0.0, 6.0
+    low, high = (-1.0, 1.0) if "hardtanh" in word else (-math.inf, math.inf)
+    told = node.attributes
+    bounds = (told.get("min", told.get("min_val", low)), told.get("max", told.get("max_val", high)))
+    least, most = (
+        edge if bound is None else float(bound)
+        for bound, edge in zip(bounds, (-math.inf, math.inf), strict=True)
+    )
+    return least, most
 
 
 class _Reading:
@@ -109,6 +130,9 @@ class _Reading:
     def _stored(self, place: int, value: Array) -> str:
         own = fresh(self._case, f"{self._case.tensor}_{self._op}_{place}")
         kind = dtype_of(self._case, self._case.tensor) or value.dtype
+        if value.dtype.kind == "f" and np.dtype(kind).kind in "iu":
+            ends = np.iinfo(kind)  # the largest float below: the end itself may be rounded up
+            value = np.clip(value, ends.min, np.nextafter(float(ends.max), 0.0))
         array = value.astype(kind) if value.dtype.kind == "f" else value
         self.before.append(AddConstant(name=own, value=array))
         return own

@@ -7,16 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.patch import (
-    AddConstant,
     InsertAhead,
     InsertBehind,
     Patch,
     RemoveNode,
-    SetInput,
     SetOp,
 )
 from isomorph.fixes._operands import Operands, operands
 from isomorph.fixes._other_operator import other_operators
+from isomorph.stages.diagnose.connections import QUANTISERS, connections
 from isomorph.stages.diagnose.counterpart import SAME_MEANING
 from isomorph.stages.diagnose.parameters import fresh
 
@@ -37,10 +36,16 @@ _UNARY: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 # What other frameworks mean where they say nothing, if ONNX means something else by that.
 _ELSEWHERE = {"HardSigmoid": {"alpha": 1 / 6, "beta": 0.5}}
+# What an operator does within, and what may be left out where it is spelled out.
+_WITHIN = {
+    "aten.rsqrt.default": ("Sqrt", "Reciprocal"), "ReduceL2": ("Sqrt",),
+    "ReduceLogSumExp": ("Log", "Exp"), "LogSoftmax": ("Log",), "Silu": ("Sigmoid",),
+    "Gelu": ("Erf", "Tanh"), "Sigmoid": ("Exp",),
+    "Mish": ("Tanh", "Softplus"), "Softplus": ("Log", "Exp"), "aten.std.correction": ("Sqrt",),
+    "aten.log10.default": ("Log",), "aten.log2.default": ("Log",), "aten.log1p.default": ("Log",),
+}  # fmt: skip
 _MASK = 3
 """Which input of an attention is added to its scores."""
-_QUANTISERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
-_OPTIONAL_INPUTS = {"LSTM": range(3, 8), "GRU": range(3, 6), "RNN": range(3, 6)}
 _FAMILIES = (
     ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL2", "ReduceL1",
      "ReduceSumSquare", "ReduceProd", "ReduceLogSumExp", "ReduceLogSum"),
@@ -53,6 +58,9 @@ _FAMILIES = (
     ("Sin", "Cos"),
 )  # fmt: skip
 
+_ALONE = {"AveragePool": ("count_include_pad",), "MaxPool": ("dilations", "storage_order")}
+"""What only one operator of a family has a word for."""
+
 
 class MissingOp:
     """A missing input connected, a missing node inserted, a wrong one replaced or taken out."""
@@ -62,62 +70,17 @@ class MissingOp:
     def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
         """Connections first, then nodes."""
         for node in case.nodes:
-            yield from _constants_connected(case, node)
-            yield from _connected(case, node)
+            yield from connections(case, node)
         yield from _replaced(case, finding.evidence.get("operators", ()))
         yield from other_operators(case)
         yield from _inserted(case)
         for node in case.nodes:
             # Without its quantisers a model would agree, and be another model.
-            kept = node.op in _QUANTISERS
+            kept = node.op in QUANTISERS
             if node.inputs and node.inputs[0] and len(node.outputs) == 1 and not kept:
                 yield Patch(
                     summary=f"{node.op} {node.name!r} removed", edits=(RemoveNode(node=node.name),)
                 )
-
-
-def _constants_connected(case: Case, node: Node) -> Iterator[Patch]:
-    """A stored input that the same operator has in the reference, and this node lacks."""
-    for counterpart in case.counterparts:
-        if counterpart.native_op != node.native_op:
-            continue
-        for index, name in enumerate(counterpart.inputs):
-            there = index < len(node.inputs) and node.inputs[index]
-            value = case.constant(case.reference, name) if name and not there else None
-            if value is None or name not in case.reference.constants:
-                continue
-            own = fresh(case, f"{node.outputs[0]}_input_{index}")
-            kind = case.reference.constants[name].dtype
-            yield Patch(
-                summary=f"{node.op} {node.name!r}: input {index} is the reference's {name!r}",
-                edits=(
-                    AddConstant(name=own, value=value.astype(kind)),
-                    SetInput(node=node.name, index=index, tensor=own),
-                ),
-            )
-
-
-def _connected(case: Case, node: Node) -> Iterator[Patch]:
-    """Tensors that the counterpart reads, on inputs that are empty or read something else."""
-    meant = [case.twin(name) for each in case.counterparts for name in each.inputs if name]
-    wanted = [name for name in dict.fromkeys(meant) if name and name not in node.inputs]
-    slots = _OPTIONAL_INPUTS.get(node.op, range(len(node.inputs)))
-    empty = [i for i in slots if i >= len(node.inputs) or not node.inputs[i]]
-    # What comes through a quantiser goes on coming through it.
-    bound = {n for each in case.candidate.nodes if each.op in _QUANTISERS for n in each.outputs}
-    taken = [
-        i
-        for i, name in enumerate(node.inputs)
-        if name and name not in case.candidate.constants and name not in bound
-    ]
-    if empty and not wanted:
-        wanted = [spec.name for spec in case.candidate.inputs if spec.name not in node.inputs]
-    for index in (*empty, *taken):
-        for tensor in wanted:
-            yield Patch(
-                summary=f"{node.op} {node.name!r}: input {index} connected to {tensor!r}",
-                edits=(SetInput(node=node.name, index=index, tensor=tensor),),
-            )
 
 
 def _replaced(case: Case, named: Sequence[str]) -> Iterator[Patch]:
@@ -130,7 +93,9 @@ def _replaced(case: Case, named: Sequence[str]) -> Iterator[Patch]:
         for op in dict.fromkeys((*unary, *same_arity)):
             if op == node.op:
                 continue
-            kept = dict(node.attributes) if op in family else _attributes(case, op)
+            alone = _ALONE.get(node.op, ())
+            same = {k: v for k, v in node.attributes.items() if k not in alone}
+            kept = same if op in family else _attributes(case, op)
             yield Patch(
                 summary=f"{node.op} {node.name!r} replaced by {op}",
                 edits=(SetOp(node=node.name, op=op, attributes=kept),),
@@ -146,31 +111,30 @@ def _inserted(case: Case) -> Iterator[Patch]:
         name = fresh(case, f"{case.node.name}_{counterpart.op}")
         unary = [Operands(reads=("",))] if counterpart.op in _UNARY else []
         for read in (*unary, *operands(case, counterpart, name)):
-            attributes = _attributes(case, counterpart.op)
-            behind = InsertBehind(
-                tensor=case.tensor,
-                op=counterpart.op,
-                name=name,
-                inputs=read.reads,
-                attributes=attributes,
+            yield from _put_in(case, counterpart.op, name, read)
+    for op in (each for node in case.counterparts for each in _WITHIN.get(node.op, ())):
+        if op not in here:
+            yield from _put_in(
+                case, op, fresh(case, f"{case.node.name}_{op}"), Operands(reads=("",))
             )
-            yield Patch(
-                summary=f"{counterpart.op} inserted behind {case.tensor!r}",
-                edits=(*read.before, behind, *read.after),
-            )
-            for node, place in _live_inputs(case):
-                ahead = InsertAhead(
-                    node=node.name,
-                    index=place,
-                    op=counterpart.op,
-                    name=name,
-                    inputs=read.reads,
-                    attributes=attributes,
-                )
-                yield Patch(
-                    summary=f"{counterpart.op} inserted before input {place} of {node.name!r}",
-                    edits=(*read.before, ahead, *read.after),
-                )
+
+
+def _put_in(case: Case, op: str, name: str, read: Operands) -> Iterator[Patch]:
+    """One operator behind the wrong tensor, then before each input of the guilty nodes."""
+    told = _attributes(case, op)
+    behind = InsertBehind(tensor=case.tensor, op=op, name=name, inputs=read.reads, attributes=told)
+    yield Patch(
+        summary=f"{op} inserted behind {case.tensor!r}",
+        edits=(*read.before, behind, *read.after),
+    )
+    for node, place in _live_inputs(case):
+        ahead = InsertAhead(
+            node=node.name, index=place, op=op, name=name, inputs=read.reads, attributes=told
+        )
+        yield Patch(
+            summary=f"{op} inserted before input {place} of {node.name!r}",
+            edits=(*read.before, ahead, *read.after),
+        )
 
 
 def _masks(case: Case) -> Iterator[Node]:

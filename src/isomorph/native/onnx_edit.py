@@ -11,7 +11,7 @@ from isomorph.core.errors import UsageError
 from isomorph.native.onnx_edit_graph import Editor
 from isomorph.native.onnx_model import OnnxModel, opened
 from isomorph.native.onnx_raise import in_turn, raise_opset
-from isomorph.native.onnx_scope import topological
+from isomorph.native.onnx_scope import graphs, topological
 from isomorph.native.onnx_validate import validate
 
 if TYPE_CHECKING:
@@ -81,15 +81,21 @@ def _edit(proto: Any, model: OnnxModel, patch: Patch) -> set[str]:  # noqa: ANN4
     version = editor.versions.get("", 1)
     now, newer, later = in_turn(patch.edits, editor.ops(), version)
     editor.apply_all(now)
-    _sort(proto.graph)
+    _sort_all(proto.graph)
     if newer > version:
         raise_opset(proto, newer)
         editor = Editor(proto, model, retyped=editor.retyped, stored=editor.stored)
         editor.apply_all(later)
-        _sort(proto.graph)
-    _forget_types(proto.graph, editor.retyped)
+        _sort_all(proto.graph)
+    for part in graphs(proto.graph):
+        _forget_types(part, editor.retyped)
     validate(proto, file=str(model.path or "the patched model"))
     return editor.stored
+
+
+def _sort_all(graph: Any) -> None:  # noqa: ANN401
+    for part in graphs(graph):
+        _sort(part)
 
 
 def _sort(graph: Any) -> None:  # noqa: ANN401

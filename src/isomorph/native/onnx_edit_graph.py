@@ -15,7 +15,7 @@ from isomorph.native.onnx_attributes import constant_value
 from isomorph.native.onnx_describe import node_names
 from isomorph.native.onnx_keep_float import keep_float
 from isomorph.native.onnx_schemas import any_schema
-from isomorph.native.onnx_scope import domain_of, graphs
+from isomorph.native.onnx_scope import bodies, domain_of, graphs
 from isomorph.native.onnx_tensors import dtype_name
 from isomorph.native.onnx_validate import opsets
 
@@ -36,7 +36,7 @@ class Editor:
     """Knows the nodes of one copied graph by the names that the description gives them.
 
     ``retyped`` collects the tensors whose type or shape may have changed, ``stored`` the
-    constants that got a value.
+    constants that got a value. ``around`` is the editor of the graph that holds a body.
     """
 
     def __init__(
@@ -44,13 +44,16 @@ class Editor:
         proto: Any,  # noqa: ANN401
         model: OnnxModel,
         *,
+        graph: Any = None,  # noqa: ANN401
+        around: Editor | None = None,
         retyped: Iterable[str] = (),
         stored: Iterable[str] = (),
     ) -> None:
-        self.proto, self.graph, self.model = proto, proto.graph, model
+        self.proto, self.model, self._around = proto, model, around
+        self.graph = proto.graph if graph is None else graph
         self.versions = opsets(proto)
-        names = node_names(proto.graph)
-        self.nodes = dict(zip(names, proto.graph.node, strict=True))
+        names = node_names(self.graph)
+        self.nodes = dict(zip(names, self.graph.node, strict=True))
         self.retyped, self.stored = set(retyped), set(stored)
         self._do: dict[type, Callable[[Any], None]] = {
             edits.SetAttribute: self._set_attribute,
@@ -65,6 +68,7 @@ class Editor:
             edits.InsertAhead: self._insert_ahead,
             edits.SetOutputs: self._set_outputs,
             edits.SwapBodies: self._swap_bodies,
+            edits.EditBody: self._edit_body,
             edits.FreeAxis: self._free_axis,
         }
 
@@ -138,7 +142,9 @@ class Editor:
                 del node.attribute[:]
                 node.attribute.append(helper.make_attribute("value", value))
                 return
-        raise _unknown("constant", edit.tensor)
+        if self._around is None:
+            raise _unknown("constant", edit.tensor)
+        self._around._set_constant(edit)  # the body reads what the graph around it stores
 
     def _add_constant(self, edit: edits.AddConstant) -> None:
         if edit.name in self._names():
@@ -270,6 +276,17 @@ class Editor:
             raise UsageError("PATCH_NOT_TWO", f"node {edit.node!r} has not just two branches")
         held[0].name, held[1].name = held[1].name, held[0].name
 
+    def _edit_body(self, edit: edits.EditBody) -> None:
+        node = self._node(edit.node)
+        graph = next((held for key, _, held in bodies(node) if key == edit.body), None)
+        if graph is None:
+            raise _unknown("body", f"{edit.node}/{edit.body}")
+        inner = Editor(self.proto, self.model, graph=graph, around=self)
+        inner.apply_all(edit.edits)
+        self.retyped |= inner.retyped
+        self.stored |= inner.stored
+        self._touch(node)
+
     def _free_axis(self, edit: edits.FreeAxis) -> None:
         for value in (*self.graph.input, *self.graph.output):
             sizes = value.type.tensor_type.shape.dim
@@ -283,7 +300,8 @@ class Editor:
     def _names(self) -> set[str]:
         names = {tensor.name for tensor in self.graph.initializer}
         names |= {value.name for value in self.graph.input}
-        return names | {name for node in self.graph.node for name in node.output}
+        names |= {name for node in self.graph.node for name in node.output}
+        return names if self._around is None else names | self._around._names()
 
     def fresh(self, wanted: str) -> str:
         """A name that no tensor has yet."""

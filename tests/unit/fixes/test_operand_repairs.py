@@ -33,6 +33,14 @@ SCANNED = network(
     start=np.zeros(3, np.float32), gain=drawn(3), small=drawn(6, 2), large=drawn(9, 2, seed=1),
 )  # fmt: skip
 
+KEPT_BACK = network(
+    "g (float[1,2,6,6] x) => (float[1,2,3,3] y) {"
+    " [bend] b = Tanh(x) [times] t = Mul(b, three) [keep] k = Clip(t, low, high)"
+    " [pool] p = MaxPool<kernel_shape: ints = [2,2], strides: ints = [2,2]>(k)"
+    " [last] y = Exp(p) }",
+    three=np.float32(3), low=np.float32(-0.5), high=np.float32(1.5),
+)  # fmt: skip
+
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
@@ -78,7 +86,40 @@ def trained(proto):
     faulty.node_of(proto, "norm").output.extend(["running_mean", "running_var"])
 
 
+def averaged(proto):
+    faulty.node_of(proto, "pool").op_type = "AveragePool"
+
+
+def in_the_body(change):
+    """One thing changed inside the body of the scan."""
+
+    def edit(proto):
+        body = faulty.node_of(proto, "scan").attribute
+        change(next(each.g for each in body if each.name == "body").node)
+
+    return edit
+
+
+def bent_otherwise(nodes):
+    nodes[1].op_type = "Sigmoid"
+
+
+def read_elsewhere(nodes):
+    nodes[2].input[0] = "a"
+
+
+def shared(proto):
+    """Where it starts is 2, which it also reads as the axis."""
+    faulty.node_of(proto, "part").input[1] = "axes"
+    weight("end", lambda held: np.full_like(held, 8))(proto)
+
+
 FAULTS = {
+    "shared number": (CUT, shared),
+    "inside": (SCANNED, in_the_body(bent_otherwise)),
+    "operand inside": (SCANNED, in_the_body(read_elsewhere)),
+    "clip": (KEPT_BACK, bypassed("keep")),
+    "pool": (KEPT_BACK, averaged),
     "index": (PICKED, weight("places", lambda held: held[:, ::-1].copy())),
     "training": (PICKED, trained),
     "twice": (PICKED, inputs("norm", "y", "b1", "b1", "m1", "v1")),

@@ -142,9 +142,35 @@ def test_branches_are_exchanged(tmp_path):
     assert np.array_equal(out, np.abs(X))
 
 
+def test_a_body_is_edited_under_its_own_names(tmp_path):
+    proto = onnx.parser.parse_model(
+        '<ir_version: 9, opset_import: ["" : 20]> g (float[1,3] x, bool c) => (float[1,3] y)'
+        " <float[1] w = {2.0}> {"
+        " [choose] y = If(c) <then_branch = a () => (float[1,3] t) { [neg] s = Neg(x)"
+        "  [times] t = Mul(s, w) },"
+        " else_branch = b () => (float[1,3] e) { e = Abs(x) }> }"
+    )
+    path, fixed = tmp_path / "if.onnx", tmp_path / "fixed.onnx"
+    onnx.save(proto, path)
+    inner = (
+        edits.SetOp(node="neg", op="Abs"),
+        edits.SetConstant(tensor="w", value=np.array([5.0])),
+        edits.AddConstant(name="more", value=np.ones(1, np.float32)),
+        edits.InsertBehind(tensor="t", op="Add", name="plus", inputs=("", "more")),
+    )
+    patch = Patch(
+        summary="", edits=(edits.EditBody(node="choose", body="then_branch", edits=inner),)
+    )
+    FRAMEWORK.apply(FRAMEWORK.load(path, {}), patch, fixed)
+    session = onnxruntime.InferenceSession(fixed, providers=["CPUExecutionProvider"])
+    (out,) = session.run(None, {"x": X, "c": np.array(True)})
+    assert np.array_equal(out, 5 * np.abs(X) + 1)
+
+
 @pytest.mark.parametrize(
     "edit",
     [
+        edits.EditBody(node="act", body="then_branch", edits=()),
         edits.SetAttribute(node="nobody", name="alpha", value=1.0),
         edits.SetConstant(tensor="x", value=X),
         edits.AddConstant(name="bent", value=X),

@@ -56,12 +56,12 @@ def _found(outer: Finding, within: Inside, depth: int) -> list[Finding]:
         told = explained(each, by_node[each.node], known) if each.node in by_node else each
         sides = (within.reference.opened, within.candidate.opened)
         deeper = inside(told, within.located, sides, depth + 1) if depth < _DEEPEST else [told]
-        found += [_told(inner, outer, within) for inner in deeper]
+        found += [told_inside(inner, outer, within) for inner in deeper]
     return found
 
 
-def _told(inner: Finding, outer: Finding, within: Inside) -> Finding:
-    """With full names, and the share of the node that holds the body."""
+def told_inside(inner: Finding, outer: Finding, within: Inside) -> Finding:
+    """A finding in a body, with full names, and the share of the node that holds the body."""
     proven = inner.status == outer.status == "confirmed"
     ours, theirs = within.ours, within.theirs
     written = [theirs.source(name) for name in reversed(inner.reference_nodes)]

@@ -61,6 +61,7 @@ _NUMBERS = frozenset({"axis", "k", "constant_value", "min", "max", "ratio", "dep
                       "score_threshold"})  # fmt: skip
 # What ONNX means where a window's vector is left out: one number for each spatial axis.
 _LEFT_OUT = {"strides": 1, "dilations": 1, "pads": 0}
+_IN_PYTORCH = {"strides": "stride", "dilations": "dilation", "pads": "padding"}
 _WINDOWED = frozenset({"Conv", "ConvTranspose", "ConvInteger", "QLinearConv", "AveragePool",
                        "MaxPool", "LpPool", "FusedConv"})  # fmt: skip
 _REDUCTIONS = ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1",
@@ -122,10 +123,19 @@ def as_input(case: Case, node: Node, index: int, value: Any) -> tuple[Edit, ...]
         old = case.candidate.constants[known]
         array = np.asarray(value).astype(old.dtype)
         fits = array.size == int(np.prod(old.shape))
-        return stored(case, known, array.reshape(old.shape) if fits else array)
+        array = array.reshape(old.shape) if fits else array
+        if node.inputs.count(known) == 1:
+            return stored(case, known, array)
+        # An exporter that stores equal numbers once lets a node read one for two parameters.
+        return _own(case, node, index, array)
     kind = dtype_of(case, node.inputs[0])
     array = np.asarray(value)
     array = array.astype(kind) if kind is not None and array.dtype.kind == "f" else array
+    return _own(case, node, index, array)
+
+
+def _own(case: Case, node: Node, index: int, array: Array) -> tuple[Edit, ...]:
+    """A new constant for one input of one node."""
     name = fresh(case, f"{node.outputs[0]}_parameter_{index}")
     return (AddConstant(name=name, value=array), SetInput(node=node.name, index=index, tensor=name))
 
@@ -157,7 +167,7 @@ def attributes(graph: Graph, node: Node) -> dict[str, Any]:
     for name, value in _LEFT_OUT.items():
         length = 2 * axes if name == "pads" else axes
         padded = node.attributes.get("auto_pad", "NOTSET") == "NOTSET"
-        if length and (name != "pads" or padded):
+        if length and (name != "pads" or padded) and _IN_PYTORCH[name] not in node.attributes:
             implied[name] = (value,) * length
     return {**implied, **_directions(node), **node.attributes}
 

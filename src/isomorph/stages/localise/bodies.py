@@ -37,7 +37,8 @@ class Inside:
     """What was found in a body: the two sides as models of their own, and their nodes' full names.
 
     ``theirs`` are the names of the reference's body, ``ours`` those of the candidate's. ``holder``
-    is the reference's node; ``outputs`` are the results that belong together.
+    is the reference's node, ``node`` the candidate's, and ``body`` the one of its bodies;
+    ``outputs`` are the results that belong together.
     """
 
     reference: Subject
@@ -47,6 +48,8 @@ class Inside:
     ours: Described
     round: int
     holder: str
+    node: str
+    body: str
     outputs: Sequence[tuple[str, str]]
 
 
@@ -115,6 +118,8 @@ def _inside(
         ours=described(yours.body().opened.model.graph, yours.node, right.key),
         round=right.number,
         holder=mine.node.name,
+        node=yours.node.name,
+        body=right.key,
         outputs=outputs,
     )
 

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.core.case import Case
 from isomorph.core.errors import IsomorphError
+from isomorph.core.patch import EditBody, Patch
 from isomorph.stages.align.chance import threshold
 from isomorph.stages.align.reals import GRID_OF_RESULT, GRIDS_READ, beside
 from isomorph.stages.align.sight import apart
 from isomorph.stages.diagnose.cases import cases
 from isomorph.stages.diagnose.diagnose import explained
 from isomorph.stages.diagnose.grids import BETTER
+from isomorph.stages.diagnose.inside import told_inside
 from isomorph.stages.diagnose.rehearsal import Rehearsal
+from isomorph.stages.localise.bodies import Inside, enter
 from isomorph.stages.localise.findings import findings as guilty_findings
 from isomorph.stages.localise.locate import Located, locate
 from isomorph.stages.measure import layouts
@@ -29,7 +34,6 @@ from isomorph.stages.run.meeting import meet
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
-    from isomorph.core.patch import Patch
     from isomorph.core.report import Finding
     from isomorph.core.trace import Array
     from isomorph.stages.align.twins import Twins
@@ -47,7 +51,8 @@ class Ailment:
     """A finding, its case, and whether a patch puts its place right in the oracle.
 
     ``local`` is False where there is no place to try a patch at: then only the measurement of
-    the whole model tells. ``parts`` takes a place of several nodes apart.
+    the whole model tells. ``parts`` takes a place of several nodes apart, and goes into the bodies
+    of a branch or loop; ``whole`` is a patch as the whole model takes it.
     """
 
     finding: Finding
@@ -55,17 +60,31 @@ class Ailment:
     heals: Callable[[Patch], bool]
     local: bool = True
     parts: Callable[[], Iterator[Ailment]] = field(default=lambda: iter(()), repr=False)
+    whole: Callable[[Patch], Patch] = field(default=lambda patch: patch, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """Both models as they met, and a folder for what is cut out of them."""
+
+    reference: Opened
+    candidate: Opened
+    folder: Path
 
 
 def guilty(
-    reference: Opened, candidate: Opened, sample: Sample, wishes: Wishes
+    reference: Opened, candidate: Opened, sample: Sample, wishes: Wishes, folder: Path
 ) -> Iterator[Ailment]:
     """The guilty nodes on one sample, in the order of the graph."""
-    yield from _ailments(_located(reference, candidate, sample, wishes), candidate)
+    met = meet(reference, candidate, wishes.bind_inputs, wishes.bind_outputs)
+    located = _located(met.reference, met.candidate, sample, wishes)
+    yield from _ailments(
+        located, Sides(reference=met.reference, candidate=candidate, folder=folder)
+    )
 
 
 def _ailments(
-    located: Located, candidate: Opened, only: frozenset[str] | None = None
+    located: Located, sides: Sides, only: frozenset[str] | None = None
 ) -> Iterator[Ailment]:
     left, right = located.twins.reference.graph, located.twins.candidate.graph
     by_node = dict(cases(located.trail.guilts, located.twins))
@@ -73,19 +92,56 @@ def _ailments(
         guilts = [each for each in located.trail.guilts if each.node == finding.node]
         case = by_node.get(finding.node or "")
         if case is not None and (only is None or guilts[0].tensor in only):
-            ailment = _ailment(explained(finding, case), case, guilts, located, candidate)
-            yield replace(ailment, parts=partial(_parts, located, guilts[0], candidate))
+            told = explained(finding, case)
+            ailment = _ailment(told, case, guilts, located, sides.candidate)
+            yield replace(ailment, parts=partial(_parts, located, guilts[0], told, sides))
 
 
-def _parts(located: Located, guilt: Guilt, candidate: Opened) -> Iterator[Ailment]:
+def _parts(located: Located, guilt: Guilt, outer: Finding, sides: Sides) -> Iterator[Ailment]:
     pieces = taken_apart(located, guilt) if len(guilt.nodes) > 1 else None
     if pieces is not None:
-        yield from _ailments(pieces[0], candidate, pieces[1])
+        yield from _ailments(pieces[0], sides, pieces[1])
+    within = _entered(located, guilt, sides)
+    if within is not None:
+        yield from _inside(within, outer, sides.folder)
+
+
+def _entered(located: Located, guilt: Guilt, sides: Sides) -> Inside | None:
+    """The body of a guilty branch or loop in which it goes wrong, if one can be cut out."""
+    guilts = located.trail.guilts
+    earlier = {each.tensor: each.value for each in guilts[: guilts.index(guilt)]}
+    folder = Path(mkdtemp(prefix="body-", dir=sides.folder))
+    try:
+        return enter(guilt, located, earlier, (sides.reference, sides.candidate), folder)
+    except (IsomorphError, ValueError, KeyError):
+        return None  # what cannot be cut out cannot be patched alone
+
+
+def _inside(within: Inside, outer: Finding, folder: Path) -> Iterator[Ailment]:
+    """What is wrong in a body, with patches that the model around it takes."""
+    reference, candidate = within.reference.opened, within.candidate.opened
+    if reference is None or candidate is None:
+        return
+    sides = Sides(reference=reference, candidate=candidate, folder=folder)
+    for inner in _ailments(within.located, sides):
+        yield _placed(inner, within, outer)
+
+
+def _placed(inner: Ailment, within: Inside, outer: Finding) -> Ailment:
+    def whole(patch: Patch) -> Patch:
+        own = inner.whole(patch)
+        edit = EditBody(node=within.node, body=within.body, edits=own.edits)
+        return Patch(summary=f"inside {within.node!r}: {own.summary}", edits=(edit,))
+
+    return replace(
+        inner,
+        finding=told_inside(inner.finding, outer, within),
+        parts=lambda: (_placed(each, within, outer) for each in inner.parts()),
+        whole=whole,
+    )
 
 
 def _located(reference: Opened, candidate: Opened, sample: Sample, wishes: Wishes) -> Located:
-    met = meet(reference, candidate, wishes.bind_inputs, wishes.bind_outputs)
-    reference, candidate = met.reference, met.candidate
     left, right = reference.model.graph, candidate.model.graph
     inputs = bind_inputs(left.inputs, right.inputs, wishes.bind_inputs)
     outputs = bind_outputs(left.outputs, right.outputs, wishes.bind_outputs)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.core.patch import EditBody
 from isomorph.stages.repair.words import edit_words
 from isomorph.version import VERSION
 
@@ -57,6 +58,8 @@ def _patch(applied: Applied) -> dict[str, Any]:
 
 def _edit(edit: Edit) -> dict[str, Any]:
     held = {field.name: _value(getattr(edit, field.name)) for field in fields(edit)}
+    if isinstance(edit, EditBody):
+        held["edits"] = [_edit(inner) for inner in edit.edits]
     return {"edit": type(edit).__name__, **held}
 
 

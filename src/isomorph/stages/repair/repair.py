@@ -154,7 +154,8 @@ class Workshop:
                 return
             inner = []
             try:
-                inner = list(ail.guilty(self.reference, state.opened, sample, self.wishes))
+                sides = self.reference, state.opened
+                inner = list(ail.guilty(*sides, sample, self.wishes, self.folder))
             except IsomorphError as error:
                 self.refused.append(f"nothing could be located: {error.sentence}")
             if inner:
@@ -165,7 +166,7 @@ class Workshop:
         """Patches that put the place right, the diagnosed cause's first."""
         for name in _causes(ailment):
             proposals = registry.fix(name).propose(ailment.finding, ailment.case)
-            yield from cheapest_first(proposals, ailment.heals)
+            yield from map(ailment.whole, cheapest_first(proposals, ailment.heals))
 
     def _attempt(self, state: _State, chosen: Sequence[Applied]) -> _State | None:
         """Apply, load and measure; None where it cannot be run or is worse than before."""

@@ -94,6 +94,8 @@ def _other_words(edit: Edit) -> str:
             return f"{tensor}: axis {axis} is free, as {name}"
         case edits.SwapBodies(node=node):
             return f"{node}: branches exchanged"
+        case edits.EditBody(node=node, edits=inner):
+            return f"inside {node}: {'; '.join(map(edit_words, inner))}"
         case edits.RaiseOpset(version=version):
             return f"the model is written for operator set {version}, which has the words for this"
         case _:

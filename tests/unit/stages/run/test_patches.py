@@ -20,6 +20,9 @@ ALL = (
     edits.InsertAhead(node="n", index=0, op="Transpose", name="m", attributes={"perm": (1, 0)}),
     edits.SetOutputs(names=("b", "a")),
     edits.SwapBodies(node="n"),
+    edits.EditBody(
+        node="n", body="then_branch", edits=(edits.SetAttribute(node="i", name="a", value=1.5),)
+    ),
     edits.FreeAxis(tensor="x", axis=0, name="batch"),
     edits.SetQuantization(tensor="t", scale=(0.5, 0.25), zero_point=(0, -3), axis=1),
     edits.KeepFloat(node="n"),
