@@ -74,4 +74,5 @@ def _unreachable(
     why = problem.strerror if isinstance(problem, OSError) else str(problem)
     if code == "FILE_NOT_FOUND" and number == errno.ENOENT:
         why = None  # the system's words for the same
-    return error(code, what, file=str(path), why=why)
+    fix = "a factory is named by its module, as in package.module:factory"
+    return error(code, what, file=str(path), why=why, fix=fix if ".py:" in path.name else None)

@@ -199,3 +199,8 @@ def test_what_a_word_stands_for(tmp_path, monkeypatch):
     written(tmp_path / "odd:name", b"x")
     assert not is_factory("odd:name"), "a file of that name comes first"
     assert not is_factory("a b:c")
+
+
+def test_a_file_with_a_factory_in_it_is_no_path(tmp_path):
+    told = refusal(tmp_path / "net.py:make")
+    assert (told.code, "package.module:factory" in told.fix) == ("FILE_NOT_FOUND", True)
