@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from isomorph.stages.run import feeds as feeding
 from isomorph.stages.run.binding import bind_inputs, bind_outputs, refuse_strange_budgets
 from isomorph.stages.run.feeds import Sample
 from isomorph.stages.run.made_up import made_up
-from isomorph.stages.run.meeting import against_values, meet
+from isomorph.stages.run.meeting import Meeting, against_values, meet
 from isomorph.stages.run.opened import Opened
 from isomorph.stages.run.slicing import for_both
 from isomorph.stages.wishes import Wishes as Wishes  # noqa: PLC0414 - it is used from here
@@ -49,24 +49,16 @@ def _pair(work: Work, reference: Opened, candidate: Opened, given: Sample | None
     inputs = bind_inputs(left.inputs, right.inputs, wishes.bind_inputs)
     outputs = bind_outputs(left.outputs, right.outputs, wishes.bind_outputs)
     refuse_strange_budgets(wishes.budgets, outputs)
+    marks = {each.model.metadata.get("outputs") for each in (reference, candidate)}
     work.findings += say.of_signature("input", left.inputs, right.inputs, inputs)
     work.findings += say.of_words(reference.model, candidate.model)
-    marks = {each.model.metadata.get("outputs") for each in (reference, candidate)}
-    swapped = say.of_named_order(left.outputs, right.outputs, outputs)
-    # The outputs of a SavedModel are a dict: whoever calls it asks by name, and no order is lost.
-    if swapped is not None and not marks & {"unordered", "by name"}:
-        work.accuse(swapped, Verdict.DIVERGENT, "the outputs are in another order")
-    for spec in left.outputs:
-        if spec.name not in {pair.reference for pair in outputs}:
-            work.worsen(Verdict.DIVERGENT, f"the candidate lacks output {spec.name!r}")
+    _judge_outputs(work, met, outputs, marks)
     if wishes.data is not None:
         sides = together(reference, candidate, inputs, wishes.layouts, wishes.seed)
         taken = for_both(as_stored, right.inputs, inputs)
         samples = work.chosen(wishes.data, sides, taken, outputs)
     else:
-        samples = [given] if given is not None else met.made_up(inputs, wishes.dims, wishes.seed)
-        if given is None or wishes.sizes is not None:
-            samples += met.of_other_sizes(inputs, wishes.dims, wishes.seed, wishes.sizes)
+        samples = _one_or_made_up(met, given, inputs, wishes)
     for sample in work.worthwhile(samples):
         mine = work.subject(reference, reference.real(sample.feeds))
         if work.sized.refused(sample, mine):
@@ -94,6 +86,30 @@ def _pair(work: Work, reference: Opened, candidate: Opened, given: Sample | None
     named = "by place" not in marks
     work.findings += say.of_signature("output", left.outputs, right.outputs, outputs, named=named)
     return work.report((reference, candidate), inputs, outputs)
+
+
+def _judge_outputs(
+    work: Work, met: Meeting, outputs: Sequence[Binding], marks: Container[str | None]
+) -> None:
+    """Outputs that are missing, or in another order: wrong without a run."""
+    left, right = met.reference.model.graph.outputs, met.candidate.model.graph.outputs
+    swapped = say.of_named_order(left, right, outputs)
+    # The outputs of a SavedModel are a dict: whoever calls it asks by name, and no order is lost.
+    if swapped is not None and "unordered" not in marks and "by name" not in marks:
+        work.accuse(swapped, Verdict.DIVERGENT, "the outputs are in another order")
+    for spec in left:
+        if spec.name not in {pair.reference for pair in outputs}:
+            work.worsen(Verdict.DIVERGENT, f"the candidate lacks output {spec.name!r}")
+
+
+def _one_or_made_up(
+    met: Meeting, given: Sample | None, inputs: Sequence[Binding], wishes: Wishes
+) -> list[Sample]:
+    """The user's sample, or made-up ones; further sizes where nobody decided on one."""
+    samples = [given] if given is not None else met.made_up(inputs, wishes.dims, wishes.seed)
+    if given is None or wishes.sizes is not None:
+        samples += met.of_other_sizes(inputs, wishes.dims, wishes.seed, wishes.sizes)
+    return samples
 
 
 def _arranged(

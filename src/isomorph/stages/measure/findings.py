@@ -47,6 +47,13 @@ def of_outputs(
 
 def _of_output(divergence: Divergence) -> Iterator[Finding]:
     name = divergence.candidate_output or divergence.reference_output or ""
+    yield from _of_verdict(name, divergence)
+    yield from _below_rounding(name, divergence)
+    yield from _in_passing(name, divergence)
+
+
+def _of_verdict(name: str, divergence: Divergence) -> Iterator[Finding]:
+    """Why the output is wrong, or nobody knows."""
     translated, executed = divergence.rounding, divergence.execution_candidate
     if divergence.verdict is Verdict.DIVERGENT:
         wrong_graph = not _within(translated) or executed is None
@@ -74,6 +81,10 @@ def _of_output(divergence: Divergence) -> Iterator[Finding]:
             tensors=(name,),
             evidence=_numbers(divergence.execution_reference or divergence.observed),
         )
+
+
+def _below_rounding(name: str, divergence: Divergence) -> Iterator[Finding]:
+    """Graphs that differ by what no run shows."""
     allowed = divergence.translation
     hidden = divergence.verdict is not Verdict.DIVERGENT
     if hidden and allowed is not None and allowed.budget.within is Judgement.NO:
@@ -85,6 +96,10 @@ def _of_output(divergence: Divergence) -> Iterator[Finding]:
             tensors=(name,),
             evidence=_numbers(allowed),
         )
+
+
+def _in_passing(name: str, divergence: Divergence) -> Iterator[Finding]:
+    """What changes no verdict, and is worth a word."""
     runs = divergence.execution_reference, divergence.execution_candidate
     if divergence.verdict is Verdict.EQUIVALENT and all(_beyond(run) for run in runs):
         yield _finding(
