@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
@@ -61,14 +62,23 @@ def compare(
     unordered = "unordered" in {
         side.model.metadata.get("outputs") for side in (reference, candidate)
     }
-    fitting = [each for each in _orders(places) if _shapes_fit(reference, candidate, each)]
-    for swapped in fitting:
+    others = []
+    for swapped in _orders(places):
+        if not _shapes_fit(reference, candidate, swapped):
+            continue
         other = _compare(reference, candidate, swapped, terms)
         if all(d.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED} for d in other.divergences):
             return other if unordered else replace(judged, order=swapped)
-    if unordered and len(fitting) == 1 and not _shapes_fit(reference, candidate, places):
-        return _compare(reference, candidate, fitting[0], terms)
-    return judged
+        others.append(other)
+    # Without an order of their own, outputs that are wrong in any are judged in the nearest.
+    return min([judged, *others], key=_apart) if unordered else judged
+
+
+def _apart(comparison: Comparison) -> float:
+    """How far the runs are apart, all outputs together; infinitely where one has no partner."""
+    seen = [each.observed for each in comparison.divergences]
+    sizes = [math.inf if part is None else part.distance.relative_l2 for part in seen]
+    return sum(math.inf if size is None or math.isnan(size) else size for size in sizes)
 
 
 def _orders(places: Sequence[Binding]) -> list[tuple[Binding, ...]]:
