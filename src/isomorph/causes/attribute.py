@@ -13,7 +13,7 @@ from isomorph.core.case import Case, Diagnosis
 from isomorph.core.patch import Edit, Patch
 from isomorph.core.report import Experiment
 from isomorph.stages.diagnose import constants, grids
-from isomorph.stages.diagnose.choices import choices
+from isomorph.stages.diagnose.choices import choices, parts
 from isomorph.stages.diagnose.counterpart import read, told
 from isomorph.stages.diagnose.experiments import put_right
 from isomorph.stages.diagnose.flattened import taken_as_one
@@ -109,11 +109,12 @@ def _trials(case: Case) -> Iterator[Trial]:
             now = current(case, node, name)
             for value in values:
                 yield node, ((name, now, value),), parameter(case, node, name, value)
+        yield from (_together(case, node, each) for each in parts(case, node))
     yield from _scalars(case)
 
 
 def _together(case: Case, node: Node, stated: dict[str, Any]) -> Trial:
-    """Everything that the counterpart states otherwise, at once."""
+    """Several parameters set at once."""
     edits: tuple[Edit, ...] = ()
     for name, value in stated.items():
         edits += parameter(case, node, name, value)

@@ -47,9 +47,11 @@ class ControlFlow:
         if frozen is not None:
             yield frozen
         elif case.node.op in _BRANCHING | _LOOPING:
+            # A choice that the reference does not make is part of an operator spelled out.
+            chosen_there = any(node.op in _BRANCHING for node in case.counterparts)
             yield Diagnosis(
                 cause="control_flow",
-                certainty=2 if case.node.op in _BRANCHING else 1,
+                certainty=2 if case.node.op in _BRANCHING and chosen_there else 1,
                 summary=f"{case.node.op} gives another result than the reference's "
                 "on the same condition",
                 # Neither the other branch nor another number of rounds is what the reference gives.

@@ -69,7 +69,7 @@ def _computed(case: Case, node: Node, stored: Constant) -> Iterator[tuple[str, A
         if value is not None and value.dtype.kind in "iu" and value.size == size:
             yield f"the reference's {name!r}", value
     # PyTorch keeps computed sizes inside the call: then tensors themselves show them.
-    if _dynamic(case.reference):
+    if _dynamic(case.reference) and not _stored_there(case, node, size):
         yield from _single(case, node, stored)
 
 
@@ -84,6 +84,13 @@ def _single(case: Case, node: Node, stored: Constant) -> Iterator[tuple[str, Arr
                 changed = now.copy()
                 changed[place] = size
                 yield "the sizes of this input", changed
+
+
+def _stored_there(case: Case, node: Node, size: int) -> bool:
+    """Whether the reference's own node reads as many whole numbers that are stored: no sizes."""
+    own = (name for each in case.counterparts if each.op == node.op for name in each.inputs)
+    held = (case.reference.constants[name] for name in own if name in case.reference.constants)
+    return any("int" in each.dtype and int(np.prod(each.shape)) == size for each in held)
 
 
 def _whole(graph: Graph, name: str) -> bool:

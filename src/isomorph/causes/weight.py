@@ -14,6 +14,7 @@ from isomorph.stages.diagnose import constants
 from isomorph.stages.diagnose.differences import difference
 from isomorph.stages.diagnose.experiments import put_right
 from isomorph.stages.diagnose.folding import folded
+from isomorph.stages.diagnose.kept_inside import inside_bodies
 from isomorph.stages.diagnose.recurrent import packed
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 _MOST_FOLDINGS = 48
+_MOST_IN_BODIES = 12
 _FLAGS = {"transA", "transB"}
 """By these a node says how it reads a weight; without them it takes it as it is stored."""
 _GATES = {"LSTM": 4, "GRU": 3}
@@ -42,6 +44,7 @@ class Weight:
         yield from self._folded(case)
         yield from self._gates(case)
         yield from self._packed(case)
+        yield from self._kept_inside(case)
         yield from self._dropped(case)
         strange = constants.weights(case, constants.unmatched(case))
         known = {name for name, value, whole in packed(case) if np.array_equal(value, whole)}
@@ -123,6 +126,21 @@ class Weight:
         for name, wrong, right in packed(case):
             if not np.array_equal(wrong, right) and case.heals({name: right}):
                 yield _replaced(case, name, None, wrong, right, named="weights, packed")
+                return
+
+    def _kept_inside(self, case: Case) -> Iterator[Diagnosis]:
+        """A constant in the body of a loop or branch, where the reference's is handed in."""
+        for patch in islice(inside_bodies(case), _MOST_IN_BODIES):
+            found = case.rehearse(patch)
+            if found is not None and case.equals(found):
+                yield Diagnosis(
+                    cause="weight",
+                    certainty=3,
+                    summary=f"a constant inside is wrong; right is {patch.summary}",
+                    evidence={"change": patch.summary},
+                    experiments=(put_right("Is a constant of the body wrong?", patch.summary),),
+                    fix=patch.summary,
+                )
                 return
 
     def _dropped(self, case: Case) -> Iterator[Diagnosis]:

@@ -11,7 +11,7 @@ from isomorph.core.patch import Edit, Patch, SetAttribute
 from isomorph.fixes._forms import exact_gelu, over_its_own_axes
 from isomorph.fixes._numbers import apart, decimals, fitted
 from isomorph.stages.diagnose import constants
-from isomorph.stages.diagnose.choices import several, single
+from isomorph.stages.diagnose.choices import parts, several, single
 from isomorph.stages.diagnose.counterpart import SAME_MEANING, read, told
 from isomorph.stages.diagnose.differences import ROUNDING
 from isomorph.stages.diagnose.parameters import current, parameter, parameter_places, stored
@@ -42,6 +42,8 @@ class Attribute:
             yield from _bounds(case, node)
             for name, value in single(case, node, _rank(case, node)):
                 yield _patch(case, node, {name: value})
+            for values in parts(case, node):
+                yield _patch(case, node, values)
         yield from exact_gelu(case)
         yield from over_its_own_axes(case)
         for node in _in_question(case):

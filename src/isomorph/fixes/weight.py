@@ -17,12 +17,12 @@ from isomorph.core.patch import (
     SetQuantization,
 )
 from isomorph.fixes._around import neighbours
-from isomorph.fixes._bodies import inside_bodies
 from isomorph.fixes._grids import reals, stored_on_grids
 from isomorph.stages.align.reals import beside
 from isomorph.stages.align.twins import placements, ways
 from isomorph.stages.diagnose import constants
 from isomorph.stages.diagnose.folding import folded
+from isomorph.stages.diagnose.kept_inside import inside_bodies
 from isomorph.stages.diagnose.parameters import dtype_of, fresh, stored
 from isomorph.stages.diagnose.recurrent import recurrent
 from isomorph.stages.diagnose.requantised import requantised

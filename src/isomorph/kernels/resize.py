@@ -47,6 +47,8 @@ class Axis:
             return np.asarray(x * extent * last / (width - one) + first * last)
         if self.mode == "pytorch_half_pixel" and width == 1:
             return np.full_like(x, -half)
+        if self.mode == "tf_half_pixel_for_nn":
+            return np.asarray((x + half) / scale)
         y = (x + half) / scale - half
         if self.mode == "half_pixel_symmetric":
             y = y + kind(self.size) * half * (one - kind(self.output) / width)

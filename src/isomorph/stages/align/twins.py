@@ -142,10 +142,10 @@ def placements(weight: Array, shape: tuple[int, ...]) -> Iterator[Array]:
     What one framework keeps by head and by feature, another keeps as one matrix.
     """
     yield from (moved.array(weight) for moved in ways(weight, shape))
-    if len(shape) < weight.ndim <= _MOST_JOINED:
+    if sum(size > 1 for size in shape) < weight.ndim <= _MOST_JOINED:
         for order in islice(permutations(range(weight.ndim)), 1, None):
             sizes = [weight.shape[axis] for axis in order]
-            if set(np.cumprod(shape).tolist()) <= set(np.cumprod(sizes).tolist()):
+            if set(np.cumprod(shape).tolist()) <= {1, *np.cumprod(sizes).tolist()}:
                 yield weight.transpose(order).reshape(shape)
 
 

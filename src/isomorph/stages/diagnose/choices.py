@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from typing import TYPE_CHECKING, Any
 
 from isomorph.stages.diagnose.parameters import attributes, current, parameter_places
@@ -62,6 +62,10 @@ _FLAGS = frozenset(
 _STEPS = frozenset({"stride_w", "stride_h", "dilation_w_factor", "dilation_h_factor",
                     "filter_width", "filter_height"})  # fmt: skip
 _LARGEST_STEP = 3
+_BOUNDS = {"Slice": ("starts", "ends"), "SLICE": ("begin", "size"),
+           "STRIDED_SLICE": ("begin", "end")}  # fmt: skip
+_ENDLESS = 2**31 - 1
+"""From here on, a boundary says that there is none."""
 _MOST_COMBINATIONS = 320
 
 
@@ -86,6 +90,25 @@ def several(case: Case, node: Node, rank: int) -> Iterator[dict[str, Any]]:
                 if counted > _MOST_COMBINATIONS:
                     return
                 yield dict(zip(names, values, strict=True))
+
+
+def parts(case: Case, node: Node) -> Iterator[dict[str, Any]]:
+    """A slice that takes another part of the same length: the ones before and behind it."""
+    begin, end = _BOUNDS.get(node.native_op, _BOUNDS.get(node.op, ("", "")))
+    first, last = current(case, node, begin), current(case, node, end)
+    if not isinstance(first, (tuple, list)) or not isinstance(last, (tuple, list)):
+        return
+    for place, (start, stop) in enumerate(zip(first, last, strict=False)):
+        length = stop if end == "size" else stop - start
+        steps = range(-_LARGEST_STEP, _LARGEST_STEP + 1) if 0 < length < _ENDLESS else ()
+        starts = dict.fromkeys(edge + by * length for edge in (start, 0) for by in steps)
+        for moved in starts:
+            if moved == start or (start >= 0) != (moved >= 0):
+                continue
+            found = {begin: (*first[:place], moved, *first[place + 1 :])}
+            if end != "size":
+                found[end] = (*last[:place], moved + length, *last[place + 1 :])
+            yield found
 
 
 def choices(case: Case, node: Node, rank: int) -> dict[str, list[Any]]:
@@ -133,6 +156,8 @@ def _values(node: Node, name: str, now: Any, rank: int) -> Sequence[Any]:  # noq
         return [axis for axis in range(-1, rank) if axis != int(now) % rank] if rank else ()
     if name == "axes":
         return [axes for size in range(1, rank + 1) for axes in combinations(range(rank), size)]
+    if name == "constant_value" and isinstance(now, float):
+        return (0.0, float("-inf"))  # what sums and what maxima do not see
     if name == "k" and isinstance(now, int):
         return (now - 1, now + 1, 0)
     return _vectors(name, tuple(now)) if isinstance(now, (tuple, list)) else ()
@@ -151,16 +176,18 @@ def _vectors(name: str, now: tuple[Any, ...]) -> Sequence[Any]:
 
 
 def _paddings(now: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Begin and end of every axis side by side: each axis split otherwise, then axes exchanged."""
-    found = []
-    for axis in range(0, len(now), 2):
-        total = now[axis] + now[axis + 1]
-        splits = ((begin, total - begin) for begin in range(total + 1))
-        found += [(*now[:axis], *split, *now[axis + 2 :]) for split in splits]
+    """Begin and end of every axis side by side: axes split otherwise, few first, or exchanged."""
     axes = range(0, len(now), 2)
     flipped = tuple(now[axis + side] for axis in axes for side in (1, 0))
     turned = tuple(now[(axis + 2) % len(now) + side] for axis in axes for side in (0, 1))
-    return list(dict.fromkeys([*found, flipped, turned]))
+    totals = [now[axis] + now[axis + 1] for axis in axes]
+    even = tuple(part for total in totals for part in (total // 2, total - total // 2))
+    uneven = tuple(even[axis + side] for axis in axes for side in (1, 0))
+    splits = [[(begin, total - begin) for begin in range(total + 1)] for total in totals]
+    every = islice(product(*splits), _MOST_COMBINATIONS)
+    found = [tuple(part for split in each for part in split) for each in every]
+    found.sort(key=lambda each: sum(one != other for one, other in zip(each, now, strict=True)))
+    return list(dict.fromkeys([even, uneven, flipped, turned, *found]))
 
 
 def _pads(now: tuple[int, ...]) -> list[tuple[int, ...]]:

@@ -11,6 +11,8 @@ from isomorph.core.ops import RANDOM
 from isomorph.stages.align.topology import Topology
 
 _PARAMETERS = 16
+_UNDOING = (("Mul", "Div"), ("Add", "Sub"))
+"""Operators that are each other's with the inverse of a constant."""
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -129,10 +131,23 @@ def alike_in_size(case: Case, name: str) -> Iterator[tuple[str, Array]]:
         value = case.constant(case.reference, each.name)
         if value is not None:
             yield each.name, value
+            yield from ((each.name, turned) for turned in _turned(case, name, each.name, value))
     for tensor in computed(case.reference, case.counterparts):
         value = case.value(case.reference, tensor)
         if value is not None and value.dtype.kind == "f" and value.size == size:
             yield tensor, value
+
+
+def _turned(case: Case, mine: str, theirs: str, value: Array) -> Iterator[Array]:
+    """What a constant is where one side divides by it and the other multiplies, or subtracts."""
+    here = {node.op for node in case.nodes if mine in node.inputs}
+    there = {node.op for node in case.counterparts if theirs in node.inputs[1:]}
+    for one, other in _UNDOING:
+        if (one in here and other in there) or (other in here and one in there):
+            if one == "Add":
+                yield -value
+            elif np.all(value):
+                yield 1.0 / value
 
 
 def computed(graph: Graph, nodes: Sequence[Node]) -> list[str]:

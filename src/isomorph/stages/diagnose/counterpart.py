@@ -121,6 +121,9 @@ def _fitted(value: Any, now: Any) -> Any:  # noqa: ANN401
             return (value,) * len(now)
         if not isinstance(value, (tuple, list)):
             return None
+        if len(value) == len(now) + 2 and value[0] == 1:
+            # TensorFlow writes batch and channels, too: they stand around or before the others.
+            return tuple(value[1:-1] if value[-1] == 1 else value[2:])
         # ONNX writes the begin and end of every axis; others write each axis once.
         return tuple(value) * 2 if len(now) == 2 * len(value) else tuple(value)
     if isinstance(value, (tuple, list)):

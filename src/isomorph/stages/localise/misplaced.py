@@ -185,6 +185,11 @@ def _doubled(search: Search, names: Sequence[str]) -> Iterator[Proposal]:
             if other is not None and (
                 other.op == maker.op or read == set(search.reference.topology.sources(other))
             ):
-                fits = search.reference.values[mine].shape == shape
+                fits = _spelled_out(search.reference.values[mine].shape) == _spelled_out(shape)
                 for moved in ways(search.reference.values[mine], shape) if fits else ():
                     yield Proposal(tensor=tensor, counterpart=mine, moved=moved, scattered=False)
+
+
+def _spelled_out(shape: tuple[int, ...]) -> list[int]:
+    """The sizes of a shape but for axes of one, which cutting and reshaping leave or take."""
+    return [size for size in shape if size != 1]
