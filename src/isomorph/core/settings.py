@@ -30,7 +30,7 @@ def unknown(
 ) -> UsageError:
     """The error for a word that this runtime does not know, with the nearest one that it does."""
     lowered = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.5)
+    near = difflib.get_close_matches(word.lower(), list(lowered), n=1)
     return UsageError(
         "BAD_SETTING",
         f"runtime {runtime!r} has no {kind} {word!r}{of}",
