@@ -24,6 +24,7 @@ from isomorph.stages.localise.reach import Carry, probed
 from isomorph.stages.localise.unlike import pointed
 from isomorph.stages.measure import findings as say
 from isomorph.stages.measure import overflow
+from isomorph.stages.measure.calibrated import unlike
 from isomorph.stages.measure.compare import Comparison, Terms, compared_elements
 from isomorph.stages.measure.decisions import of_decisions
 from isomorph.stages.measure.over_samples import measure
@@ -147,7 +148,7 @@ class Work:
         graver = [d for d in comparison.divergences if d.verdict is Verdict.DIVERGENT]
         losing = any(d.verdict is Verdict.DEGRADED for d in comparison.divergences)
         # What an input loses on its own grid is told, and no node could be blamed for it.
-        clipped = any(each.code == "INPUT_CLIPPED" for each in self.findings)
+        clipped = unlike(candidate.model.graph, candidate.feeds)
         open_to_doubt = not graver or (
             not clipped and all(doubtful(each, self.terms.false_alarm) for each in graver)
         )

@@ -20,12 +20,31 @@ def threshold(elements: int, false_alarm: float = FALSE_ALARM) -> float:
     return -_NORMAL.inv_cdf(max(share, 1e-300))
 
 
+def student(elements: int, draws: int, false_alarm: float = FALSE_ALARM) -> float:
+    """The same in deviations that so many draws have estimated, if all elements move as one.
+
+    Student's quantile by its series in one over the degrees of freedom; draws should be dozens.
+    """
+    z, freedom = threshold(elements, false_alarm), max(draws - 1, 1)
+    first = (z**3 + z) / 4.0
+    second = (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0
+    return z + first / freedom + second / freedom**2
+
+
 @lru_cache(maxsize=4096)
 def usual_peak(samples: int) -> float:
     """How many standard deviations the largest of so many samples is away, in the median."""
     # The chance that a given one exceeds it, 1 − 0.5^(1/n), without the cancellation.
     each = -math.expm1(-math.log(2.0) / max(samples, 1))
     return -_NORMAL.inv_cdf(0.5 * each)
+
+
+def beyond_another(many: int, of: int) -> float:
+    """The chance that so many values are beyond all of another sample as large and of one kind.
+
+    Of both samples together the outermost ones are then all from this one.
+    """
+    return math.prod((of - n) / (2 * of - n) for n in range(many))
 
 
 def decisive(freedoms: int, false_alarm: float = FALSE_ALARM) -> float:

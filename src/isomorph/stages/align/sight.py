@@ -188,13 +188,16 @@ class Sight:
             found = self._computed(rest, given)
         return {name: {**known, **found}[name] for name in wanted if name in known or name in found}
 
-    def drawn(self, name: str) -> Array:
-        """A tensor as its noise leaves it in the mean of the draws; without noise, as it is."""
-        if self.noise is None:
-            return self.values[name]
-        noises = [replace(self.noise, seed=n) for n in range(self.draws)]
-        drawn = [self.oracle.run(self.feeds, [name], noise=noise)[name] for noise in noises]
-        return mean(self.values[name], drawn)
+    def drawn(self, name: str, draws: int) -> tuple[Array, float]:
+        """A tensor as its noise leaves it: the mean of so many draws, and their rms about it."""
+        noise = self.noise
+        if noise is None:
+            return self.values[name], 0.0
+        noises = [replace(noise, seed=n) for n in range(draws)]
+        drawn = [self.oracle.run(self.feeds, [name], noise=each)[name] for each in noises]
+        centre = mean(self.values[name], drawn)
+        squares = [apart(np.asarray(each), centre)[0] ** 2 for each in drawn]
+        return centre, math.sqrt(sum(squares) / max(draws - 1, 1))
 
     def _computed(self, names: Sequence[str], given: Mapping[str, Array]) -> dict[str, Array]:
         placed = {name: self._as_stored(name, value) for name, value in given.items()}

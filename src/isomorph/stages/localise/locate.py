@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from isomorph.core.divergence import Verdict
 from isomorph.core.trace import Noise
+from isomorph.stages.align.chance import FALSE_ALARM, beyond_another, student
 from isomorph.stages.align.reals import in_reals
 from isomorph.stages.align.sight import DRAWS, Sight, apart
 from isomorph.stages.align.twins import ways
@@ -22,10 +26,14 @@ if TYPE_CHECKING:
     from isomorph.core.divergence import Divergence
     from isomorph.core.protocols import Session
     from isomorph.core.report import Finding
+    from isomorph.core.trace import Array
     from isomorph.stages.align.twins import Twins
     from isomorph.stages.localise.guilt import Guilt
     from isomorph.stages.measure.compare import Comparison
     from isomorph.stages.measure.subject import Subject
+
+_DRAWS = 32
+"""Of one tensor, before its node is convicted: Student's bound is then near to the normal one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,10 +72,11 @@ def settled(comparison: Comparison, located: Located) -> Comparison:
     """Losses judged by the nodes behind them: off beyond its own precision, or none is.
 
     A loss within its budget is divergent where one node is. One that is beyond it, but not
-    beyond doubt, is what its precision costs where none is and nothing is left unexplained.
+    beyond doubt, is what its precision costs where none is enough of a reason, and nothing is
+    left unexplained.
     """
     beyond = [each for each in located.trail.guilts if each.share and _off(located.twins, each)]
-    if not beyond and located.trail.explained:
+    if located.trail.explained and not _reason_enough(comparison, beyond):
         return _acquitted(comparison)
     graph = located.twins.candidate.graph
     # What a body stores with less precision is not disturbed there, and a cast that is spelled
@@ -81,6 +90,17 @@ def settled(comparison: Comparison, located: Located) -> Comparison:
     return _convicted(comparison, located, guilts) if guilts else comparison
 
 
+def _reason_enough(comparison: Comparison, guilts: Sequence[Guilt]) -> bool:
+    """Whether the loss would be within its budget without what these nodes do.
+
+    What several do adds up in squares, as what is independent does.
+    """
+    losses = [each.intended_loss for each in comparison.divergences]
+    most = max((each.budget.ratio or 0.0 for each in losses if each is not None), default=0.0)
+    explained = sum(1.0 - (1.0 - (each.share or 0.0)) ** 2 for each in guilts)
+    return bool(guilts) and most * math.sqrt(max(0.0, 1.0 - explained)) <= 1.0
+
+
 def _off(twins: Twins, guilt: Guilt) -> bool:
     """Whether it is beyond its noise, and no other tensor of the reference is what it stands for.
 
@@ -88,7 +108,9 @@ def _off(twins: Twins, guilt: Guilt) -> bool:
     wrong whose twin is there.
     """
     wrong = twins.candidate.values[guilt.tensor]
-    if not beyond_noise(twins, guilt, wrong):
+    with_grids = beyond_noise(twins, guilt, wrong) and _beyond(twins, guilt, grids=True)
+    # A grid may cut off what a fault has moved beyond its ends.
+    if not with_grids and _lost_on_its_grids(twins, guilt):
         return False
     there = twins.reference
     alike = [name for name in there.values if there.prints[name].elements == wrong.size]
@@ -106,7 +128,31 @@ def _lost_on_its_grids(twins: Twins, guilt: Guilt) -> bool:
     than it had to be. That is a loss, and the outputs tell how grave; what a node does wrong
     beside it stays without any grid.
     """
-    return not beyond_noise(twins, guilt, twins.candidate.drawn(guilt.tensor))
+    return not _beyond(twins, guilt, grids=False)
+
+
+def _beyond(twins: Twins, guilt: Guilt, *, grids: bool) -> bool:
+    """Whether it is off by more than its noise, as many draws show it, with its grids or without.
+
+    What is lost before it moves all of a small tensor as one: then the few draws of the walk are
+    few numbers, and not as many as there are elements.
+    """
+    wrong = twins.candidate.values[guilt.tensor]
+    if wrong.shape != guilt.value.shape:
+        return True
+    without, noise = twins.candidate.drawn(guilt.tensor, _DRAWS)
+    noise = math.hypot(noise, twins.reference.spread[guilt.counterpart])
+    found = wrong if grids else without
+    kept = _not_cut_off(guilt.value, found)
+    return apart(guilt.value[kept], found[kept])[0] > student(wrong.size, _DRAWS) * noise
+
+
+def _not_cut_off(right: Array, found: Array) -> Array:
+    """All elements but those that stand at an end of a range, if chance can cut off as many."""
+    low, high = np.min(found, initial=np.inf), np.max(found, initial=-np.inf)
+    cut = ((right < low) & (found == low)) | ((right > high) & (found == high))
+    excused = beyond_another(int(np.count_nonzero(cut)), right.size) >= FALSE_ALARM
+    return np.asarray(~cut if excused else np.ones(right.shape, bool))
 
 
 def _convicted(comparison: Comparison, located: Located, guilts: Sequence[Guilt]) -> Comparison:

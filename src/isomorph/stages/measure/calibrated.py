@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.stages.align.chance import FALSE_ALARM, beyond_another
 from isomorph.stages.align.quantisers import written
 from isomorph.stages.measure.grids import Grid
+from isomorph.stages.run.real_numbers import clipped
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from isomorph.core.model import Graph, Quantization
     from isomorph.core.trace import Array, Arrays
 
@@ -21,13 +25,24 @@ def coarser(graph: Graph, feeds: Arrays) -> float:
     only, every grid behind it was fitted to values that were wider by about as much, and is
     coarser than these need it. Of several inputs the best filled one counts: it excuses least.
     """
-    grids = _of_inputs(graph)
-    found = [
-        _unfilled(Grid(grids[name]), np.asarray(value))
-        for name, value in feeds.items()
-        if name in grids and np.asarray(value).dtype.kind == "f"
-    ]
+    found = [_unfilled(Grid(grid), real) for real, grid in _fed(graph, feeds)]
     return max(1.0, min(found, default=1.0))
+
+
+def unlike(graph: Graph, feeds: Arrays) -> bool:
+    """Whether more of an input lies beyond its grid than chance explains."""
+    return any(
+        beyond_another(round(clipped(real, grid) * real.size), real.size) < FALSE_ALARM
+        for real, grid in _fed(graph, feeds)
+    )
+
+
+def _fed(graph: Graph, feeds: Arrays) -> Iterator[tuple[Array, Quantization]]:
+    """The real numbers that are fed to inputs with a grid, each with its grid."""
+    for name, grid in _of_inputs(graph).items():
+        real = np.asarray(feeds.get(name))
+        if real.dtype.kind == "f":
+            yield real, grid
 
 
 def _of_inputs(graph: Graph) -> dict[str, Quantization]:

@@ -1,7 +1,14 @@
 import numpy as np
 import pytest
 
-from isomorph.stages.align.chance import FALSE_ALARM, decisive, threshold, usual_peak
+from isomorph.stages.align.chance import (
+    FALSE_ALARM,
+    beyond_another,
+    decisive,
+    student,
+    threshold,
+    usual_peak,
+)
 
 
 def test_the_bound_grows_with_the_number_of_elements():
@@ -23,3 +30,19 @@ def test_the_usual_peak_is_below_what_chance_allows_however_many_there_are():
 def test_one_number_comes_near_by_accident_more_often_than_two():
     assert decisive(1) == FALSE_ALARM
     assert decisive(2) == pytest.approx(1e-3)
+
+
+@pytest.mark.parametrize(("draws", "quantile"), [(20, 7.905), (32, 6.643), (64, 5.838)])
+def test_a_deviation_that_few_draws_estimate_needs_a_wider_bound(draws, quantile):
+    # Quantiles of Student's distribution for one in ten million, by its tables.
+    assert student(5, draws) == pytest.approx(quantile, rel=0.03)
+    assert student(5, 10**6) == pytest.approx(threshold(5), rel=1e-3)
+
+
+@pytest.mark.parametrize(("many", "of"), [(1, 1), (1, 50), (3, 50), (3, 5)])
+def test_how_often_so_many_values_are_beyond_all_of_another_sample(many, of):
+    seen, other = np.random.default_rng(0).normal(size=(2, 40_000, of))
+    found = np.count_nonzero(seen > other.max(axis=1, keepdims=True), axis=1) >= many
+    assert beyond_another(many, of) == pytest.approx(np.mean(found), rel=0.1)
+    assert beyond_another(0, of) == 1.0
+    assert beyond_another(of + 1, of) == 0.0

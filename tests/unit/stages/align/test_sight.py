@@ -118,6 +118,16 @@ def test_a_run_without_noise_has_no_spread():
     assert session.computed == LONG
 
 
+def test_a_tensor_is_drawn_as_often_as_asked():
+    seen, _ = sight(1 << 30)
+    centre, rms = seen.drawn("t3", 16)
+    assert rms == pytest.approx(seen.spread["t3"], rel=1.0)
+    np.testing.assert_allclose(centre, seen.values["t3"], atol=4 * rms)
+    unmoved, nothing = sight(1 << 30, noise=False)[0].drawn("t3", 16)
+    assert nothing == 0.0
+    assert unmoved.shape == centre.shape
+
+
 def test_names_without_a_value_are_no_longer_names():
     kept = Remembered([("a", "b")], lambda _: {}, 100)
     kept.put(0, {"a": np.zeros(2)})

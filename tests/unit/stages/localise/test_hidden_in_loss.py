@@ -121,7 +121,7 @@ def test_one_place_may_lose_most_of_it_if_not_more_than_its_own(tmp_path, plain)
 
 
 def test_a_range_that_is_far_too_narrow_is_found(tmp_path, plain):
-    cut = _up_to(_quantised(tmp_path / "cut.onnx", 1.0), 7)
+    cut = _up_to(_quantised(tmp_path / "cut.onnx", 1.0), 4)
     report = isomorph.check(plain, cut, inputs={"x": X}, in_process=True)
     assert report.verdict == "divergent", report.reason
     assert report.findings[0].cause == "quantization"

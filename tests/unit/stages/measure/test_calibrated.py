@@ -7,7 +7,7 @@ from isomorph.core.model import Graph, Node, Quantization, TensorSpec
 from isomorph.kernels.noise import Rounding
 from isomorph.kernels.quantised import requantise
 from isomorph.kernels.table import Call
-from isomorph.stages.measure.calibrated import coarser
+from isomorph.stages.measure.calibrated import coarser, unlike
 
 GRID = {"dtype": "int8", "scale": (0.1,), "zero_point": (0,)}  # −12.8 … 12.7
 
@@ -43,6 +43,14 @@ def test_of_several_inputs_the_best_filled_one_counts():
     both = coarser(graph("x", "y", "n", quantised=("x", "y")), feeds)
     assert both == pytest.approx(25.5 / 12)
     assert coarser(graph("x", "y", quantised=()), feeds) == 1.0
+
+
+@pytest.mark.parametrize(("beyond", "told"), [(0, False), (8, False), (40, True)])
+def test_inputs_are_unlike_the_samples_where_chance_does_not_cut_off_as_many(beyond, told):
+    values = np.linspace(-12.0, 12.0, 200, dtype=np.float32)
+    values[:beyond] = 30.0
+    assert unlike(graph("x"), {"x": values}) == told
+    assert not unlike(graph("x", quantised=()), {"x": values})
 
 
 @pytest.mark.parametrize(("width", "step"), [(0.02, 0.02), (0.05, 0.05), (0.5, 0.08)])
