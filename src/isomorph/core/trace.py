@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     """A tensor; a list of values for a sequence; a map; or None for an absent optional."""
 
     Arrays = Mapping[str, Value]
+    Use = Callable[[str, Any], None]
+    """Takes a tensor by its name as soon as it is computed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

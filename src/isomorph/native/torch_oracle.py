@@ -25,7 +25,7 @@ from isomorph.native.torch_session import feed, in_order
 from isomorph.native.torch_weights import LiftedWeights
 
 if TYPE_CHECKING:
-    from isomorph.core.trace import Array, Arrays
+    from isomorph.core.trace import Array, Arrays, Use
 
 
 class TorchOracle:
@@ -57,12 +57,7 @@ class TorchOracle:
             return self._run_cut(feeds, fetch, noise, lambda _, value: keeper.keep(value))
 
     def hand_over(
-        self,
-        feeds: Arrays,
-        fetch: Sequence[str],
-        use: Callable[[str, Any], None],
-        *,
-        noise: Noise | None = None,
+        self, feeds: Arrays, fetch: Sequence[str], use: Use, *, noise: Noise | None = None
     ) -> None:
         """Like ``run``, but nothing is kept: each tensor is used as soon as it is computed."""
         with _few_threads():

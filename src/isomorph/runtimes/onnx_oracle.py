@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from isomorph.version import VERSION
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
-    from isomorph.core.trace import Arrays
+    from isomorph.core.trace import Arrays, Use
 
 
 class OnnxOracle:
@@ -68,12 +68,7 @@ class OnnxOracleSession:
         return results
 
     def hand_over(
-        self,
-        feeds: Arrays,
-        fetch: Sequence[str],
-        use: Callable[[str, Any], None],
-        *,
-        noise: Noise | None = None,
+        self, feeds: Arrays, fetch: Sequence[str], use: Use, *, noise: Noise | None = None
     ) -> None:
         """Like ``run``, but nothing is kept: each tensor is used as soon as it is computed."""
         self._evaluator.run(feeds, fetch, noise, use)

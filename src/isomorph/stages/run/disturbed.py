@@ -17,7 +17,7 @@ from isomorph.stages.run.segments import let_go
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session
-    from isomorph.core.trace import Array, Arrays, Noise
+    from isomorph.core.trace import Array, Arrays, Noise, Use
 
 _FEWEST_UNSEEN = 4
 """A quarter of the elements: fewer are small by chance."""
@@ -62,7 +62,7 @@ def hand_over(
     session: Session,
     feeds: Arrays,
     fetch: Sequence[str],
-    use: Callable[[str, Any], None],
+    use: Use,
     *,
     noise: Noise | None = None,
 ) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from isomorph.core.patch import Patch
     from isomorph.core.piece import Piece
     from isomorph.core.protocols import Carver, Session, Surgeon
-    from isomorph.core.trace import Arrays, Noise
+    from isomorph.core.trace import Arrays, Noise, Use
 
 Progress = Callable[[str, str], None]
 """Told the phase and what it is about: ``progress("load", "model.onnx")``."""
@@ -121,12 +121,7 @@ class GuardedSession:
             return self._session.run(feeds, fetch, noise=noise)
 
     def hand_over(
-        self,
-        feeds: Arrays,
-        fetch: Sequence[str],
-        use: Callable[[str, Any], None],
-        *,
-        noise: Noise | None = None,
+        self, feeds: Arrays, fetch: Sequence[str], use: Use, *, noise: Noise | None = None
     ) -> None:
         """Use each tensor of ``fetch`` as soon as it is computed."""
         with guard(f"running in runtime {self.environment.runtime!r}", file=self._file):
