@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -36,6 +37,17 @@ _SPOKEN_FOR = frozenset({"Constant", "Cast", "CastLike"})
 _MOVES = frozenset({"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Gemm", "MatMul",
                     "Conv", "ConvTranspose", "Concat"})  # fmt: skip
 """What puts values elsewhere by being told so, or by its weights, or by the order of its parts."""
+# Numbers that an operator holds without being told: where it is spelled out, they are written down.
+_WITHIN: dict[str, tuple[float, ...]] = {
+    "Gelu": (2**0.5, 0.5**0.5, 0.5, 1.0, (2 / math.pi) ** 0.5, 0.044715, 3.0),
+    "HardSwish": (3.0, 6.0, 1 / 6), "HardSigmoid": (3.0, 6.0, 1 / 6), "Mish": (1.0,),
+    "Silu": (1.0,), "aten.rsqrt.default": (-0.5, 0.5), "ReduceL2": (2.0, 0.5), "Sqrt": (0.5,),
+    "aten.log10.default": (math.log(10), 1 / math.log(10)),
+    "aten.log2.default": (math.log(2), 1 / math.log(2)), "aten.log1p.default": (1.0,),
+    "aten.expm1.default": (1.0,), "aten.exp2.default": (2.0, math.log(2)),
+}  # fmt: skip
+_LEARNED = frozenset({"PRelu"})
+"""A single number that these read was trained, and is no setting."""
 # A weight that is stored transposed is read rightly by the flag beside it.
 _READS_WEIGHTS = frozenset({"transA", "transB"})
 
@@ -124,7 +136,8 @@ def _together(case: Case, node: Node, stated: dict[str, Any]) -> Trial:
 
 def _scalars(case: Case) -> Iterator[Trial]:
     """Single numbers of a spelled-out operator, each with the numbers that the reference has."""
-    stated = list(constants.stated(case))
+    within = (number for node in case.counterparts for number in _WITHIN.get(node.op, ()))
+    stated = list(dict.fromkeys((*constants.stated(case), *within)))
     for name in constants.floats(case.candidate, case.nodes):
         held = case.candidate.constants[name]
         if held.values is None or len(held.values) != 1:
@@ -142,8 +155,9 @@ def _told(node: Node | None, changes: Sequence[Change]) -> Diagnosis:
     what = f"{node.op} " if node is not None and not number else "the number "
     whose = f" of {node.name!r}" if node is not None else ""
     names = ", ".join(name for name, _, _ in changes)
+    learned = number and node is not None and node.op in _LEARNED
     return Diagnosis(
-        cause="attribute",
+        cause="weight" if learned else "attribute",
         certainty=3,
         summary=what + _differing(changes),
         evidence={"attributes": [list(map(str, each)) for each in changes]},

@@ -207,3 +207,20 @@ def test_a_formula_that_only_looks_near_because_values_are_small_is_not_believed
 
     answer = believed(bent("Relu"), bent("LeakyRelu"), x=drawn(8, 8))
     assert "ReLU6" not in answer.summary
+
+
+def test_a_number_that_an_operator_holds_within_is_known_where_it_is_spelled_out():
+    reference = chain("h = Gelu (x)", "y = Tanh (h)")
+    candidate = chain(
+        "a = Div (x, k)", "b = Erf (a)", "c = Add (b, one)", "d = Mul (x, c)", "h = Mul (d, half)",
+        "y = Tanh (h)", k=np.float32(2), one=np.float32(1), half=np.float32(0.5),
+    )  # fmt: skip
+    answer = believed(reference, candidate, x=drawn(3, 8))
+    assert (answer.cause, answer.certainty) == ("attribute", 3)
+    assert "k is 2, not 1.41421" in answer.summary
+    assert answer.node == "Div@a"
+
+
+def test_a_slope_that_was_learned_is_a_weight():
+    pair = [on_images("PRelu", "", "s", s=np.full(1, slope, np.float32)) for slope in (0.25, -0.25)]
+    assert believed(*pair, x=IMAGES).cause == "weight"

@@ -110,7 +110,7 @@ def misread_weight(case: Case) -> tuple[str, str, str] | None:
                 return stored, *_told(held, placed, steps)
     # Integers that an operator multiplies as they are have no tensor of real numbers.
     for each in requantised(case):
-        if case.heals({each.name: each.integers}):
+        if case.heals({each.name: each.read}):
             return each.name, *_told(each.held, each.right, each.steps)
     return None
 

@@ -28,11 +28,13 @@ class Requantised:
     """A stored constant with the integers that it should hold.
 
     ``held`` and ``right`` are the real numbers of both, ``steps`` the width of its grid, and
-    ``source`` says whose they are.
+    ``source`` says whose they are. ``read`` is what stands for the integers in the oracle: they
+    themselves, or the real numbers that they mean.
     """
 
     name: str
     integers: Array = field(repr=False)
+    read: Array = field(repr=False)
     held: Array = field(repr=False)
     right: Array = field(repr=False)
     steps: Array = field(repr=False)
@@ -47,10 +49,13 @@ def requantised(case: Case) -> Iterator[Requantised]:
     rights = list(_reference(case))
     for name, scale, zero, axis in (*_weights(case), *_biases(case)):
         held = case.constant(case.candidate, name)
-        if held is None or held.dtype.kind not in "iu":
+        kind = np.dtype(case.candidate.constants[name].dtype)
+        if held is None or kind.kind not in "iu":
             continue
         steps, zeros = (_along(each, axis, held.ndim) for each in (scale, zero))
-        ends = np.iinfo(held.dtype)
+        real = held.dtype.kind == "f" and bool(np.any(held != np.rint(held)))
+        held = np.rint(held / steps) + zeros if real else held
+        ends = np.iinfo(kind)
         for source, right in rights:
             for moved in ways(right, held.shape) if right.size == held.size else ():
                 placed = moved.array(right)
@@ -58,8 +63,9 @@ def requantised(case: Case) -> Iterator[Requantised]:
                 if np.any(np.abs(whole - held) > 1.0):
                     yield Requantised(
                         name=name,
-                        integers=whole.astype(held.dtype),
-                        held=dequantise(held, scale, zero, axis),
+                        integers=whole.astype(kind),
+                        read=(whole - zeros) * steps if real else whole.astype(held.dtype),
+                        held=dequantise(held.astype(kind), scale, zero, axis),
                         right=placed,
                         steps=steps,
                         source=source,
