@@ -171,6 +171,7 @@ def fix(
     "auto" for as few as make it good.
     """
     from isomorph.stages import check as stage
+    from isomorph.stages.answer import opened_pair
     from isomorph.stages.repair.deliver import delivered, delivered_in_float
 
     wishes = stage.Wishes(
@@ -194,8 +195,7 @@ def fix(
         told=progress,
     ) as intake:
         intake.warm(reference, candidate)
-        right = intake.open("candidate", candidate)
-        left = intake.open("reference", reference)
+        left, right = opened_pair(intake, reference, candidate)
         given = intake.sample(left.model.graph.inputs)
         path = Path(output) if output is not None else None
         if keep_float is None:

@@ -90,6 +90,7 @@ def extract(
     Without ``node`` it is the first guilty one, of the JSON ``report`` or of a search made here.
     """
     from isomorph.stages import check as stage
+    from isomorph.stages.answer import opened_pair
     from isomorph.stages.extract.extract import extract as cut_out
     from isomorph.stages.extract.places import Request
     from isomorph.stages.extract.reported import guilty_node
@@ -115,8 +116,7 @@ def extract(
         told=progress,
     ) as intake:
         intake.warm(reference, candidate)
-        right = intake.open("candidate", candidate)
-        left = intake.open("reference", reference)
+        left, right = opened_pair(intake, reference, candidate)
         given = intake.sample(left.model.graph.inputs)
         request = Request(
             reference=left,

@@ -51,12 +51,12 @@ def answer(intake: Intake, reference: Any, candidate: Any, wishes: stage.Wishes)
                 fix="give them with --inputs; isomorph trace records both at once",
             )
         return stage.check_recorded(recording, right, given, wishes)
-    left, right = _opened(intake, reference, candidate)
+    left, right = opened_pair(intake, reference, candidate)
     given = None if samples else intake.sample(left.model.graph.inputs)
     return stage.check_pair(left, right, given, wishes)
 
 
-def _opened(intake: Intake, reference: Any, candidate: Any) -> tuple[Opened, Opened]:  # noqa: ANN401
+def opened_pair(intake: Intake, reference: Any, candidate: Any) -> tuple[Opened, Opened]:  # noqa: ANN401
     """Both models, loaded at the same time where each has a worker of its own.
 
     What takes longest is a framework's own start; meanwhile the candidate's runtime opens it.
