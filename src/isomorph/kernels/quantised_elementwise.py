@@ -6,6 +6,7 @@ tables and fixed-point multipliers its kernels use.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from isomorph.kernels.quantised import declared_dtype, dequantise, requantise
 from isomorph.kernels.table import Call, kernel
 
 MICROSOFT = "com.microsoft"
+_OnReals = Callable[[Call, Array], Array]
 
 
 @kernel("QLinearAdd", "QLinearMul", domain=MICROSOFT)
@@ -40,34 +42,39 @@ def qlinear_binary(  # noqa: PLR0917
     return requantise(real, c_scale, c_zero, target, None, call)
 
 
-@kernel("QLinearSigmoid", domain=MICROSOFT)
-def qlinear_sigmoid(  # noqa: PLR0917
-    call: Call,
-    x: Array,
-    x_scale: Array,
-    x_zero: Array | None,
-    y_scale: Array,
-    y_zero: Array | None = None,
-) -> Array:
+def _on_reals(op: str) -> Callable[[_OnReals], _OnReals]:
+    """Register what an operator of one operand does with the real numbers behind its integers."""
+
+    def register(function: _OnReals) -> _OnReals:
+        @kernel(op, domain=MICROSOFT)
+        def whole(  # noqa: PLR0917
+            call: Call,
+            x: Array,
+            x_scale: Array,
+            x_zero: Array | None,
+            y_scale: Array,
+            y_zero: Array | None = None,
+        ) -> Array:
+            real = function(call, dequantise(x, x_scale, x_zero, None))
+            return _onto(call, real, x, y_scale, y_zero)
+
+        return function
+
+    return register
+
+
+@_on_reals("QLinearSigmoid")
+def qlinear_sigmoid(call: Call, real: Array) -> Array:
     """1/(1+exp(−x))."""
     with np.errstate(over="ignore"):
-        real = 1.0 / (1.0 + np.exp(-dequantise(x, x_scale, x_zero, None)))
-    return _onto(call, real, x, y_scale, y_zero)
+        return np.asarray(1.0 / (1.0 + np.exp(-real)))
 
 
-@kernel("QLinearLeakyRelu", domain=MICROSOFT)
-def qlinear_leaky_relu(  # noqa: PLR0917
-    call: Call,
-    x: Array,
-    x_scale: Array,
-    x_zero: Array | None,
-    y_scale: Array,
-    y_zero: Array | None = None,
-) -> Array:
+@_on_reals("QLinearLeakyRelu")
+def qlinear_leaky_relu(call: Call, real: Array) -> Array:
     """``alpha`` times whatever is negative."""
-    real = dequantise(x, x_scale, x_zero, None)
     alpha = float(call.attributes.get("alpha", 0.01))
-    return _onto(call, np.where(real >= 0, real, alpha * real), x, y_scale, y_zero)
+    return np.where(real >= 0, real, alpha * real)
 
 
 @kernel("QLinearSoftmax", domain=MICROSOFT)
@@ -93,55 +100,31 @@ def qlinear_softmax(  # noqa: PLR0917
     return _onto(call, share, x, y_scale, y_zero)
 
 
-@kernel("QLinearReduceMean", domain=MICROSOFT)
-def qlinear_reduce_mean(  # noqa: PLR0917
-    call: Call,
-    x: Array,
-    x_scale: Array,
-    x_zero: Array | None,
-    y_scale: Array,
-    y_zero: Array | None = None,
-) -> Array:
+@_on_reals("QLinearReduceMean")
+def qlinear_reduce_mean(call: Call, real: Array) -> Array:
     """Over the stated axes, or over all."""
-    real = dequantise(x, x_scale, x_zero, None)
     axes = tuple(int(axis) for axis in call.attributes.get("axes") or range(real.ndim))
     keep = bool(call.attributes.get("keepdims", 1))
-    return _onto(call, real.mean(axis=axes, keepdims=keep), x, y_scale, y_zero)
+    return np.asarray(real.mean(axis=axes, keepdims=keep))
 
 
-@kernel("QLinearGlobalAveragePool", domain=MICROSOFT)
-def qlinear_global_average_pool(  # noqa: PLR0917
-    call: Call,
-    x: Array,
-    x_scale: Array,
-    x_zero: Array | None,
-    y_scale: Array,
-    y_zero: Array | None = None,
-) -> Array:
+@_on_reals("QLinearGlobalAveragePool")
+def qlinear_global_average_pool(call: Call, real: Array) -> Array:
     """Over the spatial axes."""
-    real = dequantise(x, x_scale, x_zero, None)
     last = bool(call.attributes.get("channels_last", 0))
     axes = tuple(range(1, real.ndim - 1) if last else range(2, real.ndim))
-    return _onto(call, real.mean(axis=axes, keepdims=True), x, y_scale, y_zero)
+    return np.asarray(real.mean(axis=axes, keepdims=True))
 
 
-@kernel("QLinearAveragePool", domain=MICROSOFT)
-def qlinear_average_pool(  # noqa: PLR0917
-    call: Call,
-    x: Array,
-    x_scale: Array,
-    x_zero: Array | None,
-    y_scale: Array,
-    y_zero: Array | None = None,
-) -> Array:
+@_on_reals("QLinearAveragePool")
+def qlinear_average_pool(call: Call, real: Array) -> Array:
     """Padding, where it counts, counts as the real number zero."""
     given = call.attributes
     last = bool(given.get("channels_last", 0))
-    real = dequantise(x, x_scale, x_zero, None)
     real = np.moveaxis(real, -1, 1) if last else real
     counted = int(given.get("count_include_pad", 0))
     pooled = pool(call, "AveragePool", real, count_include_pad=counted)
-    return _onto(call, np.moveaxis(pooled, 1, -1) if last else pooled, x, y_scale, y_zero)
+    return np.moveaxis(pooled, 1, -1) if last else pooled
 
 
 @kernel("QLinearConcat", domain=MICROSOFT)
