@@ -13,36 +13,33 @@ from isomorph.kernels.table import Call, kernel, standard
 MICROSOFT = "com.microsoft"
 
 
+def _window(call: Call, spatial: int) -> dict[str, Any]:
+    """How the node's window moves, completed."""
+    given = call.attributes
+    return {
+        "auto_pad": given.get("auto_pad", "NOTSET"),
+        "dilations": list(given.get("dilations") or [1] * spatial),
+        "pads": list(given.get("pads") or [0] * (2 * spatial)),
+        "strides": list(given.get("strides") or [1] * spatial),
+    }
+
+
 def convolve(call: Call, x: Array, w: Array, bias: Array | None = None) -> Array:
     """Conv with the node's own attributes, completed."""
-    given, spatial = call.attributes, x.ndim - 2
-    y = standard(
-        call,
-        "Conv",
-        x,
-        w,
-        bias,
-        version=11,
-        auto_pad=given.get("auto_pad", "NOTSET"),
-        dilations=list(given.get("dilations") or [1] * spatial),
-        group=int(given.get("group", 1)),
-        kernel_shape=list(w.shape[2:]),
-        pads=list(given.get("pads") or [0] * (2 * spatial)),
-        strides=list(given.get("strides") or [1] * spatial),
-    )
-    return np.asarray(y)
+    attributes = {
+        **_window(call, x.ndim - 2),
+        "group": int(call.attributes.get("group", 1)),
+        "kernel_shape": list(w.shape[2:]),
+    }
+    return np.asarray(standard(call, "Conv", x, w, bias, version=11, **attributes))
 
 
 def pool(call: Call, op: str, x: Array, **further: Any) -> Array:  # noqa: ANN401
     """MaxPool or AveragePool with the node's own attributes, completed."""
-    given, spatial = call.attributes, x.ndim - 2
     attributes: dict[str, Any] = {
-        "auto_pad": given.get("auto_pad", "NOTSET"),
-        "ceil_mode": int(given.get("ceil_mode", 0)),
-        "dilations": list(given.get("dilations") or [1] * spatial),
-        "kernel_shape": list(given["kernel_shape"]),
-        "pads": list(given.get("pads") or [0] * (2 * spatial)),
-        "strides": list(given.get("strides") or [1] * spatial),
+        **_window(call, x.ndim - 2),
+        "ceil_mode": int(call.attributes.get("ceil_mode", 0)),
+        "kernel_shape": list(call.attributes["kernel_shape"]),
         **further,
     }
     version = 12 if op == "MaxPool" else 19
@@ -110,19 +107,11 @@ def conv_transpose_with_dynamic_pads(
 ) -> Array:
     """ConvTranspose whose pads are an input."""
     given, spatial = call.attributes, x.ndim - 2
-    y = standard(
-        call,
-        "ConvTranspose",
-        x,
-        w,
-        bias,
-        version=11,
-        auto_pad=given.get("auto_pad", "NOTSET"),
-        dilations=list(given.get("dilations") or [1] * spatial),
-        group=int(given.get("group", 1)),
-        kernel_shape=list(w.shape[2:]),
-        output_padding=list(given.get("output_padding") or [0] * spatial),
-        pads=[0] * (2 * spatial) if pads is None else [int(each) for each in pads],
-        strides=list(given.get("strides") or [1] * spatial),
-    )
-    return np.asarray(y)
+    attributes = {
+        **_window(call, spatial),
+        "group": int(given.get("group", 1)),
+        "kernel_shape": list(w.shape[2:]),
+        "output_padding": list(given.get("output_padding") or [0] * spatial),
+        "pads": [0] * (2 * spatial) if pads is None else [int(each) for each in pads],
+    }
+    return np.asarray(standard(call, "ConvTranspose", x, w, bias, version=11, **attributes))
