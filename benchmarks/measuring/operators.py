@@ -17,7 +17,6 @@ from isomorph.core.conversion import Order, Step
 from isomorph.core.divergence import Divergence, Judgement, Part, Verdict
 from isomorph.stages.check import Wishes
 from isomorph.stages.convert.hops import Hopper, Stop
-from isomorph.stages.convert.samples import Supply
 from isomorph.stages.convert.workshop import Workshop
 from isomorph.stages.run import feeds as feeding
 from isomorph.stages.run.feeds import Sample
@@ -97,7 +96,6 @@ class Bench:
             given=given,
             intake=self.opener,
             workshop=self.workshop,
-            supply=Supply(first=first.model, given=given, data=None, dims={}, seed=0),
             wishes=Wishes(locate=False),
             options=options,
         )

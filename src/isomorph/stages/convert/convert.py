@@ -16,7 +16,6 @@ from isomorph.core.errors import UsageError
 from isomorph.core.report import Skipped
 from isomorph.stages.convert.hops import Hopper, Stop
 from isomorph.stages.convert.plan import routes
-from isomorph.stages.convert.samples import Supply
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
@@ -68,9 +67,6 @@ def convert(
         given=given,
         intake=intake,
         workshop=workshop,
-        supply=Supply(
-            first=first.model, given=given, data=wishes.data, dims=wishes.dims, seed=wishes.seed
-        ),
         wishes=wishes,
         options={**wanted.options, **({"opset": str(wanted.opset)} if wanted.opset else {})},
         repair=wanted.repair,

@@ -63,7 +63,6 @@ class Hopper:
     given: Sample | None
     intake: Intake
     workshop: Workshop
-    supply: Supply
     wishes: Wishes
     options: Mapping[str, str]
     particular: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -71,6 +70,17 @@ class Hopper:
     repair: bool = False
     name: str = "model"
     _done: dict[tuple[Step, ...], Stop] = field(default_factory=dict)
+    _supply: Supply = field(init=False)
+
+    def __post_init__(self) -> None:
+        stated = self.wishes
+        self._supply = Supply(
+            first=self.first.model,
+            given=self.given,
+            data=stated.data,
+            dims=stated.dims,
+            seed=stated.seed,
+        )
 
     def stop(self, origin: Stop, steps: Sequence[Step]) -> Stop:
         """The last of these steps, made from where the one before it led."""
@@ -124,8 +134,8 @@ class Hopper:
             order = Order(
                 source=origin.location,
                 target="",
-                example=self.supply.write_example(origin.model, folder),
-                samples=self.supply.write_samples(origin.model, folder / "samples")
+                example=self._supply.write_example(origin.model, folder),
+                samples=self._supply.write_samples(origin.model, folder / "samples")
                 if step.width in _NEEDS_SAMPLES
                 else (),
                 width=step.width,

@@ -11,7 +11,6 @@ from isomorph.core.conversion import AS_IS, Hop, Route
 from isomorph.core.errors import UsageError
 from isomorph.stages.convert.hops import Hopper, Stop
 from isomorph.stages.convert.plan import formats, routes
-from isomorph.stages.convert.samples import Supply
 
 if TYPE_CHECKING:
     from isomorph.stages.check import Wishes
@@ -55,9 +54,6 @@ def survey(
         given=given,
         intake=intake,
         workshop=workshop,
-        supply=Supply(
-            first=first.model, given=given, data=wishes.data, dims=wishes.dims, seed=wishes.seed
-        ),
         wishes=wishes,
         options={},
         particular=particular or {},
