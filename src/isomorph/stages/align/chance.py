@@ -47,6 +47,22 @@ def beyond_another(many: int, of: int) -> float:
     return math.prod((of - n) / (2 * of - n) for n in range(many))
 
 
+def as_many(found: int, expected: float) -> float:
+    """The chance of at least so many rare events where so many are expected (Poisson)."""
+    if found <= 0:
+        return 1.0
+    term = (
+        math.exp(found * math.log(expected) - expected - math.lgamma(found + 1.0))
+        if expected
+        else 0.0
+    )
+    total, n = 0.0, found
+    while term > total * 2.0**-53:
+        total, n = total + term, n + 1
+        term *= expected / n
+    return min(total, 1.0)
+
+
 def decisive(freedoms: int, false_alarm: float = FALSE_ALARM) -> float:
     """How many times nearer than its rival a wrong guess comes by that chance, as a share.
 

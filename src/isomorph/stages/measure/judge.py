@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.divergence import Budget, Judgement, Part
+from isomorph.stages.align.chance import as_many, usual_peak
 from isomorph.stages.measure.distance import distance, float_info, is_inexact, widen
 from isomorph.stages.measure.spread import Spread, merged, threshold
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
-
-# A handful of draws does not show the farthest that an integer can go.
-_MARGIN = 2.0
 
 
 def judge(
@@ -40,7 +38,7 @@ def judge(
         return Part(distance=measured, budget=Budget(derivation=derivation, ratio=None))
     limit = threshold(actual.size, false_alarm)
     if spread.deviation is None:
-        ratio, allowed = _exact_ratio(actual, expected, spread), None
+        ratio, allowed = _exact_ratio(actual, expected, spread, false_alarm), None
     else:
         allowed = scale * limit * spread.deviation + underflow(dtype) + floor
         ratio = _ratio(actual, expected, allowed, spread.unsettled)
@@ -124,14 +122,23 @@ def _ratio(actual: Array, expected: Array, allowed: Array, unsettled: Array) -> 
     return float(np.max(ratios, initial=0.0))
 
 
-def _exact_ratio(actual: Array, expected: Array, spread: Spread) -> float:
+def _exact_ratio(actual: Array, expected: Array, spread: Spread, false_alarm: float) -> float:
+    """How far whole numbers are apart where the draws moved them, over how far they may be.
+
+    Where no draw moved a number, it may only be one of those that another draw would have moved
+    first: of the ones that a single draw of n moved, the n-th part (Good and Turing's estimate).
+    """
     differs = np.asarray(actual != expected)
-    if bool(np.any(differs & ~spread.unsettled)):
+    stray = int(np.count_nonzero(differs & ~spread.unsettled))
+    if stray and as_many(stray, spread.once / spread.draws) < false_alarm:
         return float("inf")
     if spread.reach is None or not bool(np.any(differs)):
         return 0.0
     apart = np.abs(widen(actual) - widen(expected))[differs]
-    return float(np.max(apart / (_MARGIN * spread.reach[differs])))
+    reach = np.where(spread.unsettled, spread.reach, np.max(spread.reach))[differs]
+    # A handful of draws does not show the farthest that an integer can go.
+    farther = threshold(actual.size, false_alarm) / usual_peak(spread.draws)
+    return float(np.max(apart / (farther * reach)))
 
 
 def _rms(allowed: Array | None) -> float | None:

@@ -32,13 +32,15 @@ class Spread:
     ``unsettled`` marks the elements whose kind (NaN, infinite, finite) or, for integers and
     strings, whose very value was not the same in every draw: either is accepted there.
     ``reach`` is how far integers went at most, so that a quantised output which the noise moves
-    by a step is not free to be any number.
+    by a step is not free to be any number. ``once`` counts the elements that only one draw moved:
+    another one will move some that none of these has.
     """
 
     draws: int
     deviation: Array | None
     unsettled: Array
     reach: Array | None = None
+    once: int = 0
 
 
 def spreads(
@@ -106,6 +108,7 @@ class _Moments:
         self.centre = centre
         self.inexact = is_inexact(centre)
         self.unsettled = np.zeros(centre.shape, bool)
+        self.again = np.zeros(centre.shape, bool)
         self.first = np.zeros(centre.shape) if self.inexact else None
         self.second = np.zeros(centre.shape) if self.inexact else None
         self.reach = np.zeros(centre.shape) if is_integer(centre) else None
@@ -114,11 +117,13 @@ class _Moments:
         array = np.asarray(value)
         if value is None or array.shape != self.centre.shape:
             # Under noise even the shape changed: nothing about this tensor is settled.
-            self.unsettled[...] = True
+            self.unsettled[...] = self.again[...] = True
             self.reach = None
             return
         if self.first is None or self.second is None:
-            self.unsettled |= np.asarray(array != self.centre)
+            moved = np.asarray(array != self.centre)
+            self.again |= moved & self.unsettled
+            self.unsettled |= moved
             if self.reach is not None:
                 self.reach = np.maximum(self.reach, np.abs(widen(array) - widen(self.centre)))
             return
@@ -133,7 +138,13 @@ class _Moments:
 
     def spread(self, draws: int, *, about_mean: bool) -> Spread:
         if self.first is None or self.second is None:
-            return Spread(draws=draws, deviation=None, unsettled=self.unsettled, reach=self.reach)
+            return Spread(
+                draws=draws,
+                deviation=None,
+                unsettled=self.unsettled,
+                reach=self.reach,
+                once=int(np.count_nonzero(self.unsettled & ~self.again)),
+            )
         variance = self.second / draws
         if about_mean and draws > 1:
             variance = np.maximum(variance - (self.first / draws) ** 2, 0.0) * draws / (draws - 1)
@@ -187,4 +198,5 @@ def merged(*spreads: Spread | None) -> Spread | None:
         deviation=np.sqrt(sum(np.square(each) for each in deviations)) if deviations else None,
         unsettled=np.logical_or.reduce([each.unsettled for each in present]),
         reach=np.asarray(sum(reaches)) if len(reaches) == len(present) else None,
+        once=sum(each.once for each in present),
     )

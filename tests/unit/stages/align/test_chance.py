@@ -3,6 +3,7 @@ import pytest
 
 from isomorph.stages.align.chance import (
     FALSE_ALARM,
+    as_many,
     beyond_another,
     decisive,
     student,
@@ -46,3 +47,14 @@ def test_how_often_so_many_values_are_beyond_all_of_another_sample(many, of):
     assert beyond_another(many, of) == pytest.approx(np.mean(found), rel=0.1)
     assert beyond_another(0, of) == 1.0
     assert beyond_another(of + 1, of) == 0.0
+
+
+@pytest.mark.parametrize(("found", "expected"), [(0, 0.3), (1, 0.3), (2, 0.8), (3, 5.0), (9, 4.0)])
+def test_how_often_there_are_as_many_rare_events(found, expected):
+    seen = np.random.default_rng(0).poisson(expected, 200_000)
+    assert as_many(found, expected) == pytest.approx(np.mean(seen >= found), rel=0.05)
+
+
+def test_what_is_not_expected_does_not_happen():
+    assert as_many(1, 0.0) == 0.0
+    assert as_many(60, 1.0) < 1e-60

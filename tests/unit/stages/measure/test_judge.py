@@ -44,3 +44,16 @@ def test_the_reach_of_both_sides_adds_up():
 def test_the_largest_integers_are_told_apart():
     top = 2**64 - 1
     assert ratio([top, 0, 0], [0, 0, 0], spread(1), dtype="uint64") > 1.0
+
+
+@pytest.mark.parametrize(
+    ("once", "strays", "within"), [(0, 1, False), (3, 1, True), (3, 9, False), (60, 9, True)]
+)
+def test_numbers_that_no_draw_moved_are_as_few_as_single_draws_promise(once, strays, within):
+    moved = np.zeros(1000, bool)
+    moved[:once] = True
+    drawn = Spread(draws=10, deviation=None, unsettled=moved, reach=moved.astype(float), once=once)
+    expected = np.arange(1000)
+    actual = np.where(np.arange(1000) >= 1000 - strays, expected + 1, expected)
+    assert (ratio(actual, expected, drawn, "int32") <= 1.0) == within
+    assert ratio(40 * actual, 40 * expected, drawn, "int32") > 1.0, "and not anywhere"
