@@ -10,6 +10,7 @@ import numpy as np
 
 from isomorph.core.record import Meaning, Record
 from isomorph.core.trace import Noise, Trace
+from isomorph.stages.measure.calibrated import coarser
 from isomorph.stages.measure.compare import differs
 from isomorph.stages.measure.decisions import of_decisions
 from isomorph.stages.measure.judge import rounded_apart
@@ -31,13 +32,13 @@ LOOKS = 4
 Told = Callable[[str, str], None]
 
 
-def noises(graph: Graph, seed: int) -> dict[str, Noise]:
+def noises(graph: Graph, feeds: Arrays, seed: int) -> dict[str, Noise]:
     """The kinds of noise by their words; of a model that loses nothing, rounding alone."""
     kinds = {"rounding": Noise(seed=seed, rounding=True)}
     if widths(graph):
-        narrow = narrow_constants(graph)
-        kinds["intended"] = Noise(seed=seed + 2, rounding=True, constants=narrow, quantisers=True)
-        kinds["execution"] = Noise(seed=seed + 3, rounding=True, quantisers=True)
+        lossy = replace(kinds["rounding"], quantisers=True, coarser=coarser(graph, feeds))
+        kinds["intended"] = replace(lossy, seed=seed + 2, constants=narrow_constants(graph))
+        kinds["execution"] = replace(lossy, seed=seed + 3)
     return kinds
 
 
@@ -100,7 +101,7 @@ def _meaning(subject: Subject, names: Sequence[str], told: Told | None) -> Meani
     values = session.run(feeds, list(names))
     outputs = list(dict.fromkeys(spec.name for spec in graph.outputs))
     spread, draws = {}, {}
-    for kind, noise in noises(graph, subject.seed).items():
+    for kind, noise in noises(graph, subject.feeds, subject.seed).items():
         _tell(told, "oracle", f"{kind} of {len(names)} tensors")
         moved = spreads(
             session, feeds, values, replace(noise, seed=0), draws=LOOKS,
