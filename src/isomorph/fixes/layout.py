@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _MOST_AXES = 5
 _MOST_PARTS = 5
 _MOST_EXCHANGES = 24
+_MOST_NODES = 3
 
 
 class Layout:
@@ -160,7 +161,7 @@ def _transposed_constants(case: Case) -> Iterator[Patch]:
 
 
 def _inserted(case: Case) -> Iterator[Patch]:
-    """A Transpose behind the wrong tensor, or before one of the inputs of the guilty node."""
+    """A Transpose behind the wrong tensor, or before one of the inputs of the guilty nodes."""
     name = fresh(case, f"{case.node.name}_transposed")
     shape = case.wrong.shape
     if 2 <= len(shape) <= _MOST_AXES and case.tensor in case.node.outputs:
@@ -178,7 +179,13 @@ def _inserted(case: Case) -> Iterator[Patch]:
                         ),
                     ),
                 )
-    for place, tensor in enumerate(case.node.inputs):
+    others = [node for node in case.nodes if node.name != case.node.name]
+    for node in (case.node, *others[:_MOST_NODES]):
+        yield from _inserted_before(case, node, name)
+
+
+def _inserted_before(case: Case, node: Node, name: str) -> Iterator[Patch]:
+    for place, tensor in enumerate(node.inputs):
         spec = case.candidate.tensors.get(tensor)
         rank = len(spec.shape) if spec is not None and spec.shape is not None else 0
         if not 2 <= rank <= 4 or tensor in case.candidate.constants:
@@ -186,10 +193,10 @@ def _inserted(case: Case) -> Iterator[Patch]:
         for order in permutations(range(rank)):
             if order != tuple(range(rank)):
                 yield Patch(
-                    summary=f"Transpose by {order} inserted before {case.node.name!r}",
+                    summary=f"Transpose by {order} inserted before {node.name!r}",
                     edits=(
                         InsertAhead(
-                            node=case.node.name,
+                            node=node.name,
                             index=place,
                             op="Transpose",
                             name=name,

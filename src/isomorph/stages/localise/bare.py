@@ -23,16 +23,22 @@ _BIASED = frozenset({"Conv", "ConvTranspose", "Gemm"})
 _BIAS = 2
 
 
-def gone_on_with(maker: Node, reached: str, reference: Topology) -> Iterator[str]:
-    """What the reference makes next of ``reached``, where ``maker`` could have made it itself."""
+def gone_on_with(
+    maker: Node, reached: str, reference: Topology, *, idle: bool = False
+) -> Iterator[str]:
+    """What the reference makes next of ``reached``, where ``maker`` could have made it itself.
+
+    An ``idle`` maker hands on what it gets: a zero is added, or all is multiplied by one.
+    """
     for node in reference.readers.get(reached, ()):
         if node.op in RESHAPES:
-            yield from gone_on_with(maker, node.outputs[0], reference)
+            yield from gone_on_with(maker, node.outputs[0], reference, idle=idle)
             continue
         activates = node.op in _ACTIVATIONS and maker.attributes.get(FUSED) == "NONE"
         added = node.op in {"Add", "BiasAdd"} and len(reference.sources(node)) == 1
         adds = maker.op in _BIASED and len(maker.inputs) > _BIAS
-        if activates or (added and adds):
+        undone = idle and node.op == maker.op and len(reference.sources(node)) == 1
+        if activates or (added and adds) or undone:
             yield node.outputs[0]
 
 

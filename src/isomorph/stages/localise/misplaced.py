@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from isomorph.core.ops import RESHAPES
 from isomorph.stages.align.twins import ways
 from isomorph.stages.localise.bare import gone_on_with
@@ -51,8 +53,8 @@ def _passed_on(search: Search, names: Sequence[str]) -> list[str]:
     found = dict.fromkeys(names)
     layer = list(names)
     for _ in range(_STEPS_BACK):
-        makers = [topology.maker[name] for name in layer]
-        passing = [node for node in makers if node.op in PASSING]
+        makers = [(name, topology.maker[name]) for name in layer]
+        passing = [n for name, n in makers if n.op in PASSING or hands_on(search, name, n)]
         layer = [
             name
             for node in passing
@@ -143,10 +145,20 @@ def _bare(search: Search, names: Sequence[str]) -> Iterator[Proposal]:
         if pair is None:
             continue
         maker = search.candidate.topology.maker[tensor]
-        for mine in gone_on_with(maker, pair[0], search.reference.topology):
+        idle = hands_on(search, tensor, maker)
+        for mine in gone_on_with(maker, pair[0], search.reference.topology, idle=idle):
             other = search.reference.values.get(mine)
             for moved in ways(other, search.values[tensor].shape) if other is not None else ():
                 yield Proposal(tensor=tensor, counterpart=mine, moved=moved, scattered=False)
+
+
+def hands_on(search: Search, tensor: str, maker: Node) -> bool:
+    """Whether a node gives what it gets, value by value."""
+    sources = search.candidate.topology.sources(maker)
+    held = [search.values[name] for name in sources if name in search.values]
+    return maker.op not in _RESHAPING and any(
+        np.array_equal(each, search.values[tensor]) for each in held
+    )
 
 
 def _reshaped(search: Search, names: Sequence[str]) -> Iterator[Proposal]:

@@ -16,7 +16,7 @@ from isomorph.stages.align.sight import DRAWS, Sight, apart
 from isomorph.stages.align.twins import Twins, ways
 from isomorph.stages.localise.bare import cut_at_zero, cut_next, still_to_come
 from isomorph.stages.localise.guilt import Guilt
-from isomorph.stages.localise.misplaced import PASSING, misplaced
+from isomorph.stages.localise.misplaced import PASSING, hands_on, misplaced
 from isomorph.stages.localise.proposal import Proposal, as_it_is
 from isomorph.stages.localise.where import where
 from isomorph.stages.measure.side_by_side import at_once
@@ -293,10 +293,11 @@ class Search:
                     fresh = [name for name in made if name not in self.right]
                     found += fresh
                     # What is passed on may be right as well, and yet not what belongs there.
-                    passed.update(made if node.op in PASSING else fresh)
-                    (open_ends if node.op in PASSING else layer).extend(
-                        made if node.op in PASSING else fresh
+                    passing = node.op in PASSING or (
+                        not fresh and any(hands_on(self, name, node) for name in made)
                     )
+                    passed.update(made if passing else fresh)
+                    (open_ends if passing else layer).extend(made if passing else fresh)
         return found[:_MOST_BEHIND]
 
     def placed(self, proposal: Proposal) -> Array:

@@ -30,6 +30,9 @@ W = {
     "second": np.array([1]),
     "fanned": np.array([3, 4, 4, 6]),
     "joined": np.array([3, 16, 6]),
+    "mean": drawn(6),
+    "nothing": np.zeros(6, np.float32),
+    "scale": drawn(6) + 3,
 }
 X, M = drawn(3, 4, 6), np.arange(4) < np.array([[4], [2], [3]])
 SPLIT = """
@@ -39,6 +42,7 @@ CROSSED = SPLIT.replace("Exp (a)", "Exp (b)").replace("Tanh (b)", "Tanh (a)")
 TWICE = """
  [one] p = MatMul (x, w) [two] q = MatMul (x, v) [cat] h = Concat <axis = 0> (p, q)
  [out] y = Tanh (h) """
+BOUNDED = TWICE.replace("q = MatMul (x, v)", "z = MatMul (x, v) [keep] q = Max (z, far)")
 TURNED = """
  [turn] t = Transpose <perm = [1, 0, 2]> (x) [cut] r = Reshape (t, cut) [out] y = MatMul (r, w) """
 MASKED = """
@@ -59,12 +63,15 @@ EARLY = """
 SPREAD = """
  [wide] e = Unsqueeze (x, first2) [fan] f = Expand (e, fanned) [join] j = Reshape (f, joined)
  [out] y = MatMul (j, w) """
+SHIFTED = """
+ [less] d = Sub (x, mean) [part] p = Mul (d, scale) [out] y = MatMul (p, w) """
 DECIDED = """
  [whole] i = Cast <to = 7> (m) [more] k = Greater (i, none) [pick] y = Where (k, near, far) """
 
 FAULTS = {
     "decided": (DECIDED, DECIDED.replace("none", "single"), "more", "attribute"),
     "operator": (JOINED, JOINED.replace("= Sin (x)", "= Cos (x)"), "sin", "missing_op"),
+    "idle": (SHIFTED, SHIFTED.replace("mean", "nothing"), "less", "weight"),
     "still": (TURNED, TURNED.replace("[1, 0, 2]", "[0, 1, 2]"), "turn", "layout"),
     "early": (EARLY, EARLY.replace("[0, 2, 1]", "[0, 1, 2]"), "turn", "layout"),
     "spread": (SPREAD, SPREAD.replace("first2", "second"), "wide", "attribute"),
@@ -72,6 +79,9 @@ FAULTS = {
                "missing_op"),
     "picked": (PICKED, PICKED.replace("first) [two]", "third) [two]"), "one", "attribute"),
     "outputs": (SPLIT, CROSSED, "split", "layout"),
+    "twice, before an idle bound": (
+        BOUNDED, BOUNDED.replace("MatMul (x, v)", "MatMul (x, w)"), "two", "weight",
+    ),
     "twice": (TWICE, TWICE.replace("MatMul (x, v)", "MatMul (x, w)"), "two", "weight"),
     "turned": (TURNED, TURNED.replace("[1, 0, 2]", "[1, 2, 0]"), "turn", "layout"),
     "mask": (MASKED, MASKED.replace("[mask] k = Where (n, far, one)", "").replace("(k)", "(one)"),
