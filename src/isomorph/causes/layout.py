@@ -108,7 +108,7 @@ def _exchanged(case: Case) -> Iterator[Diagnosis]:
 
 def _outputs_exchanged(case: Case) -> Iterator[Diagnosis]:
     """Two outputs of one node, each read where the reference reads the other."""
-    for node in case.nodes:
+    for node in (*case.nodes, *_read_amiss(case)):
         for (left, right), edits in islice(outputs_exchanged(case.candidate, node), _MOST_ORDERS):
             if case.tensor in (node.outputs[left], node.outputs[right]):
                 # It is the tensor itself that holds the other's values.
@@ -132,6 +132,17 @@ def _outputs_exchanged(case: Case) -> Iterator[Diagnosis]:
                     node=node.name,
                 )
                 return
+
+
+def _read_amiss(case: Case) -> Iterator[Node]:
+    """Nodes of several outputs before the guilty ones, if nobody who reads these is right."""
+    topology = Topology(case.candidate)
+    right = {case.twin(name) for name in case.reference.tensors}
+    read = dict.fromkeys(name for node in case.nodes for name in topology.sources(node))
+    for maker in (topology.maker[name] for name in read if name in topology.maker):
+        readers = [node for name in maker.outputs for node in topology.readers.get(name, ())]
+        if len(maker.outputs) > 1 and right.isdisjoint(n for node in readers for n in node.outputs):
+            yield maker
 
 
 def _misread(case: Case) -> Iterator[Diagnosis]:

@@ -50,7 +50,7 @@ _ACTIVATIONS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 }
 """What a recurrent operator computes with in one direction, where it is not told otherwise."""
 _AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
-_NUMBERS: Mapping[str, tuple[float, ...]] = {"cubic_coeff_a": (-0.75, -0.5)}
+_NUMBERS: Mapping[str, tuple[float, ...]] = {"cubic_coeff_a": (-0.75, -0.5), "beta": (1.0,)}
 _FLAGS = frozenset(
     {"count_include_pad", "ceil_mode", "keepdims", "select_last_index", "fmod", "transA", "transB",
      "linear_before_reset", "exclusive", "reverse", "largest", "sorted", "exclude_outside",

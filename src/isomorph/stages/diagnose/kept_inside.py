@@ -14,6 +14,7 @@ from isomorph.stages.diagnose import constants
 if TYPE_CHECKING:
     from isomorph.core.case import Case
     from isomorph.core.model import Constant
+    from isomorph.core.trace import Array
 
 
 def inside_bodies(case: Case) -> Iterator[Patch]:
@@ -39,17 +40,16 @@ def inside_bodies(case: Case) -> Iterator[Patch]:
         (_likelihood(held, other, known, here), place, held, other)
         for place, held in kept
         for other in theirs
-        if np.prod(other.shape) == np.prod(held.shape)
+        if np.prod(held.shape) in _sizes(other)
     ]
     for _, place, held, other in sorted(couples, key=lambda couple: couple[0]):
-        right = case.constant(case.reference, other.name)
-        if right is None:
-            continue
-        for moved in ways(right, held.shape):
-            yield Patch(
-                summary=f"constant {place!r}: the values of the reference's {other.name!r}",
-                edits=(SetConstant(tensor=place, value=moved.array(right)),),
-            )
+        whole = case.constant(case.reference, other.name)
+        for right in _of_size(whole, int(np.prod(held.shape))) if whole is not None else ():
+            for moved in ways(right, held.shape):
+                yield Patch(
+                    summary=f"constant {place!r}: the values of the reference's {other.name!r}",
+                    edits=(SetConstant(tensor=place, value=moved.array(right)),),
+                )
 
 
 def _likelihood(held: Constant, other: Constant, known: set[str], here: set[str]) -> int:
@@ -57,3 +57,14 @@ def _likelihood(held: Constant, other: Constant, known: set[str], here: set[str]
     if held.value_digest == other.value_digest:
         return 1
     return 0 if held.value_digest not in known and other.value_digest not in here else 2
+
+
+def _sizes(constant: Constant) -> tuple[int, int]:
+    """How many numbers it holds, and how many a row of it: two biases may be kept as one."""
+    size = int(np.prod(constant.shape))
+    return size, size // max(1, constant.shape[0]) if constant.shape else size
+
+
+def _of_size(whole: Array, size: int) -> Iterator[Array]:
+    """All of a constant, or its rows, whichever is of this size."""
+    yield from (whole,) if whole.size == size else whole
