@@ -25,11 +25,11 @@ from isomorph.stages.localise.unlike import pointed
 from isomorph.stages.measure import findings as say
 from isomorph.stages.measure import overflow
 from isomorph.stages.measure.calibrated import unlike
-from isomorph.stages.measure.compare import Comparison, Terms, compared_elements
+from isomorph.stages.measure.compare import Comparison, Terms, compare, compared_elements
 from isomorph.stages.measure.decisions import of_decisions
 from isomorph.stages.measure.over_samples import measure
 from isomorph.stages.measure.sized import Sized
-from isomorph.stages.measure.spread import FALSE_ALARM
+from isomorph.stages.measure.spread import FALSE_ALARM, MANY_DRAWS
 from isomorph.stages.measure.steadiness import of_trembling, unsteady
 from isomorph.stages.measure.subject import Subject
 from isomorph.stages.measure.verdict import doubtful, most_draws
@@ -157,6 +157,13 @@ class Work:
         if not self.wishes.look_into_loss:
             return comparison
         self.looked = True
+        if graver:
+            # What draws can still tell is told by them before a node is asked.
+            candidate.look_closer(MANY_DRAWS)
+            comparison = compare(reference, candidate, comparison.bindings, self.terms)
+            graver = [d for d in comparison.divergences if d.verdict is Verdict.DIVERGENT]
+            if not all(doubtful(each, self.terms.false_alarm) for each in graver):
+                return comparison
         pairs = [(pair.reference, pair.candidate) for pair in comparison.bindings]
         try:
             found = locate(reference, candidate, pairs)

@@ -20,6 +20,7 @@ from isomorph.stages.localise.search import look_at
 from isomorph.stages.localise.strangers import strangers
 from isomorph.stages.localise.trail import beyond_noise, follow
 from isomorph.stages.measure.calibrated import coarser
+from isomorph.stages.measure.spread import MANY_DRAWS
 from isomorph.stages.measure.widths import narrow_constants, quantised, widths
 
 if TYPE_CHECKING:
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
     from isomorph.stages.localise.guilt import Guilt
     from isomorph.stages.measure.compare import Comparison
     from isomorph.stages.measure.subject import Subject
-
-_DRAWS = 32
-"""Of one tensor, before its node is convicted: Student's bound is then near to the normal one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,11 +138,11 @@ def _beyond(twins: Twins, guilt: Guilt, *, grids: bool) -> bool:
     wrong = twins.candidate.values[guilt.tensor]
     if wrong.shape != guilt.value.shape:
         return True
-    without, noise = twins.candidate.drawn(guilt.tensor, _DRAWS)
+    without, noise = twins.candidate.drawn(guilt.tensor, MANY_DRAWS)
     noise = math.hypot(noise, twins.reference.spread[guilt.counterpart])
     found = wrong if grids else without
     kept = _not_cut_off(guilt.value, found)
-    return apart(guilt.value[kept], found[kept])[0] > student(wrong.size, _DRAWS) * noise
+    return apart(guilt.value[kept], found[kept])[0] > student(wrong.size, MANY_DRAWS) * noise
 
 
 def _not_cut_off(right: Array, found: Array) -> Array:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["DRAWS", "FALSE_ALARM", "Spread", "merged", "pooled", "spreads", "threshold"]
 
 DRAWS = 10
+MANY_DRAWS = 32
+"""Where ten leave a loss in doubt: Student's bound is then near to the normal one."""
 FIRST_DRAWS = 3
 """Enough where the error lies far inside its budget, however badly so few show the deviation."""
 

@@ -154,11 +154,11 @@ class Subject:
         noise = Noise(seed=self.seed + 3, rounding=True, quantisers=True)
         return self._spread("execution loss", noise, about_mean=True)
 
-    def look_closer(self) -> bool:
+    def look_closer(self, draws: int = DRAWS) -> bool:
         """Draw as often as it is worth; False where that has been done already."""
-        if self.draws >= DRAWS:
+        if self.draws >= draws:
             return False
-        self.draws = DRAWS
+        self.draws = draws
         for what in self._spreading:
             self._kept.pop(what, None)
         return True
