@@ -144,7 +144,25 @@ class Editor:
                 return
         if self._around is None:
             raise _unknown("constant", edit.tensor)
-        self._around._set_constant(edit)  # the body reads what the graph around it stores
+        # What the graph around stores is read by others, too: the body gets one of its own.
+        own = self.fresh(f"{edit.tensor}.own")
+        self.graph.initializer.append(_tensor(own, edit.value, self._around._kind(edit.tensor)))
+        self.stored.add(own)
+        self._rewire(edit.tensor, own)
+
+    def _kind(self, name: str) -> np.dtype[Any]:
+        """The type of a stored constant, here or in the graphs around."""
+        for tensor in self.graph.initializer:
+            if tensor.name == name:
+                kind: np.dtype[Any] = helper.tensor_dtype_to_np_dtype(tensor.data_type)
+                return kind
+        for node in self.graph.node:
+            held = constant_value(node, self.model) if name in node.output else None
+            if held is not None:
+                return np.dtype(held.dtype)
+        if self._around is None:
+            raise _unknown("constant", name)
+        return self._around._kind(name)
 
     def _add_constant(self, edit: edits.AddConstant) -> None:
         if edit.name in self._names():

@@ -114,7 +114,12 @@ def shared(proto):
     weight("end", lambda held: np.full_like(held, 8))(proto)
 
 
+def another_number(nodes):
+    nodes[2].input[1] = "start"  # which others read as well
+
+
 FAULTS = {
+    "number inside": (SCANNED, in_the_body(another_number)),
     "shared number": (CUT, shared),
     "inside": (SCANNED, in_the_body(bent_otherwise)),
     "operand inside": (SCANNED, in_the_body(read_elsewhere)),

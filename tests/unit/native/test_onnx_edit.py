@@ -148,7 +148,7 @@ def test_a_body_is_edited_under_its_own_names(tmp_path):
         " <float[1] w = {2.0}> {"
         " [choose] y = If(c) <then_branch = a () => (float[1,3] t) { [neg] s = Neg(x)"
         "  [times] t = Mul(s, w) },"
-        " else_branch = b () => (float[1,3] e) { e = Abs(x) }> }"
+        " else_branch = b () => (float[1,3] e) { e = Mul(x, w) }> }"
     )
     path, fixed = tmp_path / "if.onnx", tmp_path / "fixed.onnx"
     onnx.save(proto, path)
@@ -165,6 +165,8 @@ def test_a_body_is_edited_under_its_own_names(tmp_path):
     session = onnxruntime.InferenceSession(fixed, providers=["CPUExecutionProvider"])
     (out,) = session.run(None, {"x": X, "c": np.array(True)})
     assert np.array_equal(out, 5 * np.abs(X) + 1)
+    (other,) = session.run(None, {"x": X, "c": np.array(False)})
+    assert np.array_equal(other, 2 * X), "the other branch reads what it read before"
 
 
 @pytest.mark.parametrize(

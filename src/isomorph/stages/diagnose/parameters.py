@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.patch import AddConstant, Edit, SetAttribute, SetConstant, SetInput
+from isomorph.core.patch import AddConstant, Edit, EditBody, SetAttribute, SetConstant, SetInput
+from isomorph.stages.align.topology import Topology
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -98,7 +99,7 @@ def dtype_of(case: Case, tensor: str) -> np.dtype[Any] | None:
 def stored(case: Case, name: str, value: Array) -> tuple[Edit, ...]:
     """A constant of the guilty nodes replaced, for them alone where others read it too."""
     guilty = {node.name for node in case.nodes}
-    readers = [node for node in case.candidate.nodes if name in node.inputs]
+    readers = [node for node in case.candidate.nodes if name in Topology.reads(node)]
     outsiders = [node for node in readers if node.name not in guilty]
     insiders = [node for node in readers if node.name in guilty]
     # Real numbers for stored integers are put onto the constant's own grid, which a new one lacks.
@@ -113,7 +114,14 @@ def stored(case: Case, name: str, value: Array) -> tuple[Edit, ...]:
         for place, each in enumerate(node.inputs)
         if each == name
     ]
-    return (AddConstant(name=own, value=value.astype(kind)), *redirected)
+    inside = [
+        EditBody(node=node.name, body=key, edits=(SetConstant(tensor=name, value=value),))
+        for node in insiders
+        for key, body in node.bodies.items()
+        if any(name in Topology.reads(inner) for inner in body.nodes)
+    ]
+    added = [AddConstant(name=own, value=value.astype(kind))] if redirected else []
+    return (*added, *redirected, *inside)
 
 
 def as_input(case: Case, node: Node, index: int, value: Any) -> tuple[Edit, ...]:  # noqa: ANN401
