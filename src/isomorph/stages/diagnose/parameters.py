@@ -57,6 +57,8 @@ _TFLITE_INPUTS = {
     "SLICE": {"begin": 1, "size": 2},
     "STRIDED_SLICE": {"begin": 1, "end": 2, "strides": 3},
 }
+# No runtime need take both: TFLite's own kernels refuse a resize that has them.
+_EXCLUDES = {"align_corners": "half_pixel_centers", "half_pixel_centers": "align_corners"}
 _NUMBERS = frozenset({"axis", "k", "constant_value", "min", "max", "ratio", "depth",
                       "max_output_boxes_per_class", "iou_threshold",
                       "score_threshold"})  # fmt: skip
@@ -153,6 +155,10 @@ def parameter(case: Case, node: Node, name: str, value: Any) -> tuple[Edit, ...]
     places = parameter_places(node)
     if name in places and name not in node.attributes:
         return as_input(case, node, places[name], value)
+    other = _EXCLUDES.get(name)
+    if other is not None and value and node.attributes.get(other):
+        beside = SetAttribute(node=node.name, name=other, value=False)
+        return (SetAttribute(node=node.name, name=name, value=value), beside)
     return (SetAttribute(node=node.name, name=name, value=value),)
 
 

@@ -10,6 +10,7 @@ from isomorph.stages.align.twins import placements
 from isomorph.stages.diagnose.choices import choices, parts
 from isomorph.stages.diagnose.constants import alike_in_size
 from isomorph.stages.diagnose.counterpart import told
+from isomorph.stages.diagnose.parameters import parameter
 
 
 def held(name, *values):
@@ -96,3 +97,10 @@ def test_who_divides_there_multiplies_here_by_the_inverse():
         constant=lambda *_: np.array([4.0]),
     )
     assert [float(value[0]) for _, value in alike_in_size(case, "m")] == [4.0, 0.25]
+
+
+def test_of_two_flags_that_exclude_each_other_one_is_taken_back():
+    graph, node = made("Resize", "RESIZE_BILINEAR", half_pixel_centers=True, align_corners=False)
+    edits = parameter(SimpleNamespace(candidate=graph), node, "align_corners", True)
+    told_so = {edit.name: edit.value for edit in edits}
+    assert told_so == {"align_corners": True, "half_pixel_centers": False}
