@@ -18,7 +18,7 @@ from isomorph.core.model import Quantization
 from isomorph.core.report import Skipped
 from isomorph.core.trace import Noise
 from isomorph.stages.align.islands import Islands
-from isomorph.stages.align.originals import original
+from isomorph.stages.align.originals import Originals
 from isomorph.stages.align.quantisers import real_values, written
 from isomorph.stages.measure.grids import Figures, Grid
 from isomorph.stages.run.real_numbers import RealSession
@@ -73,12 +73,17 @@ def _as_stored(subject: Subject) -> Subject:
     )
 
 
+def _originals(reference: Subject) -> Originals:
+    return Originals(reference.model.graph, lambda name: constant(reference, name))
+
+
 class Audit:
     """The measurements, made in as few runs as possible."""
 
     def __init__(self, candidate: Subject, reference: Subject | None) -> None:
         self.given = candidate.feeds
         self.candidate, self.reference = _as_stored(candidate), reference
+        self._originals = None if reference is None else _originals(reference)
         self.graph = candidate.model.graph
         self.skipped: list[Skipped] = []
         dynamic = [node for node in self.graph.nodes if node.op == RUN_TIME]
@@ -136,11 +141,7 @@ class Audit:
         return None if integers is None else real_values(integers, entry)
 
     def _original(self, entry: Quantization, real: Array) -> Array | None:
-        source = self.reference
-        if source is None:
-            return None
-        graph = source.model.graph
-        return original(real, entry.tensor, graph, lambda name: constant(source, name))
+        return None if self._originals is None else self._originals.of(real, entry.tensor)
 
     def _of_weight(self, entry: Quantization) -> Figures | None:
         real = self._stored(entry)

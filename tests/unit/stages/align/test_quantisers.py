@@ -4,7 +4,7 @@ import pytest
 from isomorph.core.digest import constant_of
 from isomorph.core.model import Graph, Node, Quantization, TensorSpec
 from isomorph.stages.align.islands import Islands
-from isomorph.stages.align.originals import original
+from isomorph.stages.align.originals import Originals
 from isomorph.stages.align.quantisers import changed, matched, real_values
 
 WEIGHT = np.arange(-12, 12, dtype=np.int8).reshape(4, 6)
@@ -102,10 +102,23 @@ def test_a_quantised_weight_finds_its_float_original_in_any_arrangement():
         constants={name: constant_of(name, value) for name, value in values.items()},
     )  # fmt: skip
     coarse = np.rint(values["w"].T / 0.1) * 0.13
-    found = original(coarse, "some_quantised_thing", held, values.get)
+    found = Originals(held, values.get).of(coarse, "some_quantised_thing")
     assert np.allclose(found, values["w"].T)
-    assert original(draw.standard_normal((3, 5)), "w", held, values.get) is None
-    assert original(np.ones((2, 2)), "w", one, values.get) is None
+    assert Originals(held, values.get).of(draw.standard_normal((3, 5)), "w") is None
+    assert Originals(one, values.get).of(np.ones((2, 2)), "w") is None
+
+
+def test_of_many_weights_of_a_size_the_right_one_is_tried():
+    draw = np.random.default_rng(1)
+    values = {f"layer_{place}": draw.standard_normal((20, 30)) for place in range(40)}
+    held = Graph(
+        name="g", inputs=(), outputs=(), nodes=(), tensors={},
+        constants={name: constant_of(name, value) for name, value in values.items()},
+    )  # fmt: skip
+    for value in values.values():
+        step = 3.0 * np.abs(value).max() / 127  # and a scale that is off
+        found = Originals(held, values.get).of(np.rint(value.T / step) * step * 2.0, "MatMul_584")
+        assert np.array_equal(found, value.T)
 
 
 @pytest.mark.parametrize("way", ["normalised", "multiplied", "behind a bias"])
@@ -132,5 +145,5 @@ def test_a_weight_with_folded_factors_finds_its_original_in_them(way):
     )  # fmt: skip
     read = {**values, "f": factor}.get
     folded = np.moveaxis(weight * factor, 3, 0)
-    found = original(np.rint(folded / 0.01) * 0.01, "any", held, read)
+    found = Originals(held, read).of(np.rint(folded / 0.01) * 0.01, "any")
     assert np.allclose(found, folded)
