@@ -50,6 +50,8 @@ class Search:
         self.right |= set(given) | inputs
         self.seen = {pair[0] for pair in self.pairs.values() if pair is not None}
         self._cut = cut_at_zero(self.candidate.graph)
+        noise = self.candidate.noise
+        self._lossy = noise is not None and noise.quantisers
 
     def wrong_outputs(self) -> list[tuple[str, str]]:
         """The bound outputs that do not agree, place by place."""
@@ -255,6 +257,7 @@ class Search:
         # small integers are equal by accident.
         after = self.reference.topology.below([proposal.counterpart])
         same = self.reference.prints[proposal.counterpart]
+        elsewhere = self._held_elsewhere(proposal.tensor)
         mates = {yours: mine for mine, yours in self.outputs}
         for name, value in self._recomputed(behind, given).items():
             if name in mates and not self._fits(mates[name], value):
@@ -263,10 +266,22 @@ class Search:
                 mine == mates.get(name)
                 # What was put in and merely passed on proves nothing.
                 # Nor does what the candidate holds elsewhere: an earlier layer, done again.
-                or (mine in after and mine not in self.seen and self.reference.prints[mine] != same)
+                or (mine in after and mine not in elsewhere and self.reference.prints[mine] != same)
                 for mine, _ in self.twins.pairs(name, value)
             )
         return healed
+
+    def _held_elsewhere(self, tensor: str) -> set[str]:
+        """The reference's tensors whose twins are not computed from this one.
+
+        Farther down, a twin may be one for its noise alone.
+        """
+        if not self._lossy:
+            return self.seen
+        below = self.candidate.topology.below([tensor])
+        return {
+            pair[0] for name, pair in self.pairs.items() if pair is not None and name not in below
+        }
 
     def _recomputed(self, names: Sequence[str], given: Mapping[str, Array]) -> dict[str, Array]:
         try:
