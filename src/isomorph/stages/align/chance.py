@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from statistics import NormalDist
 
@@ -20,15 +21,28 @@ def threshold(elements: int, false_alarm: float = FALSE_ALARM) -> float:
     return -_NORMAL.inv_cdf(max(share, 1e-300))
 
 
-def student(elements: int, draws: int, false_alarm: float = FALSE_ALARM) -> float:
-    """The same in deviations that so many draws have estimated, if all elements move as one.
+def student(elements: int, freedom: float, false_alarm: float = FALSE_ALARM) -> float:
+    """The same in deviations that were estimated with so many degrees of freedom.
 
-    Student's quantile by its series in one over the degrees of freedom; draws should be dozens.
+    Student's quantile by its series in one over the degrees of freedom; they should be dozens.
     """
-    z, freedom = threshold(elements, false_alarm), max(draws - 1, 1)
+    z = threshold(elements, false_alarm)
     first = (z**3 + z) / 4.0
     second = (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0
     return z + first / freedom + second / freedom**2
+
+
+def freedom(squares: Sequence[float]) -> float:
+    """The degrees of freedom of mean squares, one for each draw, by how little they differ.
+
+    Of many elements that move by themselves they hardly differ; of elements that all move as one
+    they do as the squares of single numbers, with one degree of freedom for each draw.
+    """
+    draws = len(squares)
+    centre = math.fsum(squares) / max(draws, 1)
+    spread = math.fsum((each - centre) ** 2 for each in squares) / max(draws - 1, 1)
+    alone = 2.0 * centre**2 / spread if spread > 0 else math.inf
+    return max(draws - 1, 1) * max(1.0, alone)
 
 
 @lru_cache(maxsize=4096)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
+from isomorph.stages.align.chance import freedom
 from isomorph.stages.align.remembered import Layered, Remembered, batches, held
 from isomorph.stages.align.topology import Topology
 from isomorph.stages.run.disturbed import Moved, Moving, disturbed, mean, numeric
@@ -31,6 +32,15 @@ _HELD_AT_ONCE = DRAWS + 2
 
 _AT_A_TIME = 64 << 20
 """Constants that are read in one go: they come in float64, and are in memory three times then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """The mean of many draws of one tensor, their rms about it, and how surely that is known."""
+
+    centre: Array = field(repr=False, compare=False)
+    rms: float
+    freedom: float
 
 
 class Sight:
@@ -66,6 +76,7 @@ class Sight:
         self.unseen: dict[str, tuple[float, float, float]] = {}
         self.draws = DRAWS
         self._stored: dict[str, Any] = {}
+        self._drawn: dict[tuple[str, int], Drawn] = {}
 
     def look(self, draws: int = DRAWS) -> None:
         """Compute every tensor, its fingerprint, and the rms and peak by which noise moves it."""
@@ -188,16 +199,22 @@ class Sight:
             found = self._computed(rest, given)
         return {name: {**known, **found}[name] for name in wanted if name in known or name in found}
 
-    def drawn(self, name: str, draws: int) -> tuple[Array, float]:
-        """A tensor as its noise leaves it: the mean of so many draws, and their rms about it."""
+    def drawn(self, name: str, draws: int) -> Drawn:
+        """A tensor as its noise leaves it, in so many draws."""
+        if (name, draws) not in self._drawn:
+            self._drawn[name, draws] = self._newly_drawn(name, draws)
+        return self._drawn[name, draws]
+
+    def _newly_drawn(self, name: str, draws: int) -> Drawn:
         noise = self.noise
         if noise is None:
-            return self.values[name], 0.0
+            return Drawn(centre=self.values[name], rms=0.0, freedom=math.inf)
         noises = [replace(noise, seed=n) for n in range(draws)]
         drawn = [self.oracle.run(self.feeds, [name], noise=each)[name] for each in noises]
         centre = mean(self.values[name], drawn)
         squares = [apart(np.asarray(each), centre)[0] ** 2 for each in drawn]
-        return centre, math.sqrt(sum(squares) / max(draws - 1, 1))
+        rms = math.sqrt(sum(squares) / max(draws - 1, 1))
+        return Drawn(centre=centre, rms=rms, freedom=freedom(squares))
 
     def _computed(self, names: Sequence[str], given: Mapping[str, Array]) -> dict[str, Array]:
         placed = {name: self._as_stored(name, value) for name, value in given.items()}

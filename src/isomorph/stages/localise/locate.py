@@ -100,22 +100,43 @@ def _reason_enough(comparison: Comparison, guilts: Sequence[Guilt]) -> bool:
 
 
 def _off(twins: Twins, guilt: Guilt) -> bool:
-    """Whether it is beyond its noise, and no other tensor of the reference is what it stands for.
-
-    A few elements may go farther than the draws have shown; then the walk takes a tensor for
-    wrong whose twin is there.
-    """
+    """Whether it is beyond its noise, with its grids or without, and has no twin after all."""
     wrong = twins.candidate.values[guilt.tensor]
     with_grids = beyond_noise(twins, guilt, wrong) and _beyond(twins, guilt, grids=True)
     # A grid may cut off what a fault has moved beyond its ends.
     if not with_grids and _lost_on_its_grids(twins, guilt):
         return False
-    there = twins.reference
-    alike = [name for name in there.values if there.prints[name].elements == wrong.size]
-    return not any(
-        apart(moved.array(there.values[name]), wrong)[0] <= twins.tolerance(name, guilt.tensor)
-        for name in alike
-        for moved in ways(there.values[name], wrong.shape)
+    return not _has_its_twin(twins, guilt)
+
+
+def _has_its_twin(twins: Twins, guilt: Guilt) -> bool:
+    """Whether the reference has this tensor, and the candidate the one that it is taken for.
+
+    A few elements may go farther than the draws have shown; then the walk takes a tensor for
+    wrong whose twin is there. But where an operator was lost, what it read is there as well,
+    and what it made is not.
+    """
+    mine, yours = twins.reference, twins.candidate
+    size = yours.prints[guilt.tensor].elements
+    found = [
+        name
+        for name in mine.values
+        if mine.prints[name].elements == size and _alike(twins, name, guilt.tensor)
+    ]
+    return bool(found) and any(
+        _alike(twins, guilt.counterpart, name)
+        for name in yours.values
+        if yours.prints[name].elements == size
+        and (name != guilt.tensor or guilt.counterpart in found)
+    )
+
+
+def _alike(twins: Twins, mine: str, yours: str) -> bool:
+    """Whether two tensors differ, all in all, by no more than noise, in any arrangement."""
+    left, right = twins.reference.values[mine], twins.candidate.values[yours]
+    return any(
+        apart(moved.array(left), right)[0] <= twins.tolerance(mine, yours)
+        for moved in ways(left, right.shape)
     )
 
 
@@ -138,11 +159,11 @@ def _beyond(twins: Twins, guilt: Guilt, *, grids: bool) -> bool:
     wrong = twins.candidate.values[guilt.tensor]
     if wrong.shape != guilt.value.shape:
         return True
-    without, noise = twins.candidate.drawn(guilt.tensor, MANY_DRAWS)
-    noise = math.hypot(noise, twins.reference.spread[guilt.counterpart])
-    found = wrong if grids else without
+    drawn = twins.candidate.drawn(guilt.tensor, MANY_DRAWS)
+    noise = math.hypot(drawn.rms, twins.reference.spread[guilt.counterpart])
+    found = wrong if grids else drawn.centre
     kept = _not_cut_off(guilt.value, found)
-    return apart(guilt.value[kept], found[kept])[0] > student(wrong.size, MANY_DRAWS) * noise
+    return apart(guilt.value[kept], found[kept])[0] > student(wrong.size, drawn.freedom) * noise
 
 
 def _not_cut_off(right: Array, found: Array) -> Array:

@@ -6,6 +6,7 @@ from isomorph.stages.align.chance import (
     as_many,
     beyond_another,
     decisive,
+    freedom,
     student,
     threshold,
     usual_peak,
@@ -36,8 +37,16 @@ def test_one_number_comes_near_by_accident_more_often_than_two():
 @pytest.mark.parametrize(("draws", "quantile"), [(20, 7.905), (32, 6.643), (64, 5.838)])
 def test_a_deviation_that_few_draws_estimate_needs_a_wider_bound(draws, quantile):
     # Quantiles of Student's distribution for one in ten million, by its tables.
-    assert student(5, draws) == pytest.approx(quantile, rel=0.03)
+    assert student(5, draws - 1) == pytest.approx(quantile, rel=0.03)
     assert student(5, 10**6) == pytest.approx(threshold(5), rel=1e-3)
+
+
+@pytest.mark.parametrize(("elements", "least", "most"), [(1, 20, 60), (1000, 15_000, 60_000)])
+def test_elements_that_move_by_themselves_are_so_many_more_draws(elements, least, most):
+    drawn = np.random.default_rng(2).standard_normal((32, elements))
+    assert least < freedom(np.mean(drawn**2, axis=1).tolist()) < most
+    as_one = np.repeat(drawn[:, :1], elements, axis=1)
+    assert 20 < freedom(np.mean(as_one**2, axis=1).tolist()) < 60
 
 
 @pytest.mark.parametrize(("many", "of"), [(1, 1), (1, 50), (3, 50), (3, 5)])

@@ -120,12 +120,14 @@ def test_a_run_without_noise_has_no_spread():
 
 def test_a_tensor_is_drawn_as_often_as_asked():
     seen, _ = sight(1 << 30)
-    centre, rms = seen.drawn("t3", 16)
-    assert rms == pytest.approx(seen.spread["t3"], rel=1.0)
-    np.testing.assert_allclose(centre, seen.values["t3"], atol=4 * rms)
-    unmoved, nothing = sight(1 << 30, noise=False)[0].drawn("t3", 16)
-    assert nothing == 0.0
-    assert unmoved.shape == centre.shape
+    drawn = seen.drawn("t3", 16)
+    assert drawn.rms == pytest.approx(seen.spread["t3"], rel=1.0)
+    np.testing.assert_allclose(drawn.centre, seen.values["t3"], atol=4 * drawn.rms)
+    assert drawn.freedom >= 15
+    assert seen.drawn("t3", 16) is drawn
+    unmoved = sight(1 << 30, noise=False)[0].drawn("t3", 16)
+    assert unmoved.rms == 0.0
+    assert unmoved.centre.shape == drawn.centre.shape
 
 
 def test_names_without_a_value_are_no_longer_names():
