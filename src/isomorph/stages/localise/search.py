@@ -50,8 +50,6 @@ class Search:
         self.right |= set(given) | inputs
         self.seen = {pair[0] for pair in self.pairs.values() if pair is not None}
         self._cut = cut_at_zero(self.candidate.graph)
-        noise = self.candidate.noise
-        self._lossy = noise is not None and noise.quantisers
 
     def wrong_outputs(self) -> list[tuple[str, str]]:
         """The bound outputs that do not agree, place by place."""
@@ -94,7 +92,9 @@ class Search:
             best: tuple[int, Proposal] | None = None
             for proposal in layer:
                 tried += 1
-                healed = self._heals(proposal) if tried <= _MOST_TRIALS else 0
+                healed = (
+                    self._heals(proposal, everywhere=everywhere) if tried <= _MOST_TRIALS else 0
+                )
                 if healed and (best is None or healed > best[0]):
                     best = healed, proposal
                     if healed >= self._healable(proposal):
@@ -243,7 +243,7 @@ class Search:
             name
         ].shape != value.shape
 
-    def _heals(self, proposal: Proposal) -> int:
+    def _heals(self, proposal: Proposal, *, everywhere: bool) -> int:
         """How many tensors right behind it become right; an output put right counts as one."""
         given = {**self.given, proposal.tensor: self.placed(proposal)}
         behind = self._behind(proposal.tensor)
@@ -257,7 +257,7 @@ class Search:
         # small integers are equal by accident.
         after = self.reference.topology.below([proposal.counterpart])
         same = self.reference.prints[proposal.counterpart]
-        elsewhere = self._held_elsewhere(proposal.tensor)
+        elsewhere = self._held_elsewhere(proposal.tensor) if everywhere else self.seen
         mates = {yours: mine for mine, yours in self.outputs}
         for name, value in self._recomputed(behind, given).items():
             if name in mates and not self._fits(mates[name], value):
@@ -276,8 +276,6 @@ class Search:
 
         Farther down, a twin may be one for its noise alone.
         """
-        if not self._lossy:
-            return self.seen
         below = self.candidate.topology.below([tensor])
         return {
             pair[0] for name, pair in self.pairs.items() if pair is not None and name not in below

@@ -61,6 +61,7 @@ def _hidden(twins: Twins, outputs: Sequence[tuple[str, str]], before: float) -> 
         if guilt is None or not beyond_noise(twins, guilt, search.values[guilt.tensor]):
             break
         guilts.append(guilt)
+    guilts = _without_bystanders(twins, guilts)
     proven = [_proven(twins, outputs, each, before, explained=True) for each in guilts]
     # A loss that comes out as well with it put right is not its doing.
     if not any(each.share for each in proven):
