@@ -12,6 +12,7 @@ from isomorph.core.case import Case, Diagnosis
 from isomorph.core.ops import BUILT_IN, FUSED, RESHAPES
 from isomorph.core.patch import Patch, SetOp
 from isomorph.core.report import Experiment
+from isomorph.stages.align.quantisers import in_floats
 from isomorph.stages.align.sight import apart
 from isomorph.stages.align.topology import Topology
 from isomorph.stages.diagnose import constants, grids
@@ -33,9 +34,6 @@ _JOINING = frozenset({"Concat", "Expand", "Tile"})
 _MASK = 3
 """Which input of an attention is added to its scores."""
 _MOST_CONNECTIONS = 16
-
-_ON_INTEGERS = {"QGemm": "Gemm", "ConvInteger": "Conv", "MatMulInteger": "MatMul"}
-"""What operators on integers do; of others the name says it."""
 
 
 class MissingOp:
@@ -229,7 +227,7 @@ def _bias(case: Case, absent: Node) -> str | None:
 def _absent(case: Case) -> list[Node]:
     """The counterparts whose operator none of the guilty nodes has; constants do nothing."""
     here = {node.op for node in case.nodes}
-    here |= {_ON_INTEGERS.get(op, op.removeprefix("QLinear")) for op in here}
+    here |= {in_floats(op) for op in here}
     here |= {BUILT_IN.get(str(n.attributes.get(FUSED)), "") for n in case.nodes}
     topology = Topology(case.reference)
     biased = any(node.op in _LINEAR and len(node.inputs) > 2 for node in case.nodes)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Reader = Callable[[str], "Array | None"]
 """Gives the value of a constant, or None where it cannot be had."""
 
+_ON_INTEGERS = {"QGemm": "Gemm", "ConvInteger": "Conv", "MatMulInteger": "MatMul"}
+
 _SAME_NUMBERS = 1e-6
 """Of the step: two scales that mean the same may be rounded differently."""
 
@@ -163,3 +165,8 @@ def _roots(
         if feeds and None not in feeds:
             found[name] = (constants, frozenset(feeds))
     return found
+
+
+def in_floats(op: str) -> str:
+    """The operator that one on integers stands for; of most the name says it."""
+    return _ON_INTEGERS.get(op, op.removeprefix("QLinear"))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
+from isomorph.stages.align.quantisers import in_floats
 from isomorph.stages.align.sight import DRAWS, Sight, apart
 from isomorph.stages.align.twins import Twins, ways
 from isomorph.stages.localise.bare import cut_at_zero, cut_next, still_to_come
@@ -364,8 +365,16 @@ class Search:
         if known:
             return known[0]
         other = self.reference.topology.maker.get(proposal.counterpart)
-        same = [node for node in group if other is not None and node.op == other.op]
+        if other is None:
+            return group[-1]
+        same = [node for node in group if node.op == other.op]
+        # What follows a product of integers scales it, adds the bias, and has no counterpart.
+        same = same or [node for node in group if _product(node.op) == _product(other.op)]
         return same[-1] if same else group[-1]
+
+
+def _product(op: str) -> str:
+    return "MatMul" if in_floats(op) == "Gemm" else in_floats(op)
 
 
 def look_at(
