@@ -18,7 +18,8 @@ from isomorph.stages.diagnose.guilty import guilty
 from isomorph.stages.diagnose.randomness import random_run
 from isomorph.stages.localise.aligner import Aligner
 from isomorph.stages.localise.apart import makers, unseen
-from isomorph.stages.localise.locate import Located, locate, settled
+from isomorph.stages.localise.locate import Located, locate
+from isomorph.stages.localise.losses import settled
 from isomorph.stages.localise.profile import Onlooker
 from isomorph.stages.localise.reach import Carry, probed
 from isomorph.stages.localise.unlike import pointed
