@@ -48,8 +48,6 @@ class Noise:
     inexact number in a node's attributes by one rounding of the type the file stores it in.
     ``quantisers``: every quantiser becomes the identity plus the rounding of an ideal min/max
     quantiser of the same width and granularity: the loss that the width itself intends.
-    ``coarser``: how many times wider than these inputs those were that it was calibrated on; so
-    many times coarser than ideal a step may be, if it is.
     """
 
     seed: int
@@ -57,7 +55,6 @@ class Noise:
     constants: tuple[str, ...] = ()
     attributes: bool = False
     quantisers: bool = False
-    coarser: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,8 +41,6 @@ class NoiseSource(Protocol):
     active: bool
     quantisers: bool
     """Quantisers are to act as the identity plus the rounding of an ideal one."""
-    coarser: float
-    """How many times coarser than ideal a step may be: its inputs were wider by as much."""
 
     @property
     def random(self) -> np.random.Generator:
@@ -74,7 +72,6 @@ class Silence:
 
     active = False
     quantisers = False
-    coarser = 1.0
     random = np.random.default_rng(0)
 
     def rounded(self, y: Array, magnitude: Array | float | None = None) -> Array:
@@ -103,12 +100,11 @@ class Rounding:
         seed: int,
         *,
         quantisers: bool = False,
-        coarser: float = 1.0,
         cache: dict[Any, Array] | None = None,
         cache_bytes: int | None = None,
     ) -> None:
         self.seed = seed
-        self.quantisers, self.coarser = quantisers, coarser
+        self.quantisers = quantisers
         self.unit = UNIT_ROUNDOFF["float32"]
         self._cache = {} if cache is None else cache
         room = share_of_memory(CACHE_BYTES) if cache_bytes is None else cache_bytes

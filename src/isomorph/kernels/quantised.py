@@ -88,11 +88,7 @@ def requantise(  # noqa: PLR0917
             wide = _kept_activation(real.astype(np.float64), offset, dtype)
             plain = np.size(width) == 1 and np.size(offset) == 1
             if plain:
-                least_step = max(
-                    least_step,
-                    _natural_step(float(width), float(offset), dtype),
-                    _calibrated_step(wide, float(width), dtype, call),
-                )
+                least_step = max(least_step, _natural_step(float(width), float(offset), dtype))
             disturbed = wide + ideal_rounding(
                 wide, dtype, granularity, call, block=block, least_step=least_step
             )
@@ -182,16 +178,6 @@ def _natural_step(width: float, offset: float, dtype: str) -> float:
     low, high = ((bound - offset) * width for bound in bounds)
     natural = abs(high - 1.0) <= width and min(abs(low), abs(low + 1.0)) <= width
     return width if natural else 0.0
-
-
-def _calibrated_step(real: Array, width: float, dtype: str, call: Call) -> float:
-    """The step as it is, as far as the samples were wider that it was calibrated on."""
-    bounds = limits(dtype)
-    if bounds is None or call.noise.coarser == 1.0:
-        return 0.0
-    low, high = _range(np.where(np.isfinite(real), real, 0.0), None, 0)
-    ideal = float((high - low).item()) / (bounds[1] - bounds[0])
-    return min(call.noise.coarser * ideal, width)
 
 
 def _cut_off(real: Array, width: Array, offset: Any, dtype: str, call: Call) -> Array | float:  # noqa: ANN401

@@ -155,7 +155,7 @@ def _quantised(array: Array, entry: Quantization, noise: Noise | None) -> Array:
     """Real numbers on the grid of a tensor, or beside it where the noise disturbs quantisers."""
     source: NoiseSource = SILENT
     if noise is not None and noise.quantisers:
-        source = disturbing = Rounding(noise.seed, quantisers=True, coarser=noise.coarser)
+        source = disturbing = Rounding(noise.seed, quantisers=True)
         disturbing.enter(("fed", entry.tensor), 0.0)
     scale, zero = np.asarray(entry.scale, np.float64), np.asarray(entry.zero_point or (0,))
     call = Call(op="QuantizeLinear", noise=source)

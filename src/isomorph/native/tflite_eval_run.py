@@ -55,12 +55,7 @@ class Run:
         self._states: dict[tuple[int, int], Held] = {}
         self._source: Rounding | None = None
         if noise is not None and (noise.rounding or noise.quantisers):
-            self._source = Rounding(
-                noise.seed,
-                quantisers=noise.quantisers,
-                coarser=noise.coarser,
-                cache=magnitudes,
-            )
+            self._source = Rounding(noise.seed, quantisers=noise.quantisers, cache=magnitudes)
 
     def part(self, index: int, given: Sequence[Held], site: Site) -> list[Held]:
         """A sub-graph from beginning to end."""

@@ -133,7 +133,7 @@ class Evaluator:
             return Held(array.astype(numpy_dtype(tensor.dtype)), dtype=tensor.dtype)
         source: NoiseSource = SILENT
         if noise is not None and noise.quantisers:
-            source = disturbing = Rounding(noise.seed, quantisers=True, coarser=noise.coarser)
+            source = disturbing = Rounding(noise.seed, quantisers=True)
             disturbing.enter(("fed", tensor.index), 0.0)
         call = Call(op="QUANTIZE", noise=source)
         integers = onto(array.astype(np.float64), grid, call, keeps=False, reach=Reach())

@@ -99,7 +99,7 @@ class StoredAtEachStep:
 
     def __init__(self, source: NoiseSource, dtype: torch.dtype) -> None:
         self.source, self.dtype = source, dtype
-        self.quantisers, self.coarser = source.quantisers, source.coarser
+        self.quantisers = source.quantisers
 
     @property
     def random(self) -> np.random.Generator:

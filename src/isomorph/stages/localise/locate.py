@@ -13,7 +13,6 @@ from isomorph.stages.localise.guilt import Trail
 from isomorph.stages.localise.search import look_at
 from isomorph.stages.localise.strangers import strangers
 from isomorph.stages.localise.trail import follow
-from isomorph.stages.measure.calibrated import coarser
 from isomorph.stages.measure.widths import narrow_constants, quantised, widths
 
 if TYPE_CHECKING:
@@ -68,7 +67,6 @@ def look(reference: Subject, candidate: Subject, *, draws: int = DRAWS) -> Twins
             rounding=True,
             constants=narrow_constants(right),
             quantisers=quantised(right),
-            coarser=coarser(right, candidate.feeds),
         )
     mine = _sight(reference, in_reals(reference.oracle(), left), rounding)
     yours = _sight(candidate, in_reals(candidate.oracle(), right), noise)

@@ -8,7 +8,6 @@ import numpy as np
 
 from isomorph.stages.align.chance import FALSE_ALARM, beyond_another
 from isomorph.stages.align.quantisers import written
-from isomorph.stages.measure.grids import Grid
 from isomorph.stages.run.real_numbers import clipped
 
 if TYPE_CHECKING:
@@ -16,17 +15,6 @@ if TYPE_CHECKING:
 
     from isomorph.core.model import Graph, Quantization
     from isomorph.core.trace import Array, Arrays
-
-
-def coarser(graph: Graph, feeds: Arrays) -> float:
-    """How many times wider than these feeds the inputs' own grids are; never less than one.
-
-    Calibration fits the grid of an input to its samples. Where these feeds fill a part of it
-    only, every grid behind it was fitted to values that were wider by about as much, and is
-    coarser than these need it. Of several inputs the best filled one counts: it excuses least.
-    """
-    found = [_unfilled(Grid(grid), real) for real, grid in _fed(graph, feeds)]
-    return max(1.0, min(found, default=1.0))
 
 
 def unlike(graph: Graph, feeds: Arrays) -> bool:
@@ -55,11 +43,3 @@ def _of_inputs(graph: Graph) -> dict[str, Quantization]:
         if node.op == "QuantizeLinear" and source in names and node.outputs[0] in writers:
             found.setdefault(str(source), writers[node.outputs[0]])
     return {name: entry for name, entry in found.items() if len(entry.scale) == 1}
-
-
-def _unfilled(grid: Grid, real: Array) -> float:
-    """The width of the grid over that of the values, zero among them."""
-    low, high = grid.representable
-    finite = np.where(np.isfinite(real), real, 0.0)
-    width = float(finite.max(initial=0.0) - finite.min(initial=0.0))
-    return (high - low) / width if width > 0.0 and np.isfinite(high - low) else 1.0

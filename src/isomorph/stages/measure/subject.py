@@ -14,7 +14,6 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.trace import Noise, flatten
-from isomorph.stages.measure.calibrated import coarser
 from isomorph.stages.measure.decisions import Decided, decisions, taken_towards, unsettled
 from isomorph.stages.measure.spread import DRAWS, FIRST_DRAWS, Spread, Spreading
 from isomorph.stages.measure.widths import narrow_constants
@@ -140,7 +139,6 @@ class Subject:
             rounding=True,
             constants=narrow_constants(self.model.graph),
             quantisers=True,
-            coarser=coarser(self.model.graph, self.feeds),
         )
         return self._spread("intended loss", noise, about_mean=True)
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from isomorph.core.record import Meaning, Record
 from isomorph.core.trace import Noise, Trace
-from isomorph.stages.measure.calibrated import coarser
 from isomorph.stages.measure.compare import differs
 from isomorph.stages.measure.decisions import of_decisions
 from isomorph.stages.measure.judge import rounded_apart
@@ -36,7 +35,7 @@ def noises(graph: Graph, feeds: Arrays, seed: int) -> dict[str, Noise]:
     """The kinds of noise by their words; of a model that loses nothing, rounding alone."""
     kinds = {"rounding": Noise(seed=seed, rounding=True)}
     if widths(graph):
-        lossy = replace(kinds["rounding"], quantisers=True, coarser=coarser(graph, feeds))
+        lossy = replace(kinds["rounding"], quantisers=True)
         kinds["intended"] = replace(lossy, seed=seed + 2, constants=narrow_constants(graph))
         kinds["execution"] = replace(lossy, seed=seed + 3)
     return kinds
