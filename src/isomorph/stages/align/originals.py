@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,18 +34,14 @@ class Originals:
     def of(self, real: Array, name: str) -> Array | None:
         """The values that ``real`` was made from, in its arrangement; None if nothing resembles."""
         best, found = _ALIKE, None
-        for value in self._candidates(real, name):
+        stored = self._candidates(real, name)
+        for value in chain(stored, folded(real.size, self._graph, self._read)):
             for moved in ways(value, real.shape):
                 seen = np.asarray(moved.array(value), np.float64)
                 if (likeness := _cosine(seen, real)) > best:
                     best, found = likeness, seen
             if best > _CERTAIN:
-                return found
-        for value in folded(real.size, self._graph, self._read):
-            for moved in ways(value, real.shape):
-                seen = np.asarray(moved.array(value), np.float64)
-                if (likeness := _cosine(seen, real)) > best:
-                    best, found = likeness, seen
+                break
         return found
 
     def _candidates(self, real: Array, name: str) -> Iterator[Array]:

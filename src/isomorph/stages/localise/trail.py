@@ -24,7 +24,7 @@ _MOST_GUILTS = 12
 def follow(twins: Twins, outputs: Sequence[tuple[str, str]]) -> Trail:
     """Substitute what is wrong, one place after the other, until the outputs agree."""
     guilts: list[Guilt] = []
-    search = Search(twins, outputs, {})
+    search = untouched = Search(twins, outputs, {})
     before = _errors(twins, outputs, search.values)
     guilts += exchanged(search)
     if guilts:
@@ -37,7 +37,7 @@ def follow(twins: Twins, outputs: Sequence[tuple[str, str]]) -> Trail:
         guilts.append(guilt)
         search = Search(twins, outputs, {each.tensor: each.value for each in guilts})
     left = tuple(yours for _, yours in search.wrong_outputs())
-    if not left and all(_inherits(twins, outputs, each) for each in guilts):
+    if not left and all(_inherits(untouched, each) for each in guilts):
         hidden = _hidden(twins, outputs, before)
         if hidden.guilts or not guilts:
             return hidden
@@ -69,16 +69,15 @@ def _hidden(twins: Twins, outputs: Sequence[tuple[str, str]], before: float) -> 
     return Trail(guilts=tuple(proven), explained=True)
 
 
-def _inherits(twins: Twins, outputs: Sequence[tuple[str, str]], guilt: Guilt) -> bool:
+def _inherits(search: Search, guilt: Guilt) -> bool:
     """Whether it is right once what it reads is exactly the reference's: it only hands on.
 
     Where precision is low, what a fault does to a small tensor may be within its noise. Then the
     walk stops there, and blames the next that is off.
     """
-    noise = twins.candidate.noise
+    twins, noise, topology = search.twins, search.candidate.noise, search.candidate.topology
     if noise is None or not noise.quantisers:
         return False
-    search, topology = Search(twins, outputs, {}), twins.candidate.topology
     group = [node for node in twins.candidate.graph.nodes if node.name in guilt.nodes]
     made = {name for node in group for name in node.outputs}
     read = {name for node in group for name in topology.sources(node)} - made

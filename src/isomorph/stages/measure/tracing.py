@@ -31,7 +31,7 @@ LOOKS = 4
 Told = Callable[[str, str], None]
 
 
-def noises(graph: Graph, feeds: Arrays, seed: int) -> dict[str, Noise]:
+def noises(graph: Graph, seed: int) -> dict[str, Noise]:
     """The kinds of noise by their words; of a model that loses nothing, rounding alone."""
     kinds = {"rounding": Noise(seed=seed, rounding=True)}
     if widths(graph):
@@ -100,7 +100,7 @@ def _meaning(subject: Subject, names: Sequence[str], told: Told | None) -> Meani
     values = session.run(feeds, list(names))
     outputs = list(dict.fromkeys(spec.name for spec in graph.outputs))
     spread, draws = {}, {}
-    for kind, noise in noises(graph, subject.feeds, subject.seed).items():
+    for kind, noise in noises(graph, subject.seed).items():
         _tell(told, "oracle", f"{kind} of {len(names)} tensors")
         moved = spreads(
             session, feeds, values, replace(noise, seed=0), draws=LOOKS,
