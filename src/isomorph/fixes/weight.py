@@ -168,13 +168,20 @@ def _biases(case: Case) -> Iterator[Patch]:
             if place < len(node.inputs) and node.inputs[place]:
                 yield from _raised(case, node, place, source, bias)
                 continue
-            yield Patch(
-                summary=f"{node.op} {node.name!r}: bias connected, {source}",
-                edits=_connected(case, node, place, bias),
-            )
+            if _fits(case, node, bias):
+                yield Patch(
+                    summary=f"{node.op} {node.name!r}: bias connected, {source}",
+                    edits=_connected(case, node, place, bias),
+                )
         for axis in range(case.wrong.ndim):
             if case.wrong.shape[axis] == bias.size:
                 yield _added(case, bias, axis, source)
+
+
+def _fits(case: Case, node: Node, bias: Array) -> bool:
+    """Whether a node with one step for each of its channels has as many as the bias."""
+    grid = beside(case.candidate).get(node.inputs[1]) if len(node.inputs) > 1 else None
+    return grid is None or len(grid.scale) in (1, bias.size)
 
 
 def _raised(case: Case, node: Node, place: int, source: str, bias: Array) -> Iterator[Patch]:
@@ -214,6 +221,7 @@ def _shown_bias(case: Case) -> Iterator[tuple[str, Array]]:
 
 
 def _connected(case: Case, node: Node, place: int, bias: Array) -> tuple[Edit, ...]:
+    """The edits that give a node this bias as its input at a place."""
     grids = beside(case.candidate)
     if node.inputs[0] in grids and node.inputs[1] in grids:
         return _connected_on_grid(case, node, place, bias)

@@ -38,9 +38,13 @@ def freedom(squares: Sequence[float]) -> float:
     Of many elements that move by themselves they hardly differ; of elements that all move as one
     they do as the squares of single numbers, with one degree of freedom for each draw.
     """
-    draws = len(squares)
-    centre = math.fsum(squares) / max(draws, 1)
-    spread = math.fsum((each - centre) ** 2 for each in squares) / max(draws - 1, 1)
+    draws, largest = len(squares), max(squares, default=0.0)
+    if not math.isfinite(largest):
+        return float(max(draws - 1, 1))
+    # Only their ratios count: in units of the largest no square leaves the range of a float.
+    shares = [each / largest for each in squares] if largest > 0 else []
+    centre = math.fsum(shares) / max(draws, 1)
+    spread = math.fsum((each - centre) ** 2 for each in shares) / max(draws - 1, 1)
     alone = 2.0 * centre**2 / spread if spread > 0 else math.inf
     return max(draws - 1, 1) * max(1.0, alone)
 

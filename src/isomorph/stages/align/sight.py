@@ -212,7 +212,8 @@ class Sight:
         noises = [replace(noise, seed=n) for n in range(draws)]
         drawn = [self.oracle.run(self.feeds, [name], noise=each)[name] for each in noises]
         centre = mean(self.values[name], drawn)
-        squares = [apart(np.asarray(each), centre)[0] ** 2 for each in drawn]
+        errors = [apart(np.asarray(each), centre)[0] for each in drawn]
+        squares = [each * each for each in errors]  # "**" raises where a product is infinite
         rms = math.sqrt(sum(squares) / max(draws - 1, 1))
         return Drawn(centre=centre, rms=rms, freedom=freedom(squares))
 

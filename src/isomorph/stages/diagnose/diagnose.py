@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from isomorph import registry
+from isomorph.core.case import Case, Diagnosis
+from isomorph.core.report import Experiment
 from isomorph.stages.diagnose.known_issues import cited
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case, Diagnosis
-    from isomorph.core.report import Experiment, Finding
+    from isomorph.core.protocols import Cause
+    from isomorph.core.report import Finding
 
+EXPECTED = (ArithmeticError, ValueError, IndexError, KeyError, TypeError)
+"""What code that meets a graph it was not written for raises."""
 GRAPH, RUN = "graph", "run"
 """What a cause may accuse: the translated graph, or the run of a graph that is right."""
 
@@ -25,9 +31,36 @@ def diagnoses(case: Case) -> list[Diagnosis]:
         answer
         for cause in causes
         if accused in getattr(cause, "accuses", (GRAPH,))
-        for answer in cause.examine(case)
+        for answer in _examined(cause, case)
     ]
     return sorted(answers, key=lambda answer: -answer.certainty)
+
+
+def _examined(cause: Cause, case: Case) -> Iterator[Diagnosis]:
+    """What one cause answers; one that fails takes nothing from the others and from the verdict.
+
+    Experiments try values that nobody would write: what overflows there equals nothing.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            answers = list(cause.examine(case))
+    except EXPECTED as error:
+        yield Diagnosis(
+            cause=cause.name,
+            summary="could not be examined",
+            certainty=0,
+            experiments=(
+                Experiment(
+                    question=f"Is {cause.name} the cause?",
+                    change="its own experiments",
+                    predicts="the node is right",
+                    seen=f"they failed ({type(error).__name__}: {error}): nothing is known of it",
+                    agrees=False,
+                ),
+            ),
+        )
+    else:
+        yield from answers
 
 
 def explained(finding: Finding, case: Case, frameworks: Sequence[str] = ()) -> Finding:

@@ -51,14 +51,15 @@ class Aligner:
         self._tell("")
         given = {each.tensor: each.value for each in self._guilts}
         search = Search(located.twins, (), given)
-        self._alignment = aligned(
-            Seen(
-                twins=located.twins,
-                values=search.values,
-                equal=search.pairs,
-                put_right={each.tensor: (each.counterpart, each.moved) for each in self._guilts},
+        with np.errstate(all="ignore"):  # what is infinite or no number equals nothing
+            self._alignment = aligned(
+                Seen(
+                    twins=located.twins,
+                    values=search.values,
+                    equal=search.pairs,
+                    put_right={e.tensor: (e.counterpart, e.moved) for e in self._guilts},
+                )
             )
-        )
 
     def remember(self, reference: Subject | None, candidate: Subject) -> None:
         """One sample: it confirms, or waits for one on which guilt is searched."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -19,10 +20,16 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 _MOST_GUILTS = 12
+_LEAST = 1e-300
+"""Stands for a tolerance of zero."""
 
 
+@np.errstate(all="ignore")
 def follow(twins: Twins, outputs: Sequence[tuple[str, str]]) -> Trail:
-    """Substitute what is wrong, one place after the other, until the outputs agree."""
+    """Substitute what is wrong, one place after the other, until the outputs agree.
+
+    What becomes infinite or no number on the way equals nothing.
+    """
     guilts: list[Guilt] = []
     search = untouched = Search(twins, outputs, {})
     before = _errors(twins, outputs, search.values)
@@ -171,12 +178,13 @@ def _agree(twins: Twins, mine: str, yours: str, value: Array) -> bool:
 
 def _errors(twins: Twins, outputs: Sequence[tuple[str, str]], values: Mapping[str, Array]) -> float:
     """The outputs' errors in units of their own noise, together."""
-    total = 0.0
+    ratios = []
     for mine, yours in outputs:
         source, value = twins.reference.values.get(mine), values.get(yours)
         if source is None or value is None:
             continue
         first = next(iter(ways(source, value.shape)), None)
         rms = apart(first.array(source), value)[0] if first is not None else np.inf
-        total += (rms / max(twins.tolerance(mine, yours), 1e-300)) ** 2
-    return float(np.sqrt(total))
+        ratios.append(rms / max(twins.tolerance(mine, yours), _LEAST))
+    # Where no noise moves an output at all, a square of the ratio is beyond any float.
+    return math.hypot(*ratios)

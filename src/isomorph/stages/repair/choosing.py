@@ -5,14 +5,41 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from isomorph.stages.diagnose.diagnose import EXPECTED
+
 if TYPE_CHECKING:
+    from isomorph.core.case import Case
     from isomorph.core.patch import Patch
+    from isomorph.core.protocols import Fix
+    from isomorph.core.report import Finding
 
 _MOST_TRIALS = 600
 """Of one fix for one place: beyond it a search is a guess."""
 _LOOK_AHEAD = 24
 """How many more proposals are tried after one heals, in case a smaller one does too."""
 _MOST_KEPT = 4
+
+
+def proposed(
+    fix: Fix, finding: Finding, case: Case, on_failure: Callable[[str], None]
+) -> Iterator[Patch]:
+    """What one fix proposes, until it has no more or fails; a failure is reported, never raised.
+
+    Fixes try values that nobody would write: what overflows there restores nothing.
+    """
+    proposals = fix.propose(finding, case)
+    while True:
+        try:
+            with np.errstate(all="ignore"):
+                patch = next(proposals, None)
+        except EXPECTED as error:
+            on_failure(f"the fix for {fix.name} failed: {type(error).__name__}: {error}")
+            return
+        if patch is None:
+            return
+        yield patch
 
 
 def cheapest_first(proposals: Iterator[Patch], heals: Callable[[Patch], bool]) -> Iterator[Patch]:

@@ -16,7 +16,7 @@ from isomorph.core.patch import Applied, Patch, Proof, RaiseOpset, Repair
 from isomorph.stages.check import Wishes, check_pair
 from isomorph.stages.repair import ailments as ail
 from isomorph.stages.repair.advice import by_hand
-from isomorph.stages.repair.choosing import Supply, cheapest_first, picks
+from isomorph.stages.repair.choosing import Supply, cheapest_first, picks, proposed
 from isomorph.stages.repair.free_axes import freed
 from isomorph.stages.repair.measured import measured_on
 from isomorph.stages.repair.samples import proving
@@ -165,7 +165,8 @@ class Workshop:
     def _healing(self, ailment: Ailment) -> Iterator[Patch]:
         """Patches that put the place right, the diagnosed cause's first."""
         for name in _causes(ailment):
-            proposals = registry.fix(name).propose(ailment.finding, ailment.case)
+            fix = registry.fix(name)
+            proposals = proposed(fix, ailment.finding, ailment.case, self.refused.append)
             yield from map(ailment.whole, cheapest_first(proposals, ailment.heals))
 
     def _attempt(self, state: _State, chosen: Sequence[Applied]) -> _State | None:

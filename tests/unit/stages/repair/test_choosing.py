@@ -2,8 +2,10 @@
 
 from itertools import islice
 
+import pytest
+
 from isomorph.core.patch import Patch, RemoveNode
-from isomorph.stages.repair.choosing import Supply, cheapest_first, picks
+from isomorph.stages.repair.choosing import Supply, cheapest_first, picks, proposed
 
 
 def patch(name, cost=1):
@@ -59,3 +61,28 @@ def test_a_supply_asks_only_for_what_is_wanted():
     supply = Supply(source())
     assert list(islice(picks([supply]), 2)) == [(0,), (1,)]
     assert asked == [0, 1]
+
+
+class Failing:
+    """A fix that fails after its first proposal."""
+
+    name = "failing"
+
+    def __init__(self, error):
+        self.error = error
+
+    def propose(self, _finding, _case):
+        yield patch("first")
+        raise self.error
+
+
+def test_a_fix_that_fails_is_reported_and_ends_nothing():
+    failures = []
+    fix = Failing(ValueError("sizes (16,) (10,)"))
+    assert names(proposed(fix, None, None, failures.append)) == ["first"]
+    assert failures == ["the fix for failing failed: ValueError: sizes (16,) (10,)"]
+
+
+def test_a_warning_in_a_fix_is_not_hidden():
+    with pytest.raises(RuntimeWarning):
+        list(proposed(Failing(RuntimeWarning("seen")), None, None, print))
