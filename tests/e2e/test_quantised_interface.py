@@ -88,7 +88,10 @@ def test_two_kinds_of_integers_meet_in_real_numbers(keras):
 
 @pytest.fixture(scope="module")
 def operators(tmp_path_factory):
-    """Conv and Relu in float, and as a QLinearConv of uint8 with a right and a wrong weight."""
+    """Conv and Relu in float, and as a QLinearConv of uint8 with a right and a wrong weight.
+
+    Both have 7 bits, which no CPU saturates with; ``wide`` is the right one in 8 bits.
+    """
     folder = tmp_path_factory.mktemp("operators")
     draw = np.random.default_rng(3)
     x = draw.uniform(-1, 1, (2, 3, 8, 8)).astype(np.float32)
@@ -101,15 +104,15 @@ def operators(tmp_path_factory):
         {"w": w}, TensorProto.FLOAT,
     )  # fmt: skip
     step = np.float32(2 / 255)
-    scales = (np.abs(w).max((1, 2, 3)) / 127).astype(np.float32)
-    whole = np.rint(w / scales[:, None, None, None]).astype(np.int8)
     out = isomorph.run(folder / "float.onnx", inputs=folder / "inputs.npz").tensors["y"]
     node = helper.make_node(
         "QLinearConv", ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz"], ["y"], name="conv"
     )
-    for name, factor in (("right", 1), ("wrong", -1)):
+    for name, largest, sign in (("right", 64, 1), ("wrong", 64, -1), ("wide", 127, 1)):
+        scales = (np.abs(w).max((1, 2, 3)) / largest).astype(np.float32)
+        whole = np.rint(w / scales[:, None, None, None]).astype(np.int8)
         arrays = {
-            "xs": step, "xz": np.uint8(128), "w": whole * np.int8(factor), "ws": scales,
+            "xs": step, "xz": np.uint8(128), "w": whole * np.int8(sign), "ws": scales,
             "wz": np.zeros(5, np.int8), "ys": np.float32(np.max(out) / 255), "yz": np.uint8(0),
         }  # fmt: skip
         _save(folder / f"{name}.onnx", [node], arrays, TensorProto.UINT8)

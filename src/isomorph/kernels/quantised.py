@@ -141,7 +141,26 @@ def centred_weights(
         return units
     sliced = any(np.size(each) > 1 for each in (scale, zero_point) if each is not None)
     granularity = axis if sliced else None
-    return np.asarray(units + ideal_rounding(units, integers.dtype.name, granularity, call))
+    step = 1.0 if reduced_range(integers, granularity) else 0.0
+    return np.asarray(
+        units + ideal_rounding(units, integers.dtype.name, granularity, call, least_step=step)
+    )
+
+
+def reduced_range(integers: Array, axis: int | None, block: int = 0) -> bool:
+    """Whether stored bytes use 7 of their 8 bits: tools do so lest sums of products saturate.
+
+    Each slice then ends where 7 bits end, and none goes beyond. The step of such a quantiser is
+    the loss that its width intends.
+    """
+    if integers.dtype == np.int8:
+        whole, last = np.abs(integers.astype(np.int16)), 64
+    elif integers.dtype == np.uint8:
+        whole, last = integers, 127
+    else:
+        return False
+    _, high = _range(whole, axis, block)
+    return bool(np.all(high <= last) and np.all((high == 0) | (high >= last - 1)) and high.any())
 
 
 def ideal_rounding(
@@ -151,7 +170,7 @@ def ideal_rounding(
     call: Call,
     *,
     block: int = 0,
-    least_step: float = 0.0,
+    least_step: float | Array = 0.0,
 ) -> Array:
     """A draw of the error of the best min/max quantiser for this very tensor.
 

@@ -13,7 +13,9 @@ from isomorph.kernels.quantised import (
     dequantise,
     ideal_rounding,
     limits,
+    reduced_range,
     requantise,
+    spread,
 )
 from isomorph.kernels.table import Call, kernel
 
@@ -52,8 +54,9 @@ def dequantize_linear(call: Call, x: Array, scale: Array, zero_point: Array | No
     stored = stored and (call.constant or x.dtype.kind in "iu")
     if call.noise.quantisers and stored:
         granularity = None if np.size(scale) == 1 else axis
+        least = spread(scale, x.shape, axis, block) if reduced_range(x, granularity, block) else 0.0
         real = real + ideal_rounding(
-            real, declared_dtype(call, 0, x), granularity, call, block=block
+            real, declared_dtype(call, 0, x), granularity, call, block=block, least_step=least
         )
     return call.noise.rounded(real).astype(_result_dtype(call, scale))
 

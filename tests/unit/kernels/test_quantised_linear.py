@@ -143,6 +143,22 @@ def test_disturbed_weights_get_the_step_of_their_own_channel():
     np.testing.assert_array_equal(had_its_step, exact)
 
 
+@pytest.mark.parametrize("axis", [None, 1])
+def test_weights_of_seven_bits_get_the_step_they_were_rounded_to(axis):
+    real = RANDOM.normal(0, 1, (64, 6))
+    scale = np.abs(real).max(0 if axis else None, keepdims=True) / 64
+    stored = np.rint(real / scale).astype(np.int8)
+    scales = scale.reshape(-1 if axis else ()).astype(np.float32)
+    node = OneNode("DequantizeLinear", [stored, scales], domain="", version=19, axis=axis or 0)
+    noise = rounding(1, quantisers=True, unit=0.0)
+    error = node.by_kernel(noise, constant=True)[0] - node.by_kernel()[0]
+    lost = stored * scale - real
+    np.testing.assert_allclose(np.std(error, axis=0), np.std(lost, axis=0), rtol=0.35)
+    stored[3, 3] = 70  # beyond 7 bits: the grid could have been finer
+    less = node.by_kernel(noise, constant=True)[0] - node.by_kernel()[0]
+    assert np.std(less) < 0.7 * np.std(error)
+
+
 def test_ideal_steps_in_blocks_follow_each_block():
     x = np.concatenate([np.full((1, 32), 1.0), np.full((1, 32), 100.0)], axis=1)
     scale, noise = np.ones((1, 2)), rounding(2, quantisers=True, unit=0.0)

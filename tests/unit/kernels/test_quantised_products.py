@@ -106,17 +106,23 @@ def test_matmul_integer_to_float(bias, per_column):
     assert_same_within_rounding(OneNode("MatMulIntegerToFloat", inputs))
 
 
-def test_disturbed_integers_flow_through_products():
-    """Float activations and undisturbed ones agree within the sum of their ideal steps."""
+@pytest.mark.parametrize(
+    ("last", "step"), [(127, 254 / 255), (64, 1.0), (63, 1.0), (50, 100 / 255)]
+)
+def test_disturbed_integers_flow_through_products(last, step):
+    """Float activations and undisturbed ones agree within the sum of their ideal steps.
+
+    The step of stored weights is that of 8 bits, or of 7 where they end just there.
+    """
     x = RANDOM.normal(size=(6, 32)).astype(np.float32)
-    b = integers(np.int8, 32, 8)
+    b = RANDOM.integers(-last, last, (32, 8), endpoint=True).astype(np.int8)
+    b[:2, 0] = -last, last
     node = OneNode("MatMulInteger", [x / 0.02 + 100, b, np.uint8(100)], domain="", version=10)
     noisy = node.by_kernel(rounding(1, quantisers=True, unit=0.0))[0] * 0.02
     exact = x.astype(np.float64) @ b
     assert noisy.dtype == np.float64
     error = noisy - exact
-    weight_step = (float(b.max()) - float(b.min())) / 255.0
-    expected = np.sqrt((x**2).sum(1, keepdims=True)) * weight_step / np.sqrt(12)
+    expected = np.sqrt((x**2).sum(1, keepdims=True)) * step / np.sqrt(12)
     assert np.sqrt(np.mean((error / expected) ** 2)) == pytest.approx(1, rel=0.3)
 
 

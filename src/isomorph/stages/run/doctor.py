@@ -17,9 +17,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
-from pathlib import Path
 
 from isomorph import registry
+from isomorph.core.cpu import this_cpu
 from isomorph.core.errors import IsomorphError
 from isomorph.stages.run.host import Limits
 from isomorph.stages.run.scratch import Scratch
@@ -36,8 +36,8 @@ _OTHER_BUILDS = {
     "tensorflow-cpu": ("tensorflow", "tensorflow-macos"),
     "onnxruntime": ("onnxruntime-gpu", "onnxruntime-openvino", "onnxruntime-directml"),
 }
-_CPU_FEATURES = ("avx", "avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16",
-                 "amx_int8", "asimd", "sve", "bf16")  # fmt: skip
+_CPU_FEATURES = ("avx", "avx2", "fma", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16",
+                 "amx_bf16", "amx_int8", "asimd", "sve", "bf16")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,12 +181,7 @@ def _machine() -> Iterator[Diagnosis]:
 
 
 def _cpu_features() -> tuple[str, ...]:
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ()
-    line = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
-    here = set(line[1].split()) if line else set()
+    here = this_cpu().features or frozenset()
     return tuple(feature for feature in _CPU_FEATURES if feature in here)
 
 

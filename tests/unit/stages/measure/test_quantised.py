@@ -66,8 +66,10 @@ def test_every_quantised_tensor_is_measured(quantised_networks, inputs, form, ki
         assert row.local_quanta in {None, 0.0, 1.0}, row
 
 
-def test_integer_kernels_and_float_ones_show_the_same_values(quantised_networks, inputs):
+def test_integer_kernels_and_float_ones_show_the_same_values(quantised_networks):
     """QLinearConv hides what it rounds; the QDQ form of the same network shows it."""
+    # So many that a signal-to-noise ratio of ten outputs each is more than chance.
+    inputs = {"x": np.random.default_rng(5).standard_normal((32, 3, 8, 8)).astype(np.float32)}
     net = quantised_networks / "net.onnx"
     shown = rows(checked(net, quantised_networks / "qdq.onnx", inputs))
     hidden = rows(checked(net, quantised_networks / "qop.onnx", inputs))
@@ -157,7 +159,7 @@ def test_a_wrong_weight_scale_shows_against_the_float_weight(quantised_networks,
 def test_without_a_reference_a_weight_has_a_range_and_no_loss(quantised_networks, inputs):
     report = api.check(quantised_networks / "qop.onnx", inputs=inputs, in_process=True)
     weight, activation = rows(report)["w2_quantized"], rows(report)["c2_quantized"]
-    assert weight.used > 0.8
+    assert 0.4 < weight.used < 0.51  # 7 bits of 8
     assert (weight.sqnr_db, weight.clipped) == (None, None)
     assert activation.sqnr_db > 20
 
@@ -181,9 +183,9 @@ def test_many_tensors_are_listed_and_measured_only_when_asked(
     ("form", "name", "change"),
     [
         ("qdq", "c2_scale", lambda scale: scale * 30),
-        ("qdq", "w2_quantized", lambda weight: weight // 32 * 32 + 8),
-        ("qop", "w2_quantized", lambda weight: weight // 32 * 32 + 8),
-        ("dynamic", "w2_quantized", lambda weight: weight // 32 * 32 + 8),
+        ("qdq", "w2_quantized", lambda weight: weight // 16 * 16 + 4),
+        ("qop", "w2_quantized", lambda weight: weight // 16 * 16 + 4),
+        ("dynamic", "w2_quantized", lambda weight: weight // 16 * 16 + 4),
     ],
 )
 def test_the_one_bad_quantiser_is_confirmed_in_float(
