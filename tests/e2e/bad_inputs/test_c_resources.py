@@ -269,10 +269,10 @@ def test_c10_chain_of_ten_thousand_nodes(isomorph, tmp_path):
         for place in range(count)
     ]
     save(tmp_path / "m.onnx", model(nodes, [value("x", [2, 4])], [value(f"t{count}", [2, 4])]))
-    ran = isomorph("check", "m.onnx", "m.onnx", "--format", "json", within=180, peak=LARGE)
+    # That the work grows as the nodes do is counted in unit/stages/test_growth.py, without a clock.
+    ran = isomorph("check", "m.onnx", "m.onnx", "--format", "json", within=600, peak=LARGE)
     assert ran.exit == 0
     assert ran.report["models"][0]["nodes"] == count
-    assert ran.work < 60, f"{ran.work:.0f} s of work"
 
 
 def test_c11_more_than_two_gigabytes_of_weights(isomorph, tmp_path):

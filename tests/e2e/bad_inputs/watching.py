@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import re
-import resource
 import subprocess
 import sys
 import time
@@ -32,8 +31,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 class Ran:
     """What one command did.
 
-    ``peak`` is the most memory of the main process, ``own`` that without the files it maps;
-    ``work`` is the processor time of it and its workers, which no neighbour can lengthen.
+    ``peak`` is the most memory of the main process, ``own`` that without the files it maps.
     """
 
     exit: int
@@ -42,7 +40,6 @@ class Ran:
     seconds: float
     peak: int
     own: int
-    work: float
     made: frozenset = field(default_factory=frozenset)
 
     def __repr__(self):
@@ -140,7 +137,7 @@ class Command:
     def _watched(self, line, within, env):
         # Files, not pipes: nothing the command prints can make it or us wait.
         streams = [self.home / ".out", self.home / ".err"]
-        started, spent = time.monotonic(), _work()
+        started = time.monotonic()
         with streams[0].open("wb") as out, streams[1].open("wb") as err:
             process = subprocess.Popen(
                 line, cwd=self.home, env=self._environment(env), stdin=subprocess.DEVNULL,
@@ -168,7 +165,6 @@ class Command:
             seconds=seconds,
             peak=peak,
             own=own,
-            work=_work() - spent,
         )
 
     def _environment(self, more):
@@ -212,11 +208,6 @@ def _content(path):
         return f"{about.st_size} bytes, written at {about.st_mtime_ns}"
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _work():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def _memory(pid):
