@@ -25,14 +25,24 @@ def is_real(value: Any) -> bool:  # noqa: ANN401
     return isinstance(value, np.ndarray) and value.dtype.kind == "f"
 
 
-def stored_noise(value: Any, dtype: str | None, noise: NoiseSource) -> Any:  # noqa: ANN401
-    """Uniform within one rounding of a narrow storage type; none where the value fits it."""
+def stored_noise(
+    value: Any,  # noqa: ANN401
+    dtype: str | None,
+    noise: NoiseSource,
+    steps: float = 1.0,
+) -> Any:  # noqa: ANN401
+    """Uniform within one rounding of a narrow storage type; none where the value fits it.
+
+    ``steps`` is the largest error of that rounding in units roundoff: one where it goes to the
+    nearest number, two where the rest is cut off.
+    """
     if not is_real(value):
         return value
     step = unit_roundoff(dtype) * np.abs(value)
     if dtype == "float16":
         # Half the spacing of its subnormal numbers.
         step = np.maximum(step, 2.0**-25)
+    step *= steps
     with np.errstate(over="ignore", invalid="ignore"):
         step = np.where(value.astype(numpy_dtype(str(dtype))) == value, 0.0, step)
     draw = noise.random.uniform(-1.0, 1.0, value.shape)

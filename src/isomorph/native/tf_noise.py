@@ -115,24 +115,37 @@ def transformed(call: Call, *arrays: Any) -> tuple[Any, ...]:  # noqa: ANN401
 
 
 _OWN_STEPS = frozenset(
-    {"Sigmoid", "Softplus", "Elu", "Selu", "LeakyRelu", "SquaredDifference", "Cumsum", "Cumprod"}
-)
-_OWN_SUMS = frozenset(
-    {"Sum", "Mean", "Prod", "EuclideanNorm", "AvgPool", "Softmax", "LogSoftmax", "Einsum",
-     "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "SegmentSum", "SegmentMean",
-     "UnsortedSegmentSum"}
+    {"Sigmoid", "Softplus", "Elu", "Selu", "LeakyRelu", "Softsign", "SquaredDifference", "Softmax",
+     "LogSoftmax", "LRN", "Cumsum", "Cumprod", "AddN", "L2Loss", "Einsum", "AvgPool", "AvgPool3D",
+     "DepthwiseConv2dNative", "Conv2DBackpropInput", "Conv3D", "Conv3DBackpropInputV2",
+     "SegmentSum", "SegmentMean", "UnsortedSegmentSum", "ScatterNd", "TensorScatterAdd",
+     "TensorScatterSub"}
 )  # fmt: skip
+_OWN_SUMS = frozenset(
+    {"Sum", "Mean", "Prod", "EuclideanNorm", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"}
+)
+_TRUNCATED = frozenset({"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"})
 
 
 def arithmetic_unit_of(op: str, dtype: str | None) -> float:
     """The unit roundoff of a node's inner steps.
 
-    Convolutions and products of two matrices accumulate halves in float32. Measured on the CPU,
-    other operators round to the half itself after every step, and float16 is also added up so.
+    Which kernel TensorFlow takes for halves depends on the CPU, and the coarsest of them counts.
+    Measured: planar convolutions and products of two matrices accumulate in float32 everywhere;
+    without AVX-512 these other operators round to the half itself after every step, and float16
+    is also added up so.
     """
     if dtype in HALVES and (op in _OWN_STEPS or (dtype == "float16" and op in _OWN_SUMS)):
         return unit_roundoff(dtype)
     return arithmetic_unit(dtype)
+
+
+def storage_steps(op: str, dtype: str | None) -> float:
+    """How many units roundoff the result of a node may be off once it is stored as a half.
+
+    Without AVX-512 the products of bfloat16 matrices are cut off and not rounded.
+    """
+    return 2.0 if dtype == "bfloat16" and op in _TRUNCATED else 1.0
 
 
 Length = Callable[[Call, Any, Array], int]

@@ -17,7 +17,7 @@ from isomorph.kernels.rounded_constants import rounded_again
 from isomorph.kernels.rounding_rules import difference, disturbed_attributes, stored_noise
 from isomorph.kernels.table import Call
 from isomorph.native.tf_kernels_random import RANDOM
-from isomorph.native.tf_noise import arithmetic_unit_of, rounds_nothing
+from isomorph.native.tf_noise import arithmetic_unit_of, rounds_nothing, storage_steps
 from isomorph.native.tf_oracle_control import BODIES, DEAD, SWITCHES, run_bodies, run_switch
 from isomorph.native.tf_oracle_execute import failed
 from isomorph.native.tf_oracle_lists import LISTS
@@ -151,7 +151,8 @@ class Run:
         self.source.enter(call.site, unit)
         results: tuple[Any, ...] = step.compute(replace(call, noise=self.source), *arrays)
         if noise.rounding and call.dtype in HALVES and not rounds_nothing(call.op):
-            return tuple(stored_noise(result, call.dtype, self.source) for result in results)
+            steps = storage_steps(call.op, call.dtype)
+            return tuple(stored_noise(each, call.dtype, self.source, steps) for each in results)
         return results
 
 

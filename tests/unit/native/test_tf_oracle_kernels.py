@@ -68,7 +68,9 @@ def fourier(x):
 
 STATISTICS = [positive(4), normal(4), normal(4), positive(4)]
 CASES = {
-    "batch norm": (batch_norm(training=False, outputs=5), normal(2, 5, 5, 4), *STATISTICS),
+    # Without training the reserve spaces are for nobody: oneDNN copies the statistics into them,
+    # TensorFlow's own kernel leaves there what the memory held before.
+    "batch norm": (batch_norm(training=False, outputs=3), normal(2, 5, 5, 4), *STATISTICS),
     "batch norm, training": (batch_norm(training=True, outputs=3), normal(2, 5, 5, 4), *STATISTICS),
     "local response": (lambda x: tf.nn.lrn(x, 2, 1.5, 0.3, 0.6), normal(2, 4, 4, 9)),
     "bias, channels first": (lambda x, b: tf.nn.bias_add(x, b, "NCHW"), normal(2, 4, 3), normal(4)),
@@ -154,20 +156,64 @@ def test_an_ideal_quantiser_loses_one_step_and_clips_nothing(name):
     assert np.abs(ideal).max() > np.abs(case.meant()["y0"]).max() or name == "from zero"
 
 
+def weights(x, *shape):
+    """The first elements as a kernel of this shape."""
+    return tf.reshape(tf.reshape(x, [-1])[: int(np.prod(shape))], shape)
+
+
+SEGMENTS = np.sort(np.random.default_rng(0).integers(0, 9, 60)).astype(np.int32)
+IN_HALVES = {
+    "sigmoid": (tf.sigmoid, (20, 128)),
+    "tanh": (tf.tanh, (20, 128)),
+    "softsign": (tf.nn.softsign, (20, 128)),
+    "softmax": (tf.nn.softmax, (20, 128)),
+    "log softmax": (tf.nn.log_softmax, (20, 128)),
+    "gelu": (tf.nn.gelu, (20, 128)),
+    "product and sum": (lambda x: x * x + x, (20, 128)),
+    "sum of tensors": (lambda x: tf.add_n([x[:5], x[5:10], x[10:15], x[15:]]), (20, 128)),
+    "mean": (lambda x: tf.reduce_mean(x, 1), (20, 128)),
+    "squares": (lambda x: tf.stack([tf.nn.l2_loss(row) for row in tf.unstack(x)]), (20, 128)),
+    "running sum": (lambda x: tf.math.cumsum(x, 1), (20, 128)),
+    "product": (lambda x: tf.matmul(x, x, transpose_b=True), (20, 128)),
+    "products": (lambda x: tf.matmul(x, x, transpose_b=True), (3, 20, 128)),
+    "einsum": (lambda x: tf.einsum("ab,cb->ac", x, x), (20, 128)),
+    "convolution": (
+        lambda x: tf.nn.conv2d(x, weights(x, 3, 3, 8, 8), 1, "SAME"), (2, 12, 12, 8)),
+    "by channel": (
+        lambda x: tf.nn.depthwise_conv2d(x, weights(x, 7, 7, 8, 1), [1] * 4, "SAME"),
+        (2, 12, 12, 8)),
+    "transposed": (
+        lambda x: tf.nn.conv2d_transpose(x, weights(x, 3, 3, 8, 8), (2, 24, 24, 8), 2),
+        (2, 12, 12, 8)),
+    "volume": (lambda x: tf.nn.conv3d(x, weights(x, 3, 3, 3, 4, 4), [1] * 5, "SAME"),
+               (2, 6, 6, 6, 4)),
+    "transposed volume": (
+        lambda x: tf.nn.conv3d_transpose(x, weights(x, 3, 3, 3, 4, 4), (2, 12, 12, 12, 4), 2),
+        (2, 6, 6, 6, 4)),
+    "pool": (lambda x: tf.nn.avg_pool(x, 5, 1, "VALID"), (2, 12, 12, 8)),
+    "segments": (lambda x: tf.math.segment_sum(x, SEGMENTS), (60, 8)),
+    "means of segments": (lambda x: tf.math.segment_mean(x, SEGMENTS), (60, 8)),
+    "unsorted segments": (lambda x: tf.math.unsorted_segment_sum(x, SEGMENTS, 9), (60, 8)),
+    "scattered": (lambda x: tf.scatter_nd(SEGMENTS[:, None], x, [9, 8]), (60, 8)),
+    "scattered into": (
+        lambda x: tf.tensor_scatter_nd_add(x[:9], SEGMENTS[:, None], x), (60, 8)),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("dtype", sorted(HALVES & {"float16", "bfloat16"}))
-@pytest.mark.parametrize(
-    "function",
-    [tf.sigmoid, tf.tanh, tf.nn.softmax, tf.nn.gelu, lambda x: tf.reduce_mean(x, 1),
-     lambda x: tf.math.cumsum(x, 1), lambda x: tf.matmul(x, x, transpose_b=True),
-     lambda x: tf.einsum("ab,cb->ac", x, x), lambda x: x * x + x],
-)  # fmt: skip
-def test_halves_are_disturbed_as_tensorflow_rounds_them(function, dtype):
+@pytest.mark.parametrize("name", IN_HALVES)
+def test_halves_are_disturbed_as_tensorflow_rounds_them(name, dtype):
+    """Whatever kernel this CPU gets: the coarsest is covered, and the finest is not drowned."""
+    function, shape = IN_HALVES[name]
     kind = tf.dtypes.as_dtype(dtype)
-    case = Case(lambda x: tf.cast(function(tf.cast(x, kind)), tf.float32), normal(20, 128))
+    case = Case(lambda x: tf.cast(function(tf.cast(x, kind)), tf.float32), normal(*shape))
     meant = case.meant()["y0"]
     error = rms(case.ran()["y0"] - meant)
+    # Rounded once, after exact arithmetic: no kernel does better.
+    finest = rms(tf.cast(tf.cast(meant, kind), tf.float64).numpy() - meant)
     spread = rms(np.stack([draw["y0"] for draw in case.draws(rounding=True)]) - meant)
-    assert 0.02 <= error / spread <= 1.2
+    assert error <= 1.2 * spread
+    assert finest >= 0.02 * spread
 
 
 def fused_graph(op, words, weights, extra, **attributes):
