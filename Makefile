@@ -17,7 +17,7 @@ REAL_MODELS := basic-pitch openwakeword fer pymicro-wakeword
 # warning is an error here before the first test is collected.
 PYTEST_PLUGINS_OFF := -p no:anyio
 
-.PHONY: demo test lint bench web web-check clean
+.PHONY: demo test lint bench fuzz-verdicts web web-check clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMP)
@@ -37,6 +37,14 @@ lint: $(STAMP)
 bench: $(STAMP)
 	@mkdir -p benchmarks/results
 	@set -e; for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
+
+# Random pairs against an independent judge; wrong answers are kept in benchmarks/results/verdicts.
+PAIRS ?= 5000
+SEED ?= 1
+JOBS ?= 2
+
+fuzz-verdicts: $(STAMP)
+	$(BIN)/python -m benchmarks.verdicts.campaign --pairs $(PAIRS) --seed $(SEED) --jobs $(JOBS)
 
 # The page of the HTML report. Only who changes it needs Node; the built page is in the repository.
 PAGE := src/isomorph/web/page.html

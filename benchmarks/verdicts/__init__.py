@@ -1,0 +1,1 @@
+"""Random pairs of graphs whose truth an independent judge finds, and what isomorph says of them."""

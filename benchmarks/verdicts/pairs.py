@@ -1,0 +1,101 @@
+"""Pairs from a seed: a reference, a candidate, inputs, and how the candidate came about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import onnx
+
+from .decompositions import DECOMPOSITIONS
+from .editing import Editor
+from .generator import Sample, random_model
+from .mutations import MUTATIONS, Mutation
+from .naming import optimized, renamed, reordered
+from .rewrites import REWRITES
+
+ALL_REWRITES = {**REWRITES, **{f"decomposed {k}": v for k, v in DECOMPOSITIONS.items()}}
+OFTEN = {
+    "weight_element": 6,
+    "bias_element": 3,
+    "step_offset": 5,
+    "other_operator": 2,
+    "dropped": 2,
+}
+KINDS = [name for name in MUTATIONS for _ in range(OFTEN.get(name, 1))]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """``mutation`` None: faithful by construction. ``seed`` makes the same pair again."""
+
+    seed: int
+    sample: Sample
+    candidate: onnx.ModelProto
+    rewrites: tuple[str, ...]
+    mutation: Mutation | None
+
+    @property
+    def reference(self) -> onnx.ModelProto:
+        return self.sample.model
+
+
+def make_pair(seed: int, *, share: float = 0.65) -> Pair:
+    """``share`` of the pairs are mutated."""
+    rng = np.random.default_rng(seed)
+    sample = random_model(rng)
+    mutated = rng.random() < share
+    candidate, names = _rewritten(sample.model, rng, most=2 if mutated else 4)
+    mutation = None
+    if mutated:
+        candidate, mutation = _mutated(candidate, rng)
+    if rng.random() < 0.6:
+        candidate = reordered(candidate, rng)
+    if rng.random() < 0.7:
+        candidate, nodes, tensors = renamed(candidate, rng)
+        names.append("renamed")
+        if mutation is not None:
+            mutation = _under_new_names(mutation, nodes, tensors)
+    return Pair(seed, sample, candidate, tuple(names), mutation)
+
+
+def _under_new_names(
+    mutation: Mutation, nodes: dict[str, str], tensors: dict[str, str]
+) -> Mutation:
+    return replace(
+        mutation,
+        nodes=frozenset(nodes.get(name, name) for name in mutation.nodes),
+        constant=tensors.get(mutation.constant, mutation.constant),
+    )
+
+
+def _rewritten(
+    model: onnx.ModelProto, rng: np.random.Generator, most: int
+) -> tuple[onnx.ModelProto, list[str]]:
+    names = []
+    if rng.random() < 0.12:
+        level = "basic" if rng.random() < 0.6 else "extended"
+        made = optimized(model, level)
+        if made is not None and made.graph.node:
+            return made, [f"optimized {level}"]
+    for _ in range(int(rng.integers(0, most + 1))):
+        applicable = list(ALL_REWRITES)
+        for place in rng.permutation(len(applicable))[:12]:
+            editor = Editor(model, rng)
+            name = applicable[int(place)]
+            if ALL_REWRITES[name](editor):
+                model = editor.model()
+                names.append(name)
+                break
+    return model, names
+
+
+def _mutated(
+    model: onnx.ModelProto, rng: np.random.Generator
+) -> tuple[onnx.ModelProto, Mutation | None]:
+    for _ in range(20):
+        editor = Editor(model, rng)
+        mutation = MUTATIONS[KINDS[int(rng.integers(len(KINDS)))]](editor)
+        if mutation is not None:
+            return editor.model(), mutation
+    return model, None
