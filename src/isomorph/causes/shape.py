@@ -37,7 +37,7 @@ class Shape:
                 if stored is None or "int" not in stored.dtype or stored.values is None:
                     continue
                 for theirs, value in _computed(case, node, stored):
-                    changed = value.reshape(stored.shape)
+                    changed = value.reshape(_like(stored, value))
                     if tuple(changed.reshape(-1)) == stored.values:
                         continue
                     if case.heals({name: changed.astype(stored.dtype)}):
@@ -66,11 +66,20 @@ def _computed(case: Case, node: Node, stored: Constant) -> Iterator[tuple[str, A
     names = [n for n in dict.fromkeys(names) if n in topology.live and _whole(case.reference, n)]
     for name in names[:_MOST_SIZES]:
         value = case.value(case.reference, name)
-        if value is not None and value.dtype.kind in "iu" and value.size == size:
+        if value is None or value.dtype.kind not in "iu":
+            continue
+        # A list of sizes may have another length: an axis too many, or one too few.
+        if value.size == size or (value.ndim == 1 and len(stored.shape) == 1):
             yield f"the reference's {name!r}", value
     # PyTorch keeps computed sizes inside the call: then tensors themselves show them.
     if _dynamic(case.reference) and not _stored_there(case, node, size):
         yield from _single(case, node, stored)
+
+
+def _like(stored: Constant, value: Array) -> tuple[int, ...]:
+    """The shape in which the node reads these sizes."""
+    same = value.size == len(stored.values or ())
+    return stored.shape if same else value.shape
 
 
 def _single(case: Case, node: Node, stored: Constant) -> Iterator[tuple[str, Array]]:
@@ -108,12 +117,14 @@ def _frozen(
     node: Node, name: str, stored: tuple[object, ...], value: Array, theirs: str
 ) -> Diagnosis:
     right = [int(each) for each in value.reshape(-1)][:_MOST_SIZES]
+    frozen = " that were frozen" if len(stored) == value.size else ""
     return Diagnosis(
         cause="shape",
         certainty=3,
-        summary=f"{node.op} reads sizes {list(stored)} that were frozen; for this input they are "
-        f"{right}",
+        summary=f"{node.op} reads sizes {list(stored)}{frozen}; for this input they are {right}",
         evidence={"constant": name, "frozen": list(stored), "sizes": right},
         experiments=(put_right(f"Is {name!r} a size of another input?", f"it gets {theirs}"),),
-        fix="export with this axis marked dynamic, or compute the size from the input's shape",
+        fix="export with this axis marked dynamic, or compute the size from the input's shape"
+        if frozen
+        else f"let {node.op} read {theirs} as its sizes",
     )

@@ -24,10 +24,14 @@ _MOST_JOINED = 4
 
 
 class Twins:
-    """The reference's values, indexed, and the tolerance for each pair."""
+    """The reference's values, indexed, and the tolerance for each pair.
 
-    def __init__(self, reference: Sight, candidate: Sight) -> None:
-        self.reference, self.candidate = reference, candidate
+    ``same_axes``: both sides are of one framework and were fed tensors of the same shapes, so an
+    output of another shape is wrong, whatever its values are.
+    """
+
+    def __init__(self, reference: Sight, candidate: Sight, *, same_axes: bool = False) -> None:
+        self.reference, self.candidate, self.same_axes = reference, candidate, same_axes
         self._index = Index(reference.prints, reference.spread)
 
     def tolerance(self, mine: str, yours: str) -> float:

@@ -43,7 +43,7 @@ def _finding(
         tensors=_tensors(node, guilts, candidate),
         reference_nodes=theirs,
         source=_source(counterpart, node),
-        local_error=max(each.local_error for each in guilts),
+        local_error=max((g.local_error for g in guilts if not _resized(g)), default=None),
         inherited_error=0.0,
         share=max((each.share for each in guilts if each.share is not None), default=None),
         evidence={"where": first.where} if first.where else {},
@@ -59,7 +59,7 @@ def _summary(node: Node, guilt: Guilt, counterpart: Node | None) -> str:
             "in another order, although its inputs are right"
         )
     crowd = f", with {len(guilt.nodes) - 1} nodes before it," if len(guilt.nodes) > 1 else ""
-    if guilt.shape not in (None, guilt.value.shape):
+    if _resized(guilt):
         return (
             f"node {node.name!r} ({node.op}){crowd} makes a tensor of {_sizes(guilt.shape)}, and "
             f"the reference's {like} one of {_sizes(guilt.value.shape)} from the same inputs"
@@ -68,6 +68,11 @@ def _summary(node: Node, guilt: Guilt, counterpart: Node | None) -> str:
         f"node {node.name!r} ({node.op}){crowd} is off by {guilt.local_error:.2g} of its size "
         f"although its inputs are right; the reference's is {like}"
     )
+
+
+def _resized(guilt: Guilt) -> bool:
+    """Whether the tensor has another shape than the right one: then no distance is one."""
+    return guilt.shape not in (None, guilt.value.shape)
 
 
 def _sizes(shape: tuple[int, ...] | None) -> str:

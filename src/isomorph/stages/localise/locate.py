@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from isomorph.core.trace import Noise
 from isomorph.stages.align.reals import in_reals
 from isomorph.stages.align.sight import DRAWS, Sight
@@ -71,7 +73,18 @@ def look(reference: Subject, candidate: Subject, *, draws: int = DRAWS) -> Twins
     mine = _sight(reference, in_reals(reference.oracle(), left), rounding)
     yours = _sight(candidate, in_reals(candidate.oracle(), right), noise)
     apart = reference.isolated and candidate.isolated
-    return look_at(mine, yours, draws=draws, apart=apart)
+    return look_at(
+        mine, yours, draws=draws, apart=apart, same_axes=_same_axes(reference, candidate)
+    )
+
+
+def _same_axes(reference: Subject, candidate: Subject) -> bool:
+    """Whether nothing but a fault gives the two sides' outputs other shapes."""
+    fed = [
+        sorted(value.shape for value in side.feeds.values() if isinstance(value, np.ndarray))
+        for side in (reference, candidate)
+    ]
+    return reference.model.framework == candidate.model.framework and fed[0] == fed[1]
 
 
 def locate_execution(candidate: Subject, outputs: Sequence[str]) -> Located:

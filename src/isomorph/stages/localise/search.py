@@ -19,6 +19,7 @@ from isomorph.stages.localise.bare import cut_at_zero, cut_next, still_to_come
 from isomorph.stages.localise.guilt import Guilt
 from isomorph.stages.localise.misplaced import PASSING, hands_on, misplaced
 from isomorph.stages.localise.proposal import Proposal, as_it_is
+from isomorph.stages.localise.resized import resized
 from isomorph.stages.localise.where import where
 from isomorph.stages.measure.side_by_side import at_once
 from isomorph.stages.run.layout import arrangements
@@ -73,7 +74,9 @@ class Search:
     def _fits(self, mine: str, value: Array) -> bool:
         """Whether the axes of a tensor are the reference's in some order, and not cut otherwise."""
         shape = self.reference.values[mine].shape
-        return shape == value.shape or bool(arrangements(shape, value.shape))
+        if shape == value.shape:
+            return True
+        return not self.twins.same_axes and bool(arrangements(shape, value.shape))
 
     def astray(self) -> list[str]:
         """Every computed tensor that is none of the reference's."""
@@ -150,6 +153,7 @@ class Search:
         region = self._region(wrong)
         entries = self._entries(region)
         if of_right:
+            yield from resized(self, wrong)
             yield from misplaced(self, entries, wrong)
         for layer in self._layers(entries, region):
             yield (proposal for tensor in layer for proposal in self._counterparts(tensor))
@@ -161,6 +165,9 @@ class Search:
         bound = [mine for mine, yours in self.outputs if yours == tensor]
         for name in bound or self.near_the_front():
             other, mine = self.reference.values[name], self.reference.topology.maker.get(name)
+            if bound and self.twins.same_axes and other.shape != value.shape:
+                yield as_it_is(self.reference, tensor, name)
+                continue
             alike = mine is not None and mine.op == maker.op and other.ndim == value.ndim
             if alike and other.size != value.size and other.dtype.kind == value.dtype.kind:
                 yield as_it_is(self.reference, tensor, name)
@@ -196,6 +203,8 @@ class Search:
         for name in dict.fromkeys([*lonely, *self._fitting(self._untouched(tensor), value)]):
             if still_to_come(tensor, self.candidate.topology, makers.get(name)):
                 continue
+            if name in bound and not self._fits(name, value):
+                continue  # in the candidate's shape it would be wrong again
             if tensor in self._cut and cut_next(name, self.reference.topology):
                 continue  # a grid that begins at zero does the cutting: what comes next is meant
             for moved in ways(self.reference.values[name], value.shape):
@@ -378,8 +387,13 @@ def _product(op: str) -> str:
 
 
 def look_at(
-    reference: Sight, candidate: Sight, *, draws: int = DRAWS, apart: bool = False
+    reference: Sight,
+    candidate: Sight,
+    *,
+    draws: int = DRAWS,
+    apart: bool = False,
+    same_axes: bool = False,
 ) -> Twins:
     """Compute both sides once; at the same time where their workers stand ``apart``."""
     at_once(lambda: reference.look(draws), lambda: candidate.look(draws), apart=apart)
-    return Twins(reference, candidate)
+    return Twins(reference, candidate, same_axes=same_axes)

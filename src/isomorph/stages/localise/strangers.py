@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from isomorph.core.report import Finding
+from isomorph.stages.align.topology import Topology
 
 if TYPE_CHECKING:
     from isomorph.core.model import Constant, Graph, Node
@@ -43,7 +44,13 @@ class Weight:
 def strangers(reference: Graph, candidate: Graph) -> Finding | None:
     """The finding that these are different networks; None where they may be the same one."""
     packed = all(any(n.op in _RECURRENT for n in graph.nodes) for graph in (reference, candidate))
-    mine, yours = (list(_weights(graph, packed=packed)) for graph in (reference, candidate))
+    folded = [_folded(graph) for graph in (reference, candidate)]
+    if None in folded:
+        return None  # what is computed of constants has sizes that nobody states
+    mine, yours = (
+        [*_weights(graph, packed=packed), *(each or ())]
+        for graph, each in zip((reference, candidate), folded, strict=True)
+    )
     if not mine or not yours or _elements(mine) == _elements(yours):
         return None  # what is split or joined keeps the number of its elements
     stored = {each.value_digest for graph in (reference,) for each in graph.constants.values()}
@@ -105,9 +112,7 @@ def _weights(graph: Graph, *, packed: bool) -> Iterator[Weight]:
     directions and biases in its own way, and only the number of them all is the same.
     """
     quantised = {entry.tensor for entry in graph.quantization}
-    readers: dict[str, Node] = {}
-    for node in reversed(graph.nodes):
-        readers.update(dict.fromkeys(node.inputs, node))
+    readers = _first_readers(graph)
     joined: list[Weight] = []
     for name, constant in graph.constants.items():
         if name not in readers or not ("float" in constant.dtype or name in quantised):
@@ -120,6 +125,49 @@ def _weights(graph: Graph, *, packed: bool) -> Iterator[Weight]:
             yield weight
     if joined:
         yield replace(joined[0], shape=(_elements(joined),))
+
+
+def _first_readers(graph: Graph) -> dict[str, Node]:
+    """The first node that reads each constant and whose result depends on the inputs.
+
+    What only makes another constant is no weight: a converter may have stored the result instead.
+    """
+    fixed = _fixed(graph)
+    readers: dict[str, Node] = {}
+    for node in reversed(graph.nodes):
+        if fixed.isdisjoint(node.outputs):
+            readers.update(dict.fromkeys(Topology.reads(node), node))
+    return readers
+
+
+def _fixed(graph: Graph) -> set[str]:
+    """The tensors that are computed of constants alone."""
+    fixed: set[str] = set()
+    for node in graph.nodes:
+        read = Topology.reads(node)
+        if read and all(name in fixed or name in graph.constants for name in read):
+            fixed.update(node.outputs)
+    return fixed
+
+
+def _folded(graph: Graph) -> list[Weight] | None:
+    """What is computed of constants and read with the signal; None where a size is unknown."""
+    fixed, found = _fixed(graph), []
+    for name, reader in _first_readers(graph).items():
+        if name not in fixed:
+            continue
+        spec = graph.tensors.get(name)
+        if spec is not None and spec.dtype is not None and "float" not in spec.dtype:
+            continue
+        if spec is None or spec.shape is None:
+            return None
+        shape = tuple(size for size in spec.shape if isinstance(size, int))
+        if len(shape) != len(spec.shape):
+            return None
+        weight = Weight(node=reader.name, op=reader.op, shape=shape)
+        if len(weight.sizes) >= 2:
+            found.append(weight)
+    return found
 
 
 def _begins(reader: Node, name: str) -> bool:

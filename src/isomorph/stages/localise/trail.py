@@ -173,6 +173,8 @@ def _agree(twins: Twins, mine: str, yours: str, value: Array) -> bool:
     if source is None:
         return True
     first = next(iter(ways(source, value.shape)), None)
+    if twins.same_axes and source.shape != value.shape:
+        return False
     return first is not None and twins.equal(mine, yours, first.array(source), value)
 
 
