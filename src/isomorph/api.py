@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isomorph.core.budgets import stated_budgets
 from isomorph.opening import intake as _intake
 from isomorph.opening import options as _options
 
@@ -83,7 +84,7 @@ def check(
     wishes = Wishes(
         dims=dims or {},
         sizes=sizes,
-        budgets=_budgets(budget),
+        budgets=stated_budgets(budget),
         seed=seed,
         strict=strict,
         bind_inputs=bind_inputs or {},
@@ -176,7 +177,7 @@ def fix(
 
     wishes = stage.Wishes(
         dims=dims or {},
-        budgets=_budgets(budget),
+        budgets=stated_budgets(budget),
         seed=seed,
         bind_inputs=bind_inputs or {},
         bind_outputs=bind_outputs or {},
@@ -315,9 +316,3 @@ def _is_file(source: Any) -> bool:  # noqa: ANN401
     return source is None or (
         isinstance(source, (str, Path)) and source_kind(str(source)) != "factory"
     )
-
-
-def _budgets(budget: Mapping[str, float] | float | None) -> dict[str, float]:
-    if budget is None:
-        return {}
-    return dict(budget) if isinstance(budget, Mapping) else {"": float(budget)}

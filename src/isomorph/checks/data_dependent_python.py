@@ -23,11 +23,9 @@ class DataDependentPython:
 
     name = "data_dependent_python"
     code = "ISO107"
-    speaks = (
-        subject(node("Relu"), framework="pytorch", metadata={"kind": "module"}, notes=(_NOTE,)),
-    )
+    speaks = (subject(node("Relu"), framework="pytorch", runs_python=True, notes=(_NOTE,)),)
     silent = (
-        subject(node("Relu"), framework="pytorch", metadata={"kind": "exported"}),
+        subject(node("Relu"), framework="pytorch", runs_python=False),
         subject(node("If"), framework="onnx"),
     )
 

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from isomorph.core.budgets import is_budget
 from isomorph.core.errors import UsageError
 
 ModelWord = Annotated[
@@ -55,7 +56,7 @@ BindOutput = Annotated[
 ]
 Layout = Annotated[
     list[str] | None,
-    Option("--layout", metavar="INPUT=AXES", help="How the candidate orders an input's axes."),
+    Option("--layout", metavar="NAME=AXES", help="How the candidate orders a tensor's axes."),
 ]
 Seed = Annotated[
     int | None, Option("--seed", min=0, help="Seed of every random choice; without it, 0.")
@@ -137,9 +138,9 @@ def sizes(words: Sequence[str] | None) -> dict[str, tuple[int, ...]] | None:
 def layouts(words: Sequence[str] | None) -> dict[str, tuple[int, ...]]:
     """The order in which the candidate's input takes the reference's axes."""
     orders: dict[str, tuple[int, ...]] = {}
-    for name, order in _assignments("--layout", words, "INPUT=0,2,3,1", last=True).items():
+    for name, order in _assignments("--layout", words, "NAME=0,2,3,1", last=True).items():
         if not re.fullmatch(r"\d+(,\d+)*", order):
-            raise _bad("--layout", f"{name}={order}", "INPUT=0,2,3,1: the axes in their new order")
+            raise _bad("--layout", f"{name}={order}", "NAME=0,2,3,1: the axes in their new order")
         orders[name] = tuple(int(axis) for axis in order.split(","))
     return orders
 
@@ -153,7 +154,7 @@ def budgets(words: Sequence[str] | None) -> dict[str, float]:
             value = float(number)
         except ValueError:
             value = math.nan
-        if not (math.isfinite(value) and value >= 0) or name in stated:
+        if not is_budget(value) or name in stated:
             raise _bad("--budget", word, "a number, or OUTPUT=NUMBER, each output once")
         stated[name] = value
     return stated

@@ -84,8 +84,15 @@ class Part:
     budget: Budget
 
 
-ANOTHER_SHAPE = "an output has another shape: "
-"""How the reason begins where nothing could be compared for it."""
+class DivergenceKind(StrEnum):
+    """What was held against what at one pair of outputs."""
+
+    VALUES = "values"
+    """The values, element by element."""
+    SHAPE = "shape"
+    """The shapes alone: they differ, and no value has a counterpart."""
+    MISSING = "missing"
+    """Nothing: one side, or both, has no such output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +109,7 @@ class Divergence:
     shape: tuple[int, ...]
     verdict: Verdict
     reason: str
+    kind: DivergenceKind = DivergenceKind.VALUES
     observed: Part | None = None
     translation: Part | None = None
     rounding: Part | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 Dimension = int | str | None
@@ -97,6 +98,22 @@ class Graph:
     quantization: tuple[Quantization, ...] = ()
 
 
+class OutputOrder(StrEnum):
+    """How a caller tells the outputs of a model apart; the framework's loader sets it.
+
+    It follows from the kind of the file or object alone, never from what a user wrote into it.
+    """
+
+    POSITIONAL = "positional"
+    """Outputs have names and an order, and callers rely on both."""
+    UNNAMED = "unnamed"
+    """Outputs have an order; their names are those of nodes, and no caller knows them."""
+    NAMED = "named"
+    """Outputs are a dict with an order that can be told from the names, which no caller uses."""
+    UNORDERED = "unordered"
+    """Outputs are a dict without any order."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
     """One model of one framework.
@@ -104,6 +121,10 @@ class Model:
     ``digest`` identifies the file's bytes (or the live object's export). ``native`` is the
     framework's own object in the process that runs it, and None in the process that only judges.
     ``notes`` are facts about the file that a user should see (a lying suffix, a renamed node).
+    ``metadata`` is text from the file, to be shown; no decision reads it. ``runs_python`` says
+    that the nodes are those of one run of a Python program, which may decide on values.
+    ``channels_last`` is the framework's convention for images: a converter from one convention
+    to the other moves the channel axis of inputs and outputs.
     """
 
     framework: str
@@ -114,4 +135,7 @@ class Model:
     opset: Mapping[str, int] = field(default_factory=dict)
     metadata: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    output_order: OutputOrder = OutputOrder.POSITIONAL
+    runs_python: bool = False
+    channels_last: bool = False
     native: Any = None

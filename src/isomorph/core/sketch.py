@@ -63,6 +63,7 @@ def subject(
     opset: Mapping[str, int] | None = None,
     metadata: Mapping[str, str] | None = None,
     notes: tuple[str, ...] = (),
+    runs_python: bool = False,
     abilities: Abilities | None = None,
 ) -> Subject:
     """A model of these nodes; tensors that are not declared have the first input's type."""
@@ -88,6 +89,7 @@ def subject(
         graph=graph,
         opset=opset if opset is not None else {"": 18} if framework == "onnx" else {},
         metadata=metadata or {},
+        runs_python=runs_python,
         notes=notes,
     )
     return Subject(model=model, to=to, width=width, abilities=abilities or Abilities())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.lazy import require
-from isomorph.core.model import Graph, Model
+from isomorph.core.model import Graph, Model, OutputOrder
 from isomorph.native.torch_archive import is_archive, is_damaged, kind_of
 
 if TYPE_CHECKING:
@@ -147,7 +147,9 @@ def _described(
         digest=digest or _digest_of(graph),
         graph=graph,
         producer=f"torch {version}",
-        metadata={"kind": native.kind, "outputs": "by place"},
+        metadata={"kind": native.kind},
+        output_order=OutputOrder.UNNAMED,
+        runs_python=native.kind == "module",
         notes=notes,
         native=native,
     )

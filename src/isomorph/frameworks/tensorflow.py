@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UnreadableModelError
-from isomorph.core.model import Graph, Model
+from isomorph.core.model import Graph, Model, OutputOrder
 from isomorph.native.tf_io_ops import (
     refuse_absent_weights,
     refuse_io_in_graph,
@@ -184,18 +184,20 @@ def _described(native: TfModel, location: str, digest: str, notes: tuple[str, ..
     from isomorph.native.tf_describe import describe
 
     graph = describe(native.program)
-    metadata = {"kind": native.kind}
+    order = OutputOrder.POSITIONAL
     if native.program.unordered:
-        metadata["outputs"] = "unordered"
+        order = OutputOrder.UNORDERED
     elif native.kind == "savedmodel":
-        metadata["outputs"] = "by name"  # numbered names tell which is first, and yet it is a dict
+        order = OutputOrder.NAMED  # numbered names tell which is first, and yet it is a dict
     return Model(
         framework="tensorflow",
         location=location,
         digest=digest or _digest_of_graph(graph),
         graph=graph,
         producer=f"tensorflow {tf.__version__}",
-        metadata=metadata,
+        metadata={"kind": native.kind},
+        output_order=order,
+        channels_last=True,
         notes=notes,
         native=native,
     )

@@ -66,6 +66,7 @@ class TfliteFramework:
             producer=program.description,
             opset={"tflite": program.version},
             metadata=_metadata(program),
+            channels_last=True,
             notes=notes_on(program),
             native=program,
         )

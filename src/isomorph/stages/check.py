@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.core.divergence import Verdict
+from isomorph.core.model import OutputOrder
 from isomorph.core.report import Binding, Report
 from isomorph.stages.measure import findings as say
 from isomorph.stages.measure import layouts
@@ -18,8 +19,14 @@ from isomorph.stages.measure.sides import alone, together
 from isomorph.stages.measure.subject import Subject
 from isomorph.stages.measure.whereabouts import first_trouble
 from isomorph.stages.run import feeds as feeding
-from isomorph.stages.run.binding import bind_inputs, bind_outputs, refuse_strange_budgets
+from isomorph.stages.run.binding import (
+    bind_inputs,
+    bind_outputs,
+    refuse_strange_budgets,
+    refuse_strange_layouts,
+)
 from isomorph.stages.run.feeds import Sample
+from isomorph.stages.run.layout import moves_channels
 from isomorph.stages.run.made_up import made_up
 from isomorph.stages.run.meeting import Meeting, against_values, meet
 from isomorph.stages.run.opened import Opened
@@ -28,6 +35,7 @@ from isomorph.stages.wishes import Wishes as Wishes  # noqa: PLC0414 - it is use
 from isomorph.stages.work import Work
 
 if TYPE_CHECKING:
+    from isomorph.core.model import TensorSpec
     from isomorph.core.trace import Array
 
 
@@ -49,10 +57,15 @@ def _pair(work: Work, reference: Opened, candidate: Opened, given: Sample | None
     inputs = bind_inputs(left.inputs, right.inputs, wishes.bind_inputs)
     outputs = bind_outputs(left.outputs, right.outputs, wishes.bind_outputs)
     refuse_strange_budgets(wishes.budgets, outputs)
-    marks = {each.model.metadata.get("outputs") for each in (reference, candidate)}
+    refuse_strange_layouts(wishes.layouts, (*right.inputs, *right.outputs))
+    work.arrange(
+        channels=reference.model.channels_last != candidate.model.channels_last,
+        stated=_names(right.outputs) - _names(right.inputs),
+    )
+    orders = {reference.model.output_order, candidate.model.output_order}
     work.findings += say.of_signature("input", left.inputs, right.inputs, inputs)
     work.findings += say.of_words(reference.model, candidate.model)
-    _judge_outputs(work, met, outputs, marks)
+    _judge_outputs(work, met, outputs, orders)
     if wishes.data is not None:
         sides = together(reference, candidate, inputs, wishes.layouts, wishes.seed)
         taken = for_both(as_stored, right.inputs, inputs)
@@ -83,19 +96,20 @@ def _pair(work: Work, reference: Opened, candidate: Opened, given: Sample | None
     for finding in work.sized.findings():
         work.accuse(finding, Verdict.DIVERGENT, "wrong at some sizes of its dynamic axes")
     # PyTorch names no outputs: the names of its nodes are nobody's interface.
-    named = "by place" not in marks
+    named = OutputOrder.UNNAMED not in orders
     work.findings += say.of_signature("output", left.outputs, right.outputs, outputs, named=named)
     return work.report((reference, candidate), inputs, outputs)
 
 
 def _judge_outputs(
-    work: Work, met: Meeting, outputs: Sequence[Binding], marks: Container[str | None]
+    work: Work, met: Meeting, outputs: Sequence[Binding], orders: Collection[OutputOrder]
 ) -> None:
     """Outputs that are missing, or in another order: wrong without a run."""
     left, right = met.reference.model.graph.outputs, met.candidate.model.graph.outputs
     swapped = say.of_named_order(left, right, outputs)
     # The outputs of a SavedModel are a dict: whoever calls it asks by name, and no order is lost.
-    if swapped is not None and "unordered" not in marks and "by name" not in marks:
+    dicts = {OutputOrder.UNORDERED, OutputOrder.NAMED}
+    if swapped is not None and not dicts.intersection(orders):
         work.accuse(swapped, Verdict.DIVERGENT, "the outputs are in another order")
     for spec in left:
         if spec.name not in {pair.reference for pair in outputs}:
@@ -124,8 +138,13 @@ def _arranged(
     )
     settled = layouts.settle(reference, taker, inputs, work.wishes.layouts)
     work.findings += layouts.findings(settled)
+    work.arrange(channels=any(moves_channels(each.rearrangement) for each in settled))
     feeds = {name: np.asarray(value) for name, value in reference.feeds.items()}
     return layouts.rearranged(feeding.carried_over(feeds, inputs, graph.inputs), settled)
+
+
+def _names(specs: Sequence[TensorSpec]) -> set[str]:
+    return {spec.name for spec in specs}
 
 
 def check_recorded(
@@ -143,6 +162,9 @@ def _recorded(work: Work, recording: Recording, candidate: Opened, given: Sample
     graph = candidate.model.graph
     outputs = bind_outputs(recording.specs, graph.outputs, wishes.bind_outputs)
     refuse_strange_budgets(wishes.budgets, outputs)
+    refuse_strange_layouts(wishes.layouts, graph.outputs)
+    # Who recorded the values is not known; most frameworks put channels first.
+    work.arrange(channels=candidate.model.channels_last, stated=_names(graph.outputs))
     work.findings += say.of_signature("output", recording.specs, graph.outputs, outputs)
     samples = [given] if given is not None else _generated(candidate, wishes)
     for sample in work.worthwhile(samples[:1]):

@@ -17,6 +17,7 @@ from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.report import Finding, Report, Skipped
 from isomorph.stages.measure.compare import Terms, compare
 from isomorph.stages.measure.findings import of_outputs, ranked
+from isomorph.stages.measure.rearrange import Arrangeable
 from isomorph.stages.measure.recorded import Recording, Values
 from isomorph.stages.measure.spread import FALSE_ALARM
 from isomorph.stages.measure.worst import SEVERITY
@@ -55,7 +56,12 @@ def values_alone(reference: Replayed, candidate: Replayed, wishes: Wishes) -> Re
     )
     left = Values(model=reference.model, runs=mine.arrays, recorded=True)
     right = Values(model=candidate.model, runs=yours.arrays, role="candidate", recorded=True)
-    terms = Terms(false_alarm=FALSE_ALARM, budgets=wishes.budgets)
+    channels = reference.model.channels_last != candidate.model.channels_last
+    terms = Terms(
+        false_alarm=FALSE_ALARM,
+        budgets=wishes.budgets,
+        arrangeable=Arrangeable(channels=channels, stated=wishes.layouts),
+    )
     compared = compare(left, right, outputs, terms).divergences
     judged = [_settled(each) for each in compared]
     worst = max(judged, key=lambda each: SEVERITY.index(each.verdict), default=None)

@@ -24,6 +24,9 @@ class Wishes:
     bind_inputs: Mapping[str, str] = field(default_factory=dict)
     bind_outputs: Mapping[str, str] = field(default_factory=dict)
     layouts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Which axes of the reference an input or output of the candidate has, in its order."""
+    any_arrangement: bool = False
+    """Whether outputs may have their axes in any order: those of a part of a graph have none."""
     locate: bool = True
     look_into_loss: bool = True
     """Whether a loss within its budget is followed to its nodes, lest one of them hides in it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -29,6 +29,7 @@ from isomorph.stages.measure.calibrated import unlike
 from isomorph.stages.measure.compare import Comparison, Terms, compare, compared_elements
 from isomorph.stages.measure.decisions import of_decisions
 from isomorph.stages.measure.over_samples import measure
+from isomorph.stages.measure.rearrange import Arrangeable
 from isomorph.stages.measure.sized import Sized
 from isomorph.stages.measure.spread import FALSE_ALARM, MANY_DRAWS
 from isomorph.stages.measure.steadiness import of_trembling, unsteady
@@ -56,7 +57,11 @@ class Work:
 
     def __init__(self, wishes: Wishes, *opened: Opened) -> None:
         self.wishes, self.opened = wishes, opened
-        self.terms = Terms(false_alarm=FALSE_ALARM, budgets=wishes.budgets)
+        self.terms = Terms(
+            false_alarm=FALSE_ALARM,
+            budgets=wishes.budgets,
+            arrangeable=Arrangeable(anything=wishes.any_arrangement),
+        )
         self.findings: list[Finding] = []
         self.skipped: list[Skipped] = []
         self.divergences: dict[tuple[str | None, str | None], Divergence] = {}
@@ -70,6 +75,15 @@ class Work:
         self.aligner = Aligner(wanted=wishes.align, told=wishes.told)
         self.onlooker = Onlooker(wanted=wishes.profile, told=wishes.told)
         self.started = time.monotonic()
+
+    def arrange(self, *, channels: bool = False, stated: Iterable[str] = ()) -> None:
+        """Take note that the channel axis of outputs may have moved, and of stated layouts."""
+        known = self.terms.arrangeable
+        layouts = {name: axes for name, axes in self.wishes.layouts.items() if name in stated}
+        allowed = replace(
+            known, channels=known.channels or channels, stated={**known.stated, **layouts}
+        )
+        self.terms = replace(self.terms, arrangeable=allowed)
 
     def worthwhile(self, samples: Sequence[Sample]) -> Iterator[Sample]:
         """The samples in turn, until one costs a runtime its life: the next would do the same."""
@@ -124,12 +138,14 @@ class Work:
     def add(self, comparison: Comparison, bindings: Sequence[Binding]) -> None:
         """Take over one sample's results; of each output the worst sample is kept."""
         if comparison.order is not None:
-            places = [pair for pair in bindings if pair.how == "position"]
             self.accuse(
-                say.of_order(places, comparison.order),
+                say.of_order(bindings, comparison.order),
                 Verdict.DIVERGENT,
                 "the outputs are in another order",
             )
+        if self.divergences and comparison.bindings != tuple(bindings):
+            # Outputs without an order may be paired by value, and then alike for every input.
+            self.worsen(Verdict.UNKNOWN, "no one pairing of the outputs fits every input")
         self.findings += say.of_rearranged(comparison.rearranged, comparison.divergences)
         for divergence in comparison.divergences:
             key = divergence.reference_output, divergence.candidate_output

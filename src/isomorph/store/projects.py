@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from isomorph.core.baseline import FILE
+from isomorph.core.budgets import is_budget
 from isomorph.core.errors import UsageError
 from isomorph.core.project import NamedPair, Project
 from isomorph.store import toml
@@ -54,8 +55,8 @@ _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "settings": (_table_of(_is_text), "a table of strings"),
     "dims": (_table_of(_is_whole), "a table of whole numbers"),
     "budget": (
-        lambda value: _is_number(value) or _table_of(_is_number)(value),
-        "a number, or a table of numbers by output",
+        lambda value: is_budget(value) or _table_of(is_budget)(value),
+        "a number, 0 or more, or a table of such numbers by output",
     ),
     "layouts": (_table_of(_list_of(_is_whole)), "a table of lists of axes"),
     "bind_inputs": (_table_of(_is_text), "a table of names"),

@@ -345,9 +345,18 @@ def test_f05_same_values_in_another_shape(isomorph, tmp_path, candidate):
     save(tmp_path / "a.onnx", _reshaped([2, 3]))
     save(tmp_path / "b.onnx", candidate)
     ran = isomorph("check", "a.onnx", "b.onnx", "--format", "json")
-    assert ran.exit == 0, ran
-    moved = ran.finding("OUTPUT_SHAPE")
+    assert ran.exit == 1, ran
+    moved = ran.finding("SHAPE_MISMATCH")
     assert moved["cause"] == "interface"
+    assert ran.report["outputs"][0]["kind"] == "shape"
+
+
+def test_f05_another_arrangement_that_is_stated(isomorph, tmp_path):
+    save(tmp_path / "a.onnx", _reshaped([2, 3]))
+    save(tmp_path / "b.onnx", _transposed())
+    ran = isomorph("check", "a.onnx", "b.onnx", "--layout", "y=1,0", "--format", "json")
+    assert ran.exit == 0, ran
+    assert ran.finding("OUTPUT_SHAPE")["cause"] == "interface"
     assert ran.report["outputs"][0]["observed"]["distance"]["compared"] == 6
 
 

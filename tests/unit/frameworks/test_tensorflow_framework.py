@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from isomorph.core.errors import IsomorphError, RefusedError, UnreadableModelError, UsageError
+from isomorph.core.model import OutputOrder
 from isomorph.core.trace import Environment
 from isomorph.frameworks.tensorflow import TensorflowFramework
 from isomorph.native.tf_quiet import quietly
@@ -95,7 +96,7 @@ def test_a_dict_of_outputs_keeps_its_keys_and_says_that_it_has_no_order(tmp_path
         wanted = {key: value.numpy() for key, value in model(x).items()}
     for target in (model, saved(model, tmp_path / "d.keras"), saved(model, tmp_path / "d")):
         read = framework.load(target if target is model else str(target), {})
-        assert read.metadata["outputs"] == "unordered"
+        assert read.output_order is OutputOrder.UNORDERED
         found = outputs(read, {"given": x})
         assert set(found) == {"zeta", "alpha"}
         for key, value in wanted.items():
@@ -115,7 +116,7 @@ def test_numbered_outputs_come_in_the_order_of_their_numbers(tmp_path):
         tf.saved_model.save(module, str(tmp_path), signatures=module.serve)
     model = framework.load(str(tmp_path), {})
     assert [spec.name for spec in model.graph.outputs] == [f"output_{k}" for k in range(12)]
-    assert model.metadata["outputs"] == "by name", "which is no order that anybody meant"
+    assert model.output_order is OutputOrder.NAMED, "which is no order that anybody meant"
     found = outputs(model, {"x": np.float32(0)})
     assert [float(value) for value in found.values()] == [float(k) for k in range(12)]
 

@@ -68,3 +68,12 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path, text, told):
     error = caught.value
     assert error.code == "CONFIG_INVALID"
     assert told in f"{error.sentence} {error.why}"
+
+
+@pytest.mark.parametrize("budget", ["-1", "-1e-9", "nan", "inf", "{ y = -1.0 }", "true"])
+def test_a_budget_below_zero_is_refused(tmp_path, budget):
+    with pytest.raises(UsageError, match="budget"):
+        project(tmp_path, f"{PAIR}budget = {budget}\n")
+    assert project(tmp_path, PAIR + "budget = { y = 0.5 }\n").pairs[0].options["budget"] == {
+        "y": 0.5
+    }

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from isomorph.core.divergence import Divergence
-from isomorph.core.model import Model, TensorSpec
+from isomorph.core.model import Model, OutputOrder, TensorSpec
 from isomorph.core.report import Binding
 
-_OWN_METADATA = frozenset({"kind", "outputs"})
+_OWN_METADATA = frozenset({"kind"})
 """What isomorph itself notes about how a model was read."""
 
 
@@ -47,7 +47,7 @@ def _results(first: Model, result: Model, outputs: Sequence[Divergence]) -> Iter
         for each in outputs
         if each.reference_output is not None and each.candidate_output in places
     ]
-    if first.metadata.get("outputs") != "by place":
+    if first.output_order is not OutputOrder.UNNAMED:
         for mine, yours in pairs:
             if mine != yours:
                 yield f"the name of output {mine!r}: it is {yours!r} now"

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 Told = Mapping[str, Any]
 
-_RECORDED = "module"
-"""The kind of a live PyTorch module that cannot be exported."""
-
 _TABLE = Path(__file__).with_name("approximated.json")
 
 
@@ -53,7 +50,7 @@ def abilities(
     told = {name: ask("converters", name) for name in firsts}
     measured, unmeasured = _measured(firsts)
     skipped += unmeasured
-    if model.metadata.get("kind") == _RECORDED:
+    if model.runs_python:
         why = "Python decides on values: the nodes are those of one run, which no exporter meets"
         skipped.append(Skipped(what="operators that converters lack", why=why))
         told, measured = {name: {} for name in firsts}, {}

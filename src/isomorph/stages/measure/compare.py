@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import permutations
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from isomorph.core.divergence import ANOTHER_SHAPE, Divergence, Verdict
+from isomorph.core.divergence import Divergence, DivergenceKind, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Binding
-from isomorph.stages.measure.rearrange import rearrangement, seen_through, spread_through
+from isomorph.stages.measure.output_order import elements, nearest, unordered
+from isomorph.stages.measure.rearrange import (
+    Arrangeable,
+    rearrangement,
+    seen_through,
+    spread_through,
+)
 from isomorph.stages.measure.side_by_side import ahead, allowances
 from isomorph.stages.measure.spread import Spread, merged
 from isomorph.stages.measure.subject import Witness, unmatched_constants
@@ -25,7 +29,6 @@ if TYPE_CHECKING:
     from isomorph.stages.run.layout import Rearrangement
 
 _T = TypeVar("_T")
-_MOST_OUTPUTS_PERMUTED = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +37,7 @@ class Terms:
 
     false_alarm: float
     budgets: Mapping[str, float]
+    arrangeable: Arrangeable = field(default_factory=Arrangeable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,42 +59,30 @@ def compare(
 ) -> Comparison:
     """Judge every bound pair; where the bound order fails, see whether another one fits."""
     judged = _compare(reference, candidate, bindings, terms)
-    places = [pair for pair in bindings if pair.how == "position"]
     wrong = [d for d in judged.divergences if d.verdict is Verdict.DIVERGENT]
-    if not wrong or not 1 < len(places) <= _MOST_OUTPUTS_PERMUTED:
+    free = unordered(reference.model, candidate.model)
+    swapped = _nearest(reference, candidate, bindings, free=free) if wrong else None
+    if swapped is None:
         return judged
-    unordered = "unordered" in {
-        side.model.metadata.get("outputs") for side in (reference, candidate)
-    }
-    others = []
-    for swapped in _orders(places):
-        if not _shapes_fit(reference, candidate, swapped):
-            continue
-        other = _compare(reference, candidate, swapped, terms)
-        if all(d.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED} for d in other.divergences):
-            return other if unordered else replace(judged, order=swapped)
-        others.append(other)
+    other = _compare(reference, candidate, swapped, terms)
+    fits = all(d.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED} for d in other.divergences)
     # Without an order of their own, outputs that are wrong in any are judged in the nearest.
-    return min([judged, *others], key=_apart) if unordered else judged
+    if free:
+        return other
+    return replace(judged, order=swapped) if fits else judged
 
 
-def _apart(comparison: Comparison) -> float:
-    """How far the runs are apart, all outputs together; infinitely where one has no partner."""
-    seen = [each.observed for each in comparison.divergences]
-    sizes = [math.inf if part is None else part.distance.relative_l2 for part in seen]
-    return sum(math.inf if size is None or math.isnan(size) else size for size in sizes)
-
-
-def _orders(places: Sequence[Binding]) -> list[tuple[Binding, ...]]:
-    """Every other way to pair the outputs that only their place had paired."""
-    return [
-        tuple(
-            replace(pair, candidate=name, how="shape and value")
-            for pair, name in zip(places, order, strict=True)
-        )
-        for order in permutations([pair.candidate for pair in places])
-        if list(order) != [pair.candidate for pair in places]
-    ]
+def _nearest(
+    reference: Witness, candidate: Witness, bindings: Sequence[Binding], *, free: bool
+) -> tuple[Binding, ...] | None:
+    """The bindings in the order of the nearest values; None where that is the order as bound."""
+    left, right = reference.as_run(), candidate.as_run()
+    if isinstance(left, IsomorphError) or isinstance(right, IsomorphError):
+        return None
+    bound = {pair.candidate for pair in bindings}
+    spare = [spec.name for spec in candidate.model.graph.outputs if spec.name not in bound]
+    found = nearest(bindings, left, right, spare if free else ())
+    return None if found == tuple(bindings) else found
 
 
 def _compare(
@@ -120,23 +112,8 @@ def _paths(subject: Witness, name: str) -> list[str]:
     """What stands behind the name: nothing for a tensor, ``[0]`` or ``.keys`` inside others."""
     for seen in (subject.as_run(), subject.meaning()):
         if not isinstance(seen, IsomorphError):
-            if name in seen:
-                return [""]
-            paths = [key.removeprefix(name) for key in seen if key.startswith(name)]
-            return [path for path in paths if path.startswith(("[", ".keys", ".values"))]
+            return list(elements(name, seen))
     return [""]
-
-
-def _shapes_fit(reference: Witness, candidate: Witness, pairs: Sequence[Binding]) -> bool:
-    left, right = reference.as_run(), candidate.as_run()
-    if isinstance(left, IsomorphError) or isinstance(right, IsomorphError):
-        return False
-    return all(
-        pair.reference in left
-        and pair.candidate in right
-        and left[pair.reference].shape == right[pair.candidate].shape
-        for pair in pairs
-    )
 
 
 def _judge_pair(
@@ -161,8 +138,8 @@ def _judge_once(
     if shapes[0] is None or shapes[1] is None:
         failed = any(isinstance(each.as_run(), IsomorphError) for each in (reference, candidate))
         return _absent(left, right, mine, yours, failed=failed), None
-    if shapes[0] != shapes[1]:
-        moved = rearrangement(mine, yours, terms.false_alarm)
+    if shapes[0] != shapes[1] or right in terms.arrangeable.stated:
+        moved = rearrangement(mine, yours, terms.arrangeable, terms.false_alarm)
         if moved is None:
             return _misshapen(left, right, shapes[0], shapes[1]), None
         yours = seen_through(moved, yours)
@@ -263,6 +240,7 @@ def _absent(left: str, right: str, mine: Evidence, yours: Evidence, *, failed: b
         dtype="unknown",
         shape=(),
         verdict=verdict,
+        kind=DivergenceKind.MISSING,
         reason=reason,
     )
 
@@ -277,7 +255,9 @@ def _misshapen(left: str, right: str, mine: tuple[int, ...], yours: tuple[int, .
         dtype="",
         shape=yours,
         verdict=Verdict.DIVERGENT,
-        reason=f"{ANOTHER_SHAPE}{told(mine)} against {told(yours)}",
+        kind=DivergenceKind.SHAPE,
+        reason=f"an output has another shape: {told(mine)} in the reference, {told(yours)} in the "
+        "candidate",
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isomorph import registry
-from isomorph.core.divergence import ANOTHER_SHAPE, Divergence, Judgement, Part, Verdict
+from isomorph.core.divergence import Divergence, DivergenceKind, Judgement, Part, Verdict
 from isomorph.core.report import Binding, Finding
 from isomorph.stages.run.forecast import largest, readable
 
@@ -64,7 +64,7 @@ def _of_verdict(name: str, divergence: Divergence) -> Iterator[Finding]:
             code = "TRANSLATION" if wrong_graph else "EXECUTION"
         yield _finding(
             code,
-            f"output {name!r}: {divergence.reason.removeprefix(ANOTHER_SHAPE)}",
+            f"output {name!r}: {divergence.reason.removeprefix('an output has another shape: ')}",
             effect="reaches_output",
             tensors=(name,),
             cause="interface" if code == "SHAPE_MISMATCH" else None,
@@ -124,7 +124,7 @@ def _in_passing(name: str, divergence: Divergence) -> Iterator[Finding]:
 
 def misshapen(divergence: Divergence) -> bool:
     """Whether an output has a shape in which nothing could be compared."""
-    return divergence.reason.startswith(ANOTHER_SHAPE)
+    return divergence.kind is DivergenceKind.SHAPE
 
 
 def of_order(declared: Sequence[Binding], fitting: Sequence[Binding]) -> Finding:

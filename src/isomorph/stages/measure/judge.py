@@ -8,7 +8,7 @@ import numpy as np
 
 from isomorph.core.divergence import Budget, Judgement, Part
 from isomorph.stages.align.chance import as_many, usual_peak
-from isomorph.stages.measure.distance import distance, float_info, is_inexact, widen
+from isomorph.stages.measure.distance import distance, float_info, is_inexact, is_integer, widen
 from isomorph.stages.measure.spread import Spread, merged, threshold
 
 if TYPE_CHECKING:
@@ -68,15 +68,29 @@ def rounded_apart(one: Array, two: Array, spread: Spread | None, *, false_alarm:
 
 
 def judge_by_word(actual: Array, expected: Array, budget: float, *, dtype: str) -> Part:
-    """Hold every element against the budget that the user stated, absolute, for this output."""
+    """Hold every element against the budget that the user stated, absolute, for this output.
+
+    Whole numbers may be as far apart as it says; booleans and strings have no distance.
+    """
     measured = distance(actual, expected, dtype=dtype)
     settled = np.zeros(actual.shape, bool)
-    if is_inexact(actual):
+    if is_inexact(actual) or is_inexact(expected):
         ratio = _ratio(actual, expected, np.full(actual.shape, float(budget)), settled)
+    elif is_integer(actual) and is_integer(expected):
+        apart = _whole_distance(actual, expected)
+        ratio = 0.0 if not apart else apart / budget if budget else np.inf
     else:
         ratio = 0.0 if not measured.differing else np.inf
     told = Budget(derivation="stated by the user", ratio=ratio, allowed_max=float(budget))
     return Part(distance=measured, budget=told)
+
+
+def _whole_distance(actual: Array, expected: Array) -> float:
+    """The largest distance of whole numbers, without the rounding of floats."""
+    narrow = actual.dtype.itemsize < 8 and expected.dtype.itemsize < 8
+    # Differences of 64-bit numbers need 65 bits, which only Python's integers have.
+    exact: type = np.int64 if narrow else object
+    return float(np.max(np.abs(actual.astype(exact) - expected.astype(exact)), initial=0))
 
 
 def as_stored(expected: Array, actual: Array, dtype: str, spread: Spread | None) -> Array:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import permutations
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +12,9 @@ from isomorph.core.errors import RuntimeFailedError, UsageError
 from isomorph.core.over_samples import OutputOverSamples, OverSamples
 from isomorph.core.report import Binding, Finding, Skipped
 from isomorph.core.trace import flatten
-from isomorph.stages.measure.sample_record import Record, relative_error
+from isomorph.stages.measure.output_order import nearest
+from isomorph.stages.measure.sample_record import Record
+from isomorph.stages.measure.subject import flattened
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array, Arrays
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 MOST_EXAMINED = 3
 """Samples that are kept for the full check: the worst of each output, one of each kind."""
-_MOST_PERMUTED = 6
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,7 +80,7 @@ class _Work:
         self, sample: Sample, reference: Arrays, candidate: Arrays
     ) -> dict[tuple[str, str], tuple[Array, Array]]:
         if self.unordered and not self.samples:
-            self.outputs = ordered(self.outputs, reference, candidate)
+            self.outputs = nearest(self.outputs, flattened(reference), flattened(candidate))
         self.samples += 1
         if any(_not_finite(array) for array in sample.feeds.values()):
             self.bad_inputs.append(sample.origin)
@@ -138,29 +137,6 @@ def _finding(code: str, summary: str, tensors: tuple[str, ...] = ()) -> Finding:
         summary=summary,
         tensors=tensors,
     )
-
-
-def ordered(
-    outputs: Sequence[Binding], reference: Arrays, candidate: Arrays
-) -> tuple[Binding, ...]:
-    """Where outputs are a dict, without order: the pairing by place whose values are nearest."""
-    places = [pair for pair in outputs if pair.how == "position"]
-    rest = [pair for pair in outputs if pair.how != "position"]
-    if not 1 < len(places) <= _MOST_PERMUTED:
-        return tuple(outputs)
-
-    def far(order: tuple[str, ...]) -> float:
-        total = 0.0
-        for pair, name in zip(places, order, strict=True):
-            mine, yours = (np.asarray(reference[pair.reference]), np.asarray(candidate[name]))
-            fits = mine.shape == yours.shape
-            total += relative_error(yours, mine) if fits else math.inf
-        return total
-
-    # Of equally near ones the first, which is the order as it stands.
-    best = min(permutations([pair.candidate for pair in places]), key=far)
-    paired = zip(places, best, strict=True)
-    return (*rest, *(replace(pair, candidate=name, how=pair.how) for pair, name in paired))
 
 
 def _paired(

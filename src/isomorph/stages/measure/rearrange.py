@@ -1,22 +1,57 @@
-"""The same values in another shape: an axis squeezed, or the axes permuted.
+"""The same values in another arrangement of axes.
 
-Accepted only where exactly one rearrangement fits, and fits by value; never by broadcasting.
+The shape of an output is part of the function. A channel axis that a converter moved between two
+conventions is accepted where exactly one rearrangement fits, and fits by value; so is what the
+user states. Nothing else is, and nothing is broadcast.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.stages.measure.judge import judge
 from isomorph.stages.measure.spread import Spread, merged
-from isomorph.stages.run.layout import Rearrangement, arrangements, keeps_order
+from isomorph.stages.run.layout import (
+    Rearrangement,
+    arrangements,
+    keeps_order,
+    moves_channels,
+    stated_arrangement,
+)
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.stages.measure.verdict import Evidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrangeable:
+    """Which arrangements of the candidate's outputs are the reference's output all the same.
+
+    ``channels``: the two sides follow different conventions, or an input's channel axis moved.
+    ``anything``: any order of axes, and axes of size one more or less (parts of a graph have no
+    interface). ``stated`` by the user: which axes of the reference an output has, in its order.
+    """
+
+    channels: bool = False
+    anything: bool = False
+    stated: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def ways(
+        self, name: str, shape: tuple[int, ...], wanted: tuple[int, ...]
+    ) -> tuple[Rearrangement, ...]:
+        """The ways in which an output of the candidate may be brought into the other shape."""
+        if name in self.stated:
+            way = stated_arrangement(self.stated[name], shape, wanted)
+            return () if way is None else (way,)
+        if shape == wanted or not (self.channels or self.anything):
+            return ()
+        found = arrangements(shape, wanted)
+        return found if self.anything else tuple(filter(moves_channels, found))
 
 
 def spread_through(moved: Rearrangement, spread: Spread) -> Spread:
@@ -47,14 +82,14 @@ def seen_through(moved: Rearrangement, evidence: Evidence) -> Evidence:
 
 
 def rearrangement(
-    reference: Evidence, candidate: Evidence, false_alarm: float
+    reference: Evidence, candidate: Evidence, allowed: Arrangeable, false_alarm: float
 ) -> Rearrangement | None:
-    """The one rearrangement under which the candidate's values are the reference's."""
+    """The one allowed rearrangement under which the candidate's values are the reference's."""
     mine = reference.meaning if reference.meaning is not None else reference.run
     yours = candidate.meaning if candidate.meaning is not None else candidate.run
     if mine is None or yours is None or mine.size != yours.size:
         return None
-    tried = arrangements(yours.shape, mine.shape)
+    tried = allowed.ways(candidate.name, tuple(yours.shape), tuple(mine.shape))
     fits = [each for each in tried if _agrees(reference, candidate, each, false_alarm=false_alarm)]
     distinct = {each.array(np.arange(yours.size).reshape(yours.shape)).tobytes() for each in fits}
     if len(distinct) == 1:

@@ -10,6 +10,7 @@ import numpy as np
 
 from isomorph.core.report import Binding
 from isomorph.stages.measure import layouts
+from isomorph.stages.measure.output_order import unordered
 from isomorph.stages.measure.subject import Subject
 from isomorph.stages.run import feeds as feeding
 
@@ -80,8 +81,7 @@ def together(
         feeds = feeding.carried_over(given, inputs, graph.inputs)
         return _outputs(candidate, candidate.run(), layouts.rearranged(feeds, settled[shapes]))
 
-    marks = {each.model.metadata.get("outputs") for each in (reference, candidate)}
-    return Sides(both=(mine, yours), unordered="unordered" in marks)
+    return Sides(both=(mine, yours), unordered=unordered(reference.model, candidate.model))
 
 
 def _outputs(opened: Opened, session: Session, feeds: Mapping[str, Array]) -> Arrays:

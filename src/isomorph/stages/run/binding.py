@@ -81,6 +81,20 @@ def refuse_strange_budgets(budgets: Mapping[str, float], bound: Sequence[Binding
             )
 
 
+def refuse_strange_layouts(
+    layouts: Mapping[str, tuple[int, ...]], specs: Sequence[TensorSpec]
+) -> None:
+    """A layout of a tensor that the candidate lacks would decide nothing, without a word."""
+    names = {spec.name for spec in specs}
+    for name in layouts:
+        if name not in names:
+            raise UsageError(
+                "UNKNOWN_NAME",
+                f"--layout names {name!r}, which the candidate has not",
+                why=f"its inputs and outputs: {', '.join(spec.name for spec in specs)}",
+            )
+
+
 _NUMBERED = re.compile(r"(?:serving_default_)?(?:output|args)_(\d+)(?::\d+)?")
 
 
@@ -129,7 +143,7 @@ def _stated(
     stated: Mapping[str, str],
     kind: str,
 ) -> list[Binding]:
-    bound = []
+    bound: list[Binding] = []
     for left, right in stated.items():
         for name, specs, side in ((left, reference, "reference"), (right, candidate, "candidate")):
             if name not in {spec.name for spec in specs}:
@@ -138,6 +152,14 @@ def _stated(
                     f"the {side} has no {kind} {name!r}",
                     why=f"its {kind}s: {', '.join(spec.name for spec in specs)}",
                 )
+        twice = next((pair for pair in bound if pair.candidate == right), None)
+        if twice is not None:
+            raise UsageError(
+                "BAD_OPTION",
+                f"{kind} {right!r} of the candidate is bound twice",
+                why=f"to {twice.reference!r} and to {left!r} of the reference",
+                fix=f"bind it once: --bind-{kind} {left}=ANOTHER",
+            )
         bound.append(Binding(reference=left, candidate=right, how="stated by the user"))
     return bound
 

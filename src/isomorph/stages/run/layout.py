@@ -67,7 +67,9 @@ def _permuted(shape: Sequence[int], wanted: Sequence[Dimension]) -> tuple[Rearra
             for size, axis in zip(wanted, order, strict=True)
         )
     ]
-    for each in sorted(tried, key=keeps_order, reverse=True):
+    for each in sorted(
+        tried, key=lambda way: (moves_channels(way), keeps_order(way)), reverse=True
+    ):
         visible = tuple(axis for axis in each.permutation if shape[axis] != 1)
         found.setdefault(visible, each)
     return tuple(found.values())
@@ -81,6 +83,40 @@ def keeps_order(rearrangement: Rearrangement) -> bool:
         if rest == sorted(rest):
             return True
     return False
+
+
+def moves_channels(rearrangement: Rearrangement) -> bool:
+    """Whether one axis moved to the end, or the last one away from it, past two or more others.
+
+    So does a converter between channels-first and channels-last; a matrix has no channels.
+    """
+    order = rearrangement.permutation
+    last = len(order) - 1
+    if last < 2 or len(rearrangement.shape) != len(order) or order[-1] == last:
+        return False
+    to_the_end = list(order[:-1]) == sorted(order[:-1])
+    rest = [axis for axis in order if axis != last]
+    return to_the_end or rest == sorted(rest)
+
+
+def stated_arrangement(
+    axes: Sequence[int], shape: Sequence[int], wanted: Sequence[int]
+) -> Rearrangement | None:
+    """How a tensor whose axes are these of ``wanted`` becomes it; None where the sizes differ.
+
+    Axes of ``wanted`` that are not named have the size one.
+    """
+    named = set(axes)
+    fits = (
+        len(axes) == len(shape) == len(named)
+        and all(0 <= axis < len(wanted) for axis in axes)
+        and all(wanted[axis] == size for axis, size in zip(axes, shape, strict=True))
+        and all(size == 1 for axis, size in enumerate(wanted) if axis not in named)
+    )
+    if not fits:
+        return None
+    order = tuple(sorted(range(len(axes)), key=lambda place: axes[place]))
+    return Rearrangement(permutation=order, shape=tuple(wanted))
 
 
 def _filled(sizes: Sequence[int], wanted: Sequence[Dimension]) -> tuple[int, ...] | None:

@@ -75,8 +75,7 @@ def takes_floats(model: Model) -> bool:
 
 def decides(model: Model) -> bool:
     """Whether what is computed may hang on values: a branch, or Python that decides."""
-    python = model.metadata.get("kind") == "module"
-    return python or any(node.op in _BRANCHES for node in model.graph.nodes)
+    return model.runs_python or any(node.op in _BRANCHES for node in model.graph.nodes)
 
 
 def _shapes(other: Graph, inputs: Sequence[Binding]) -> dict[str, tuple[Dimension, ...] | None]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from isomorph.core.conversion import Conversion, Cure, Hop, Route, Step, Trouble
 from isomorph.core.divergence import Divergence, Verdict
-from isomorph.core.model import Source
+from isomorph.core.model import OutputOrder, Source
 from isomorph.core.report import Binding, InputSummary, ModelSummary, Report
 from isomorph.core.sketch import node, spec, subject
 from isomorph.stages.convert.losses import losses
@@ -57,7 +57,7 @@ def test_outputs_under_other_names_and_in_another_order_are_missed():
         "the name of output 'y': it is 'a' now",
         "the order of the outputs: it is 1, 0 now",
     )
-    unnamed = replace(first, metadata={"outputs": "by place"})
+    unnamed = replace(first, output_order=OutputOrder.UNNAMED)
     assert losses(unnamed, result, (), pairs) == ("the order of the outputs: it is 1, 0 now",)
 
 

@@ -79,7 +79,7 @@ def test_an_operator_in_place_is_told_as_the_one_that_is_not(key):
 
 def test_nodes_of_one_run_are_not_what_converters_meet(workshop):
     met = node("add_", native="aten.frobnicate.default")
-    model = subject(met, framework="pytorch", metadata={"kind": "module"}).model
+    model = subject(met, framework="pytorch", runs_python=True).model
     found, skipped = abilities(model, "onnx", "", workshop)
     assert not found.lacking
     assert "no exporter meets" in skipped[0].why

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from isomorph.stages.measure.judge import judge
+from isomorph.stages.measure.judge import judge, judge_by_word
 from isomorph.stages.measure.spread import FALSE_ALARM, Spread, merged
 
 
@@ -57,3 +57,21 @@ def test_numbers_that_no_draw_moved_are_as_few_as_single_draws_promise(once, str
     actual = np.where(np.arange(1000) >= 1000 - strays, expected + 1, expected)
     assert (ratio(actual, expected, drawn, "int32") <= 1.0) == within
     assert ratio(40 * actual, 40 * expected, drawn, "int32") > 1.0, "and not anywhere"
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64"])
+def test_a_stated_budget_of_whole_numbers_is_exact_at_the_ends_of_the_type(dtype):
+    ends = np.iinfo(dtype)
+    far = np.array([ends.max], dtype), np.array([ends.max - 3], dtype)
+    assert judge_by_word(*far, 3.0, dtype=dtype).budget.ratio == 1.0
+    assert judge_by_word(*far, 2.0, dtype=dtype).budget.ratio == 1.5
+    assert judge_by_word(*far, 0.0, dtype=dtype).budget.ratio == np.inf
+    whole = np.array([ends.max], dtype), np.array([ends.min], dtype)
+    assert judge_by_word(*whole, 1.0, dtype=dtype).budget.ratio == float(ends.max - ends.min)
+    assert judge_by_word(far[0], far[0], 0.0, dtype=dtype).budget.ratio == 0.0
+
+
+def test_a_stated_budget_excuses_no_boolean_and_no_string():
+    for one, other in (([True], [False]), (["a"], ["b"])):
+        part = judge_by_word(np.array(one), np.array(other), 5.0, dtype="bool")
+        assert part.budget.ratio == np.inf

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from isomorph.core.divergence import Budget, Divergence, Part, Verdict
+from isomorph.core.model import OutputOrder
 from isomorph.core.report import Binding
 from isomorph.stages.measure import compare as stage
 from isomorph.stages.measure.distance import distance
@@ -15,7 +16,8 @@ CANDIDATE = {"p": NARROW + 1.1, "q": WIDE + 0.1, "r": NARROW + 0.1}
 
 
 def _side(values, outputs):
-    model = SimpleNamespace(metadata={"outputs": outputs})
+    graph = SimpleNamespace(outputs=[SimpleNamespace(name=name) for name in values])
+    model = SimpleNamespace(output_order=outputs, graph=graph, metadata={"outputs": "unordered"})
     return SimpleNamespace(model=model, as_run=lambda: values)
 
 
@@ -46,13 +48,16 @@ def judged(monkeypatch):
     monkeypatch.setattr(stage, "_compare", fake)
 
 
-@pytest.mark.parametrize(("outputs", "order"), [("unordered", "qrp"), (None, "pqr")])
+@pytest.mark.parametrize(
+    ("outputs", "order"),
+    [(OutputOrder.UNORDERED, "qrp"), (OutputOrder.POSITIONAL, "pqr"), (OutputOrder.NAMED, "pqr")],
+)
 def test_outputs_without_an_order_are_judged_in_the_nearest_one(judged, outputs, order):
     bindings = [
         Binding(reference=mine, candidate=yours, how="position")
         for mine, yours in zip(REFERENCE, CANDIDATE, strict=True)
     ]
-    sides = _side(REFERENCE, outputs), _side(CANDIDATE, None)
+    sides = _side(REFERENCE, outputs), _side(CANDIDATE, OutputOrder.POSITIONAL)
     terms = stage.Terms(false_alarm=1e-6, budgets={})
     found = stage.compare(*sides, bindings, terms)
     assert "".join(pair.candidate for pair in found.bindings) == order
