@@ -109,7 +109,8 @@ def _examine(seed: int, out: Path, locate: bool, invariants: int, share: float) 
     finally:
         signal.alarm(0)
     told = row.as_dict()
-    if pair is not None and (row.outcome in WRONG or row.outcome == "unknown" or broken(told)):
+    wrong = row.outcome in (*WRONG, "unknown") or row.named_right is False or broken(told)
+    if pair is not None and wrong:
         _keep(pair, told, out / "failures" / str(seed))
     return told
 

@@ -78,6 +78,14 @@ class Editor:
         found = [node for node in self.nodes if node.op_type in ops]
         return [found[i] for i in self.rng.permutation(len(found))]
 
+    def computed(self) -> list[str]:
+        """What depends on an input, in the order of the nodes."""
+        found = set(self.inputs)
+        for node in in_order(self.nodes, [*self.inputs, *self.constants]):
+            if names_read(node) & found:
+                found |= set(filter(None, node.output))
+        return [name for node in self.nodes for name in node.output if name in found]
+
     def rank(self, name: str) -> int | None:
         return len(self.shapes[name]) if name in self.shapes else None
 

@@ -207,8 +207,8 @@ class Evaluation:
         elif step.op == "Cast":
             kind, results = self._cast(step.attributes["to"], inputs[0], told[0])
         elif step.op in ("Constant", "ConstantOfShape"):
-            results = step.kernel(inputs)
-            kind = results[0].dtype
+            stored = step.kernel(inputs)[0]
+            kind, results = stored.dtype, [self._moved(stored, rng)]
         else:
             results = self._computed(step, inputs, kind, rng)
         kinds = kinds or [kind] * len(results)

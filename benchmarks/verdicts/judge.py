@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
@@ -142,7 +143,8 @@ def _elements(name: str, mine: Array, yours: Array, kinds: tuple[np.dtype, np.dt
     gap = np.maximum(np.maximum(other_low - high, low - other_high), 0)
     margin = np.where(finite & (gap > 0), gap / np.where(width > 0, width, 1), 0)
     margin = np.where((width == 0) & (gap > 0), np.inf, margin)
-    apart = margin >= FAR
+    lost = flushed(mine, yours, kinds)
+    apart = (margin >= FAR) & ~lost
     doubtful = finite & ~apart & (margin > NEAR)
     wild = finite & (width > CHAOTIC * scale + floor)
     for place in np.flatnonzero(finite & ~apart & wild):
@@ -159,6 +161,16 @@ def _elements(name: str, mine: Array, yours: Array, kinds: tuple[np.dtype, np.dt
     return Truth(
         "equal", "", output=name, exactly=bool(np.all(near | special)), tie=bool(wild.any())
     )
+
+
+def flushed(mine: Array, yours: Array, kinds: tuple[np.dtype, np.dtype]) -> Array:
+    """Where one side is zero and the other too small for a runtime that has no subnormals."""
+    if not all(map(is_float, kinds)):
+        return np.zeros(mine.shape[1:], bool)
+    bound = max(float(ml_dtypes.finfo(kind).smallest_normal) for kind in kinds)
+    small = [np.all(np.abs(rows) < bound, axis=0) for rows in (mine, yours)]
+    zero = [np.all(rows == 0, axis=0) for rows in (mine, yours)]
+    return (zero[0] & small[1]) | (zero[1] & small[0])
 
 
 def _same(left: Array, right: Array) -> Array:

@@ -42,6 +42,16 @@ def _names(nodes) -> frozenset[str]:
     return frozenset(node.name for node in nodes)
 
 
+def _readers(e: Editor, name: str) -> frozenset[str]:
+    """Who reads a constant, and who reads what is only a constant in another form."""
+    found: set[str] = set()
+    for node in e.readers(name):
+        found.add(node.name)
+        if node.op_type in ("Cast", "Identity", "Transpose", "Reshape", "Unsqueeze"):
+            found |= _readers(e, node.output[0])
+    return frozenset(found)
+
+
 def weight_element(e: Editor) -> Mutation | None:
     """One element of one float constant."""
     found = [n for n, v in e.constants.items() if _is_float(v) and v.size > 1 and e.readers(n)]
@@ -66,10 +76,13 @@ def _changed_element(e: Editor, names: list[str], word: str) -> Mutation | None:
     if not np.isfinite(value[place]) or not value[place]:
         return None
     how = list(FACTORS)[int(e.rng.integers(len(FACTORS)))]
-    value[place] = (value[place].astype(np.float64) * FACTORS[how]).astype(value.dtype)
+    with np.errstate(over="ignore"):
+        value[place] = (value[place].astype(np.float64) * FACTORS[how]).astype(value.dtype)
+    if not np.isfinite(value[place]):
+        return None
     e.constants[name] = value
     return Mutation(
-        f"{word} {how}", _names(e.readers(name)), constant=name, single_element=value.size > 1
+        f"{word} {how}", _readers(e, name), constant=name, single_element=value.size > 1
     )
 
 
@@ -83,7 +96,7 @@ def whole_number(e: Editor) -> Mutation | None:
         place = tuple(int(e.rng.integers(size)) for size in value.shape)
         value[place] += int(e.rng.integers(1, 4))
         e.constants[name] = value
-        return Mutation("whole number", _names(e.readers(name)), constant=name)
+        return Mutation("whole number", _readers(e, name), constant=name)
     return None
 
 
@@ -100,7 +113,7 @@ def moved_index(e: Editor) -> Mutation | None:
         place = int(e.rng.integers(changed.size))
         changed[place] = (changed[place] + 1) % size
         e.constants[node.input[1]] = changed.reshape(value.shape)
-        return Mutation("index", _names(e.readers(node.input[1])), constant=node.input[1])
+        return Mutation("index", _readers(e, node.input[1]), constant=node.input[1])
     return None
 
 
@@ -277,6 +290,8 @@ def dropped(e: Editor) -> Mutation | None:
         if source in e.inputs and result in e.outputs:
             continue
         readers = e.readers(result)
+        if any(result not in reader.input for reader in readers):
+            continue  # read inside a body
         maker = e.maker(source)
         e.remove(node)
         if result in e.outputs:
@@ -291,7 +306,7 @@ def dropped(e: Editor) -> Mutation | None:
 
 def step_offset(e: Editor) -> Mutation | None:
     """Something is added to one element of one tensor."""
-    made = [n for node in e.nodes for n in node.output if e.shapes.get(n) and n in e.kinds]
+    made = [name for name in e.computed() if e.shapes.get(name) and name in e.kinds]
     kinds = {TensorProto.FLOAT: F32, TensorProto.INT64: np.int64, TensorProto.INT32: np.int32}
     made = [name for name in made if e.kinds[name] in kinds]
     if not made:
@@ -311,7 +326,7 @@ def step_offset(e: Editor) -> Mutation | None:
 
 def narrowed(e: Editor) -> Mutation | None:
     """A tensor that is squeezed through float16 or bfloat16."""
-    made = [n for node in e.nodes for n in node.output if e.is_float32(n)]
+    made = [name for name in e.computed() if e.is_float32(name)]
     if not made:
         return None
     name = made[int(e.rng.integers(len(made)))]

@@ -267,6 +267,18 @@ def constant_in_double(e: Editor) -> bool:
     return True
 
 
+def constant_in_half(e: Editor) -> bool:
+    """The one rewrite that loses something: a weight is stored in 16 bits."""
+    names = [n for n, v in e.constants.items() if v.dtype == F32 and v.size > 3 and e.readers(n)]
+    names = [n for n in names if 1e-3 < np.abs(e.constants[n]).max() < 1e3]
+    if not names:
+        return False
+    name = names[int(e.rng.integers(len(names)))]
+    half = e.constant(e.constants.pop(name).astype(np.float16))
+    e.node("Cast", [half], name, to=TensorProto.FLOAT)
+    return True
+
+
 def identity(e: Editor) -> bool:
     made = [name for node in e.nodes for name in node.output if name]
     name = made[int(e.rng.integers(len(made)))]
@@ -320,6 +332,7 @@ REWRITES: dict[str, Rewrite] = {
         fold_batch_norm, batch_norm_to_mul_add, explicit_padding, reduce_to_matmul,
         cumsum_to_matmul,
         split_to_slices, where_to_product, transposed_around, constant_as_node, constant_in_double,
+        constant_in_half,
         identity, flatten_to_reshape, global_pool_to_reduce, if_to_where,
     )
 }  # fmt: skip

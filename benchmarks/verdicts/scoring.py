@@ -76,7 +76,7 @@ def score(pair: Pair, *, locate: bool = True) -> tuple[Row, Expected]:
         row.reason = report
         return row, truth
     row.reason = report.reason
-    if row.group in ("mutated", "unreached") and row.said == "divergent" and locate:
+    if row.group in ("mutated", "unreached", "in half") and row.said == "divergent" and locate:
         _hold_names(row, pair, report)
     return row, truth
 
