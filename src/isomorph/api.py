@@ -38,6 +38,7 @@ def check(
     budget: Mapping[str, float] | float | None = None,
     seed: int = 0,
     strict: bool = False,
+    only_given: bool = False,
     trust: bool = False,
     in_process: bool = False,
     memory: int | None = None,
@@ -65,6 +66,9 @@ def check(
     ``profile`` True tells the error node by node, for a page to draw; None only where guilty nodes
     are searched anyway.
 
+    ``only_given`` restricts the question to the given inputs: a weight that differs and that they
+    do not show is told, and decides nothing.
+
     ``data`` is a test set instead: a folder of files of arrays, or one file with a leading axis
     of samples. All are run, and the worst of them decide. ``metric`` is a function of (outputs,
     sample), both arrays by name, or ``package.module:function``; it is averaged on both sides.
@@ -72,12 +76,19 @@ def check(
     ``baseline`` is a file of divergences that were examined and accepted (``isomorph accept``);
     ``pair`` is the name under which it knows these two, otherwise their locations.
     """
+    from isomorph.core.errors import UsageError
     from isomorph.stages.beginning import kept_from_the_start
     from isomorph.stages.wishes import Wishes
     from isomorph.store.baselines import read_baseline
 
     # Before the work: what is wrong with the file should not cost a check.
     accepted = None if baseline is None else read_baseline(Path(baseline))
+    if only_given and inputs is None and data is None:
+        raise UsageError(
+            "NOTHING_GIVEN",
+            "the question is restricted to the given inputs, and none are given",
+            fix="give them with --inputs or --data, or leave out --only-given",
+        )
     samples, measured = _test_set(data, metric, inputs, memory=memory, trust=trust)
     if samples is not None and not all(map(_is_file, (reference, candidate))):
         inputs = samples.files[0]  # what has to be traced is traced with the first sample
@@ -87,6 +98,7 @@ def check(
         budgets=stated_budgets(budget),
         seed=seed,
         strict=strict,
+        only_given=only_given,
         bind_inputs=bind_inputs or {},
         bind_outputs=bind_outputs or {},
         layouts={name: tuple(axes) for name, axes in (layouts or {}).items()},

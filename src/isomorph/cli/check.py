@@ -82,6 +82,10 @@ def check(
     strict: Annotated[
         bool, Option("--strict", help="Exit 1 for a fault that rounding hides, too.")
     ] = False,
+    only_given: Annotated[
+        bool,
+        Option("--only-given", help="Ask about the given inputs alone, not the whole function."),
+    ] = False,
     opening: Opening,
     format: words.Format = "terminal",  # noqa: A002 - the word on the command line
     output: words.Output = None,
@@ -106,6 +110,7 @@ def check(
         sizes=words.sizes(dims),
         budget=words.budgets(budget),
         strict=strict or None,
+        only_given=only_given or None,
         locate=locate,
         align=align,
         quantization=quantization,

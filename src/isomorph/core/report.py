@@ -124,6 +124,8 @@ class Report:
     draws: int
     false_alarm: float
     strict: bool = False
+    only_given: bool = False
+    """Whether the question was restricted to the given inputs."""
     models: tuple[ModelSummary, ...] = ()
     environments: Mapping[str, Environment] = field(default_factory=dict)
     inputs: tuple[InputSummary, ...] = ()

@@ -11,6 +11,7 @@ import numpy as np
 from isomorph.core.divergence import Verdict
 from isomorph.core.model import OutputOrder
 from isomorph.core.report import Binding, Report
+from isomorph.stages.constants import compare_constants
 from isomorph.stages.measure import findings as say
 from isomorph.stages.measure import layouts
 from isomorph.stages.measure.compare import Comparison, compare
@@ -95,6 +96,7 @@ def _pair(work: Work, reference: Opened, candidate: Opened, given: Sample | None
         work.failures(mine, yours)
     for finding in work.sized.findings():
         work.accuse(finding, Verdict.DIVERGENT, "wrong at some sizes of its dynamic axes")
+    compare_constants(work, reference, candidate)
     # PyTorch names no outputs: the names of its nodes are nobody's interface.
     named = OutputOrder.UNNAMED not in orders
     work.findings += say.of_signature("output", left.outputs, right.outputs, outputs, named=named)

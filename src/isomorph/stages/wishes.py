@@ -21,6 +21,8 @@ class Wishes:
     budgets: Mapping[str, float] = field(default_factory=dict)
     seed: int = 0
     strict: bool = False
+    only_given: bool = False
+    """Whether the question is about the given inputs alone, and not about the whole function."""
     bind_inputs: Mapping[str, str] = field(default_factory=dict)
     bind_outputs: Mapping[str, str] = field(default_factory=dict)
     layouts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

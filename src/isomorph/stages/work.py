@@ -18,6 +18,7 @@ from isomorph.stages.diagnose.guilty import guilty
 from isomorph.stages.diagnose.randomness import random_run
 from isomorph.stages.localise.aligner import Aligner
 from isomorph.stages.localise.apart import makers, unseen
+from isomorph.stages.localise.constant_effect import ConstantExperiment
 from isomorph.stages.localise.locate import Located, locate
 from isomorph.stages.localise.losses import settled
 from isomorph.stages.localise.profile import Onlooker
@@ -70,6 +71,7 @@ class Work:
         self.spent = ""
         self.located = self.probed = self.looked = False
         self.hidden: Located | None = None
+        self.experiment: ConstantExperiment | None = None
         self.explained: frozenset[str] = frozenset()
         self.worst, self.sized = Worst(), Sized(stated=wishes.sizes is not None)
         self.aligner = Aligner(wanted=wishes.align, told=wishes.told)
@@ -230,6 +232,9 @@ class Work:
 
     def probe(self, sides: tuple[Subject, Subject], comparison: Comparison, carry: Carry) -> None:
         """Look beyond the inputs of the first sample on which all is well."""
+        self.experiment = self.experiment or ConstantExperiment(
+            sides=sides, outputs=comparison.bindings, terms=self.terms, carry=carry
+        )
         calm = all(d.verdict is not Verdict.DIVERGENT for d in comparison.divergences)
         if not self.wishes.locate or not calm or self.probed:
             return
@@ -335,6 +340,7 @@ class Work:
         return Report(
             verdict=self.verdict,
             reason=self.reason,
+            only_given=self.wishes.only_given,
             command="check",
             seed=self.wishes.seed,
             draws=most_draws(divergences),

@@ -63,6 +63,7 @@ _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "bind_outputs": (_table_of(_is_text), "a table of names"),
     "seed": (_is_whole, "a whole number"),
     "strict": (_is_flag, "true or false"),
+    "only_given": (_is_flag, "true or false"),
     "trust": (_is_flag, "true or false"),
     "locate": (_is_flag, "true or false"),
     "memory": (_is_whole, "a number of bytes"),

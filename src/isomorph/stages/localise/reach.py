@@ -77,9 +77,9 @@ def reached(
     told = {str(each.finding.node): each.finding for each in found}
     first: Trial | None = None
     for trial in trials(reference.model.graph, reference.feeds, reference.seed):
-        mine = _fed(reference, trial.feeds)
+        mine = fed(reference, trial.feeds)
         try:
-            yours = _fed(candidate, carry(mine))
+            yours = fed(candidate, carry(mine))
             nodes = _touched(found, mine, yours)
             if not nodes:
                 continue
@@ -121,7 +121,7 @@ def probed(
     return Probed(findings=tuple(findings), skipped=tuple(skipped), trial=trial)
 
 
-def _fed(subject: Subject, feeds: Mapping[str, Array]) -> Subject:
+def fed(subject: Subject, feeds: Mapping[str, Array]) -> Subject:
     """The same model on another input, with nothing known of it yet."""
     return Subject(
         role=subject.role, model=subject.model, feeds=feeds, runtime=subject.runtime,
@@ -150,8 +150,8 @@ def _touched(found: Sequence[Latent], mine: Subject, yours: Subject) -> list[str
 def _told(finding: Finding, trial: Trial, output: str) -> Finding:
     evidence: dict[str, Any] = {**finding.evidence, "reached_by": trial.recipe, "output": output}
     fix = None
-    if sum(value.nbytes for value in trial.feeds.values()) <= _MOST_BYTES:
-        evidence["inputs"] = {name: _encoded(value) for name, value in trial.feeds.items()}
+    if (inputs := encoded(trial)) is not None:
+        evidence["inputs"] = inputs
         fix = "see it: give the JSON report of this check as --inputs"
     start = finding.summary.removesuffix("; the given inputs do not reach it")
     return replace(
@@ -160,6 +160,13 @@ def _told(finding: Finding, trial: Trial, output: str) -> Finding:
         evidence=evidence,
         fix=fix,
     )
+
+
+def encoded(trial: Trial) -> dict[str, Any] | None:
+    """The inputs as a report holds them; None where they are too large for one."""
+    if sum(value.nbytes for value in trial.feeds.values()) > _MOST_BYTES:
+        return None
+    return {name: _encoded(value) for name, value in trial.feeds.items()}
 
 
 def _encoded(value: Array) -> dict[str, Any]:

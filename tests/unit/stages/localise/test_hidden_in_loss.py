@@ -79,11 +79,13 @@ def test_a_scale_that_few_outputs_listen_to_is_found_named_and_repaired(tmp_path
     assert repair.repaired, repair.reason
 
 
-def test_without_looking_for_nodes_the_outputs_decide(tmp_path, plain):
+def test_without_looking_for_nodes_the_outputs_and_the_weights_decide(tmp_path, plain):
     times = np.where(np.arange(16) == 5, 3.0, 1.0)
     broken = _quantised(tmp_path / "broken.onnx", times)
     report = isomorph.check(plain, broken, inputs={"x": X}, in_process=True, locate=False)
-    assert report.verdict == "degraded"
+    assert report.outputs[0].verdict == "degraded", "no output is beyond its loss"
+    assert report.verdict == "divergent", "a channel of the weight is"
+    assert report.findings[0].code == "CONSTANT_DIFFERS"
 
 
 def test_a_right_loss_stays_one(tmp_path, plain):

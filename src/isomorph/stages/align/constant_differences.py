@@ -1,0 +1,286 @@
+"""Weights that differ from their counterparts by more than one rounding, without a run.
+
+Every weight of the candidate is held against the reference's: byte by byte, rearranged, rounded
+to a narrower type, on a grid, with a normalization folded in. What none of these explains, and
+what agrees with one weight of the reference in almost every number, was made from that weight, and
+the few other numbers are wrong. Where most numbers differ nothing is said: a rescaled, learned or
+other weight is not known from here, and what it does is measured by running it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.kernels.noise import unit_roundoff
+from isomorph.stages.align.element_bounds import (
+    Elements,
+    Source,
+    compare_elements,
+    grid_steps,
+    relative_size,
+)
+from isomorph.stages.align.folded_weights import Biases, Folded, FoldedWeights, effective_rank
+from isomorph.stages.align.stored_weights import HANDS_ON, StoredWeight
+from isomorph.stages.align.twins import placements
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+    from isomorph.stages.align.stored_weights import Weights
+
+_MOST_TRIED = 64
+"""Weights of one size that a weight is held against; those of the same name and place first."""
+_SAMPLED = 256
+"""Elements that are looked at first: where half of them differ, the rest need not be read."""
+_SAMPLE_ROUNDING = 1e-5
+"""Of what is looked at first; what passes is compared with its own bound."""
+_MOST_FOUND = 8
+"""Weights that are named. More are no single numbers that were spoiled."""
+_MOST_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantDifference:
+    """A weight of the candidate that is wrong in some of its elements.
+
+    ``expected`` are the real numbers that it should stand for, in its own arrangement;
+    ``shown`` the first wrong places with the right and the wrong number.
+    """
+
+    weight: StoredWeight
+    reference: tuple[str, ...]
+    evidence: tuple[str, ...]
+    beyond: Array = field(repr=False)
+    expected: Array = field(repr=False)
+    relative: float
+    shown: tuple[tuple[tuple[int, ...], float, float], ...]
+
+    @property
+    def count(self) -> int:
+        """How many elements are wrong."""
+        return int(np.count_nonzero(self.beyond))
+
+    @property
+    def words(self) -> str:
+        """How many and how far off, for people."""
+        return f"{self.count} of {self.beyond.size} elements, off by {100.0 * self.relative:.3g}%"
+
+    def corrected(self, integers: Array | None) -> Array:
+        """What the constant should hold, as it is stored: on its grid where it has one."""
+        if self.weight.grid is None or integers is None:
+            return narrowed(self.expected, self.weight.dtype)
+        grid, shape = self.weight.grid, self.expected.shape
+        zeros = np.asarray(grid.zero_point, np.float64)
+        if zeros.size > 1 and grid.axis is not None:
+            axis = grid.axis % len(shape)
+            zeros = zeros.reshape([-1 if each == axis else 1 for each in range(len(shape))])
+        whole = np.rint(self.expected / grid_steps(grid, shape)) + (zeros if zeros.size else 0)
+        limits = np.iinfo(integers.dtype)
+        put = np.clip(whole, limits.min, limits.max).astype(integers.dtype)
+        return np.where(self.beyond, put, integers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Suspect:
+    """A weight of the candidate beside what it was most likely made from."""
+
+    names: tuple[str, ...]
+    expected: Array = field(repr=False)
+    elements: Elements
+    evidence: tuple[str, ...]
+
+
+def constant_differences(reference: Weights, candidate: Weights) -> list[ConstantDifference]:
+    """Every weight of the candidate that is wrong in few of its elements, in the graph's order."""
+    return _Comparison(reference, candidate).differences()
+
+
+class _Comparison:
+    """Both sides' weights, and which of them are explained."""
+
+    def __init__(self, reference: Weights, candidate: Weights) -> None:
+        self.reference, self.candidate = reference, candidate
+        self._folds = FoldedWeights(reference)
+        self._biases = Biases(candidate, self._folds)
+        self._taken: dict[str, int] = {}
+        self._by_size: dict[int, list[StoredWeight]] = {}
+        for weight in reference.stored.values():
+            self._by_size.setdefault(weight.size, []).append(weight)
+
+    def differences(self) -> list[ConstantDifference]:
+        """What is left when all that a conversion does is accounted for."""
+        open_ones = [each for each in self.candidate.stored.values() if not self._by_digest(each)]
+        suspects: dict[str, _Suspect] = {}
+        # Kernels first: they say which bias is whose.
+        for weight in sorted(open_ones, key=lambda each: -effective_rank(each.shape)):
+            suspect = self._examined(weight)
+            if suspect is not None:
+                suspects[weight.name] = suspect
+        found = []
+        for weight in open_ones:
+            held = self.candidate.real(weight) if weight.name in suspects else None
+            if held is not None:
+                found.append(_difference(weight, held, suspects[weight.name]))
+        return found if len(found) <= _MOST_FOUND else []
+
+    def _by_digest(self, weight: StoredWeight) -> bool:
+        equal = [e for e in self._by_size.get(weight.size, ()) if e.digest == weight.digest]
+        for each in equal:
+            self._settle(weight, each)
+        return bool(equal)
+
+    def _settle(self, weight: StoredWeight, source: StoredWeight) -> None:
+        self._taken[source.name] = self._taken.get(source.name, 0) + len(weight.readers)
+        self._biases.kernel_is(weight, source)
+
+    def _examined(self, weight: StoredWeight) -> _Suspect | None:
+        """None where the weight is explained; otherwise what it was made from, if that is known."""
+        held = self.candidate.real(weight)
+        if held is None:
+            return None
+        integers = self.candidate.value(weight.name) if weight.grid is not None else None
+        suspects: list[_Suspect] = []
+        for source, names, value, terms in self._origins(weight):
+            for expected, source_terms in _arranged(value, held, weight, terms):
+                seen = compare_elements(expected, held, weight, source_terms, integers)
+                if seen.equal:
+                    if isinstance(source, StoredWeight):
+                        self._settle(weight, source)
+                    elif source is not None:
+                        self._biases.kernel_is(weight, source)
+                    return None
+                if seen.sparse and (evidence := self._evidence(weight, source, seen)):
+                    suspects.append(
+                        _Suspect(names=names, expected=expected, elements=seen, evidence=evidence)
+                    )
+        if not suspects or self._computed(weight, held, integers):
+            return None
+        return min(suspects, key=lambda each: each.elements.count)
+
+    def _origins(
+        self, weight: StoredWeight
+    ) -> Iterator[tuple[StoredWeight | Folded | None, tuple[str, ...], Array, Source]]:
+        """What the weight may have been made from: stored as it is, or folded with what follows."""
+        for stored in self._sources(weight):
+            value = self.reference.real(stored)
+            if value is not None:
+                half = 0.5 * max(stored.grid.scale) if stored.grid is not None else 0.0
+                yield stored, (stored.name,), value, Source(dtype=stored.dtype, half_step=half)
+        for folded, value, reach in self._folds.kernels_of(weight.size):
+            yield folded, folded.names, value, Source(dtype="float32", reach=reach)
+        for folded, value, reach in self._biases.of(weight):
+            yield folded, folded.names, value, Source(dtype="float32", reach=reach)
+
+    def _sources(self, weight: StoredWeight) -> list[StoredWeight]:
+        """Weights of the reference of this size: equal values, the same name, the same place."""
+        shares = [max(len(side.stored), 1) for side in (self.reference, self.candidate)]
+
+        def rank(each: StoredWeight) -> tuple[bool, bool, float]:
+            return (
+                each.value_digest != weight.value_digest,
+                each.name != weight.name,
+                abs(each.order / shares[0] - weight.order / shares[1]),
+            )
+
+        return sorted(self._by_size.get(weight.size, ()), key=rank)[:_MOST_TRIED]
+
+    def _evidence(
+        self, weight: StoredWeight, source: StoredWeight | Folded | None, seen: Elements
+    ) -> tuple[str, ...]:
+        """How it is known that the weight was made from this; empty where it is not.
+
+        Numbers that agree in more places than they differ in, and are not all the same one, are
+        no accident. Where they say little, the kernel beside a bias tells whose it is.
+        """
+        if isinstance(source, StoredWeight):
+            if not _acts_alike(weight, source) or self._used_up(source):
+                return ()
+            named = ("provenance",) if source.name == weight.name else ()
+            return ("value", *named) if seen.telling > seen.count else ()
+        if not weight.direct:
+            return ()
+        beside = ("structure",) if self._biases.beside(weight, source) else ()
+        return ("value", *beside) if beside or seen.telling > seen.count else ()
+
+    def _used_up(self, source: StoredWeight) -> bool:
+        """Whether every reader of a weight has its counterpart already."""
+        return self._taken.get(source.name, 0) >= len(source.readers)
+
+    def _computed(self, weight: StoredWeight, held: Array, integers: Array | None) -> bool:
+        """Whether the reference computes these numbers from its constants: masked, normalized."""
+        for name in self.reference.computed:
+            value = self.reference.value(name)
+            if value is None or value.size != weight.size or value.dtype.kind != "f":
+                continue
+            source = Source(dtype="float32")
+            for expected, terms in _arranged(np.asarray(value, np.float64), held, weight, source):
+                if compare_elements(expected, held, weight, terms, integers).equal:
+                    return True
+        return False
+
+
+def narrowed(values: Array, dtype: str) -> Array:
+    """Float64 numbers after one rounding to a float type."""
+    if dtype == "bfloat16":
+        import ml_dtypes
+
+        kind: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    elif dtype in {"float16", "float32"}:
+        kind = np.dtype(dtype)
+    else:
+        return values
+    with np.errstate(over="ignore"):
+        return values.astype(kind).astype(np.float64)
+
+
+def _acts_alike(weight: StoredWeight, source: StoredWeight) -> bool:
+    """Whether the numbers of both reach the data as they are, or by the same steps."""
+    if weight.direct and source.direct:
+        return True
+    steps = [
+        {tuple(op for op in each.between if op not in HANDS_ON) for each in side.readers}
+        for side in (weight, source)
+    ]
+    return steps[0] == steps[1]
+
+
+def _arranged(
+    value: Array, held: Array, weight: StoredWeight, source: Source
+) -> Iterator[tuple[Array, Source]]:
+    """The value in every arrangement of its axes in which a sample of its numbers agrees."""
+    reach = source.reach if isinstance(source.reach, np.ndarray) else None
+    places = np.unique(np.linspace(0, held.size - 1, min(_SAMPLED, held.size)).astype(np.int64))
+    spots = np.unravel_index(places, held.shape)
+    wanted = held[spots]
+    step = 2.0 * source.half_step
+    step += max(weight.grid.scale) if weight.grid is not None else 0.0
+    unit = 2.0 * (unit_roundoff(weight.dtype) + unit_roundoff(source.dtype)) + _SAMPLE_ROUNDING
+    moved_reach = placements(reach, held.shape) if reach is not None else repeat(None)
+    for expected, lost in zip(placements(value, held.shape), moved_reach, strict=False):
+        with np.errstate(all="ignore"):
+            sample = expected[spots]
+            close = np.abs(sample - wanted) <= step + unit * np.abs(sample)
+        if 4 * int(np.count_nonzero(close)) >= places.size:
+            yield expected, source if lost is None else replace(source, reach=lost)
+
+
+def _difference(weight: StoredWeight, held: Array, suspect: _Suspect) -> ConstantDifference:
+    beyond = suspect.elements.beyond
+    places = np.argwhere(beyond)[:_MOST_SHOWN]
+    shown = tuple(
+        (tuple(map(int, place)), float(suspect.expected[tuple(place)]), float(held[tuple(place)]))
+        for place in places
+    )
+    return ConstantDifference(
+        weight=weight,
+        reference=suspect.names,
+        evidence=suspect.evidence,
+        beyond=beyond,
+        expected=np.where(beyond, suspect.expected, held),
+        relative=relative_size(suspect.expected, held, beyond),
+        shown=shown,
+    )

@@ -1,0 +1,272 @@
+"""Whether a weight that differs makes a difference: tried by putting the right numbers in.
+
+The candidate's oracle is run with the weight as it is and with the reference's numbers in its
+place, on the given inputs and then on others until the two part. Where they do, the reference says
+which of the two is right. A rewrite that something else makes up for is refuted that way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.divergence import Verdict
+from isomorph.core.errors import IsomorphError
+from isomorph.stages.align.topology import Topology
+from isomorph.stages.localise.reach import Carry, Trial, fed, trials
+from isomorph.stages.measure.compare import Terms, compare
+from isomorph.stages.measure.subject import Subject, flattened
+from isomorph.stages.run.layout import arrangements
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Node
+    from isomorph.core.report import Binding
+    from isomorph.core.trace import Array
+    from isomorph.stages.align.constant_differences import ConstantDifference
+
+_SURE = 3.0
+"""Standard errors by which a share has to stand off from one half before it says anything."""
+_SEEDS = 3
+"""Rounds of other inputs, each with its own seed."""
+_LEADS_TO_ROWS = frozenset(
+    {"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Expand",
+     "Slice", "Clip", "OneHot"}
+)  # fmt: skip
+_MOST_NUMBERS = 1 << 28
+"""Weights times trials: the oracle of a large model is asked less often."""
+_FEWEST_TRIALS = 6
+_MOST_JUDGED = 8
+"""Inputs that show the difference and are judged until one is beyond every budget."""
+
+
+class Effect(StrEnum):
+    """What the experiment showed of a weight that differs."""
+
+    SHOWN = "shown"
+    """With the reference's numbers the candidate comes nearer to the reference."""
+    NOT_REACHED = "not reached"
+    """No input that was tried makes a difference."""
+    UNDECIDED = "undecided"
+    """It makes a difference, less than lower precision does all around it."""
+    REFUTED = "refuted"
+    """With the reference's numbers the candidate is farther off: something else makes up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantEffect:
+    """The answer of the experiment, and the input that shows it where one was found."""
+
+    effect: Effect
+    tried: int = 0
+    trial: Trial | None = None
+    given: bool = False
+    """Whether the given inputs show it already."""
+    output: str | None = None
+    divergent: bool = False
+    """Whether the outputs on that input are beyond every budget."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantExperiment:
+    """Both models on the given inputs, and how other inputs are brought to the candidate."""
+
+    sides: tuple[Subject, Subject]
+    outputs: Sequence[Binding]
+    terms: Terms
+    carry: Carry = field(repr=False)
+
+    def effect(self, difference: ConstantDifference) -> ConstantEffect:
+        """What the difference does, on the given inputs or on any that a search finds."""
+        reference, candidate = self.sides
+        replaced = _corrected(difference, candidate)
+        if replaced is None:
+            return ConstantEffect(effect=Effect.NOT_REACHED)
+        best = ConstantEffect(effect=Effect.NOT_REACHED)
+        count = judged = 0
+        for trial in self._trials(difference):
+            count += 1
+            try:
+                mine = reference if trial is None else fed(reference, trial.feeds)
+                yours = candidate if trial is None else fed(candidate, self.carry(mine))
+                seen = self._seen(mine, yours, difference.weight.name, replaced)
+            except (IsomorphError, ValueError):
+                continue  # an input that a model refuses shows nothing
+            if seen is Effect.REFUTED:
+                return ConstantEffect(effect=seen, tried=count)
+            if seen is Effect.NOT_REACHED:
+                continue
+            found = self._judged(mine, yours, trial, seen)
+            if best.effect is not Effect.SHOWN or found.divergent:
+                best = found
+            judged += 1
+            if found.divergent or judged >= _MOST_JUDGED:
+                break
+        return ConstantEffect(
+            effect=best.effect, tried=count, trial=best.trial, given=best.given,
+            output=best.output, divergent=best.divergent,
+        )  # fmt: skip
+
+    def _trials(self, difference: ConstantDifference) -> Iterator[Trial | None]:
+        reference = self.sides[0]
+        graph, feeds = reference.model.graph, reference.feeds
+        size = sum(math.prod(each.shape) for each in graph.constants.values())
+        most = max(_FEWEST_TRIALS, _MOST_NUMBERS // max(size, 1))
+        yield None
+        if reference.oracle().capabilities.feed != "all":
+            return
+        own = {name: np.asarray(value) for name, value in feeds.items()}
+        made = [*_rows(graph, own, difference)]
+        for seed in range(_SEEDS):
+            # The given inputs, larger and negated, are the same for every seed.
+            made += [
+                each
+                for each in trials(graph, feeds, reference.seed + seed)
+                if not seed or each.recipe.startswith("generated")
+            ]
+        yield from made[:most]
+
+    def _seen(self, mine: Subject, yours: Subject, name: str, replaced: Array) -> Effect:
+        """Which of the two the reference is nearer to, where they differ at all."""
+        wanted = list(dict.fromkeys(spec.name for spec in yours.model.graph.outputs))
+        held = _numbers(yours.meaning())
+        right = _numbers(flattened(yours.oracle().run({**yours.feeds, name: replaced}, wanted)))
+        if not _part(held, right):
+            return Effect.NOT_REACHED
+        meant = _numbers(mine.meaning())
+        pairs = [
+            (meant[pair.reference], held[pair.candidate], right[pair.candidate])
+            for pair in self.outputs
+            if pair.reference in meant and pair.candidate in held and pair.candidate in right
+        ]
+        return nearer(pairs)
+
+    def _judged(
+        self, mine: Subject, yours: Subject, trial: Trial | None, seen: Effect
+    ) -> ConstantEffect:
+        judged = compare(mine, yours, self.outputs, self.terms).divergences
+        wrong = [each for each in judged if each.verdict is Verdict.DIVERGENT]
+        return ConstantEffect(
+            effect=Effect.SHOWN if wrong else seen,
+            trial=trial,
+            given=trial is None,
+            output=str(wrong[0].candidate_output) if wrong else None,
+            divergent=bool(wrong),
+        )
+
+
+def nearer(pairs: Sequence[tuple[Array, Array, Array]]) -> Effect:
+    """Whether what is meant lies nearer to the corrected outputs (last) or to the held ones.
+
+    The error of the held ones is compared with what the correction takes away: a share of one is
+    an error that the correction removes, none one that it adds. Chance is judged by what remains.
+    """
+    errors, steps, apart = [], [], []
+    for meant, held, right in pairs:
+        if meant.size != held.size or right.shape != held.shape:
+            continue
+        placed = _like(meant, held)
+        with np.errstate(all="ignore"):
+            error, step = (held - placed).ravel(), (held - right).ravel()
+            size = float(np.max(np.abs(step), initial=0.0, where=np.isfinite(step)))
+        known = np.isfinite(error) & np.isfinite(step)
+        if size == 0.0 or not known.any():
+            continue
+        error, step = error[known] / size, step[known] / size
+        errors.append(error[step != 0.0])
+        steps.append(step[step != 0.0])
+        apart.append(error[step == 0.0])
+    if not steps:
+        return Effect.UNDECIDED
+    error, step, other = np.concatenate(errors), np.concatenate(steps), np.concatenate(apart)
+    power = float(np.dot(step, step))
+    if power == 0.0:
+        return Effect.UNDECIDED
+    share = float(np.dot(error, step)) / power
+    remains = float(np.mean(np.square(error - share * step)))
+    around = float(np.mean(np.square(other))) if other.size else 0.0
+    doubt = math.sqrt(max(remains, around) / power)
+    if share - 0.5 > _SURE * doubt:
+        return Effect.SHOWN
+    return Effect.REFUTED if 0.5 - share > _SURE * doubt else Effect.UNDECIDED
+
+
+def _like(meant: Array, held: Array) -> Array:
+    """The reference's output in the candidate's arrangement of axes, the nearest of them."""
+    if meant.shape == held.shape:
+        return meant
+    placed = [each.array(meant) for each in arrangements(meant.shape, held.shape)]
+    placed = placed or [meant.reshape(held.shape)]
+    with np.errstate(all="ignore"):
+        return min(placed, key=lambda each: float(np.nansum(np.square(each - held))))
+
+
+def _part(held: Mapping[str, Array], right: Mapping[str, Array]) -> bool:
+    """Whether float32 would show a difference anywhere."""
+    with np.errstate(all="ignore"):
+        return any(
+            name in right
+            and value.shape == right[name].shape
+            and not np.array_equal(np.float32(value), np.float32(right[name]), equal_nan=True)
+            for name, value in held.items()
+        )
+
+
+def _numbers(outputs: Mapping[str, Array] | IsomorphError) -> dict[str, Array]:
+    if isinstance(outputs, IsomorphError):
+        raise outputs
+    return {
+        name: np.asarray(value, np.float64)
+        for name, value in outputs.items()
+        if value.dtype.kind in "fiub"
+    }
+
+
+def _corrected(difference: ConstantDifference, candidate: Subject) -> Array | None:
+    """The weight with the reference's numbers, as the candidate's oracle holds it."""
+    name = difference.weight.name
+    try:
+        held = np.asarray(candidate.oracle().run({}, [name])[name])
+    except (IsomorphError, ValueError, KeyError):
+        return None
+    put = difference.corrected(held if held.dtype.kind in "iu" else None)
+    return np.ascontiguousarray(put.astype(held.dtype))
+
+
+def _rows(
+    graph: Graph, feeds: Mapping[str, Array], difference: ConstantDifference
+) -> Iterator[Trial]:
+    """Inputs that select the rows of a table which differ."""
+    topology = Topology(graph)
+    integers = {name for name, value in feeds.items() if value.dtype.kind in "iu" and value.size}
+    for node in topology.readers.get(difference.reference[0], ()):
+        axis = int(node.attributes.get("axis", node.attributes.get("dim", 0)) or 0)
+        if node.op not in {"Gather", "MatMul", "Gemm"} or axis >= difference.beyond.ndim:
+            continue
+        rows = np.unique(np.nonzero(difference.beyond)[axis])
+        for name in sorted(integers & _inputs_behind(topology, node)):
+            value = feeds[name]
+            first = value.copy()
+            first.flat[0] = rows[0]
+            everywhere = np.resize(rows, value.shape).astype(value.dtype)
+            for made in (first, everywhere):
+                recipe = f"the given inputs with row {rows[0]} selected by {name!r}"
+                yield Trial(recipe=recipe, feeds={**feeds, name: made})
+
+
+def _inputs_behind(topology: Topology, node: Node) -> set[str]:
+    """The inputs of the graph that a node reads through what only hands numbers on."""
+    found: set[str] = set()
+    open_ends = list(topology.sources(node))
+    while open_ends:
+        name = open_ends.pop()
+        maker = topology.maker.get(name)
+        if maker is None:
+            found.add(name)
+        elif maker.op in _LEADS_TO_ROWS:
+            open_ends += topology.sources(maker)
+    return found

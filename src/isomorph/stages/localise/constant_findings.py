@@ -1,0 +1,159 @@
+"""Weights that differ without a run, as findings, and what follows for the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from isomorph.core.errors import IsomorphError
+from isomorph.core.report import Experiment, Finding, Skipped
+from isomorph.stages.align.constant_differences import ConstantDifference, constant_differences
+from isomorph.stages.align.stored_weights import Weights
+from isomorph.stages.localise.constant_effect import ConstantEffect, ConstantExperiment, Effect
+from isomorph.stages.localise.reach import encoded
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.stages.run.opened import Opened
+
+CODE = "CONSTANT_DIFFERS"
+_MOST_TENSORS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedConstants:
+    """What comparing the weights found.
+
+    ``differs`` names the first weight that makes the two another function, in words; it is empty
+    where none does.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    differs: str = ""
+
+
+def compared_constants(
+    reference: Opened,
+    candidate: Opened,
+    experiment: ConstantExperiment | None,
+    known: Sequence[Finding],
+    *,
+    stated_budget: bool = False,
+) -> ComparedConstants:
+    """Compare the weights of both models; what the findings ``known`` already blame is left out.
+
+    With a ``stated_budget`` a weight counts only where an input shows outputs beyond it.
+    """
+    try:
+        sides = [Weights(each.model.graph, each.oracle()) for each in (reference, candidate)]
+        differences = constant_differences(*sides)
+    except IsomorphError as error:
+        return ComparedConstants(skipped=(Skipped(what="constants", why=error.sentence),))
+    findings: list[Finding] = []
+    differs = ""
+    for difference in differences:
+        if any(_blames(each, difference) for each in known):
+            continue
+        effect = ConstantEffect(effect=Effect.NOT_REACHED)
+        if experiment is not None:
+            effect = experiment.effect(difference)
+        if effect.effect is Effect.REFUTED:
+            continue
+        findings.append(_finding(difference, effect, sides[0]))
+        if not differs and (effect.divergent or not stated_budget):
+            differs = f"weight {difference.weight.name!r} differs ({difference.words})"
+    return ComparedConstants(findings=tuple(findings), differs=differs)
+
+
+def _blames(finding: Finding, difference: ConstantDifference) -> bool:
+    """Whether a finding that was proven by running speaks of this weight or of its reader."""
+    if finding.effect != "reaches_output" or finding.node is None:
+        return False
+    if finding.evidence.get("constant") == difference.weight.name:
+        return True
+    readers = {each.node.name for each in difference.weight.readers}
+    return finding.node in readers or bool(readers & set(finding.nodes))
+
+
+def _finding(difference: ConstantDifference, effect: ConstantEffect, reference: Weights) -> Finding:
+    weight = difference.weight
+    node = weight.readers[0].node
+    theirs = _reference_nodes(difference, reference)
+    source = next((each.source for each in theirs if each.source is not None), node.source)
+    shown = effect.effect is Effect.SHOWN
+    evidence: dict[str, Any] = {
+        "constant": weight.name,
+        "reference_constant": difference.reference[0],
+        "difference": difference.words,
+        "known_by": list(difference.evidence),
+        "elements": [
+            {"index": list(place), "reference": right, "candidate": wrong}
+            for place, right, wrong in difference.shown
+        ],
+        "effect": effect.effect.value,
+    }
+    fix = f"give {weight.name!r} the values of the reference's {difference.reference[0]!r}"
+    if effect.trial is not None:
+        evidence["reached_by"] = effect.trial.recipe
+        if effect.output is not None:
+            evidence["output"] = effect.output
+        if (inputs := encoded(effect.trial)) is not None:
+            evidence["inputs"] = inputs
+            fix += "; to see it, give the JSON report of this check as --inputs"
+    tensors = tuple(dict.fromkeys((*filter(None, node.outputs), weight.name)))
+    return Finding(
+        rank=0,
+        code=CODE,
+        cause="weight",
+        status="confirmed" if shown else "suspected",
+        effect="reaches_output" if shown else "latent",
+        summary=_summary(difference, effect, node),
+        node=node.name,
+        nodes=tuple(dict.fromkeys(each.node.name for each in weight.readers)),
+        tensors=tensors[:_MOST_TENSORS],
+        reference_nodes=tuple(each.name for each in theirs),
+        source=source,
+        evidence=evidence,
+        experiments=(_experiment(difference, effect),) if effect.tried else (),
+        fix=fix,
+    )
+
+
+def _reference_nodes(difference: ConstantDifference, reference: Weights) -> list[Node]:
+    held = reference.stored.get(difference.reference[0])
+    readers = held.readers if held is not None else ()
+    return list({each.node.name: each.node for each in readers}.values())
+
+
+def _summary(difference: ConstantDifference, effect: ConstantEffect, node: Node) -> str:
+    name, theirs = difference.weight.name, difference.reference[0]
+    place, right, wrong = difference.shown[0]
+    at = ", ".join(map(str, place))
+    text = (
+        f"constant {name!r}, which node {node.name!r} ({node.op}) reads, differs from the "
+        f"reference's {theirs!r} in {difference.words}: "
+        f"[{at}] is {wrong:.6g} instead of {right:.6g}"
+    )
+    if effect.trial is not None and effect.output is not None:
+        return f"{text}; {effect.trial.recipe} show it, and output {effect.output!r} differs"
+    if effect.effect is Effect.NOT_REACHED:
+        return f"{text}; none of {effect.tried} inputs tried reaches it" if effect.tried else text
+    return f"{text}; {'the given inputs' if effect.given else 'other inputs'} reach it"
+
+
+def _experiment(difference: ConstantDifference, effect: ConstantEffect) -> Experiment:
+    seen = {
+        Effect.SHOWN: "they do",
+        Effect.NOT_REACHED: f"nothing changes on {effect.tried} inputs",
+        Effect.UNDECIDED: "the change is smaller than what lower precision loses",
+        Effect.REFUTED: "they move away from it",
+    }
+    return Experiment(
+        question=f"Is constant {difference.weight.name!r} wrong?",
+        change=f"{difference.words}, get the reference's numbers",
+        predicts="the outputs come nearer to the reference's",
+        seen=seen[effect.effect],
+        agrees=effect.effect is Effect.SHOWN,
+    )

@@ -1,0 +1,108 @@
+"""One rounding is never called a difference, and more than two always are."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from isomorph.core.model import Quantization
+from isomorph.stages.align.element_bounds import Source, compare_elements
+from isomorph.stages.align.stored_weights import StoredWeight
+
+FLOAT32 = Source(dtype="float32")
+WEIGHTS = arrays.arrays(
+    np.float32,
+    st.tuples(st.integers(2, 9), st.integers(2, 9)),
+    elements=st.floats(-8, 8, width=32),
+)
+
+
+def stored(shape, dtype, grid=None):
+    return StoredWeight(
+        name="w", dtype=dtype, shape=shape, digest="", value_digest="", readers=(), grid=grid
+    )
+
+
+@given(WEIGHTS, st.sampled_from(["float16", "float32"]))
+@settings(max_examples=100, deadline=None)
+def test_rounding_to_a_narrower_type_is_no_difference(values, dtype):
+    held = values.astype(dtype).astype(np.float64)
+    found = compare_elements(values.astype(np.float64), held, stored(values.shape, dtype), FLOAT32)
+    assert found.equal
+    assert not found.between
+
+
+@given(WEIGHTS)
+@settings(max_examples=100, deadline=None)
+def test_what_a_narrow_type_flushes_to_zero_is_no_difference(values):
+    small = values.astype(np.float64) * 2.0**-20
+    held = np.where(np.abs(small) < 2.0**-14, 0.0, small.astype(np.float16).astype(np.float64))
+    assert compare_elements(small, held, stored(values.shape, "float16"), FLOAT32).equal
+
+
+@given(WEIGHTS, st.booleans(), st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_a_grid_of_the_weights_own_range_is_no_difference(values, symmetric, by_channel):
+    wide = values.astype(np.float64)
+    axis = 0 if by_channel else None
+    low, high = (
+        np.minimum(f(wide, axis=axis, keepdims=True), 0) if f is np.min
+        else np.maximum(f(wide, axis=axis, keepdims=True), 0)
+        for f in (np.min, np.max)
+    )  # fmt: skip
+    if symmetric:
+        high = np.maximum(high, -low)
+        scale = np.float32(np.maximum(high / 127, 1e-6)).astype(np.float64)
+        zero = np.zeros_like(scale)
+        integers = np.clip(np.rint(wide / scale), -127, 127)
+        dtype = "int8"
+    else:
+        scale = np.float32(np.maximum((high - low) / 255, 1e-6)).astype(np.float64)
+        zero = np.rint(-low / scale)
+        integers = np.clip(np.rint(wide / scale) + zero, 0, 255)
+        dtype = "uint8"
+    grid = Quantization(
+        tensor="w", dtype=dtype, scale=tuple(map(float, scale.ravel())),
+        zero_point=tuple(map(int, zero.ravel())), axis=1 if by_channel else None,
+    )  # fmt: skip
+    held = (integers - zero) * scale
+    found = compare_elements(
+        wide, held, stored(values.shape, dtype, grid), FLOAT32, integers.astype(dtype)
+    )
+    assert found.equal
+    assert not found.between
+
+
+@given(WEIGHTS, st.data())
+@settings(max_examples=150, deadline=None)
+def test_one_spoiled_element_is_the_one_that_is_found(values, data):
+    held = values.astype(np.float16).astype(np.float64)
+    place = tuple(data.draw(st.integers(0, size - 1)) for size in values.shape)
+    held[place] += max(0.05 * abs(held[place]), 0.01)
+    wide = values.astype(np.float64)
+    found = compare_elements(wide, held, stored(values.shape, "float16"), FLOAT32)
+    assert np.argwhere(found.beyond).tolist() == [list(place)]
+    assert found.sparse == (values.size > 2)
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=50, deadline=None)
+def test_errors_of_every_size_are_no_spoiled_elements(seed):
+    random = np.random.default_rng(seed)
+    wide = random.normal(size=(32, 32))
+    grid = Quantization(tensor="w", dtype="int8", scale=(0.05,), zero_point=(0,))
+    spread = random.uniform(0.25, 3.0)
+    integers = np.clip(np.rint(wide / 0.05 + random.normal(size=wide.shape) * spread), -127, 127)
+    found = compare_elements(
+        wide, integers * 0.05, stored(wide.shape, "int8", grid), FLOAT32, integers.astype(np.int8)
+    )
+    assert not found.sparse
+
+
+def test_numbers_that_are_none_are_compared_too():
+    wide = np.array([[1.0, np.nan, np.inf], [np.inf, -1.0, 2.0]])
+    held = np.array([[np.nan, np.nan, np.inf], [-np.inf, -1.0, 2.0]])
+    found = compare_elements(wide, held, stored(wide.shape, "float32"), FLOAT32)
+    assert np.argwhere(found.beyond).tolist() == [[0, 0], [1, 0]]

@@ -1,0 +1,214 @@
+"""Weights that differ are found without an input that shows them, and rewrites are not accused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import TensorProto
+from tests.unit.stages.weight_pairs import (
+    F32,
+    dequantized,
+    floats,
+    linear,
+    model,
+    node,
+    normal,
+    spoiled,
+)
+
+import isomorph
+from isomorph.core.errors import UsageError
+
+DEAD = -np.ones((4, 8), F32)
+"""With positive weights, an input that leaves every ReLU shut."""
+POSITIVE = np.abs(normal(8, 6)) + F32(0.1)
+
+
+def checked(reference, candidate, **options):
+    return isomorph.check(reference, candidate, in_process=True, **options)
+
+
+def differing(report):
+    return [each for each in report.findings if each.code == "CONSTANT_DIFFERS"]
+
+
+def test_a_weight_behind_a_dead_relu_is_found_and_an_input_that_shows_it():
+    report = checked(linear(POSITIVE), linear(spoiled(POSITIVE, (2, 3), 1.01)), inputs={"x": DEAD})
+    assert report.verdict is isomorph.Verdict.DIVERGENT
+    assert report.reason.startswith("the same on the given input; weight 'w' differs (1 of 48")
+    (finding,) = differing(report)
+    assert (finding.cause, finding.status, finding.node) == ("weight", "confirmed", "MatMul_h")
+    assert finding.evidence["elements"][0]["index"] == [2, 3]
+    assert finding.evidence["inputs"].keys() == {"x"}
+
+
+def test_the_input_in_the_report_shows_it(tmp_path):
+    candidate = linear(spoiled(POSITIVE, (2, 3), 1.01))
+    report = checked(linear(POSITIVE), candidate, inputs={"x": DEAD})
+    path = tmp_path / "report.json"
+    path.write_text(isomorph.registry.reporter("json").render(report))
+    shown = checked(linear(POSITIVE), candidate, inputs=path)
+    assert any(each.verdict is isomorph.Verdict.DIVERGENT for each in shown.outputs)
+    assert not differing(shown), "what running proves is not told twice"
+
+
+def test_only_given_restricts_the_question():
+    candidate = linear(spoiled(POSITIVE, (2, 3), 1.01))
+    report = checked(linear(POSITIVE), candidate, inputs={"x": DEAD}, only_given=True)
+    assert report.verdict is isomorph.Verdict.EQUIVALENT
+    assert report.only_given
+    assert differing(report)
+    page = isomorph.registry.reporter("terminal").render(report)
+    assert page.startswith("EQUIVALENT on the given inputs only")
+
+
+def test_only_given_needs_inputs():
+    with pytest.raises(UsageError, match="none are given"):
+        checked(linear(POSITIVE), linear(POSITIVE), only_given=True)
+
+
+def test_a_stated_budget_that_holds_is_not_overruled():
+    candidate = linear(spoiled(POSITIVE, (2, 3), 1.0001))
+    report = checked(linear(POSITIVE), candidate, inputs={"x": DEAD}, budget=1e3)
+    assert report.verdict is isomorph.Verdict.EQUIVALENT
+
+
+def test_rows_of_a_table_that_no_index_selects():
+    table = normal(500, 4)
+    other = table.copy()
+    other[333] += 1
+    shapes = {"i": (TensorProto.INT64, [3])}, {"y": floats(3, 4)}
+    sides = [model([node("Gather", "t i", "y")], *shapes, {"t": each}) for each in (table, other)]
+    report = checked(*sides, inputs={"i": np.array([1, 2, 3], np.int64)})
+    assert report.verdict is isomorph.Verdict.DIVERGENT
+    (finding,) = differing(report)
+    assert "row 333" in finding.evidence["reached_by"]
+
+
+def test_one_element_of_a_bias_of_zeros():
+    zeros = np.zeros(6, F32)
+    wrong = zeros.copy()
+    wrong[4] = -0.25
+    kernel = normal(8, 6)
+    report = checked(linear(kernel, zeros), linear(kernel, wrong), inputs={"x": DEAD * 0})
+    assert report.verdict is isomorph.Verdict.DIVERGENT
+    (finding,) = differing(report)
+    assert finding.evidence["constant"] == "b"
+
+
+def test_one_float16_weight():
+    kernel = normal(16, 8)
+    narrow = spoiled(kernel, (3, 1), 1.1).astype(np.float16)
+    nodes = [node("Cast", "w", "v", to=TensorProto.FLOAT), node("MatMul", "x v", "h"),
+             node("Relu", "h", "y")]  # fmt: skip
+    held = {"w": narrow}
+    candidate = model(nodes, {"x": floats(4, 16)}, {"y": floats(4, 8)}, held)
+    report = checked(linear(kernel), candidate, inputs={"x": normal(4, 16, seed=1)})
+    assert report.verdict is isomorph.Verdict.DIVERGENT
+    held["w"] = kernel.astype(np.float16)
+    clean = model(nodes, {"x": floats(4, 16)}, {"y": floats(4, 8)}, held)
+    report = checked(linear(kernel), clean, inputs={"x": normal(4, 16, seed=1)})
+    assert report.verdict is not isomorph.Verdict.DIVERGENT
+
+
+@pytest.mark.parametrize("channels", [False, True])
+def test_one_int8_weight_twelve_steps_off(channels):
+    kernel = normal(32, 8)
+    largest = np.abs(kernel).max(axis=0) if channels else np.abs(kernel).max()
+    scale = (largest / 127).astype(F32)
+    integers = np.rint(kernel / scale).astype(np.int8)
+    zero = np.zeros_like(scale, np.int8)
+    wrong = integers.copy()
+    place = tuple(np.argwhere(np.abs(integers) < 100)[5])
+    wrong[place] += 12
+    inputs = {"x": normal(4, 32, seed=2)}
+    report = checked(linear(kernel), dequantized(wrong, scale, zero), inputs=inputs)
+    assert report.verdict is isomorph.Verdict.DIVERGENT
+    assert any(each.cause == "weight" for each in report.findings)
+    report = checked(linear(kernel), dequantized(integers, scale, zero), inputs=inputs)
+    assert report.verdict is not isomorph.Verdict.DIVERGENT
+    assert not differing(report)
+
+
+def test_a_weight_that_reaches_no_output_is_nobodys_business():
+    def net(factor):
+        nodes = [node("MatMul", "x w", "y"), node("MatMul", "x v", "unused")]
+        held = {"w": POSITIVE, "v": spoiled(normal(8, 6, seed=5), (1, 1), factor)}
+        return model(nodes, {"x": floats(4, 8)}, {"y": floats(4, 6)}, held)
+
+    report = checked(net(1), net(3), inputs={"x": DEAD})
+    assert report.verdict is isomorph.Verdict.EQUIVALENT
+    assert not differing(report)
+
+
+def test_a_channel_scaled_here_and_unscaled_behind_is_the_same_function():
+    """What another constant makes up for is refuted by putting the reference's numbers in."""
+    kernel, factors = normal(8, 6), np.ones(6, F32)
+    factors[2] = 4
+    shapes = {"x": floats(4, 8)}, {"y": floats(4, 6)}
+    nodes = [node("MatMul", "x w", "h"), node("Relu", "h", "r"), node("Mul", "r f", "y")]
+    plain = model(nodes, *shapes, {"w": kernel, "f": factors})
+    held = {"w": kernel * factors, "f": np.ones(6, F32)}
+    moved = model(nodes, *shapes, held)
+    report = checked(plain, moved, inputs={"x": normal(4, 8, seed=1)})
+    assert report.verdict is isomorph.Verdict.EQUIVALENT
+    assert not differing(report)
+
+
+def test_masks_that_stand_for_infinity_are_alike():
+    def masked(lowest):
+        mask = np.zeros((8, 8), F32) + normal(8, 8) * F32(0.1)
+        mask[0, 5:] = lowest
+        nodes = [node("Add", "x m", "s"), node("Softmax", "s", "y", axis=-1)]
+        return model(nodes, {"x": floats(8, 8)}, {"y": floats(8, 8)}, {"m": mask})
+
+    for lowest in (-3.4028235e38, -np.inf, -65504.0, -1e4):
+        report = checked(masked(-1e9), masked(lowest), inputs={"x": normal(8, 8, seed=3)})
+        assert not differing(report), lowest
+
+
+def test_weights_clipped_to_a_narrower_grid_are_no_spoiled_ones():
+    kernel = normal(64, 8)
+    scale = F32(np.abs(kernel).max() / 127 * 0.8)
+    integers = np.clip(np.rint(kernel / scale), -127, 127).astype(np.int8)
+    assert (np.abs(kernel) > 127.5 * scale).any()
+    candidate = dequantized(integers, scale, np.int8(0))
+    assert not differing(checked(linear(kernel), candidate, inputs={"x": normal(4, 64, seed=2)}))
+
+
+def test_learned_roundings_are_no_spoiled_ones():
+    """As many between one and two steps as beyond: the whole weight was rounded another way."""
+    random = np.random.default_rng(4)
+    kernel = normal(64, 16)
+    scale = F32(np.abs(kernel).max() / 127)
+    moved = np.rint(kernel / scale + random.normal(size=kernel.shape) * 0.6)
+    candidate = dequantized(np.clip(moved, -128, 127).astype(np.int8), scale, np.int8(0))
+    assert not differing(checked(linear(kernel), candidate, inputs={"x": normal(4, 64, seed=2)}))
+
+
+def test_a_folded_normalization_is_computed_again_and_its_damage_seen():
+    random = np.random.default_rng(6)
+    kernel, bias = normal(8, 4, 3, 3), normal(8, seed=1)
+    norm = {"g": normal(8, seed=2), "o": normal(8, seed=3), "m": normal(8, seed=4),
+            "v": random.uniform(0.5, 2, 8).astype(F32)}  # fmt: skip
+    factor = norm["g"] / np.sqrt(norm["v"] + F32(1e-5))
+    folded = kernel * factor[:, None, None, None]
+    shift = (bias - norm["m"]) * factor + norm["o"]
+    shapes = {"x": floats(1, 4, 6, 6)}, {"y": floats(1, 8, 4, 4)}
+    whole = model(
+        [node("Conv", "x w b", "h"), node("BatchNormalization", "h g o m v", "z", epsilon=1e-5),
+         node("Relu", "z", "y")],
+        *shapes, {"w": kernel, "b": bias, **norm})  # fmt: skip
+
+    def fused(kernel, bias):
+        nodes = [node("Conv", "x w b", "h"), node("Relu", "h", "y")]
+        return model(nodes, *shapes, {"w": kernel, "b": bias})
+
+    inputs = {"x": np.zeros((1, 4, 6, 6), F32)}
+    assert not differing(checked(whole, fused(folded, shift), inputs=inputs))
+    report = checked(whole, fused(spoiled(folded, (2, 1, 0, 1), 1.2), shift), inputs=inputs)
+    assert report.verdict is isomorph.Verdict.DIVERGENT
+    (finding,) = differing(report)
+    assert finding.evidence["elements"][0]["index"] == [2, 1, 0, 1]
+    report = checked(whole, fused(folded, spoiled(shift, (3,), 1.2)), inputs=inputs)
+    assert report.verdict is isomorph.Verdict.DIVERGENT
