@@ -78,6 +78,7 @@ EXACT = frozenset(
         "IsInf",
         "EyeLike",
         "ThresholdedRelu",
+        "Mod",
     ]
 )
 SUMS = frozenset(

@@ -11,9 +11,10 @@ from .building import Builder, Refused, without_unread
 from .evaluation import is_float
 from .kernels import Array
 from .more_steps import LAST_STEPS, MORE_STEPS, label
+from .rare_steps import RARE_STEPS
 from .steps import STEPS, Step, masked
 
-ALL_STEPS: dict[str, Step] = {**STEPS, **MORE_STEPS}
+ALL_STEPS: dict[str, Step] = {**STEPS, **MORE_STEPS, **RARE_STEPS}
 STEMS = ("rows", "image", "sequence", "tokens")
 OFTEN = {"activation": 4, "with_constant": 2, "conv": 3, "pool": 2, "of_two": 2, "matmul": 2}
 NAMES = [name for name in ALL_STEPS for _ in range(OFTEN.get(name, 1))]
