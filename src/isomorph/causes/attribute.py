@@ -13,6 +13,7 @@ import numpy as np
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.patch import Edit, Patch
 from isomorph.core.report import Experiment
+from isomorph.stages.align.sight import apart
 from isomorph.stages.diagnose import constants, grids
 from isomorph.stages.diagnose.choices import choices, parts
 from isomorph.stages.diagnose.counterpart import read, told
@@ -252,11 +253,14 @@ def _suspected(case: Case) -> Iterator[Diagnosis]:
 
 
 def _harmless(case: Case, node: Node, name: str, value: Any) -> bool:  # noqa: ANN401
-    """Whether the reference's value was tried and changed nothing: then it is not what is wrong."""
+    """Whether the reference's value was tried and is no better: then it is not what is wrong."""
     found = case.rehearse(Patch(summary="", edits=parameter(case, node, name, value)))
-    if found is None or found.shape != case.wrong.shape:
+    if found is None:
         return False
-    return bool(np.array_equal(found, case.wrong, equal_nan=found.dtype.kind == "f"))
+    # A value that spoils the shape, or brings nothing nearer, is not what is wrong either.
+    if found.shape != case.right.shape:
+        return True
+    return not apart(case.right, found)[0] < apart(case.right, case.wrong)[0]
 
 
 def _same_operator(case: Case) -> Node | None:

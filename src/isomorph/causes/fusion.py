@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.execution import Switch
 from isomorph.core.report import Experiment
+from isomorph.stages.align.topology import Topology
 from isomorph.stages.diagnose import constants
+from isomorph.stages.diagnose.counterpart import equal
 from isomorph.stages.diagnose.experiments import put_right
+from isomorph.stages.diagnose.parameters import attributes
 
 if TYPE_CHECKING:
     from isomorph.core.execution import Execution
+    from isomorph.core.model import Node
 
 _MOST_ROUNDS = 4
+_SIZES = frozenset({"Shape", "Size", "Gather", "Concat", "Slice", "Cast", "Unsqueeze", "Squeeze"})
+"""What computes sizes: an exporter may store them, and fuses nothing by that."""
 
 
 class Fusion:
@@ -34,7 +40,10 @@ class Fusion:
         if case.execution is not None:
             yield from _switched_off(case.execution)
             return
-        if "::" not in case.node.native_op or constants.unmatched(case) or case.scattered:
+        if constants.unmatched(case) or case.scattered:
+            return
+        if "::" not in case.node.native_op:
+            yield from _taken_in(case)
             return
         parts = " + ".join(dict.fromkeys(node.op for node in case.counterparts))
         yield Diagnosis(
@@ -42,8 +51,41 @@ class Fusion:
             certainty=3,
             summary=f"the fused {case.node.op} is not {parts or 'what it stands for'}",
             evidence={"attributes": {k: str(v) for k, v in case.node.attributes.items()}},
-            fix="switch off the optimiser that made it, or mend its attributes",
         )
+
+
+def _taken_in(case: Case) -> Iterator[Diagnosis]:
+    """One node for several of the reference's, between models of one framework.
+
+    Either it is none of them, or it is one that is told otherwise than there, for the others' sake.
+    """
+    if not case.same_framework or len(case.nodes) != 1 or len(case.counterparts) < 2:
+        return
+    node, topology = case.node, Topology(case.reference)
+    live = [each for each in case.counterparts if topology.sources(each)]
+    same = [each for each in live if each.op == node.op]
+    others = [each for each in live if each.op != node.op and each.op not in _SIZES]
+    if not others or (same and not _told_otherwise(case, same[-1])):
+        return
+    parts = " + ".join(dict.fromkeys(each.op for each in live))
+    lost = " and ".join(dict.fromkeys(each.op for each in others))
+    yield Diagnosis(
+        cause="fusion",
+        certainty=2,
+        summary=f"{node.op} took in the reference's {lost}, and does not do the same"
+        if same
+        else f"one {node.op} stands for the reference's {parts}, and is not the same",
+        evidence={"operators": [each.op for each in live]},
+    )
+
+
+def _told_otherwise(case: Case, counterpart: Node) -> bool:
+    """Whether the node is told something else than its counterpart."""
+    now, there = (
+        {k: v for k, v in attributes(graph, node).items() if v is not None}
+        for graph, node in ((case.candidate, case.node), (case.reference, counterpart))
+    )
+    return any(k in there and not equal(v, there[k]) for k, v in now.items())
 
 
 def _switched_off(execution: Execution) -> Iterator[Diagnosis]:

@@ -30,6 +30,8 @@ class Case:
     ``rehearse`` is what the wrong tensor would be in the patched candidate; ``twin`` is the
     candidate's tensor that holds the values of one of the reference's.
 
+    ``same_framework``: both graphs are of one framework, and hold their axes in one order.
+
     ``execution`` is there where the run is accused and not the graph: then both graphs are the
     same, ``wrong`` comes from the runtime and ``right`` from its oracle.
     """
@@ -49,6 +51,7 @@ class Case:
     value: Callable[[Graph, str], Array | None] = field(default=_nothing, repr=False)
     twin: Callable[[str], str | None] = field(default=_nothing, repr=False)
     rehearse: Callable[[Patch], Array | None] = field(default=_nothing, repr=False)
+    same_framework: bool = False
     execution: Execution | None = None
 
 

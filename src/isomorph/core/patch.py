@@ -118,6 +118,21 @@ class InsertAhead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AddNode:
+    """Let a new node make these tensors of those.
+
+    A tensor that another node has made so far is made by the new one for everyone who reads it;
+    nodes that nobody reads then are taken out.
+    """
+
+    name: str
+    op: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SetOutputs:
     """Put the outputs of the model in this order; ``called``: and under these names."""
 
@@ -151,6 +166,14 @@ class FreeAxis:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeclareShape:
+    """State the shape that an output has, where the file still declares that of a fault."""
+
+    tensor: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RaiseOpset:
     """Write the model for a newer operator set, which has words that its own lacks."""
 
@@ -168,10 +191,12 @@ Edit = (
     | RemoveNode
     | InsertBehind
     | InsertAhead
+    | AddNode
     | SetOutputs
     | SwapBodies
     | EditBody
     | FreeAxis
+    | DeclareShape
     | RaiseOpset
 )
 
@@ -179,8 +204,8 @@ EDITS: Mapping[str, type[Edit]] = {
     kind.__name__: kind
     for kind in (
         SetAttribute, SetConstant, AddConstant, SetQuantization, KeepFloat, SetInput, SetOp,
-        RemoveNode, InsertBehind, InsertAhead, SetOutputs, SwapBodies, EditBody, FreeAxis,
-        RaiseOpset,
+        RemoveNode, InsertBehind, InsertAhead, AddNode, SetOutputs, SwapBodies, EditBody,
+        FreeAxis, DeclareShape, RaiseOpset,
     )
 }  # fmt: skip
 """Every edit by the word under which it crosses to a worker."""
@@ -207,13 +232,16 @@ class Patch:
     def tensors(self) -> tuple[str, ...]:
         """The tensors and constants that it changes."""
         changed = (e for e in self.edits if not isinstance(e, SetInput))
-        return _named(getattr(edit, "tensor", None) for edit in changed)
+        made = [name for e in self.edits if isinstance(e, AddNode) for name in e.outputs]
+        return _named([*(getattr(edit, "tensor", None) for edit in changed), *made])
 
     @property
     def reads(self) -> tuple[str, ...]:
         """The tensors that nodes read because of it."""
         direct = [edit.tensor for edit in self.edits if isinstance(edit, SetInput)]
-        new = [edit for edit in self.edits if isinstance(edit, (InsertAhead, InsertBehind))]
+        new = [
+            edit for edit in self.edits if isinstance(edit, (InsertAhead, InsertBehind, AddNode))
+        ]
         return _named([*direct, *(name for edit in new for name in edit.inputs)])
 
 

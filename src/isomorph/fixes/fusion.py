@@ -9,6 +9,7 @@ import numpy as np
 
 from isomorph.core.patch import Edit, Patch, SetAttribute
 from isomorph.fixes._numbers import apart, fitted
+from isomorph.stages.diagnose.original_nodes import original_nodes
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -24,12 +25,12 @@ _PARAMETERS = ("alpha", "negative_slope", "beta", "min", "min_val", "max", "max_
 
 
 class Fusion:
-    """The activation of a fused node set to what its parts did, or taken away."""
+    """The activation of a fused node set to what its parts did, or taken away; or the parts."""
 
     name = "fusion"
 
     def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
-        """What the counterparts apply first, then every other activation, then none."""
+        """What the counterparts apply first, then every other activation, none, its parts."""
         for node in case.nodes:
             if "activation" not in node.attributes:
                 continue
@@ -39,6 +40,7 @@ class Fusion:
                 yield _patch(node, word, parameters)
             yield _patch(node, None, ())
             yield from _slopes(case, node)
+        yield from original_nodes(case)
 
 
 def _stated(case: Case) -> Iterator[tuple[str, tuple[float, ...]]]:

@@ -66,10 +66,12 @@ class Editor:
             edits.RemoveNode: self._remove_node,
             edits.InsertBehind: self._insert_behind,
             edits.InsertAhead: self._insert_ahead,
+            edits.AddNode: self._add_node,
             edits.SetOutputs: self._set_outputs,
             edits.SwapBodies: self._swap_bodies,
             edits.EditBody: self._edit_body,
             edits.FreeAxis: self._free_axis,
+            edits.DeclareShape: self._declare_shape,
         }
 
     def ops(self) -> dict[str, tuple[str, str]]:
@@ -78,9 +80,14 @@ class Editor:
 
     def apply_all(self, wanted: Iterable[edits.Edit]) -> None:
         """Carry out edits in turn; the operator set itself was raised before them."""
-        for edit in wanted:
+        whole = list(wanted)
+        replacing = any(isinstance(edit, edits.AddNode) for edit in whole)
+        before = self._read_nodes() if replacing else []
+        for edit in whole:
             if not isinstance(edit, edits.RaiseOpset):
                 self._do[type(edit)](edit)
+        if replacing:
+            self._leave_out(before)
 
     def _node(self, name: str) -> Any:  # noqa: ANN401
         found = self.nodes.get(name)
@@ -245,13 +252,40 @@ class Editor:
         self._touch(node)
         self._new_node(edit, before, fresh)
 
+    def _add_node(self, edit: edits.AddNode) -> None:
+        self._refuse_taken(edit.name)
+        for maker in list(self.graph.node):
+            for place, name in enumerate(maker.output):
+                if name and name in edit.outputs:
+                    maker.output[place] = self.fresh(f"{name}.unpatched")
+        domain, _, op = edit.op.rpartition("::")
+        node = helper.make_node(op, edit.inputs, edit.outputs, name=edit.name, domain=domain)
+        for key, value in edit.attributes.items():
+            node.attribute.append(self._attribute(node, key, value, None))
+        self.graph.node.append(node)
+        self.nodes[edit.name] = self.graph.node[-1]
+        self.retyped.update(name for name in edit.outputs if name)
+
+    def _read_nodes(self) -> list[str]:
+        """The nodes of which somebody reads a result."""
+        read = {n for part in graphs(self.graph) for each in part.node for n in each.input}
+        read |= {value.name for part in graphs(self.graph) for value in part.output}
+        return [name for name, node in self.nodes.items() if not read.isdisjoint(node.output)]
+
+    def _leave_out(self, before: Iterable[str]) -> None:
+        """Take out the nodes that were read before and are not any more."""
+        while idle := set(before) & set(self.nodes) - set(self._read_nodes()):
+            for name in idle:
+                self.graph.node.remove(self.nodes.pop(name))
+
+    def _refuse_taken(self, name: str) -> None:
+        if name in self.nodes:
+            raise UsageError("PATCH_NAME_TAKEN", f"the model already has a node named {name!r}")
+
     def _new_node(
         self, edit: edits.InsertBehind | edits.InsertAhead, source: str, output: str
     ) -> None:
-        if edit.name in self.nodes:
-            raise UsageError(
-                "PATCH_NAME_TAKEN", f"the model already has a node named {edit.name!r}"
-            )
+        self._refuse_taken(edit.name)
         domain, _, op = edit.op.rpartition("::")
         reads = [each or source for each in edit.inputs]
         node = helper.make_node(op, reads, [output], name=edit.name, domain=domain)
@@ -304,6 +338,14 @@ class Editor:
         self.retyped |= inner.retyped
         self.stored |= inner.stored
         self._touch(node)
+
+    def _declare_shape(self, edit: edits.DeclareShape) -> None:
+        value = next((each for each in self.graph.output if each.name == edit.tensor), None)
+        if value is None:
+            raise _unknown("output", edit.tensor)
+        del value.type.tensor_type.shape.dim[:]
+        for size in edit.shape:
+            value.type.tensor_type.shape.dim.add().dim_value = size
 
     def _free_axis(self, edit: edits.FreeAxis) -> None:
         for value in (*self.graph.input, *self.graph.output):

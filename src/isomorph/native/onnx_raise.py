@@ -58,8 +58,10 @@ def _needed(edit: Edit, kinds: dict[str, tuple[str, str]], version: int) -> int:
         case edits.SetOp(node=node, op=op, attributes=attributes):
             kinds[node] = _kind(op)
             told, places = dict(attributes), 0
-        case edits.InsertAhead(name=node, op=op, inputs=inputs, attributes=attributes) | (
-            edits.InsertBehind(name=node, op=op, inputs=inputs, attributes=attributes)
+        case (
+            edits.InsertAhead(name=node, op=op, inputs=inputs, attributes=attributes)
+            | edits.InsertBehind(name=node, op=op, inputs=inputs, attributes=attributes)
+            | edits.AddNode(name=node, op=op, inputs=inputs, attributes=attributes)
         ):
             kinds[node] = _kind(op)
             told, places = dict(attributes), len(inputs)

@@ -98,6 +98,7 @@ def _case(
         value=value,
         twin=twin,
         rehearse=rehearse,
+        same_framework=twins.same_axes,
     )
 
 

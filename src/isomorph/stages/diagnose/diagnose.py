@@ -10,13 +10,17 @@ import numpy as np
 
 from isomorph import registry
 from isomorph.core.case import Case, Diagnosis
+from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
 from isomorph.stages.diagnose.known_issues import cited
+from isomorph.stages.diagnose.original_nodes import original_nodes
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Cause
     from isomorph.core.report import Finding
 
+CONFIRMED = 3
+"""The certainty from which on an experiment has shown that the change restores the node."""
 EXPECTED = (ArithmeticError, ValueError, IndexError, KeyError, TypeError)
 """What code that meets a graph it was not written for raises."""
 GRAPH, RUN = "graph", "run"
@@ -89,6 +93,9 @@ def answered(
     evidence = {**finding.evidence, **best.evidence, **({"also": others} if others else {})}
     if best.certainty > 1 and best.node not in (None, finding.node):
         evidence["member"] = best.node
+    # What could have been tried and did not restore the node is no advice.
+    proven = best.certainty >= CONFIRMED or case.execution is not None
+    fix = best.fix if proven or not _can_try(case) else None
     issues = cited(best.cause, f"{best.summary} {best.evidence}", case, frameworks)
     return replace(
         finding,
@@ -96,5 +103,26 @@ def answered(
         summary=f"{finding.summary}; {best.summary}",
         experiments=(*finding.experiments, *best.experiments, *refuted),
         evidence={**evidence, **({"known_issues": issues} if issues else {})},
-        fix=best.fix,
+        fix=fix or _put_back(case),
     )
+
+
+def _can_try(case: Case) -> bool:
+    """Whether edits of the guilty node can be tried: not every file takes every edit."""
+    told = [(name, value) for name, value in case.node.attributes.items() if value is not None]
+    edits = (SetAttribute(node=case.node.name, name=told[0][0], value=told[0][1]),) if told else ()
+    return case.rehearse(Patch(summary="", edits=edits)) is not None
+
+
+def _put_back(case: Case) -> str | None:
+    """Advice that was tried: the reference's own nodes, where they can be copied.
+
+    What the graphs merely suggest is told as the cause; nobody has seen that it restores anything.
+    """
+    if case.execution is not None:
+        return None
+    for patch in original_nodes(case):
+        found = case.rehearse(patch)
+        if found is not None and case.equals(found):
+            return patch.summary
+    return None

@@ -1,11 +1,11 @@
-"""Axes that the reference leaves free and the conversion fixed, freed again."""
+"""What a file declares of its axes: freed again, or as they are after a repair."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from isomorph.core.patch import FreeAxis, Patch
+from isomorph.core.patch import DeclareShape, FreeAxis, Patch
 from isomorph.stages.measure.findings import FIXED_AXES, fixed_axes
 
 if TYPE_CHECKING:
@@ -24,6 +24,23 @@ def freed(reference: Graph, candidate: Graph, report: Report) -> tuple[Patch, Fi
     )
     told = ", ".join(f"axis {each.axis} of {each.tensor!r}" for each in edits)
     return Patch(summary=f"free again: {told}", edits=edits), finding
+
+
+def redeclared(reference: Graph, candidate: Graph, report: Report) -> Patch | None:
+    """Outputs whose file still declares the shape that the fault gave them."""
+    left, right = (
+        {spec.name: spec.shape for spec in side.outputs} for side in (reference, candidate)
+    )
+    edits = []
+    for pair in report.output_bindings:
+        mine, yours = left[pair.reference], right[pair.candidate]
+        if mine is None or yours is None or mine == yours:
+            continue
+        sizes = tuple(size for size in mine if isinstance(size, int))
+        if len(sizes) == len(mine) and all(isinstance(size, int) for size in yours):
+            edits.append(DeclareShape(tensor=pair.candidate, shape=sizes))
+    told = ", ".join(repr(each.tensor) for each in edits)
+    return Patch(summary=f"declared as it is now: {told}", edits=tuple(edits)) if edits else None
 
 
 def _edits(

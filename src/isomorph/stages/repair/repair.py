@@ -17,7 +17,7 @@ from isomorph.stages.check import Wishes, check_pair
 from isomorph.stages.repair import ailments as ail
 from isomorph.stages.repair.advice import by_hand
 from isomorph.stages.repair.choosing import Supply, cheapest_first, picks, proposed
-from isomorph.stages.repair.free_axes import freed
+from isomorph.stages.repair.free_axes import freed, redeclared
 from isomorph.stages.repair.measured import measured_on
 from isomorph.stages.repair.samples import proving
 from isomorph.stages.repair.session import cured, only_the_run
@@ -123,6 +123,16 @@ class Workshop:
             self.refused.append(f"{patch.summary}: {reports[-1].reason}")
         self.samples, self._sized = before, known
         return state
+
+    def redeclared(self, state: _State) -> _State:
+        """With outputs declared in the shape that they have since the repair."""
+        graphs = self.reference.model.graph, state.opened.model.graph
+        same = self.reference.model.framework == state.opened.model.framework
+        patch = redeclared(*graphs, state.reports[0]) if same and state.applied else None
+        if patch is None:
+            return state
+        chosen = replace(state.applied[-1], patch=patch, round=state.rounds)
+        return self._attempt(state, [chosen]) or state
 
     def _prove_at_other_sizes(self, candidate: Opened) -> None:
         """A size that fits the given inputs is no repair of a size that should follow them."""
@@ -303,7 +313,7 @@ def repair(
             break
         state = better
     if patchable and state.good:
-        state = shop.freed(state)
+        state = shop.freed(shop.redeclared(state))
     done = _result(shop, state, before, wishes, time.monotonic() - started)
     if done.repaired:
         return done

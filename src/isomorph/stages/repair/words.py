@@ -88,10 +88,14 @@ def _other_words(edit: Edit) -> str:
         case edits.SetOutputs(names=names, called=called):
             told = [f"{n} as {c}" for n, c in zip(names, called, strict=True)] if called else names
             return f"outputs: {', '.join(told)}"
+        case edits.AddNode(name=name, op=op, outputs=outputs):
+            return f"new node {name} ({op}) makes {', '.join(filter(None, outputs))}"
         case edits.KeepFloat(node=node):
             return f"{node}: computes in float"
         case edits.FreeAxis(tensor=tensor, axis=axis, name=name):
             return f"{tensor}: axis {axis} is free, as {name}"
+        case edits.DeclareShape(tensor=tensor, shape=shape):
+            return f"{tensor}: declared as {'×'.join(map(str, shape)) or 'a scalar'}"
         case edits.SwapBodies(node=node):
             return f"{node}: branches exchanged"
         case edits.EditBody(node=node, edits=inner):
