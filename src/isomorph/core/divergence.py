@@ -58,7 +58,9 @@ class Budget:
 
     ``ratio`` is the largest |distance| / allowed over the elements: at most 1 is within.
     ``allowed_max`` and ``allowed_rms`` tell its absolute size; ``derivation`` says in words
-    where it comes from. ``ratio`` is None when no budget could be derived.
+    where it comes from. ``ratio`` is None when no budget could be derived. ``freedom`` is how
+    many independent draws its deviations are worth; None where they are known exactly.
+    ``uncovered`` counts the elements whose value no draw reached, where draws usually leave some.
     """
 
     derivation: str
@@ -67,6 +69,8 @@ class Budget:
     allowed_rms: float | None = None
     threshold: float | None = None
     draws: int = 0
+    freedom: float | None = None
+    uncovered: int = 0
 
     @property
     def within(self) -> Judgement:

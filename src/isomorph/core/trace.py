@@ -48,6 +48,8 @@ class Noise:
     inexact number in a node's attributes by one rounding of the type the file stores it in.
     ``quantisers``: every quantiser becomes the identity plus the rounding of an ideal min/max
     quantiser of the same width and granularity: the loss that the width itself intends.
+    ``scale`` multiplies the rounding of operations: what even a wider disturbance leaves alone,
+    rounding does not reach.
     """
 
     seed: int
@@ -55,6 +57,7 @@ class Noise:
     constants: tuple[str, ...] = ()
     attributes: bool = False
     quantisers: bool = False
+    scale: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,8 @@ class NoiseSource(Protocol):
     active: bool
     quantisers: bool
     """Quantisers are to act as the identity plus the rounding of an ideal one."""
+    scale: float
+    """How many times wider than the rounding of the types the disturbance is."""
 
     @property
     def random(self) -> np.random.Generator:
@@ -72,6 +74,7 @@ class Silence:
 
     active = False
     quantisers = False
+    scale = 1.0
     random = np.random.default_rng(0)
 
     def rounded(self, y: Array, magnitude: Array | float | None = None) -> Array:
@@ -87,6 +90,7 @@ class Rounding:
     """Noise of the size of the arithmetic's own rounding.
 
     ``unit`` is the unit roundoff of the arithmetic; zero where only the quantisers are asked.
+    ``scale`` multiplies what is drawn, not the unit that decides whether a result is exact.
     ``enter`` begins a node: its noise depends on the seed and the node's ``site`` alone, not on
     what ran before, so that a piece of the graph is disturbed as the whole would be.
     Magnitudes of long sums are kept between draws (they change by rounding only), as long as
@@ -100,11 +104,13 @@ class Rounding:
         seed: int,
         *,
         quantisers: bool = False,
+        scale: float = 1.0,
         cache: dict[Any, Array] | None = None,
         cache_bytes: int | None = None,
     ) -> None:
         self.seed = seed
         self.quantisers = quantisers
+        self.scale = scale
         self.unit = UNIT_ROUNDOFF["float32"]
         self._cache = {} if cache is None else cache
         room = share_of_memory(CACHE_BYTES) if cache_bytes is None else cache_bytes
@@ -194,8 +200,8 @@ class Rounding:
             return moved
 
     def _steps(self, shape: tuple[int, ...], size: Array) -> Array:
-        # The unit is a power of two, so that it may as well be multiplied first.
-        step = spread_evenly(self.random, shape, self.unit) * size
+        # The unit and the scale are powers of two and may as well be multiplied first.
+        step = spread_evenly(self.random, shape, self.scale * self.unit) * size
         # An infinite or NaN magnitude must not turn a finite result into NaN, and a
         # non-finite result keeps its kind.
         return step if np.isfinite(np.sum(step)) else np.where(np.isfinite(step), step, 0.0)

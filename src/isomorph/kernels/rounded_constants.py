@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
+_DIGITS = 3
+"""Decimal digits of a number that somebody writes down: one in ten thousand others has as few."""
+_LARGEST = (65504.0, float(np.finfo(np.float32).max), (2.0 - 2.0**-7) * 2.0**127)
+"""The largest finite numbers of float16, float32 and bfloat16."""
+
 
 def rounded_again(name: str, held: Held, noise: Noise | None) -> Held:
     """The stored float constant as it is, or disturbed by one rounding where the noise names it."""
@@ -31,10 +36,21 @@ def rounded_again(name: str, held: Held, noise: Noise | None) -> Held:
 
 
 def stands_for_itself(values: Array, unit: float) -> Array:
-    """Small whole numbers: an exponent of 2 is no real number that happened to be rounded to 2.
+    """Whole numbers that somebody wrote down, rather than real ones that happened to be rounded.
 
-    Beside it, every power of a negative number is NaN. Small is what the type holds with half
-    of its digits to spare: larger numbers are whole for want of digits.
+    Small ones: beside an exponent of 2, every power of a negative number is NaN. Small is what
+    the type holds with half of its digits to spare: larger numbers are whole for want of digits.
+    Of those, round ones in the decimal system and the largest numbers of a type: masks of -1e9
+    or -3.4e38, whose rounding is larger than anything else in the model.
     """
-    with np.errstate(invalid="ignore"):
-        return np.asarray((values == np.rint(values)) & (np.abs(values) <= unit**-0.5))
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        whole = values == np.rint(values)
+        size = np.abs(values)
+        large = whole & (size > unit**-0.5)
+        if not large.any():
+            return np.asarray(whole)
+        written = np.isin(size, _LARGEST)
+        ten = 10.0 ** np.floor(np.log10(np.where(large, size, 1.0)) - _DIGITS + 1)
+        round_number = np.rint(size / ten) * ten
+        written |= np.abs(round_number - size) <= unit * size
+    return np.asarray(whole & (~large | written))

@@ -42,7 +42,7 @@ def stored_noise(
     if dtype == "float16":
         # Half the spacing of its subnormal numbers.
         step = np.maximum(step, 2.0**-25)
-    step *= steps
+    step *= steps * noise.scale
     with np.errstate(over="ignore", invalid="ignore"):
         step = np.where(value.astype(numpy_dtype(str(dtype))) == value, 0.0, step)
     draw = noise.random.uniform(-1.0, 1.0, value.shape)

@@ -46,7 +46,9 @@ class Run:
         self.noise = noise
         self.source: Rounding | None = None
         if noise is not None and (noise.rounding or noise.quantisers):
-            self.source = Rounding(noise.seed, quantisers=noise.quantisers, cache=magnitudes)
+            self.source = Rounding(
+                noise.seed, quantisers=noise.quantisers, scale=noise.scale, cache=magnitudes
+            )
 
     def program(
         self, program: Program, given: Mapping[str, Held], outer: Read | None, site: Site

@@ -39,7 +39,9 @@ class Run:
         self.noise, self._book = noise, book
         self.source: Rounding | None = None
         if noise is not None and (noise.rounding or noise.quantisers):
-            self.source = Rounding(noise.seed, quantisers=noise.quantisers, cache=magnitudes)
+            self.source = Rounding(
+                noise.seed, quantisers=noise.quantisers, scale=noise.scale, cache=magnitudes
+            )
 
     def step(
         self, program: TfProgram, node: TfNode, read: Read, place: str = "", rounds: Site = ()

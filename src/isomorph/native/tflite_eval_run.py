@@ -55,7 +55,9 @@ class Run:
         self._states: dict[tuple[int, int], Held] = {}
         self._source: Rounding | None = None
         if noise is not None and (noise.rounding or noise.quantisers):
-            self._source = Rounding(noise.seed, quantisers=noise.quantisers, cache=magnitudes)
+            self._source = Rounding(
+                noise.seed, quantisers=noise.quantisers, scale=noise.scale, cache=magnitudes
+            )
 
     def part(self, index: int, given: Sequence[Held], site: Site) -> list[Held]:
         """A sub-graph from beginning to end."""

@@ -99,7 +99,7 @@ class StoredAtEachStep:
 
     def __init__(self, source: NoiseSource, dtype: torch.dtype) -> None:
         self.source, self.dtype = source, dtype
-        self.quantisers = source.quantisers
+        self.quantisers, self.scale = source.quantisers, source.scale
 
     @property
     def random(self) -> np.random.Generator:

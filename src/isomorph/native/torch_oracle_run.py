@@ -45,7 +45,11 @@ class OracleRun:
     ) -> None:
         self.weights, self.planners, self.noise = weights, planners, noise
         rounding = noise is not None and noise.rounding
-        self.source = Rounding(noise.seed, cache=magnitudes) if noise and rounding else None
+        self.source = (
+            Rounding(noise.seed, scale=noise.scale, cache=magnitudes)
+            if noise and rounding
+            else None
+        )
         self.declared = Declared()
         self.shaken: frozenset[str] = frozenset()
         # Constant-derived values twice more in float64, silent and noisy: their difference is

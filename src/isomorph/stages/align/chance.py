@@ -22,14 +22,72 @@ def threshold(elements: int, false_alarm: float = FALSE_ALARM) -> float:
 
 
 def student(elements: int, freedom: float, false_alarm: float = FALSE_ALARM) -> float:
-    """The same in deviations that were estimated with so many degrees of freedom.
+    """The same in deviations that were estimated with so many degrees of freedom."""
+    return _student(false_alarm / max(elements, 1), max(round(freedom, 1), 1.0))
 
-    Student's quantile by its series in one over the degrees of freedom; they should be dozens.
+
+@lru_cache(maxsize=4096)
+def _student(both_tails: float, freedom: float) -> float:
+    """Student's quantile: this probability lies beyond it, on both sides together.
+
+    Found by bisection of the logarithm of the exact tail, which is monotone.
     """
-    z = threshold(elements, false_alarm)
-    first = (z**3 + z) / 4.0
-    second = (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0
-    return z + first / freedom + second / freedom**2
+    wanted = math.log(max(both_tails, 1e-300))
+    low, high = 0.0, 1.0
+    while _log_tail(high, freedom) > wanted and high < 1e150:
+        low, high = high, high * 4.0
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if _log_tail(middle, freedom) > wanted else (low, middle)
+    return high
+
+
+def _log_tail(t: float, freedom: float) -> float:
+    """The logarithm of the probability beyond ±t: an incomplete beta function of ν/(ν+t²)."""
+    if t <= 0.0:
+        return 0.0
+    if freedom > 1e6:
+        return math.log(max(2.0 * _NORMAL.cdf(-t), 1e-320))
+    x = freedom / (freedom + t * t)
+    a, b = 0.5 * freedom, 0.5
+    front = (
+        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+        + a * math.log(x) + b * math.log1p(-x)
+    )  # fmt: skip
+    if x < (a + 1.0) / (a + b + 2.0):
+        return front + math.log(_fraction(x, a, b) / a)
+    return math.log1p(-min(math.exp(front) * _fraction(1.0 - x, b, a) / b, 1.0 - 2.0**-52))
+
+
+def _fraction(x: float, a: float, b: float) -> float:
+    """The continued fraction of the incomplete beta function, by Lentz's method."""
+    tiny = 1e-300
+    c, d = 1.0, 1.0 / _away_from_zero(1.0 - (a + b) * x / (a + 1.0), tiny)
+    found = d
+    for m in range(1, 400):
+        for numerator in (
+            m * (b - m) * x / ((a + 2 * m - 1.0) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1.0)),
+        ):
+            d = 1.0 / _away_from_zero(1.0 + numerator * d, tiny)
+            c = _away_from_zero(1.0 + numerator / c, tiny)
+            found *= d * c
+        if abs(d * c - 1.0) < 1e-14:
+            break
+    return found
+
+
+def _away_from_zero(value: float, least: float) -> float:
+    return value if abs(value) > least else least
+
+
+def largest_excess(draws: int, elements: int, false_alarm: float = FALSE_ALARM) -> float:
+    """How many times too large so many draws estimate a variance at most, but by that chance.
+
+    The upper quantile of chi-square over its degrees of freedom, by Wilson and Hilferty's formula.
+    """
+    step = 2.0 / (9.0 * draws)
+    return (1.0 - step + threshold(elements, false_alarm) * math.sqrt(step)) ** 3
 
 
 def freedom(squares: Sequence[float]) -> float:

@@ -16,8 +16,9 @@ import numpy as np
 from isomorph.core.divergence import Judgement
 from isomorph.core.errors import IsomorphError
 from isomorph.core.trace import Noise
+from isomorph.stages.measure.drawing import spreads
 from isomorph.stages.measure.judge import judge
-from isomorph.stages.measure.spread import FALSE_ALARM, Spread, merged, spreads
+from isomorph.stages.measure.spread import FALSE_ALARM, Spread, merged
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array

@@ -19,9 +19,16 @@ from isomorph.stages.measure.rearrange import (
     spread_through,
 )
 from isomorph.stages.measure.side_by_side import ahead, allowances
-from isomorph.stages.measure.spread import Spread, merged
+from isomorph.stages.measure.spread import DRAWS, MANY_DRAWS, Spread, merged
 from isomorph.stages.measure.subject import Witness, unmatched_constants
-from isomorph.stages.measure.verdict import Evidence, Question, beyond_doubt, decide
+from isomorph.stages.measure.verdict import (
+    Evidence,
+    Question,
+    beyond_doubt,
+    decide,
+    values_in_doubt,
+    widened_by_few_draws,
+)
 from isomorph.stages.measure.widths import jumps, quantised, widths
 
 if TYPE_CHECKING:
@@ -119,12 +126,23 @@ def _paths(subject: Witness, name: str) -> list[str]:
 def _judge_pair(
     reference: Witness, candidate: Witness, left: str, right: str, terms: Terms
 ) -> tuple[Divergence, Rearrangement | None]:
-    """By a few draws where they leave no doubt, by many otherwise."""
+    """By a few draws where they leave no doubt, by many otherwise; in doubt by wider ones, too."""
+    sides = reference, candidate
     judged = _judge_once(reference, candidate, left, right, terms)
-    smooth = not any(jumps(side.model.graph) for side in (reference, candidate))
+    smooth = not any(jumps(side.model.graph) for side in sides)
     if beyond_doubt(judged[0], terms.false_alarm, smooth=smooth):
         return judged
-    sharper = [side.look_closer() for side in (reference, candidate)]
+    closer = [side.look_closer(DRAWS) for side in sides]
+    if any(closer):
+        judged = _judge_once(reference, candidate, left, right, terms)
+    if beyond_doubt(judged[0], terms.false_alarm, smooth=smooth):
+        return judged
+    accepted = judged[0].verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED}
+    sharper = [False]
+    if accepted and widened_by_few_draws(judged[0], terms.false_alarm):
+        sharper = [side.look_closer(MANY_DRAWS) for side in sides]
+    elif values_in_doubt(judged[0]) or not (accepted or smooth):
+        sharper = [side.look_wider() for side in sides]
     return _judge_once(reference, candidate, left, right, terms) if any(sharper) else judged
 
 

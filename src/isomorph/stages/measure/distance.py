@@ -175,7 +175,7 @@ def _ratio(above: float, below: float) -> float | None:
 def _sqnr(signal: float, noise: float) -> float | None:
     if noise == 0.0:
         return math.inf if signal > 0.0 else None
-    return 10.0 * math.log10(signal / noise) if signal > 0.0 else -math.inf
+    return 10.0 * (math.log10(signal) - math.log10(noise)) if signal > 0.0 else -math.inf
 
 
 def _cosine(sums: Sums) -> float | None:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.core.divergence import Budget, Judgement, Part
 from isomorph.stages.align.chance import as_many, usual_peak
-from isomorph.stages.measure.distance import distance, float_info, is_inexact, is_integer, widen
-from isomorph.stages.measure.spread import Spread, merged, threshold
+from isomorph.stages.measure.distance import (
+    distance,
+    float_info,
+    is_inexact,
+    is_integer,
+    widen,
+)
+from isomorph.stages.measure.reached import nearest, usually_uncovered
+from isomorph.stages.measure.spread import Spread, hopeless, merged, student, threshold
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -36,21 +44,30 @@ def judge(
     measured = distance(actual, expected, dtype=dtype)
     if spread is None:
         return Part(distance=measured, budget=Budget(derivation=derivation, ratio=None))
-    limit = threshold(actual.size, false_alarm)
-    if spread.deviation is None:
-        ratio, allowed = _exact_ratio(actual, expected, spread, false_alarm), None
+    exact = spread.deviation is None
+    limit = student(actual.size, spread.freedom, false_alarm)
+    allowed = np.zeros(actual.shape)
+    if spread.deviation is not None:
+        allowed = scale * limit * spread.deviation + stored_rounding(actual, expected, dtype)
+        allowed = allowed + floor
+    ratios = _ratios(actual, expected, allowed, spread.unsettled, exact=exact)
+    if spread.reached and bool(np.any(ratios > 1.0)):
+        with np.errstate(all="ignore"):
+            difference = widen(actual) - widen(expected)
+        ratios, uncovered = _reached(difference, ratios, allowed, spread, false_alarm)
     else:
-        allowed = scale * limit * spread.deviation + underflow(dtype) + floor
-        ratio = _ratio(actual, expected, allowed, spread.unsettled)
+        uncovered = 0
     return Part(
         distance=measured,
         budget=Budget(
             derivation=derivation,
-            ratio=ratio,
-            allowed_max=float(np.max(allowed)) if allowed is not None and allowed.size else None,
-            allowed_rms=_rms(allowed),
+            ratio=_largest(ratios, spread.draws, false_alarm),
+            allowed_max=float(np.max(allowed)) if not exact and allowed.size else None,
+            allowed_rms=None if exact else _rms(allowed),
             threshold=limit,
             draws=spread.draws,
+            freedom=None if math.isinf(spread.freedom) else spread.freedom,
+            uncovered=uncovered,
         ),
     )
 
@@ -75,7 +92,8 @@ def judge_by_word(actual: Array, expected: Array, budget: float, *, dtype: str) 
     measured = distance(actual, expected, dtype=dtype)
     settled = np.zeros(actual.shape, bool)
     if is_inexact(actual) or is_inexact(expected):
-        ratio = _ratio(actual, expected, np.full(actual.shape, float(budget)), settled)
+        allowed = np.full(actual.shape, float(budget))
+        ratio = float(np.max(_ratios(actual, expected, allowed, settled), initial=0.0))
     elif is_integer(actual) and is_integer(expected):
         apart = _whole_distance(actual, expected)
         ratio = 0.0 if not apart else apart / budget if budget else np.inf
@@ -119,40 +137,83 @@ def as_stored(expected: Array, actual: Array, dtype: str, spread: Spread | None)
     return np.asarray(shown)
 
 
-def underflow(dtype: str) -> float:
-    """The smallest normal number: runtimes may flush what lies below it."""
-    return float(float_info(dtype).smallest_normal)
+def stored_rounding(actual: Array, expected: Array, dtype: str) -> Array:
+    """What storing a number in its type may change, whatever was computed before.
+
+    Half the distance to the next number of the type. Below the smallest normal number runtimes
+    may flush to zero; a difference between two numbers that both are there is none of that.
+    """
+    info = float_info(dtype)
+    smallest = float(info.smallest_normal)
+    with np.errstate(all="ignore"):
+        sizes = np.abs(widen(actual)), np.abs(widen(expected))
+        larger = np.maximum(*sizes)
+        larger = np.where(np.isfinite(larger), larger, 0.0)
+        half = 0.5 * float(info.eps) * np.maximum(larger, smallest)
+        flushed = (np.minimum(*sizes) == 0) & (larger <= smallest)
+    return np.asarray(np.where(flushed, smallest, half))
 
 
-def _ratio(actual: Array, expected: Array, allowed: Array, unsettled: Array) -> float:
+def _ratios(
+    actual: Array, expected: Array, allowed: Array, unsettled: Array, *, exact: bool = False
+) -> Array:
+    """Each element's error over what it may be; infinite where nothing may be and something is."""
+    if exact:
+        equal = np.asarray(actual == expected)
+        number = actual.dtype.kind in "biuf" or is_integer(actual)
+        # Of text nothing is known but whether the draws agree on it.
+        return np.where(equal if number else equal | unsettled, 0.0, np.inf)
     with np.errstate(all="ignore"):
         a, e = widen(actual), widen(expected)
         same = (a == e) | (np.isnan(a) & np.isnan(e))
         error = np.abs(a - e)
-        finite = np.isfinite(error)
-        ratios = np.where(same, 0.0, np.where(finite, error / allowed, np.inf))
+        ratios = np.where(same, 0.0, np.where(np.isfinite(error), error / allowed, np.inf))
     # Where rounding decides whether the value is finite, either answer is right.
-    ratios = np.where(unsettled & ~(np.isfinite(a) & np.isfinite(e)), 0.0, ratios)
-    return float(np.max(ratios, initial=0.0))
+    return np.where(unsettled & ~(np.isfinite(a) & np.isfinite(e)), 0.0, ratios)
 
 
-def _exact_ratio(actual: Array, expected: Array, spread: Spread, false_alarm: float) -> float:
-    """How far whole numbers are apart where the draws moved them, over how far they may be.
+def _reached(
+    difference: Array, ratios: Array, allowed: Array, spread: Spread, false_alarm: float
+) -> tuple[Array, int]:
+    """The ratios with elements that jump held against what draws of them reached.
 
-    Where no draw moved a number, it may only be one of those that another draw would have moved
-    first: of the ones that a single draw of n moved, the n-th part (Good and Turing's estimate).
+    Some tensors jump so often that every draw has values which no other reached (a network that
+    rounds to grids inside). Of those as many may remain as draws leave on average, and are held
+    against their deviation with all jumps instead. Also gives how many those are.
     """
-    differs = np.asarray(actual != expected)
-    stray = int(np.count_nonzero(differs & ~spread.unsettled))
-    if stray and as_many(stray, spread.once / spread.draws) < false_alarm:
-        return float("inf")
-    if spread.reach is None or not bool(np.any(differs)):
-        return 0.0
-    apart = np.abs(widen(actual) - widen(expected))[differs]
-    reach = np.where(spread.unsettled, spread.reach, np.max(spread.reach))[differs]
-    # A handful of draws does not show the farthest that an integer can go.
-    farther = threshold(actual.size, false_alarm) / usual_peak(spread.draws)
-    return float(np.max(apart / (farther * reach)))
+    ratios, finite = ratios.copy(), np.isfinite(difference)
+    jumping = np.logical_or.reduce([side.few for side in spread.reached])
+    exact = spread.deviation is None
+    where = (ratios > 1.0) & finite & (jumping | exact)
+    left = nearest(difference, spread.reached, where)
+    with np.errstate(all="ignore"):
+        ratios[where] = np.where(left == 0, 0.0, left / allowed[where])
+    still = exact or np.asarray(spread.deviation == 0)
+    uncovered = (ratios > 1.0) & (jumping | still) & finite
+    count = int(np.count_nonzero(uncovered))
+    if not count:
+        return ratios, 0
+    usual = sum(usually_uncovered(side, allowed) for side in spread.reached)
+    if as_many(count, usual) < false_alarm:
+        return ratios, 0
+    loose = np.sqrt(sum(np.square(side.loose) for side in spread.reached))
+    # A handful of draws does not show the farthest that a whole number can go.
+    farther = threshold(ratios.size, false_alarm) / (usual_peak(spread.draws) if exact else 1.0)
+    with np.errstate(all="ignore"):
+        ratios[uncovered] = (np.abs(difference) / (farther * loose + allowed))[uncovered]
+    return ratios, count
+
+
+def _largest(ratios: Array, draws: int, false_alarm: float) -> float:
+    """The largest ratio; a finite one where that is beyond any doubt already.
+
+    An infinite one is an element that may not differ at all: it says that, and not by how much.
+    """
+    largest = float(np.max(ratios, initial=0.0))
+    if math.isinf(largest):
+        finite = float(np.max(ratios, initial=0.0, where=np.isfinite(ratios)))
+        return finite if finite >= hopeless(draws, false_alarm) else largest
+    return largest
 
 
 def _rms(allowed: Array | None) -> float | None:

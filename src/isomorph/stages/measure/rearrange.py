@@ -57,9 +57,17 @@ class Arrangeable:
 def spread_through(moved: Rearrangement, spread: Spread) -> Spread:
     """A spread rearranged with its tensor."""
     deviation = None if spread.deviation is None else moved.array(spread.deviation)
-    reach = None if spread.reach is None else moved.array(spread.reach)
     unsettled = moved.array(spread.unsettled)
-    return replace(spread, deviation=deviation, unsettled=unsettled, reach=reach)
+    reached = tuple(
+        replace(
+            side,
+            steps=np.stack([moved.array(step) for step in side.steps]),
+            few=moved.array(side.few),
+            loose=moved.array(side.loose),
+        )
+        for side in spread.reached
+    )
+    return replace(spread, deviation=deviation, unsettled=unsettled, reached=reached)
 
 
 def seen_through(moved: Rearrangement, evidence: Evidence) -> Evidence:

@@ -99,9 +99,13 @@ class Values:
         """A model has the same constants as itself; a recording has none."""
         return self.twin.rounding() if self.twin is not None else {}
 
-    def look_closer(self) -> bool:
+    def look_closer(self, draws: int) -> bool:
         """As of the model itself; nobody can draw from a recording."""
-        return self.twin.look_closer() if self.twin is not None else False
+        return self.twin.look_closer(draws) if self.twin is not None else False
+
+    def look_wider(self) -> bool:
+        """As of the model itself."""
+        return self.twin.look_wider() if self.twin is not None else False
 
 
 def _empty(framework: str) -> Model:

@@ -15,8 +15,9 @@ import numpy as np
 from isomorph.core.errors import IsomorphError
 from isomorph.core.trace import Noise, flatten
 from isomorph.stages.measure.decisions import Decided, decisions, taken_towards, unsettled
-from isomorph.stages.measure.spread import DRAWS, FIRST_DRAWS, Spread, Spreading
-from isomorph.stages.measure.widths import narrow_constants
+from isomorph.stages.measure.drawing import Spreading
+from isomorph.stages.measure.spread import FIRST_DRAWS, WIDE_DRAWS, Spread
+from isomorph.stages.measure.widths import jumps, narrow_constants
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Model
@@ -45,7 +46,8 @@ class Witness(Protocol):
     def allowance(  # noqa: D102
         self, constants: tuple[str, ...]
     ) -> Mapping[str, Spread] | IsomorphError: ...
-    def look_closer(self) -> bool: ...  # noqa: D102
+    def look_closer(self, draws: int) -> bool: ...  # noqa: D102
+    def look_wider(self) -> bool: ...  # noqa: D102
     def meaning_towards(  # noqa: D102
         self, target: Mapping[str, Array]
     ) -> Mapping[str, Array] | IsomorphError: ...
@@ -63,6 +65,7 @@ class Subject:
     oracle: Callable[[], Session]
     seed: int
     draws: int = FIRST_DRAWS
+    wide_draws: int = 0
     told: Callable[[str, str], None] | None = None
     recorded: bool = False
     opened: Opened | None = None
@@ -152,11 +155,20 @@ class Subject:
         noise = Noise(seed=self.seed + 3, rounding=True, quantisers=True)
         return self._spread("execution loss", noise, about_mean=True)
 
-    def look_closer(self, draws: int = DRAWS) -> bool:
+    def look_closer(self, draws: int) -> bool:
         """Draw as often as it is worth; False where that has been done already."""
         if self.draws >= draws:
             return False
         self.draws = draws
+        for what in self._spreading:
+            self._kept.pop(what, None)
+        return True
+
+    def look_wider(self) -> bool:
+        """Draw with wider noise as well; False where that has been done already."""
+        if self.wide_draws:
+            return False
+        self.wide_draws = WIDE_DRAWS
         for what in self._spreading:
             self._kept.pop(what, None)
         return True
@@ -176,18 +188,28 @@ class Subject:
             meaning = self.meaning()
             if isinstance(meaning, IsomorphError):
                 raise meaning
-            spreading = self._spreading.setdefault(
-                what, Spreading(self._nested(), noise, about_mean=about_mean)
-            )
+            spreading = self._spreading.setdefault(what, self._begin(noise, about_mean=about_mean))
             spreading.reach(
                 self.draws,
                 self.oracle(),
                 self.feeds,
                 told=lambda n: self._tell(what, f"draw {n} of {self.draws}"),
             )
+            # Of what a grid loses, wider noise says nothing: its steps are the file's.
+            if noise.rounding and not noise.quantisers:
+                spreading.reach_wider(
+                    self.wide_draws,
+                    self.oracle(),
+                    self.feeds,
+                    told=lambda n: self._tell(what, f"wider draw {n} of {self.wide_draws}"),
+                )
             return spreading.spreads()
 
         return self._keep(what, work)
+
+    def _begin(self, noise: Noise, *, about_mean: bool) -> Spreading:
+        jumping = jumps(self.model.graph)
+        return Spreading(self._nested(), noise, about_mean=about_mean, jumps=jumping)
 
     def _decide(self, moved: Mapping[str, Spread]) -> bool:
         """Take the decisions that this noise did not settle as the run took them; False: none."""

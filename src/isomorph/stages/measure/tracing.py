@@ -12,8 +12,9 @@ from isomorph.core.record import Meaning, Record
 from isomorph.core.trace import Noise, Trace
 from isomorph.stages.measure.compare import differs
 from isomorph.stages.measure.decisions import of_decisions
+from isomorph.stages.measure.drawing import spreads
 from isomorph.stages.measure.judge import rounded_apart
-from isomorph.stages.measure.spread import DRAWS, FALSE_ALARM, spreads
+from isomorph.stages.measure.spread import DRAWS, FALSE_ALARM
 from isomorph.stages.measure.subject import Subject, flattened
 from isomorph.stages.measure.widths import narrow_constants, widths
 from isomorph.stages.run.forecast import refuse_without_room

@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from isomorph.core.divergence import Divergence, Judgement, Part, Verdict
-from isomorph.stages.measure.distance import float_info
+from isomorph.stages.measure.distance import float_info, is_inexact, widen
 from isomorph.stages.measure.judge import as_stored, judge, judge_by_word
-from isomorph.stages.measure.spread import Spread, comfortable, hopeless, merged
+from isomorph.stages.measure.spread import Spread, comfortable, hopeless, merged, threshold
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -94,11 +96,7 @@ def beyond_doubt(divergence: Divergence, false_alarm: float, *, smooth: bool = F
 
     In a graph that is not ``smooth`` noise rarely does much, and few draws may not have shown it.
     """
-    every = [
-        divergence.translation, divergence.rounding, divergence.observed, divergence.intended_loss,
-        divergence.execution_reference, divergence.execution_candidate,
-    ]  # fmt: skip
-    parts = [part for part in every if part is not None]
+    parts = [part for part in _parts(divergence) if part is not None]
     if divergence.verdict is Verdict.DEGRADED:
         parts = [p for p in (divergence.intended_loss, divergence.execution_candidate) if p]
     elif divergence.verdict is Verdict.DIVERGENT:
@@ -108,6 +106,24 @@ def beyond_doubt(divergence: Divergence, false_alarm: float, *, smooth: bool = F
     elif divergence.verdict is not Verdict.EQUIVALENT:
         return False
     return all(_comfortable(part, false_alarm) for part in parts)
+
+
+def values_in_doubt(divergence: Divergence) -> bool:
+    """Whether a value that no draw reached decides: wider draws tell if rounding reaches it."""
+    parts = [part for part in _parts(divergence) if part is not None]
+    return any(p.budget.uncovered > 0 or p.budget.ratio == math.inf for p in parts)
+
+
+def widened_by_few_draws(divergence: Divergence, false_alarm: float) -> bool:
+    """Whether an error is within its budget only because few draws widen the threshold."""
+    for part in _parts(divergence):
+        if part is None or not _within(part) or part.budget.freedom is None:
+            continue
+        limit = threshold(part.distance.elements, false_alarm)
+        ratio, used = part.budget.ratio or 0.0, part.budget.threshold or limit
+        if ratio * used > limit:
+            return True
+    return False
 
 
 def doubtful(divergence: Divergence, false_alarm: float) -> bool:
@@ -131,11 +147,21 @@ def most_draws(divergences: Sequence[Divergence]) -> int:
     return max(drawn, default=0)
 
 
+def _parts(divergence: Divergence) -> tuple[Part | None, ...]:
+    return (
+        divergence.translation, divergence.rounding, divergence.observed, divergence.intended_loss,
+        divergence.execution_reference, divergence.execution_candidate,
+    )  # fmt: skip
+
+
 def _comfortable(part: Part, false_alarm: float) -> bool:
     ratio, draws = part.budget.ratio, part.budget.draws
     if ratio is None or not draws:
         return True
-    return ratio <= comfortable(draws, part.distance.elements, false_alarm)
+    if part.budget.uncovered:
+        return False
+    freedom = math.inf if part.budget.freedom is None else part.budget.freedom
+    return ratio <= comfortable(draws, part.distance.elements, freedom, false_alarm)
 
 
 def _hopeless(part: Part, false_alarm: float) -> bool:
@@ -194,6 +220,17 @@ class _Errors:
             self.candidate.said, self.reference.said, spread, ALLOWANCE, floor=floor
         )
 
+    def allowance_exceeds_values(self) -> bool:
+        """Whether the allowance is larger than what it is to judge, so that nothing is judged."""
+        ours, theirs = self.candidate.said, self.reference.said
+        if self.translation is None or ours is None or theirs is None:
+            return False
+        allowed = self.translation.budget.allowed_max
+        with np.errstate(all="ignore"):
+            sizes = [np.abs(widen(each[np.isfinite(each)])) for each in (ours, theirs)]
+        largest = max((float(np.max(each, initial=0.0)) for each in sizes), default=0.0)
+        return bool(allowed is not None and is_inexact(ours) and allowed >= largest > 0.0)
+
     def part(
         self,
         actual: Array | None,
@@ -238,6 +275,8 @@ def _decide(errors: _Errors, question: Question) -> tuple[Verdict, str]:
     if not question.quantised:
         errors.measure_translation()
         if _within(errors.translation):
+            if errors.allowance_exceeds_values():
+                return Verdict.UNKNOWN, "re-rounded constants move it by more than its own size"
             return _decide_same_meaning(errors)
     if not _within(near):
         return Verdict.DIVERGENT, "the two graphs compute different functions"

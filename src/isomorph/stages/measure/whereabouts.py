@@ -11,8 +11,8 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Finding
 from isomorph.core.trace import Noise
 from isomorph.stages.measure.distance import is_inexact, widen
+from isomorph.stages.measure.drawing import spreads
 from isomorph.stages.measure.judge import judge
-from isomorph.stages.measure.spread import spreads
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node

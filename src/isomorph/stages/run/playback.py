@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 SEEDS = 1_000_003
 """The seed of a draw is that of its noise, times this, plus the number of the draw."""
+RECORDED = 10
+"""Draws that a trace holds."""
 
 
 class Playback:
@@ -65,7 +67,8 @@ class Playback:
         """One of the recorded draws; of a tensor inside, one with the recorded spread."""
         assert self.meaning is not None
         kind = "intended" if noise.constants else "execution" if noise.quantisers else "rounding"
-        number = noise.seed % SEEDS
+        # Wider noise was not recorded: the draws that were are what there is.
+        number = noise.seed % SEEDS if noise.scale == 1.0 else noise.seed % RECORDED
         draw = self.meaning.draws.get(f"{kind}/{number}", {})
         if name in draw:
             return _nested(draw, name)

@@ -1,62 +1,70 @@
-"""Integers under noise: a step is accepted where the noise takes steps, any number is not."""
+"""What an element may be: what its own draws reached, and rounding in its own units around it."""
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from isomorph.stages.measure.judge import judge, judge_by_word
+from isomorph.stages.measure.judge import judge, judge_by_word, stored_rounding
+from isomorph.stages.measure.moments import Moments
 from isomorph.stages.measure.spread import FALSE_ALARM, Spread, merged
 
 
-def spread(reach, *, unsettled=True):
-    return Spread(
-        draws=10,
-        deviation=None,
-        unsettled=np.full(3, unsettled),
-        reach=None if reach is None else np.full(3, float(reach)),
-    )
+def drawn(centre, rows, *, wide=(), jumps=True):
+    """The spread of a tensor whose draws were these."""
+    moments = Moments(np.asarray(centre), jumps=jumps)
+    for row in rows:
+        moments.add(np.asarray(row, np.asarray(centre).dtype))
+    for row in wide:
+        moments.add(np.asarray(row, np.asarray(centre).dtype), wide=True)
+    return moments.spread(len(rows))
 
 
-def ratio(actual, expected, given, dtype="uint8"):
-    arrays = (np.array(actual, dtype), np.array(expected, dtype))
-    part = judge(*arrays, given, dtype=dtype, derivation="", false_alarm=FALSE_ALARM)
+def ratio(actual, expected, spread, dtype="float32"):
+    arrays = np.asarray(actual), np.asarray(expected)
+    part = judge(*arrays, spread, dtype=dtype, derivation="", false_alarm=FALSE_ALARM)
     return part.budget.ratio
 
 
-@pytest.mark.parametrize(("got", "within"), [(10, True), (11, True), (8, True), (13, False)])
-def test_unsettled_integers_may_go_as_far_as_the_noise_goes(got, within):
-    assert (ratio([got, 10, 10], [10, 10, 10], spread(1)) <= 1.0) == within
+def whole(expected, flips):
+    """Ten draws of integers, of which every other one moves element i by ``flips[i]``."""
+    expected = np.asarray(expected)
+    return [expected + (n % 2) * np.asarray(flips) for n in range(10)]
 
 
-def test_settled_integers_may_not_move_at_all():
-    assert ratio([11, 10, 10], [10, 10, 10], spread(1, unsettled=False)) == np.inf
+@pytest.mark.parametrize(("got", "within"), [(10, True), (11, True), (12, False), (9, False)])
+def test_an_integer_may_be_what_its_draws_reached_and_no_other(got, within):
+    expected = [10, 10, 10]
+    spread = drawn(expected, whole(expected, [1, 0, 0]))
+    assert (ratio([got, 10, 10], expected, spread, "int64") <= 1.0) == within
 
 
-def test_what_has_no_size_is_accepted_where_it_is_unsettled():
-    assert ratio(["a", "b", "c"], ["a", "b", "d"], spread(None), dtype=object) == 0.0
+def test_a_tie_at_one_element_excuses_no_other():
+    expected = [10, 10, 10]
+    spread = drawn(expected, whole(expected, [1, 0, 0]))
+    assert ratio([11, 11, 10], expected, spread, "int64") == np.inf
 
 
-def test_the_reach_of_both_sides_adds_up():
-    both = merged(spread(1), spread(2))
-    assert both.reach.tolist() == [3, 3, 3]
-    assert merged(spread(1), spread(None)).reach is None
+def test_between_two_models_either_may_have_jumped():
+    expected = [10, 10]
+    both = merged(
+        drawn([10, 10], whole([10, 10], [1, 0])), drawn([11, 10], whole([11, 10], [-1, 0]))
+    )
+    for got, within in ((11, True), (9, True), (10, True), (12, False)):
+        assert (ratio([got, 10], expected, both, "int64") <= 1.0) == within
+
+
+def test_text_is_accepted_where_draws_disagree_on_it():
+    spread = Spread(draws=10, deviation=None, unsettled=np.array([False, False, True]))
+    words = np.array(["a", "b", "c"], object)
+    assert ratio(words, np.array(["a", "b", "d"], object), spread, "object") == 0.0
+    assert ratio(np.array(["x", "b", "c"], object), words, spread, "object") == np.inf
 
 
 def test_the_largest_integers_are_told_apart():
-    top = 2**64 - 1
-    assert ratio([top, 0, 0], [0, 0, 0], spread(1), dtype="uint64") > 1.0
-
-
-@pytest.mark.parametrize(
-    ("once", "strays", "within"), [(0, 1, False), (3, 1, True), (3, 9, False), (60, 9, True)]
-)
-def test_numbers_that_no_draw_moved_are_as_few_as_single_draws_promise(once, strays, within):
-    moved = np.zeros(1000, bool)
-    moved[:once] = True
-    drawn = Spread(draws=10, deviation=None, unsettled=moved, reach=moved.astype(float), once=once)
-    expected = np.arange(1000)
-    actual = np.where(np.arange(1000) >= 1000 - strays, expected + 1, expected)
-    assert (ratio(actual, expected, drawn, "int32") <= 1.0) == within
-    assert ratio(40 * actual, 40 * expected, drawn, "int32") > 1.0, "and not anywhere"
+    spread = drawn(np.zeros(3, np.uint64), [np.zeros(3)] * 10)
+    top = np.array([2**64 - 1, 0, 0], np.uint64)
+    assert ratio(top, np.zeros(3, np.uint64), spread, "uint64") > 1.0
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64"])
@@ -75,3 +83,61 @@ def test_a_stated_budget_excuses_no_boolean_and_no_string():
     for one, other in (([True], [False]), (["a"], ["b"])):
         part = judge_by_word(np.array(one), np.array(other), 5.0, dtype="bool")
         assert part.budget.ratio == np.inf
+
+
+@pytest.mark.parametrize(("got", "within"), [(2.0, True), (3.0, True), (2.5, False), (6.0, False)])
+def test_a_float_that_jumps_may_be_either_value_and_nothing_between_or_beyond(got, within):
+    rows = [[3.0 if n % 3 == 0 else 2.0, 5.0] for n in range(10)]
+    spread = drawn(np.array([2.0, 5.0]), rows)
+    assert (ratio([got, 5.0], [2.0, 5.0], spread) <= 1.0) == within
+
+
+@pytest.mark.parametrize(("got", "within"), [(100.4, True), (0.4, True), (50.0, False)])
+def test_around_the_values_of_a_jump_rounding_counts(got, within):
+    random = np.random.default_rng(0)
+    rows = [[(100.0 if n % 2 else 0.0) + 0.3 * random.standard_normal()] for n in range(20)]
+    assert (ratio([got], [0.0], drawn(np.array([0.0]), rows)) <= 1.0) == within
+
+
+def test_values_that_only_wider_noise_reaches_are_accepted():
+    rows, wide = [[2.0]] * 10, [[2.0], [3.0], [2.0]]
+    assert ratio([3.0], [2.0], drawn(np.array([2.0]), rows)) > 1e6
+    assert ratio([3.0], [2.0], drawn(np.array([2.0]), rows, wide=wide)) == 0.0
+
+
+def test_what_every_draw_leaves_uncovered_may_be_so_in_a_run():
+    """A network full of grids: each draw moves other elements, and so does the run."""
+    random = np.random.default_rng(1)
+    expected = np.zeros(4000, np.int32)
+    rows = [(random.random(4000) < 0.02).astype(np.int32) for _ in range(11)]
+    spread = drawn(expected, rows[:10])
+    assert ratio(rows[10], expected, spread, "int32") <= 1.0
+    assert ratio(40 * rows[10], expected, spread, "int32") > 1.0, "and not anywhere"
+    assert ratio((random.random(4000) < 0.5).astype(np.int32), expected, spread, "int32") > 1.0
+
+
+@given(st.integers(4, 30), st.floats(1.0, 1e30), st.integers(0, 2**32 - 1))
+def test_a_large_neighbor_hides_nothing(elements, large, seed):
+    random = np.random.default_rng(seed)
+    sizes = np.ones((2, elements))
+    sizes[:, : elements // 2] = large
+    centre = sizes * random.uniform(1.0, 2.0, sizes.shape)
+    noise = 2.0**-24
+    rows = [centre * (1.0 + noise * random.standard_normal(centre.shape)) for _ in range(10)]
+    spread = drawn(centre, rows, jumps=False)
+    wrong = centre.copy()
+    wrong[1, -1] *= 1.0 + 2.0**-16
+    assert ratio(wrong, centre, spread) > 1.0
+    right = centre * (1.0 + noise * random.uniform(-1, 1, centre.shape))
+    assert ratio(right, centre, spread) <= 1.0
+
+
+def test_underflow_excuses_what_is_zero_on_one_side_alone():
+    small = np.array([3e-5, 3e-5, 0.0])
+    smallest = float(np.finfo(np.float16).smallest_normal)
+    allowed = stored_rounding(np.array([2e-5, 0.0, 0.0]), small, "float16")
+    assert allowed[0] < 1e-7
+    assert allowed[1] == smallest
+    spread = Spread(draws=10, deviation=np.zeros(3), unsettled=np.zeros(3, bool))
+    assert ratio([0.0, 3e-5, 0.0], small, spread, "float16") <= 1.0
+    assert ratio([2e-5, 3e-5, 0.0], small, spread, "float16") > 1.0

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from isomorph.core.trace import Capabilities, Environment, Noise
-from isomorph.stages.measure.spread import comfortable, hopeless, merged, pooled, spreads, threshold
+from isomorph.stages.measure.drawing import spreads
+from isomorph.stages.measure.spread import comfortable, hopeless, merged, threshold
 
 
 class Noisy:
@@ -47,15 +48,6 @@ def test_about_the_mean_an_offset_of_the_centre_does_not_count():
     plain = spreads(session, {}, centre, noise)["y"].deviation
     assert np.mean(about) == pytest.approx(0.1, rel=0.15)
     assert np.mean(plain) > 4.9
-
-
-def test_neighbours_steady_an_estimate():
-    variance = np.zeros((1, 2, 4, 4))
-    variance[0, 0, 0, 0] = 16.0
-    deviation = pooled(variance)
-    assert deviation[0, 0, 0, 0] == pytest.approx(np.sqrt(0.5 * (16 + 1)))
-    assert deviation[0, 0, 3, 3] == pytest.approx(np.sqrt(0.5))
-    assert not deviation[0, 1].any()
 
 
 def test_threshold_grows_slowly_with_the_number_of_elements():

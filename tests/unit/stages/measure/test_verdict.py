@@ -5,6 +5,7 @@ import pytest
 
 from isomorph.core.divergence import Judgement, Verdict
 from isomorph.stages.measure.findings import of_outputs
+from isomorph.stages.measure.moments import Moments
 from isomorph.stages.measure.spread import Spread, threshold
 from isomorph.stages.measure.verdict import Evidence, Question, beyond_doubt, decide
 
@@ -118,9 +119,16 @@ def test_infinities_are_expected_where_the_type_overflows():
     assert decide(one, one, question).verdict is Verdict.EQUIVALENT
 
 
+def _flipping(second):
+    """Ten draws of the integers 1 and 2, every other one with another second number."""
+    moments = Moments(np.array([1, 2]))
+    for draw in range(10):
+        moments.add(np.array([1, second if draw % 2 else 2]))
+    return moments.spread(10)
+
+
 def test_integers_may_differ_only_where_noise_moves_them():
-    flips = np.array([False, True])
-    settled = Spread(draws=10, deviation=None, unsettled=flips)
+    settled = _flipping(3)
     question = Question(dtype="int64", false_alarm=1e-6, allowance=lambda: settled)
 
     def index(a, b):
@@ -134,10 +142,7 @@ def test_integers_may_differ_only_where_noise_moves_them():
 
 
 def test_a_tie_that_float64_breaks_the_other_way_is_no_difference():
-    tie, certain = (
-        Spread(draws=10, deviation=None, unsettled=np.array(flips), reach=np.array(flips, float))
-        for flips in ([False, True], [False, False])
-    )
+    tie, certain = _flipping(3), _flipping(2)
     question = Question(dtype="int64", false_alarm=1e-6, allowance=lambda: certain)
 
     def index(*meaning):

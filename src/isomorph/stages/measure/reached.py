@@ -1,0 +1,121 @@
+"""What draws reached at an element that jumps: behind Floor, a label, a comparison, a branch.
+
+A value that rounding moves from 2 to 3 has a standard deviation, and yet neither 4 nor 2.5 is
+among the values it can take. So such an element is held against the values themselves, and only
+the small differences around them are a matter of chance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+_APART = 8.0
+"""A gap between two draws is a jump where it is so many times all smaller gaps together.
+
+Of normally distributed draws the largest gap is about half of them; it is never eight times."""
+_SPLITS_BY_DRAWS = 4
+"""As many jumps as a quarter of the draws; more values are no longer few, and may be any."""
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """The draws of one tensor, as steps from its undisturbed value; the first row is zero.
+
+    ``plain`` counts the rows behind it whose noise is as wide as rounding; the others are wider.
+    ``few`` marks the elements that take few values. ``loose`` is the deviation of each element
+    with its jumps and its neighbors', for tensors whose values a few draws cannot exhaust.
+    """
+
+    steps: Array
+    plain: int
+    few: Array
+    loose: Array
+
+
+def few_values(steps: Array) -> tuple[Array, Array, Array]:
+    """Which elements take few values; the variance about those values, and its freedoms.
+
+    ``steps`` has one row for each draw. Of the other elements the variance is about zero.
+    """
+    rows, shape = steps.shape[0], steps.shape[1:]
+    flat = steps.reshape(rows, -1)
+    few = np.zeros(flat.shape[1], bool)
+    variance, freedom = np.zeros(flat.shape[1]), np.full(flat.shape[1], float(rows - 1))
+    for start in range(0, flat.shape[1], _BLOCK):
+        block = slice(start, start + _BLOCK)
+        few[block], variance[block], freedom[block] = _block(flat[:, block].astype(np.float64))
+    return few.reshape(shape), variance.reshape(shape), freedom.reshape(shape)
+
+
+def _block(steps: Array) -> tuple[Array, Array, Array]:
+    rows = steps.shape[0]
+    with np.errstate(invalid="ignore"):
+        ordered = np.sort(np.nan_to_num(steps, nan=0.0, posinf=0.0, neginf=0.0), axis=0)
+    gaps = np.diff(ordered, axis=0)
+    ranked = np.sort(gaps, axis=0)[::-1]
+    smaller = np.cumsum(ranked[::-1], axis=0)[::-1] - ranked
+    most = max(1, (rows - 1) // _SPLITS_BY_DRAWS)
+    jumps = ranked[: most + 1] > _APART * smaller[: most + 1]
+    # The splits are the largest gaps, up to the last that stands out from all below it.
+    splits = np.max(np.where(jumps, np.arange(1, jumps.shape[0] + 1)[:, None], 0), axis=0)
+    few = (splits > 0) & (splits <= most)
+    zero = np.mean(np.square(ordered), axis=0) * rows / max(rows - 1, 1)
+    freedom = np.full(steps.shape[1], float(rows - 1))
+    if not few.any():
+        return few, zero, freedom
+    least = np.take_along_axis(ranked, np.maximum(splits - 1, 0)[None], axis=0)[0]
+    cluster = np.concatenate(
+        [np.zeros((1, steps.shape[1]), int), np.cumsum(gaps >= least, axis=0)], axis=0
+    )
+    within = np.zeros(steps.shape[1])
+    for number in range(most + 1):
+        own = cluster == number
+        count = np.maximum(np.count_nonzero(own, axis=0), 1)
+        center = np.sum(np.where(own, ordered, 0.0), axis=0) / count
+        within += np.sum(np.where(own, np.square(ordered - center), 0.0), axis=0)
+    left = np.maximum(rows - 1.0 - splits, 1.0)
+    return few, np.where(few, within / left, zero), np.where(few, left, freedom)
+
+
+def nearest(difference: Array, sides: tuple[Reached, ...], where: Array) -> Array:
+    """How far these differences are from one that the draws explain, at the elements ``where``.
+
+    Between the undisturbed value and a run of one model a draw's step explains it. Between two
+    models both may have jumped: then any difference of two draws of either does.
+    """
+    found = np.abs(difference[where])
+    for side in sides:
+        steps = side.steps.reshape(side.steps.shape[0], -1)[:, where.reshape(-1)]
+        steps = steps.astype(np.float64)
+        others = steps if len(sides) > 1 else steps[:1]
+        for other in others:
+            with np.errstate(invalid="ignore"):
+                gap = np.abs(difference[where][None] - (steps - other))
+            gap = np.where(np.isfinite(gap), gap, np.inf)
+            found = np.minimum(found, np.min(gap, axis=0))
+    return np.asarray(found)
+
+
+def usually_uncovered(side: Reached, tolerance: Array) -> float:
+    """How many elements of one draw have, on average, a value that no other draw comes near."""
+    rows = side.steps.shape[0]
+    flat = side.steps.reshape(rows, -1)
+    bound = np.broadcast_to(tolerance, side.steps.shape[1:]).reshape(-1)
+    moved = np.flatnonzero(np.any(flat != 0, axis=0))
+    count = 0
+    for start in range(0, moved.size, _BLOCK):
+        at = moved[start : start + _BLOCK]
+        steps = flat[:, at].astype(np.float64)
+        for row in range(1, side.plain + 1):
+            others = np.delete(steps, row, axis=0)
+            with np.errstate(invalid="ignore"):
+                near = np.abs(others - steps[row]) <= bound[at]
+            count += int(np.count_nonzero(~np.any(near, axis=0)))
+    return count / max(side.plain, 1)
