@@ -139,6 +139,15 @@ def test_an_onnx_model_of_quantised_operators(operators, name, verdict):
     assert len(_interface(report)) == 2
 
 
+def test_weights_of_eight_bits_are_as_right_as_the_cpu(operators, saturates):
+    report = isomorph.check(
+        operators / "float.onnx", operators / "wide.onnx", inputs=operators / "inputs.npz"
+    )
+    assert report.verdict.value == ("divergent" if saturates else "degraded"), report.reason
+    blamed = [f for f in report.findings if "saturate at 16 bits" in f.summary]
+    assert [(f.rank, f.node, f.cause) for f in blamed] == ([(1, "conv", "kernel")] * saturates)
+
+
 @pytest.mark.parametrize(
     ("many", "share", "verdict"), [(4, "1.0%", "degraded"), (64, "16.7%", "divergent")]
 )

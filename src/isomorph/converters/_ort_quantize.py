@@ -24,7 +24,47 @@ RENAMED = Cure(
 )
 """For models whose names meet those that ONNX Runtime makes up: two tensors become one."""
 
-CURES = (UNPREPARED, RENAMED)
+PER_TENSOR = Cure(
+    name="one scale for each weight",
+    told="each weight has one scale for all of its channels",
+    options={"channels": "together"},
+)
+"""For operator sets and operators that know no scale per channel."""
+
+SEVEN_BITS = Cure(
+    name="signed weights of 7 bits",
+    told="weights are signed and use 7 of their 8 bits, so that no product saturates",
+    options={"weights": "7 bits"},
+    for_divergent=True,
+)
+"""For runtimes that take signed weights only."""
+
+SIGNED = Cure(
+    name="signed weights of 8 bits",
+    told="weights are signed and use all 8 bits",
+    options={"weights": "signed"},
+    for_divergent=True,
+)
+"""Where 7 bits lose too much; on some CPUs its products saturate, and the check finds that."""
+
+CURES = (UNPREPARED, RENAMED, PER_TENSOR, SEVEN_BITS, SIGNED)
+
+
+def weight_options(order: Order) -> dict[str, Any]:
+    """How weights are stored: unsigned in 8 bits and channel by channel, unless a cure differs.
+
+    ONNX Runtime multiplies unsigned bytes with signed ones by instructions that saturate on x86
+    CPUs without VNNI, and unsigned with unsigned ones exactly on every CPU. Weights of 7 bits do
+    not saturate either, and lose 1 to 3 dB more (benchmarks/byte_products.py).
+    """
+    from onnxruntime.quantization import QuantType
+
+    stated = order.options.get("weights")
+    return {
+        "weight_type": QuantType.QInt8 if stated else QuantType.QUInt8,
+        "reduce_range": stated == "7 bits",
+        "per_channel": order.options.get("channels") != "together",
+    }
 
 
 def prepared(order: Order) -> str:

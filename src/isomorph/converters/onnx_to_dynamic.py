@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isomorph.converters._ort_quantize import CURES, prepared
+from isomorph.converters._ort_quantize import CURES, prepared, weight_options
 from isomorph.core.conversion import Order
 from isomorph.core.lazy import require
 
@@ -25,7 +25,7 @@ class OnnxToDynamic:
     def convert(self, order: Order) -> Sequence[str]:
         """Write the model."""
         require("onnxruntime", extra="all", needed_for=f"converter {self.name!r}")
-        from onnxruntime.quantization import QuantType, quantize_dynamic
+        from onnxruntime.quantization import quantize_dynamic
 
-        quantize_dynamic(prepared(order), order.target, weight_type=QuantType.QInt8)
+        quantize_dynamic(prepared(order), order.target, **weight_options(order))
         return ()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isomorph.converters._ort_quantize import CURES, Samples, prepared
+from isomorph.converters._ort_quantize import CURES, Samples, prepared, weight_options
 from isomorph.core.conversion import Order
 from isomorph.core.lazy import require
 
 
 class OnnxToInt8:
-    """``quantize_static`` with the samples as calibration; weights channel by channel."""
+    """``quantize_static`` with the samples as calibration; exact products on every CPU."""
 
     name = "onnx_to_int8"
     source, target, suffix = "onnx", "onnx", ".onnx"
@@ -32,8 +32,7 @@ class OnnxToInt8:
             order.target,
             Samples(order),
             quant_format=QuantFormat.QDQ,
-            per_channel=True,
-            activation_type=QuantType.QInt8,
-            weight_type=QuantType.QInt8,
+            activation_type=QuantType.QUInt8,
+            **weight_options(order),
         )
         return (f"calibrated on {len(order.samples)} samples",)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from isomorph.core.cpu import CpuScope
 from isomorph.core.divergence import Verdict
 from isomorph.core.model import TensorSpec
 from isomorph.core.report import ModelSummary, Report, Skipped
@@ -39,11 +40,15 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cure:
-    """What is known to help where a converter fails: options to try again with, and why."""
+    """What is known to help where a converter fails: options to try again with, and why.
+
+    ``for_divergent`` also helps where a model came out that is not the same function.
+    """
 
     name: str
     told: str
     options: Mapping[str, str]
+    for_divergent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +98,7 @@ class Hop:
     ``status``: ``proven`` (equivalent, or degraded within its budget), ``repaired``, ``guilty``
     (divergent), ``unproven`` (could not be judged) or ``failed`` (no model came out). ``report``
     is the check of its result against the *first* model. ``lost`` is what did not survive.
+    ``cpus`` says where products of bytes in the result are exact; None where it has none.
     """
 
     step: Step
@@ -104,6 +110,7 @@ class Hop:
     trouble: Trouble | None = None
     report: Report | None = None
     patches: tuple[str, ...] = ()
+    cpus: CpuScope | None = None
 
     @property
     def usable(self) -> bool:

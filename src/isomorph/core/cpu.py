@@ -6,6 +6,7 @@ import ctypes
 import platform
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
@@ -32,6 +33,14 @@ _LEAVES = {
 
 _EXACT = frozenset({"avx512_vnni", "avx_vnni"})
 """Instructions that add four products of bytes in 32 bits."""
+
+
+class CpuScope(StrEnum):
+    """On which CPUs a quantized model gives what it means."""
+
+    EVERY = "every CPU"
+    EXACT_SUMS = "CPUs with VNNI or without AVX2"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

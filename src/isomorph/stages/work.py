@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from isomorph.core.divergence import Divergence, Judgement, Part, Verdict
+from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.interruption import InterruptedCheck
 from isomorph.core.report import Binding, Finding, InputSummary, ModelSummary, Report, Skipped
 from isomorph.stages.diagnose.deadly import named
-from isomorph.stages.diagnose.execution import guilty_of_running
 from isomorph.stages.diagnose.guilty import guilty
 from isomorph.stages.diagnose.randomness import random_run
+from isomorph.stages.diagnose.runs import blamed_runs, graphs_differ, runs_at_fault
 from isomorph.stages.localise.aligner import Aligner
 from isomorph.stages.localise.apart import makers, unseen
 from isomorph.stages.localise.constant_effect import ConstantExperiment
@@ -204,12 +204,13 @@ class Work:
         wrong = [d for d in comparison.divergences if d.verdict is Verdict.DIVERGENT]
         if not self.wishes.locate or self.located or comparison.order is not None:
             return
-        astray = [d for d in wrong if _beyond(d.execution_candidate)]
-        mistranslated = any(_beyond(d.rounding) or say.misshapen(d) for d in wrong)
-        if not astray and not mistranslated:
+        mistranslated = any(graphs_differ(d, self.terms.false_alarm) for d in wrong)
+        if not mistranslated and not runs_at_fault(comparison.divergences):
             return
         self.located = True
         pairs = [(pair.reference, pair.candidate) for pair in comparison.bindings]
+        found: list[Finding] = []
+        unexplained: str | None = None
         try:
             if mistranslated:
                 found, located = guilty(reference, candidate, pairs, self.hidden)
@@ -220,10 +221,12 @@ class Work:
                     unexplained = f"nobody can look into words and lists: {', '.join(left)}"
                 self.onlooker.found(candidate, located)
                 self.aligner.found(located)
-            else:
-                found, unexplained = guilty_of_running(candidate, astray, self.terms.false_alarm)
         except IsomorphError as error:
-            found, unexplained = [], error.sentence
+            unexplained = error.sentence
+        runs, left_over = blamed_runs(
+            (reference, candidate), comparison.divergences, self.terms.false_alarm, bool(found)
+        )
+        found, unexplained = [*found, *runs], unexplained or left_over
         self.findings = [*found, *self.findings]
         if found and not unexplained and all(each.status == "confirmed" for each in found):
             self.explained = frozenset(d.candidate_output for d in wrong if d.candidate_output)
@@ -379,10 +382,6 @@ def _because(subject: Subject, error: IsomorphError) -> str:
 
 def _summaries(opened: Sequence[Opened]) -> tuple[ModelSummary, ...]:
     return tuple(each.summary for each in opened)
-
-
-def _beyond(part: Part | None) -> bool:
-    return part is not None and part.budget.within is Judgement.NO
 
 
 def _inputs(sample: Sample) -> tuple[InputSummary, ...]:

@@ -119,7 +119,9 @@ class Old(OnnxRuntime):
         self._fault = fault
 
     def open(self, model, environment):
-        return Off(super().open(model, environment), self._fault)
+        session = super().open(model, environment)
+        signed = any(each.dtype == "int8" for each in model.graph.constants.values())
+        return Off(session, self._fault) if signed else session
 
 
 class Off:
@@ -154,29 +156,44 @@ def reversing(a):
     return exact(a)[:, ::-1].copy()
 
 
-def checked(tmp_path):
-    proto = onnx.parser.parse_model(NET)
-    constants = {
-        "sa": np.float32(0.5), "za": np.uint8(0), "w": SIGNED, "sw": np.float32(0.25),
-        "zw": np.int8(0), "sy": np.float32(400.0), "zy": np.uint8(0),
-    }  # fmt: skip
+FLOAT = """<ir_version: 8, opset_import: ["" : 17]>
+net (float[3,9] x) => (float[3,4] y) { y = MatMul (x, w) }"""
+
+
+def saved(path, text, **constants):
+    proto = onnx.parser.parse_model(text)
     for name, value in constants.items():
         proto.graph.initializer.append(numpy_helper.from_array(np.asarray(value), name))
-    onnx.save(proto, tmp_path / "net.onnx")
+    onnx.save(proto, path)
+    return path
+
+
+def checked(tmp_path, *names):
+    """The signed net, the same one with unsigned weights, or the float one they were made of."""
+    grids = {
+        "sa": np.float32(0.5), "za": np.uint8(0), "sw": np.float32(0.25),
+        "sy": np.float32(400.0), "zy": np.uint8(0),
+    }  # fmt: skip
+    unsigned = (SIGNED.astype(np.int16) + 128).astype(np.uint8)
+    saved(tmp_path / "signed.onnx", NET, **grids, w=SIGNED, zw=np.int8(0))
+    saved(tmp_path / "unsigned.onnx", NET, **grids, w=unsigned, zw=np.uint8(128))
+    saved(tmp_path / "float.onnx", FLOAT, w=SIGNED * np.float32(0.25))
     x = BYTES.astype(np.float32) * 0.5
-    return isomorph.check(tmp_path / "net.onnx", inputs={"x": x}, in_process=True)
+    files = [tmp_path / f"{name}.onnx" for name in names or ("signed",)]
+    return isomorph.check(*files, inputs={"x": x}, in_process=True)
 
 
-def played(product, tmp_path, monkeypatch):
+def played(product, tmp_path, monkeypatch, *names):
     usual, stand_in = registry.runtime, Old(product)
     monkeypatch.setattr(
         registry, "runtime", lambda name: stand_in if name == "onnxruntime" else usual(name)
     )
-    return checked(tmp_path)
+    return checked(tmp_path, *names)
 
 
-def explained(report):
+def explained(report, code="GUILTY_NODE"):
     found = report.findings[0]
+    assert found.code == code
     assert (found.node, found.cause) == ("product", "kernel")
     assert "saturate at 16 bits" in found.summary
     told = next(each for each in found.experiments if "saturate" in each.question)
@@ -202,6 +219,33 @@ def test_the_run_on_this_cpu(tmp_path, saturates):
     report = checked(tmp_path)
     assert report.verdict == ("divergent" if saturates else "equivalent")
     assert not saturates or explained(report)
+
+
+def test_of_a_pair_the_run_is_blamed_where_it_saturates(tmp_path, monkeypatch):
+    report = played(saturating, tmp_path, monkeypatch, "float", "signed")
+    assert report.verdict == "divergent"
+    assert explained(report)
+
+
+def test_of_a_pair_nothing_is_blamed_where_it_does_not(tmp_path, monkeypatch):
+    report = played(exact, tmp_path, monkeypatch, "float", "signed")
+    assert report.verdict == "degraded"
+    assert not any(each.node for each in report.findings)
+
+
+def test_a_reference_whose_own_run_saturates_is_the_one_to_blame(tmp_path, monkeypatch):
+    report = played(saturating, tmp_path, monkeypatch, "signed", "unsigned")
+    assert report.verdict == "unknown"
+    assert explained(report, "REFERENCE_NODE")
+    assert report.findings[0].summary.startswith("in the reference's own run, node 'product'")
+
+
+@pytest.mark.parametrize(("names", "wrong"), [(("float", "signed"), "divergent"),
+                                              (("float", "unsigned"), "degraded"),
+                                              (("signed", "unsigned"), "unknown")])  # fmt: skip
+def test_pairs_on_this_cpu(tmp_path, saturates, names, wrong):
+    right = "equivalent" if names[0] == "signed" else "degraded"
+    assert checked(tmp_path, *names).verdict == (wrong if saturates else right)
 
 
 def test_another_fault_of_the_same_kernel_is_not(tmp_path, monkeypatch):

@@ -3,12 +3,20 @@
 import numpy as np
 import onnx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from onnx import TensorProto, helper, numpy_helper
 
 import isomorph
 from isomorph import registry
 from isomorph.core.conversion import Order
+from isomorph.core.cpu import CpuScope
 from isomorph.core.errors import UsageError
+from isomorph.stages.convert.cpus import never_saturates, scope
+from isomorph.stages.diagnose.saturation import lost
+from isomorph.stages.run.in_process import InProcessHost
+from isomorph.stages.run.opened import Opened
 
 
 @pytest.fixture
@@ -106,12 +114,64 @@ def test_narrower(order, name):
 
 
 @pytest.mark.parametrize("name", ["onnx_to_float16", "onnx_to_int8", "onnx_to_dynamic"])
-def test_every_cure_leaves_the_same_function(order, name):
+def test_every_cure_leaves_the_same_function(order, name, saturates):
     converter = registry.converter(name)
     for cure in converter.cures:
         asked = order(width=name.removeprefix("onnx_to_"), options=cure.options)
         converter.convert(asked)
-        assert checked(asked).verdict == "degraded", cure.name
+        report = checked(asked)
+        if saturates and cure.options == {"weights": "signed"}:
+            assert report.verdict == "divergent"
+        else:
+            assert report.verdict == "degraded", cure.name
+
+
+@pytest.mark.parametrize("name", ["onnx_to_int8", "onnx_to_dynamic"])
+@pytest.mark.parametrize(
+    ("weights", "dtype", "expected"),
+    [
+        (None, np.uint8, CpuScope.EVERY),
+        ("7 bits", np.int8, CpuScope.EVERY),
+        ("signed", np.int8, CpuScope.EXACT_SUMS),
+    ],
+)
+def test_each_form_of_the_weights_says_where_it_holds(order, name, weights, dtype, expected):
+    options = {"weights": weights} if weights else {}
+    asked = order(width=name.removeprefix("onnx_to_"), options=options)
+    registry.converter(name).convert(asked)
+    graph = onnx.load(asked.target).graph
+    stored = [numpy_helper.to_array(each) for each in graph.initializer]
+    assert {array.dtype.type for array in stored if array.ndim == 2} == {dtype}
+    host = InProcessHost()
+    opened = Opened(
+        role="candidate",
+        model=host.load(asked.target, "onnx", {}),
+        host=host,
+        runtime="onnxruntime",
+        settings={},
+    )
+    assert scope(opened) is expected
+    host.close()
+
+
+@given(
+    a=arrays(np.uint8, (3, 6)),
+    b=arrays(np.int8, (6, 2), elements=st.integers(-128, 127) | st.integers(-66, 66)),
+)
+def test_weights_that_never_saturate_lose_nothing(a, b):
+    if never_saturates(b):
+        assert not lost(a, b).any()
+        assert not lost(np.full_like(a, 255), b).any()
+
+
+def test_the_bound_on_weights_is_the_last_one():
+    largest = np.full((1, 2), 255, np.uint8)
+    for one, other in ((64, 64), (1, 127), (-64, -64), (-128, 0)):
+        assert never_saturates(np.int8([one, other]))
+    for one, other in ((64, 65), (-64, -65)):
+        pair = np.int8([[one], [other]])
+        assert not never_saturates(pair)
+        assert lost(largest, pair).any()
 
 
 def test_plain_names_keep_those_of_inputs_and_outputs(order):

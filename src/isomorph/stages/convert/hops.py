@@ -13,6 +13,7 @@ from isomorph.core.conversion import AS_IS, Cure, Hop, Order, Step, Trouble
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.stages import check as checking
+from isomorph.stages.convert.cpus import scope
 from isomorph.stages.convert.losses import losses
 from isomorph.stages.convert.samples import Supply
 from isomorph.stages.convert.workshop import Attempt, Workshop, told
@@ -33,7 +34,8 @@ _STATUS = {
     Verdict.DIVERGENT: "guilty",
     Verdict.UNKNOWN: "unproven",
 }
-_DOUBTFUL = frozenset({"failed", "unproven"})
+_TELLS = {"failed": 0, "unproven": 1, "guilty": 2}
+"""Of attempts that all came to nothing, the one that tells most is shown."""
 _NEEDS_SAMPLES = frozenset({"int8", "int16x8"})
 
 
@@ -95,10 +97,15 @@ class Hopper:
         return tuple(stop.hop for stop in self._done.values() if stop.hop is not None)
 
     def _hop(self, origin: Stop, step: Step) -> Stop:
-        """With every known cure in turn, until a model comes out that can be judged."""
+        """With every known cure in turn, until a model comes out that is proven.
+
+        Where one came out that is divergent, only those cures are left that help against it.
+        """
         started = time.monotonic()
         best: Stop | None = None
         for cure in (None, *self._cures(step)):
+            if cure is not None and not cure.for_divergent and _status(best) == "guilty":
+                continue
             used = (cure,) if cure is not None else ()
             self._tell(step, cure)
             attempt = self._attempt(origin, step, cure)
@@ -106,11 +113,10 @@ class Hopper:
                 stop = self._judged(origin, step, attempt, used, started)
             else:
                 stop = self._failed(origin, step, attempt.trouble, started)
-            assert stop.hop is not None
-            if stop.hop.status not in _DOUBTFUL:
+            if stop.hop is not None and stop.hop.usable:
                 return stop
-            # The first that could at least be read is kept, else the first failure.
-            if best is None or (_status(best), stop.hop.status) == ("failed", "unproven"):
+            # Of those that tell as much, the first is kept.
+            if best is None or _TELLS[_status(stop)] > _TELLS[_status(best)]:
                 best = stop
         assert best is not None, "a converter is tried at least once"
         return best
@@ -176,6 +182,7 @@ class Hopper:
             trouble=proof.trouble,
             report=report,
             patches=proof.patches,
+            cpus=scope(right),
         )
         model = right.model if not proof.patches else self.intake.load(str(proof.path))
         return Stop(location=str(proof.path), model=model, hop=hop)
@@ -248,5 +255,5 @@ class Hopper:
             )
 
 
-def _status(stop: Stop) -> str:
-    return stop.hop.status if stop.hop is not None else ""
+def _status(stop: Stop | None) -> str:
+    return stop.hop.status if stop is not None and stop.hop is not None else ""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from isomorph.core.conversion import AS_IS
+from isomorph.core.cpu import CpuScope
 
 if TYPE_CHECKING:
     from isomorph.core.conversion import Conversion, Hop, Route
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
 _MOST_FINDINGS = 3
 _MOST_ALTERNATIVES = 6
 _MOST_CHARACTERS = 320
+_HOLDS = {
+    CpuScope.EVERY: "on every CPU: none of its products of bytes can saturate",
+    CpuScope.EXACT_SUMS: "on CPUs with VNNI or without AVX2: on others products of its unsigned "
+    "and signed bytes can saturate at 16 bits",
+    CpuScope.UNKNOWN: "on this CPU; whether products of its bytes saturate on others is not known",
+}
 
 
 def lines(conversion: Conversion) -> Iterator[str]:
@@ -80,6 +87,8 @@ def _hop_lines(word: str, hop: Hop) -> Iterator[str]:
     if hop.status != "failed":
         yield from (f"  cure    {cure.told}" for cure in hop.cures)
     yield from (f"  patch   {patch}" for patch in hop.patches)
+    if hop.cpus is not None:
+        yield f"  holds   {_HOLDS[hop.cpus]}"
     if hop.trouble is not None:
         yield f"  error   [{hop.trouble.code}] {hop.trouble.sentence}"
         if hop.trouble.why:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.case import Case
-from isomorph.core.divergence import Divergence
 from isomorph.core.report import Finding
 from isomorph.stages.diagnose.cases import cases
 from isomorph.stages.diagnose.diagnose import explained
@@ -31,10 +30,12 @@ _NAMED = 3
 
 
 def guilty_of_running(
-    candidate: Subject, astray: Sequence[Divergence], false_alarm: float
+    candidate: Subject, names: Sequence[str], false_alarm: float
 ) -> tuple[list[Finding], str | None]:
-    """The nodes at which the run leaves its oracle, with the cause that an experiment shows."""
-    names = [d.candidate_output for d in astray if d.candidate_output is not None]
+    """The nodes at which the run leaves its oracle, with the cause that an experiment shows.
+
+    ``names`` are the outputs that are off.
+    """
     trials = Trials(candidate, names, false_alarm)
     if candidate.runtime().capabilities.fetch != "all":
         reason = "this session gives no tensors but its outputs"

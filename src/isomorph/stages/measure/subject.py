@@ -84,6 +84,24 @@ class Subject:
         """Whether it runs in a process of its own, and therefore beside another."""
         return self.opened is not None and self.opened.host.isolation == "process"
 
+    def as_stored(self) -> Subject:
+        """The model with integers at its inputs and outputs, where it is seen in real numbers."""
+        if self.opened is None or not self.opened.reals:
+            return self
+        stored = self.opened.as_stored()
+        return Subject(
+            role=self.role,
+            model=stored.model,
+            feeds=self.opened.whole(self.feeds),
+            runtime=stored.run,
+            plain=stored.plain,
+            oracle=stored.oracle,
+            seed=self.seed,
+            draws=self.draws,
+            told=self.told,
+            opened=stored,
+        )
+
     def again(self) -> Mapping[str, Array] | IsomorphError:
         """The outputs of a second run in the same session: equal, or the model is random."""
         return self._keep("run again", lambda: self._outputs(self.runtime()))

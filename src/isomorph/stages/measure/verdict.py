@@ -128,12 +128,16 @@ def widened_by_few_draws(divergence: Divergence, false_alarm: float) -> bool:
 
 def doubtful(divergence: Divergence, false_alarm: float) -> bool:
     """Whether it loses more than so few draws allow, and not more than many might."""
+    return loss_in_doubt(divergence, false_alarm) and _within(divergence.execution_candidate)
+
+
+def loss_in_doubt(divergence: Divergence, false_alarm: float) -> bool:
+    """The same of the graph alone, whatever its run does."""
     loss = divergence.intended_loss
     if divergence.verdict is not Verdict.DIVERGENT or loss is None or _within(loss):
         return False
     ratio = loss.budget.ratio
-    finite = ratio is not None and math.isfinite(ratio)
-    return finite and not _hopeless(loss, false_alarm) and _within(divergence.execution_candidate)
+    return ratio is not None and math.isfinite(ratio) and not _hopeless(loss, false_alarm)
 
 
 def most_draws(divergences: Sequence[Divergence]) -> int:

@@ -14,12 +14,12 @@ from isomorph import registry
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.report import ModelSummary
 from isomorph.core.trace import Environment
-from isomorph.stages.run.real_numbers import RealSession, grids, reals
+from isomorph.stages.run.real_numbers import RealSession, grids, integers, reals
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model, Quantization, TensorSpec
     from isomorph.core.protocols import Runtime, Session
-    from isomorph.core.trace import Array
+    from isomorph.core.trace import Array, Arrays
     from isomorph.stages.run.host import Host
 
 _MANY = 16 << 20
@@ -119,6 +119,25 @@ class Opened:
         )
         return replace(self, model=replace(self.model, graph=seen), reals=known)
 
+    def as_stored(self) -> Opened:
+        """The same model with the same sessions; integers at its inputs and outputs again."""
+        graph, known = self.model.graph, self.reals
+        seen = replace(
+            graph,
+            inputs=_stored_specs(graph.inputs, known),
+            outputs=_stored_specs(graph.outputs, known),
+        )
+        return replace(self, model=replace(self.model, graph=seen), reals={})
+
+    def whole(self, feeds: Arrays) -> Arrays:
+        """Real numbers for an input that is quantised, on its grid."""
+        return {
+            name: integers(np.asarray(value), self.reals[name])
+            if name in self.reals and np.asarray(value).dtype.kind == "f"
+            else value
+            for name, value in feeds.items()
+        }
+
     def real(self, feeds: Mapping[str, Array]) -> dict[str, Array]:
         """Integers given for an input that is seen in real numbers, as those they stand for."""
         return {
@@ -134,6 +153,15 @@ def real_specs(
 ) -> tuple[TensorSpec, ...]:
     """A signature with quantised integers as the float32 they stand for."""
     return tuple(replace(spec, dtype="float32") if spec.name in known else spec for spec in specs)
+
+
+def _stored_specs(
+    specs: Sequence[TensorSpec], known: Mapping[str, Quantization]
+) -> tuple[TensorSpec, ...]:
+    return tuple(
+        replace(spec, dtype=known[spec.name].dtype) if spec.name in known else spec
+        for spec in specs
+    )
 
 
 def completed(runtime: str, settings: Mapping[str, str]) -> Mapping[str, str]:

@@ -15,7 +15,7 @@ NAMES = {
     "hangs": "Hangs", "silent": "Silent", "garbles": "Garbles", "downloads": "Downloads",
     "needs_download": "NeedsDownload", "spoils": "Spoils", "needs_cure": "NeedsCure",
     "lies": "Lies", "pushy_failure": "PushyFailure", "pushy_liar": "PushyLiar",
-    "absent": "Absent", "unrunnable": "Unrunnable",
+    "absent": "Absent", "unrunnable": "Unrunnable", "repents": "Repents",
 }  # fmt: skip
 
 
@@ -37,7 +37,8 @@ def strange(tmp_path, monkeypatch):
     paths = [str(installed.parent), str(EXTENSIONS)]
     for path in paths:
         monkeypatch.syspath_prepend(path)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+    known = filter(None, [os.environ.get("PYTHONPATH")])
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([*paths, *known]))
     _forget()
     yield
     monkeypatch.undo()

@@ -80,6 +80,24 @@ def test_a_result_that_no_runtime_takes_is_cured_too(dense, tmp_path):
     assert (hop.status, [cure.name for cure in hop.cures]) == ("proven", ["medicine"])
 
 
+def test_a_divergent_result_gets_the_cures_that_help_against_it(dense, tmp_path):
+    done = converting.convert(dense, tmp_path / "cured.onnx", via=("repents",))
+    (hop,) = done.chosen
+    assert (hop.status, [cure.name for cure in hop.cures]) == ("proven", ["truth"])
+    assert done.exit_code == 0
+
+
+def test_bytes_say_on_which_cpus_they_hold(dense, tmp_path):
+    done = converting.convert(
+        dense, tmp_path / "narrow.onnx", quantize="dynamic", via=("onnx_to_dynamic",)
+    )
+    assert done.verdict is Verdict.DEGRADED
+    assert done.chosen[-1].cpus == "every CPU"
+    assert json.loads((tmp_path / "narrow.onnx.report.json").read_text())["chosen"][0]["cpus"]
+    float32 = converting.convert(dense, tmp_path / "same.onnx", via=("honest",))
+    assert float32.chosen[-1].cpus is None
+
+
 def test_what_no_framework_reads_is_proven_by_its_source_there(dense, tmp_path):
     pytest.importorskip("openvino")
     done = converting.convert(dense, tmp_path / "dense.xml")

@@ -2,7 +2,10 @@
 
 from dataclasses import replace
 
+import pytest
+
 from isomorph.core.conversion import Conversion, Cure, Hop, Route, Step, Trouble
+from isomorph.core.cpu import CpuScope
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.model import OutputOrder, Source
 from isomorph.core.report import Binding, InputSummary, ModelSummary, Report
@@ -110,6 +113,14 @@ def test_a_success_says_what_was_not_kept_and_the_other_ways():
     assert "  note    careful" in told
     assert "or by     onnx → tflite (other), not installed: pip install other" in told
     assert told[-1] == "again     isomorph convert m.onnx m.tflite"
+
+
+@pytest.mark.parametrize("scope", list(CpuScope))
+def test_where_products_of_bytes_are_exact_is_said(scope):
+    hop = Hop(step=STEP, status="proven", seconds=3.0, cpus=scope)
+    (told,) = [line for line in lines(conversion(hop)) if line.startswith("  holds")]
+    assert ("every CPU:" in told) == (scope is CpuScope.EVERY)
+    assert ("with VNNI" in told) == (scope is CpuScope.EXACT_SUMS)
 
 
 def test_a_way_that_failed_is_no_other_way():

@@ -10,11 +10,8 @@ from isomorph.frameworks.onnx import OnnxFramework
 from isomorph.runtimes.onnx_oracle import OnnxOracle
 from isomorph.stages.diagnose.execution import guilty_of_running
 from isomorph.stages.localise.capture import changed_by_capturing
-from isomorph.stages.measure.compare import Terms, compare
-from isomorph.stages.measure.recorded import Recording
 from isomorph.stages.measure.spread import FALSE_ALARM
 from isomorph.stages.measure.subject import Subject
-from isomorph.stages.run.binding import bind_outputs
 
 X = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
 W = np.random.default_rng(1).normal(size=(4, 4)).astype(np.float32)
@@ -80,8 +77,5 @@ def test_rounding_is_no_finding(model, error):
 
 def test_an_execution_fault_that_vanishes_when_looked_at_is_told_so(model):
     candidate = subject(model, 0.25)
-    outputs = bind_outputs(model.graph.outputs, model.graph.outputs, {})
-    terms = Terms(false_alarm=FALSE_ALARM, budgets={})
-    astray = compare(Recording.of_meaning(candidate), candidate, outputs, terms).divergences
-    findings, _ = guilty_of_running(candidate, astray, FALSE_ALARM)
+    findings, _ = guilty_of_running(candidate, ["y"], FALSE_ALARM)
     assert "CAPTURE_CHANGED" in {finding.code for finding in findings}

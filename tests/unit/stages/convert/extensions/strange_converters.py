@@ -158,3 +158,18 @@ class PushyLiar(Lies):
 class Absent(_Strange):
     name = "absent"
     packages, install = ("nonesuch_package",), "pip install nonesuch"
+
+
+class Repents(Lies):
+    """It lies unless it is cured; a cure for failures alone changes nothing."""
+
+    name = "repents"
+    cures = (
+        Cure(name="placebo", told="with a placebo", options={"placebo": "yes"}),
+        Cure(name="truth", told="in truth", options={"truth": "yes"}, for_divergent=True),
+    )
+
+    def convert(self, order):
+        assert "placebo" not in order.options, "it came out, and a placebo is for failures"
+        teller = Honest() if order.options.get("truth") else Lies()
+        return teller.convert(order)
