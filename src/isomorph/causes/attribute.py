@@ -20,7 +20,13 @@ from isomorph.stages.diagnose.counterpart import read, told
 from isomorph.stages.diagnose.experiments import put_right
 from isomorph.stages.diagnose.flattened import taken_as_one
 from isomorph.stages.diagnose.forms import forms, related
-from isomorph.stages.diagnose.parameters import current, parameter, parameter_places, stored
+from isomorph.stages.diagnose.parameters import (
+    current,
+    in_full,
+    parameter,
+    parameter_places,
+    stored,
+)
 from isomorph.stages.measure.widths import QUANTISED_OPS
 
 if TYPE_CHECKING:
@@ -301,4 +307,4 @@ def _shown(value: Any) -> str:  # noqa: ANN401
         return _shown(value[0])
     if isinstance(value, np.ndarray):
         return "the reference's"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return in_full(value) if isinstance(value, float) else str(value)

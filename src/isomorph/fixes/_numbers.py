@@ -1,11 +1,13 @@
-"""A real parameter read off the data: the value at which the node comes nearest, then rounded.
+"""A real parameter read off the data: the value at which the node comes nearest, in full.
 
-People write 1e-5 and 0.01, so of all numbers that heal the shortest decimal is the likeliest.
+People write 1e-5, 0.01 and 1/6: of the numbers that come nearest, the shortest is the likeliest.
+One that comes less near is not: it would be a second, smaller fault.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,11 +18,17 @@ if TYPE_CHECKING:
 _DECADES = range(-12, 4)
 _MANTISSAS = (1.0, 2.5, 5.0)
 _STEPS = 48
+_MOST_DIGITS = 6
+_MOST_NEIGHBOURS = 16
+_LARGEST_DENOMINATOR = 64
 _GOLDEN = 0.6180339887498949
 
 
-def fitted(error: Callable[[float], float], now: float) -> Iterator[float]:
-    """Values near the one of the least error, short decimals first, the raw optimum last."""
+def fitted(error: Callable[[float], float], now: float, *, floor: float = 0.0) -> Iterator[float]:
+    """The values of the least error, short decimals first.
+
+    ``floor`` is what the arithmetic of the experiment itself makes of two equal values.
+    """
     grid = sorted({0.0, now, *(_signs(now) * m * 10.0**d for d in _DECADES for m in _MANTISSAS)})
     errors = [error(value) for value in grid]
     if not np.isfinite(errors).any():
@@ -30,7 +38,30 @@ def fitted(error: Callable[[float], float], now: float) -> Iterator[float]:
     best = _narrowed(error, low, high)
     if errors[place] < error(best):
         best = grid[place]
-    yield from decimals(best)
+    best = _polished(error, best)
+    found = {value: error(value) for value in written(best)}
+    least = min(found.values()) + floor
+    yield from (value for value, off in found.items() if off <= least)
+
+
+def written(value: float) -> Iterator[float]:
+    """What somebody may have written for a number that was measured, the simplest first."""
+    simple = float(Fraction(value).limit_denominator(_LARGEST_DENOMINATOR))
+    short = [each for each in decimals(value) if each != value]
+    yield from dict.fromkeys((*short, simple, float(np.float32(value)), value))
+
+
+def _polished(error: Callable[[float], float], best: float) -> float:
+    """The number that a file of float32 holds at the least error: a search ends beside it."""
+    least = error(best)
+    for way in (-np.inf, np.inf):
+        place = np.float32(best)
+        for _ in range(_MOST_NEIGHBOURS):
+            place = np.nextafter(place, np.float32(way))
+            if not error(float(place)) < least:
+                break
+            best, least = float(place), error(float(place))
+    return best
 
 
 def _signs(now: float) -> float:
@@ -59,7 +90,7 @@ def _narrowed(error: Callable[[float], float], low: float, high: float) -> float
 def decimals(value: float) -> Iterator[float]:
     """The value with one significant digit, two, …, and then as it is."""
     seen = set()
-    for digits in range(1, 6):
+    for digits in range(1, _MOST_DIGITS + 1):
         short = float(f"{value:.{digits - 1}e}")
         if short not in seen:
             seen.add(short)

@@ -13,8 +13,14 @@ from isomorph.fixes._numbers import apart, decimals, fitted
 from isomorph.stages.diagnose import constants
 from isomorph.stages.diagnose.choices import parts, several, single
 from isomorph.stages.diagnose.counterpart import SAME_MEANING, read, told
-from isomorph.stages.diagnose.differences import ROUNDING
-from isomorph.stages.diagnose.parameters import current, parameter, parameter_places, stored
+from isomorph.stages.diagnose.parameters import (
+    current,
+    in_full,
+    parameter,
+    parameter_places,
+    stored,
+)
+from isomorph.stages.run.fingerprint import FLOAT64_ORDER, fingerprint
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -81,7 +87,7 @@ def _patch(case: Case, node: Node, values: dict[str, Any]) -> Patch:
 def _short(value: Any) -> str:  # noqa: ANN401
     if isinstance(value, np.ndarray):
         return "the reference's"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return in_full(value) if isinstance(value, float) else str(value)
 
 
 def _as_told(case: Case, node: Node) -> Iterator[Patch]:
@@ -117,12 +123,10 @@ def _bounds(case: Case, node: Node) -> Iterator[Patch]:
     bounds: dict[str, Any] = {}
     for name, edge, beside in (("min", flat[0], flat[1]), ("max", flat[-1], flat[-2])):
         if edge == beside:
-            bounds[name] = next(iter(decimals(float(np.float32(edge)))), float(edge))
-            for value in decimals(float(np.float32(edge))):
-                if abs(value - float(edge)) <= ROUNDING * abs(float(edge)):
-                    bounds[name] = value
-                    yield _patch(case, node, {name: value})
-                    break
+            # The shortest number that the file stores as this one.
+            same = (v for v in decimals(float(edge)) if np.float32(v) == np.float32(edge))
+            bounds[name] = next(same, float(edge))
+            yield _patch(case, node, {name: bounds[name]})
     if len(bounds) > 1:
         yield _patch(case, node, bounds)
 
@@ -148,15 +152,21 @@ def _numbers(case: Case, node: Node) -> Iterator[Patch]:
         def error(value: float, name: str = name) -> float:
             return apart(case.right, case.rehearse(_patch(case, node, {name: value})))
 
-        for value in _helping(error, now):
+        for value in _helping(error, now, _floor(case)):
             yield _patch(case, node, {name: value})
 
 
-def _helping(error: Any, now: float) -> Iterator[float]:  # noqa: ANN401
+def _helping(error: Any, now: float, floor: float) -> Iterator[float]:  # noqa: ANN401
     """Nothing where the parameter does not move the result at all."""
     here, there = error(now), error(now * 1.5 + 0.1)
     if np.isfinite(here) and here != there:
-        yield from fitted(error, now)
+        yield from fitted(error, now, floor=floor)
+
+
+def _floor(case: Case) -> float:
+    """What float64 itself makes of two ways to the same values."""
+    size = fingerprint(case.right).rms
+    return FLOAT64_ORDER * size if np.isfinite(size) else 0.0
 
 
 def _scalars(case: Case) -> Iterator[Patch]:
@@ -188,7 +198,7 @@ def _scalars(case: Case) -> Iterator[Patch]:
         def error(value: float, name: str = name, now: float = now) -> float:
             return apart(case.right, case.rehearse(_scalar(case, name, now, value)))
 
-        for value in _helping(error, now):
+        for value in _helping(error, now, _floor(case)):
             yield _scalar(case, name, now, value)
 
 
@@ -196,6 +206,6 @@ def _scalar(case: Case, name: str, now: float, value: float) -> Patch:
     constant = case.candidate.constants[name]
     array = np.full(constant.shape, value, np.float64)
     return Patch(
-        summary=f"constant {name!r}: from {now:.6g} to {value:.6g}",
+        summary=f"constant {name!r}: from {in_full(now)} to {in_full(value)}",
         edits=stored(case, name, array),
     )

@@ -47,7 +47,7 @@ IN_IMAGES = {
     "hard sigmoid": (
         on_images("HardSigmoid", "alpha=0.2"),
         on_images("HardSigmoid", "alpha=0.1666667"),
-        "alpha is 0.166667, not 0.2",
+        "alpha is 0.1666667, not 0.2",
     ),
     "softmax before opset 13": (
         on_images("Softmax", "axis=1", opset=11),

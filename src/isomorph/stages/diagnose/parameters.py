@@ -89,6 +89,16 @@ def fresh(case: Case, wanted: str) -> str:
     return wanted
 
 
+def in_full(number: float) -> str:
+    """A number in the fewest digits that give it back, as a float32 or as it is."""
+    narrow = np.float32(number) if abs(number) <= float(np.finfo(np.float32).max) else None
+    for digits in range(1, 18):
+        short = f"{number:.{digits}g}"
+        if float(short) == number or (narrow is not None and np.float32(short) == narrow):
+            return short
+    return repr(number)
+
+
 def dtype_of(case: Case, tensor: str) -> np.dtype[Any] | None:
     """The declared type of a tensor of the candidate, where NumPy has it."""
     spec = case.candidate.tensors.get(tensor)

@@ -18,6 +18,8 @@ ALL = (
     edits.RemoveNode(node="n"),
     edits.InsertBehind(tensor="t", op="Add", name="new", inputs=("", "c")),
     edits.InsertAhead(node="n", index=0, op="Transpose", name="m", attributes={"perm": (1, 0)}),
+    edits.AddNode(name="m", op="Pad", inputs=("t", "", "c"), outputs=("u",), attributes={"a": 1}),
+    edits.DeclareShape(tensor="y", shape=(2, 3)),
     edits.SetOutputs(names=("b", "a")),
     edits.SwapBodies(node="n"),
     edits.EditBody(
