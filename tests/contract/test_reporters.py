@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from isomorph import registry
+from isomorph.core.coverage import Coverage, OutputCoverage
 from isomorph.core.divergence import Budget, Distance, Divergence, Part, Verdict
 from isomorph.core.model import Source
 from isomorph.core.profile import ErrorProfile, GraphProfile
@@ -17,6 +18,8 @@ DISTANCE = Distance(
     sqnr_db=None, cosine=None, argmax_agreement=None, worst_index=None,
 )  # fmt: skip
 PART = Part(distance=DISTANCE, budget=Budget(derivation="words", ratio=float("inf")))
+
+COVERED = Coverage(given=1, values=4, outputs=(OutputCoverage(output="y", within=1),))
 
 
 def _report(verdict):
@@ -41,6 +44,7 @@ def _report(verdict):
     )
     return Report(
         verdict=verdict, reason=HOSTILE, command="check", seed=0, draws=10, false_alarm=1e-6,
+        coverage=COVERED,
         models=(model,), outputs=(output,), findings=(finding,) * 3,
         profile=ErrorProfile(origin=HOSTILE, graphs=(side,)),
     )  # fmt: skip

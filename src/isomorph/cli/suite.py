@@ -128,7 +128,7 @@ def _checked(
         first, *more = error.lines
         sys.stderr.write("\n".join([f"{name}: {first}", *more]) + "\n")
         return error.exit_code, f"{name}: error[{error.code}] {printable(error.sentence)}", None
-    told = f"{name}: {str(report.verdict).upper()}  {printable(report.reason, limit=200)}"
+    told = f"{name}: {printable(report.headline)}  {printable(report.reason, limit=200)}"
     if report.accepted and report.exit_code == 0:
         told += "  (accepted by the baseline)"
     return report.exit_code, told, report

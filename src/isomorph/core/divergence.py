@@ -120,3 +120,9 @@ class Divergence:
     intended_loss: Part | None = None
     execution_reference: Part | None = None
     execution_candidate: Part | None = None
+
+    @property
+    def elements(self) -> int:
+        """How many values were really held against each other."""
+        part = self.observed or self.rounding or self.execution_candidate
+        return part.distance.elements if part is not None else 0

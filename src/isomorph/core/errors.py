@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from isomorph.core.text import printable
 
+FATAL = frozenset({"TIMEOUT", "OUT_OF_MEMORY", "RUNTIME_CRASHED"})
+"""Codes of failures that cost a runtime its life: the same inputs again would do the same."""
+
 
 class IsomorphError(Exception):
     """An error that is about the user's files, machine or words, not about our code.

@@ -8,6 +8,7 @@ from typing import Any
 
 from isomorph.core.alignment import Alignment
 from isomorph.core.baseline import Baseline
+from isomorph.core.coverage import Coverage
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.model import Source
 from isomorph.core.over_samples import OverSamples
@@ -132,6 +133,7 @@ class Report:
     input_bindings: tuple[Binding, ...] = ()
     output_bindings: tuple[Binding, ...] = ()
     outputs: tuple[Divergence, ...] = ()
+    coverage: Coverage | None = None
     findings: tuple[Finding, ...] = ()
     alignment: Alignment | None = None
     quantization: tuple[QuantizedTensor, ...] = ()
@@ -145,11 +147,27 @@ class Report:
     version: str = ""
     schema: str = SCHEMA
 
+    def __post_init__(self) -> None:
+        """What nobody compared is never fine: such a verdict is a mistake of whoever made it."""
+        fine = self.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED}
+        covered = self.coverage is not None and self.coverage.complete and not self.coverage.beyond
+        if fine and not covered:
+            raise ValueError(f"a verdict of {self.verdict} needs a complete coverage")
+
+    @property
+    def headline(self) -> str:
+        """The verdict and what it covers: ``EQUIVALENT on 1 given and 2 generated inputs``."""
+        word = str(self.verdict).upper()
+        fine = self.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED}
+        return f"{word} {self.coverage.words}" if fine and self.coverage is not None else word
+
     @property
     def accepted(self) -> bool:
-        """Whether a baseline knows every divergence, and no other accusation stands."""
+        """Whether a baseline knows every divergence, and nothing was left uncompared."""
         return (
             self.baseline is not None
+            and self.coverage is not None
+            and not self.coverage.not_compared
             and any(standing.state == "unchanged" for standing in self.baseline.standings)
             and self.baseline.accepts
         )

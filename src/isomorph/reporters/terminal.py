@@ -62,7 +62,7 @@ def _drawn(report: Report, *, colour: bool) -> str:
 
 
 def _page(report: Report, width: int) -> Iterator[RenderableType]:
-    word = Text(str(report.verdict).upper(), style=VERDICT_STYLE[report.verdict])
+    word = Text(printable(report.headline), style=VERDICT_STYLE[report.verdict])
     yield Text.assemble(word, f"{_aside(report)}  {printable(report.reason, limit=2000)}")
     yield ""
     yield from _sides(report, width)

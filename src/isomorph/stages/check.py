@@ -12,10 +12,12 @@ from isomorph.core.divergence import Verdict
 from isomorph.core.model import OutputOrder
 from isomorph.core.report import Binding, Report
 from isomorph.stages.constants import compare_constants
+from isomorph.stages.dataset import judged_samples
 from isomorph.stages.measure import findings as say
 from isomorph.stages.measure import layouts
 from isomorph.stages.measure.compare import Comparison, compare
 from isomorph.stages.measure.recorded import Recording
+from isomorph.stages.measure.screening import screened
 from isomorph.stages.measure.sides import alone, together
 from isomorph.stages.measure.subject import Subject
 from isomorph.stages.measure.whereabouts import first_trouble
@@ -70,12 +72,20 @@ def _pair(work: Work, reference: Opened, candidate: Opened, given: Sample | None
     if wishes.data is not None:
         sides = together(reference, candidate, inputs, wishes.layouts, wishes.seed)
         taken = for_both(as_stored, right.inputs, inputs)
-        samples = work.chosen(wishes.data, sides, taken, outputs)
+
+        def judge(sample: Sample, bindings: Sequence[Binding]) -> Comparison:
+            given, carried = sides.feeds(sample)
+            work.arrange(channels=sides.moved())
+            mine, yours = work.subject(reference, given), work.subject(candidate, carried)
+            return screened(mine, yours, bindings, work.terms)
+
+        samples, outputs = judged_samples(work, sides, taken, outputs, judge)
     else:
         samples = _one_or_made_up(met, given, inputs, wishes)
     for sample in work.worthwhile(samples):
         mine = work.subject(reference, reference.real(sample.feeds))
         if work.sized.refused(sample, mine):
+            work.accounts.drop()
             continue
         yours = work.subject(candidate, _arranged(work, mine, candidate, inputs))
         if work.sized.failed(sample, yours):
@@ -113,9 +123,7 @@ def _judge_outputs(
     dicts = {OutputOrder.UNORDERED, OutputOrder.NAMED}
     if swapped is not None and not dicts.intersection(orders):
         work.accuse(swapped, Verdict.DIVERGENT, "the outputs are in another order")
-    for spec in left:
-        if spec.name not in {pair.reference for pair in outputs}:
-            work.worsen(Verdict.DIVERGENT, f"the candidate lacks output {spec.name!r}")
+    work.expect(left, outputs)
 
 
 def _one_or_made_up(
@@ -159,15 +167,17 @@ def check_recorded(
 
 def _recorded(work: Work, recording: Recording, candidate: Opened, given: Sample | None) -> Report:
     wishes = work.wishes
-    candidate, changes = against_values(recording.specs, candidate, wishes.bind_outputs)
+    specs = recording.beside(candidate.model.graph)
+    candidate, changes = against_values(specs, candidate, wishes.bind_outputs)
     work.findings += [change.finding for change in changes]
     graph = candidate.model.graph
-    outputs = bind_outputs(recording.specs, graph.outputs, wishes.bind_outputs)
+    outputs = bind_outputs(specs, graph.outputs, wishes.bind_outputs)
     refuse_strange_budgets(wishes.budgets, outputs)
     refuse_strange_layouts(wishes.layouts, graph.outputs)
     # Who recorded the values is not known; most frameworks put channels first.
     work.arrange(channels=candidate.model.channels_last, stated=_names(graph.outputs))
-    work.findings += say.of_signature("output", recording.specs, graph.outputs, outputs)
+    work.findings += say.of_signature("output", specs, graph.outputs, outputs)
+    work.expect(specs, outputs, interface=False)
     samples = [given] if given is not None else _generated(candidate, wishes)
     for sample in work.worthwhile(samples[:1]):
         yours = work.subject(candidate, sample.feeds)
@@ -189,8 +199,15 @@ def _alone(work: Work, candidate: Opened, given: Sample | None) -> Report:
     graph = candidate.model.graph
     outputs = bind_outputs(graph.outputs, graph.outputs, {})
     refuse_strange_budgets(wishes.budgets, outputs)
+    work.expect(graph.outputs, outputs)
     if wishes.data is not None:
-        samples = work.chosen(wishes.data, alone(candidate), graph.inputs, outputs)
+
+        def judge(sample: Sample, bindings: Sequence[Binding]) -> Comparison:
+            subject = work.subject(candidate, sample.feeds)
+            return screened(Recording.of_meaning(subject), subject, bindings, work.terms)
+
+        sides = alone(candidate)
+        samples, _ = judged_samples(work, sides, graph.inputs, outputs, judge)
     else:
         samples = [given] if given is not None else _generated(candidate, wishes)
     for sample in work.worthwhile(samples):

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.coverage import concluded
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.report import Finding, Report, Skipped
+from isomorph.stages.measure.accounts import Accounts
 from isomorph.stages.measure.compare import Terms, compare
 from isomorph.stages.measure.findings import of_outputs, ranked
 from isomorph.stages.measure.rearrange import Arrangeable
@@ -23,6 +25,7 @@ from isomorph.stages.measure.spread import FALSE_ALARM
 from isomorph.stages.measure.worst import SEVERITY
 from isomorph.stages.run import feeds as feeding
 from isomorph.stages.run.binding import bind_outputs
+from isomorph.stages.run.feeds import Sample
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
@@ -64,15 +67,25 @@ def values_alone(reference: Replayed, candidate: Replayed, wishes: Wishes) -> Re
     )
     compared = compare(left, right, outputs, terms).divergences
     judged = [_settled(each) for each in compared]
+    accounts = Accounts()
+    judged += accounts.expect([spec.name for spec in reference.model.graph.outputs], outputs)
+    accounts.open(Sample(origin=f"trace {reference.record.location}", feeds={}))
+    accounts.judged(judged)
     worst = max(judged, key=lambda each: SEVERITY.index(each.verdict), default=None)
+    verdict, reason = concluded(
+        worst.verdict if worst is not None else Verdict.UNKNOWN,
+        worst.reason if worst is not None else "no value was compared",
+        accounts.coverage,
+    )
     findings = [*of_outputs([each for each in judged if each.verdict is not Verdict.UNKNOWN])]
     findings += [_unjudged(each) for each in judged if each.verdict is Verdict.UNKNOWN]
     if worst is not None and worst.verdict is not Verdict.EQUIVALENT:
         findings += _first_difference(reference, candidate)
     sides = (reference, candidate)
     return Report(
-        verdict=worst.verdict if worst is not None else Verdict.UNKNOWN,
-        reason=worst.reason if worst is not None else "no value was compared",
+        verdict=verdict,
+        reason=reason,
+        coverage=accounts.coverage,
         command="check",
         seed=wishes.seed,
         draws=0,

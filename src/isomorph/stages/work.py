@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from isomorph.core.coverage import InputKind, concluded
 from isomorph.core.divergence import Divergence, Verdict
-from isomorph.core.errors import IsomorphError, RuntimeFailedError
+from isomorph.core.errors import FATAL, IsomorphError, RuntimeFailedError
 from isomorph.core.interruption import InterruptedCheck
 from isomorph.core.report import Binding, Finding, InputSummary, ModelSummary, Report, Skipped
 from isomorph.stages.diagnose.deadly import named
@@ -26,10 +27,10 @@ from isomorph.stages.localise.reach import Carry, probed
 from isomorph.stages.localise.unlike import pointed
 from isomorph.stages.measure import findings as say
 from isomorph.stages.measure import overflow
+from isomorph.stages.measure.accounts import Accounts
 from isomorph.stages.measure.calibrated import unlike
-from isomorph.stages.measure.compare import Comparison, Terms, compare, compared_elements
+from isomorph.stages.measure.compare import Comparison, Terms, compare
 from isomorph.stages.measure.decisions import of_decisions
-from isomorph.stages.measure.over_samples import measure
 from isomorph.stages.measure.rearrange import Arrangeable
 from isomorph.stages.measure.sized import Sized
 from isomorph.stages.measure.spread import FALSE_ALARM, MANY_DRAWS
@@ -44,13 +45,9 @@ if TYPE_CHECKING:
     from isomorph.core.model import TensorSpec
     from isomorph.core.trace import Array
     from isomorph.stages.measure.recorded import Recording
-    from isomorph.stages.measure.sides import Sides
-    from isomorph.stages.run.data_sets import DataSet
     from isomorph.stages.run.feeds import Sample
     from isomorph.stages.run.opened import Opened
     from isomorph.stages.wishes import Wishes
-
-_FATAL = frozenset({"TIMEOUT", "OUT_OF_MEMORY", "RUNTIME_CRASHED"})
 
 
 class Work:
@@ -76,6 +73,7 @@ class Work:
         self.worst, self.sized = Worst(), Sized(stated=wishes.sizes is not None)
         self.aligner = Aligner(wanted=wishes.align, told=wishes.told)
         self.onlooker = Onlooker(wanted=wishes.profile, told=wishes.told)
+        self.accounts = Accounts()
         self.started = time.monotonic()
 
     def arrange(self, *, channels: bool = False, stated: Iterable[str] = ()) -> None:
@@ -94,7 +92,18 @@ class Work:
                 self.skipped.append(Skipped(what=f"inputs {sample.origin}", why=self.spent))
                 continue
             self.tried.append(sample)
+            self.accounts.open(sample)
             yield sample
+            self.accounts.close()
+
+    def expect(
+        self, outputs: Sequence[TensorSpec], bound: Sequence[Binding], *, interface: bool = True
+    ) -> None:
+        """Every one of these outputs is owed; one that the candidate lacks is a divergence."""
+        names = [spec.name for spec in outputs]
+        for each in self.accounts.expect(names, bound, interface=interface):
+            self.divergences[each.reference_output, None] = each
+            self.worsen(each.verdict, f"the candidate lacks output {each.reference_output!r}")
 
     def subject(self, opened: Opened, feeds: Mapping[str, Array]) -> Subject:
         """A model on one sample."""
@@ -149,7 +158,12 @@ class Work:
             # Outputs without an order may be paired by value, and then alike for every input.
             self.worsen(Verdict.UNKNOWN, "no one pairing of the outputs fits every input")
         self.findings += say.of_rearranged(comparison.rearranged, comparison.divergences)
-        for divergence in comparison.divergences:
+        self.keep(comparison.divergences)
+        self.accounts.judged(comparison.divergences)
+
+    def keep(self, divergences: Sequence[Divergence]) -> None:
+        """Of each output the worst input, and the gravest verdict."""
+        for divergence in divergences:
             key = divergence.reference_output, divergence.candidate_output
             before = self.divergences.get(key)
             if before is None or weight(divergence) > weight(before):
@@ -171,7 +185,11 @@ class Work:
         open_to_doubt = not graver or (
             not clipped and all(doubtful(each, self.terms.false_alarm) for each in graver)
         )
-        if not (losing or graver) or not open_to_doubt or self.looked or comparison.order:
+        # Of a test set, each sample that is in doubt is looked into; one that merely loses, once.
+        again = bool(graver) and self.tried[-1].kind is InputKind.TEST_SET
+        if not (losing or graver) or not open_to_doubt or comparison.order:
+            return comparison
+        if self.looked and not again:
             return comparison
         if not self.wishes.look_into_loss:
             return comparison
@@ -246,7 +264,7 @@ class Work:
         self.findings += found.findings
         self.skipped += found.skipped
         # Inputs that a user gave are the question; made-up ones are no better than those found.
-        if found.trial is not None and self.tried[-1].origin.startswith("generated"):
+        if found.trial is not None and self.tried[-1].kind is InputKind.GENERATED:
             self.worsen(Verdict.DIVERGENT, f"they differ on other inputs: {found.trial.recipe}")
 
     def remember(
@@ -265,20 +283,6 @@ class Work:
             sample.origin, (reference, candidate), outputs, comparison.divergences
         )
 
-    def chosen(
-        self, data: DataSet, sides: Sides, inputs: Sequence[TensorSpec], outputs: Sequence[Binding]
-    ) -> list[Sample]:
-        """The samples of a test set that the full check is made on."""
-        wishes = self.wishes
-        samples = data.samples(inputs, wishes.dims)
-        found = measure(
-            str(data.location), samples, sides, outputs, metric=wishes.metric, told=wishes.told
-        )
-        self.worst.chosen_from = found.summary
-        self.findings += found.findings
-        self.skipped += [*found.skipped, *data.skipped()]
-        return found.examined
-
     def failures(self, *subjects: Subject) -> None:
         """Crashes, hangs and refusals: findings about a runtime, and nothing is called fine."""
         for subject in subjects:
@@ -290,7 +294,7 @@ class Work:
                 self.worsen(Verdict.UNKNOWN, error.sentence)
                 if self.verdict is Verdict.UNKNOWN and self._only_missing():
                     self.reason = _because(subject, error)
-                if error.code in _FATAL:
+                if error.code in FATAL:
                     self.spent = f"after {error.code} on the inputs before, nothing more was run"
                 if error.exit_code != RuntimeFailedError.exit_code:
                     raise error
@@ -320,8 +324,7 @@ class Work:
         for each in opened:
             for environment in each.environments.values():
                 self.findings += say.of_fallback(each.role, environment.facts)
-        if self.verdict is Verdict.EQUIVALENT and not compared_elements(divergences):
-            self.verdict, self.reason = Verdict.UNKNOWN, "no value was compared"
+        self.verdict, self.reason = concluded(self.verdict, self.reason, self.accounts.coverage)
         rows, unmeasured = self.worst.quantization(asked=self.wishes.quantization)
         profile, unseen = self.onlooker.profile()
         alignment, unpaired = self.aligner.alignment()
@@ -353,6 +356,7 @@ class Work:
             environments={k: v for each in opened for k, v in each.environments.items()},
             inputs=tuple(s for sample in self.tried for s in _inputs(sample)),
             outputs=divergences,
+            coverage=self.accounts.coverage,
             findings=say.ranked(self.findings),
             skipped=tuple(self.skipped),
             trusted=self.wishes.trusted,

@@ -2,9 +2,12 @@ import pytest
 
 from isomorph import api
 from isomorph.__main__ import main
+from isomorph.core.coverage import Coverage, OutputCoverage
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import RefusedError
 from isomorph.core.report import Report
+
+COVERED = Coverage(given=1, values=4, outputs=(OutputCoverage(output="y", within=1),))
 
 
 @pytest.fixture
@@ -27,7 +30,14 @@ def answers(monkeypatch):
 
 def _report(verdict, **more):
     return Report(
-        verdict=verdict, reason="because", command="check", seed=0, draws=1, false_alarm=0.1, **more
+        verdict=verdict,
+        reason="because",
+        command="check",
+        seed=0,
+        draws=1,
+        false_alarm=0.1,
+        coverage=COVERED,
+        **more,
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from isomorph.core.alignment import Alignment, Confidence, Group, Pair, Unaligned
+from isomorph.core.coverage import Coverage, OutputCoverage
 from isomorph.core.divergence import Budget, Distance, Divergence, Part, Verdict
 from isomorph.core.model import Source
 from isomorph.core.over_samples import (
@@ -243,8 +244,10 @@ def report(divergence, quantized, over_samples, profile):
         settings={"optimization": "all"},
         facts={"providers": "CPUExecutionProvider"},
     )
+    covered = OutputCoverage(output="logits", within=1)
     return Report(
         verdict=Verdict.DIVERGENT,
+        coverage=Coverage(given=1, inputs=1, values=20, outputs=(covered,)),
         reason="logits: translation error is beyond what rounding explains",
         command="check",
         seed=7,

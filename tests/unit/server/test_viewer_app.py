@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from isomorph.core.coverage import Coverage, OutputCoverage
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import UsageError
 from isomorph.core.profile import CloseUp, Element, ErrorProfile
@@ -26,6 +27,7 @@ REPORT = Report(
     draws=0,
     false_alarm=0.5,
     profile=ErrorProfile(origin="generated", close_ups=(SEEN,)),
+    coverage=Coverage(given=1, values=2, outputs=(OutputCoverage(output="y", within=1),)),
 )
 
 

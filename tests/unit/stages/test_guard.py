@@ -4,6 +4,7 @@ from datetime import date
 
 import pytest
 
+from isomorph.core.coverage import Coverage, OutputCoverage
 from isomorph.core.divergence import Budget, Distance, Divergence, Part, Verdict
 from isomorph.core.errors import UsageError
 from isomorph.core.report import Report
@@ -21,6 +22,9 @@ def _report(output, verdict=Verdict.DIVERGENT):
         draws=3,
         false_alarm=1e-6,
         outputs=(output,),
+        coverage=Coverage(
+            given=1, inputs=1, values=4, outputs=(OutputCoverage(output="y", within=1),)
+        ),
     )
 
 

@@ -45,6 +45,8 @@ class Terms:
     false_alarm: float
     budgets: Mapping[str, float]
     arrangeable: Arrangeable = field(default_factory=Arrangeable)
+    allowance: bool = True
+    """Whether constants are disturbed, to see what re-rounding them explains."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +171,9 @@ def _judge_once(
         lossy=bool(widths(candidate.model.graph) - widths(reference.model.graph)),
         quantised=quantised(reference.model.graph) or quantised(candidate.model.graph),
         budget=terms.budgets.get(left, terms.budgets.get(right, terms.budgets.get(""))),
-        allowance=lambda: _allowance(reference, candidate, left, right, moved),
+        allowance=lambda: (
+            _allowance(reference, candidate, left, right, moved) if terms.allowance else None
+        ),
         intended=lambda: _move(_at(candidate.intended_loss(), right), moved),
     )
     return decide(mine, yours, question), moved
@@ -277,12 +281,6 @@ def _misshapen(left: str, right: str, mine: tuple[int, ...], yours: tuple[int, .
         reason=f"an output has another shape: {told(mine)} in the reference, {told(yours)} in the "
         "candidate",
     )
-
-
-def compared_elements(divergences: Sequence[Divergence]) -> int:
-    """How many values were really held against each other."""
-    parts = [d.observed or d.rounding or d.execution_candidate for d in divergences]
-    return int(np.sum([part.distance.elements for part in parts if part is not None] or [0]))
 
 
 def differs(one: Mapping[str, Array], other: Mapping[str, Array]) -> tuple[str, ...]:

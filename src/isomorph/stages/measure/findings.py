@@ -22,6 +22,7 @@ FIXED_AXES = "fixed_axes"
 """Evidence: the axes of an input that the reference leaves free."""
 _MOST_WORDS = 4
 _SYMPTOMS = frozenset({"TRANSLATION", "EXECUTION"})
+_OF_INTERFACE = frozenset({"SHAPE_MISMATCH", "OUTPUT_MISSING"})
 _ORDER = {"reaches_output": 0, "below_rounding": 1, "latent": 2, "none": 3}
 
 
@@ -60,6 +61,8 @@ def _of_verdict(name: str, divergence: Divergence) -> Iterator[Finding]:
         shown = translated if wrong_graph else executed
         if misshapen(divergence):
             code = "SHAPE_MISMATCH"
+        elif divergence.kind is DivergenceKind.MISSING:
+            code = "OUTPUT_MISSING"
         else:
             code = "TRANSLATION" if wrong_graph else "EXECUTION"
         yield _finding(
@@ -67,7 +70,7 @@ def _of_verdict(name: str, divergence: Divergence) -> Iterator[Finding]:
             f"output {name!r}: {divergence.reason.removeprefix('an output has another shape: ')}",
             effect="reaches_output",
             tensors=(name,),
-            cause="interface" if code == "SHAPE_MISMATCH" else None,
+            cause="interface" if code in _OF_INTERFACE else None,
             evidence=_numbers(shown or divergence.observed),
         )
     elif divergence.verdict is Verdict.UNKNOWN:

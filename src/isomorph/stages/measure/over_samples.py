@@ -1,4 +1,4 @@
-"""Two models on many samples, run against run: the distribution, and the worst sample to keep."""
+"""Two models on many samples: each is judged, and the figures of all of them are kept."""
 
 from __future__ import annotations
 
@@ -8,31 +8,42 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.divergence import Verdict
 from isomorph.core.errors import RuntimeFailedError, UsageError
+from isomorph.core.limits import MOST_EXAMINED
 from isomorph.core.over_samples import OutputOverSamples, OverSamples
 from isomorph.core.report import Binding, Finding, Skipped
 from isomorph.core.trace import flatten
 from isomorph.stages.measure.output_order import nearest
+from isomorph.stages.measure.rearrange import Arrangeable
 from isomorph.stages.measure.sample_record import Record
+from isomorph.stages.measure.screening import FINE, Judge
+from isomorph.stages.measure.spread import FALSE_ALARM
 from isomorph.stages.measure.subject import flattened
+from isomorph.stages.measure.verdict import doubtful
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array, Arrays
+    from isomorph.stages.measure.compare import Comparison
     from isomorph.stages.measure.sides import Sides
     from isomorph.stages.measure.user_metric import UserMetric
     from isomorph.stages.run.data_sets import Drawn
     from isomorph.stages.run.feeds import Sample
 
-MOST_EXAMINED = 3
-"""Samples that are kept for the full check: the worst of each output, one of each kind."""
-
 
 @dataclass(slots=True, kw_only=True)
 class Found:
-    """What the samples showed; ``examined`` go into the full check."""
+    """What the samples showed; ``examined`` go into the full check.
+
+    ``judged`` holds the comparison of each sample, under ``outputs``, by its name; of those that
+    are not there, ``unjudged`` says why.
+    """
 
     summary: OverSamples
     examined: list[Sample]
+    outputs: tuple[Binding, ...]
+    judged: dict[str, Comparison] = field(default_factory=dict)
+    unjudged: dict[str, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
 
@@ -42,12 +53,18 @@ def measure(
     drawn: Iterable[Drawn],
     sides: Sides,
     outputs: Sequence[Binding],
+    judge: Judge,
     *,
+    false_alarm: float = FALSE_ALARM,
+    arrangeable: Callable[[], Arrangeable] = Arrangeable,
     metric: UserMetric | None = None,
     told: Callable[[str, str], None] | None = None,
 ) -> Found:
-    """Run every sample on both sides; a runtime that fails ends it, at the sample to blame."""
-    work = _Work(outputs, unordered=sides.unordered)
+    """Run and judge every sample; a runtime that fails ends it, at the sample to blame.
+
+    Once the models are divergent, further samples are run for the figures, and not judged.
+    """
+    work = _Work(outputs, unordered=sides.unordered, arrangeable=arrangeable)
     for each in drawn:
         if told is not None:
             told("test set", f"sample {work.samples + 1}: {each.sample.origin}")
@@ -56,7 +73,11 @@ def measure(
         except RuntimeFailedError as error:
             return work.broken(location, each.sample, error)
         pairs = work.add(each.sample, reference, candidate)
-        if metric is not None:
+        try:
+            work.judge(each.sample, judge, false_alarm)
+        except RuntimeFailedError as error:
+            return work.broken(location, each.sample, error)
+        if metric is not None and not each.repeats:
             mine = {left: mine for (left, _), (mine, _) in pairs.items()}
             yours = {left: yours for (left, _), (_, yours) in pairs.items()}
             metric.add(mine, yours, each.arrays, each.sample.origin)
@@ -70,11 +91,21 @@ def measure(
 class _Work:
     """What accumulates over the samples."""
 
-    def __init__(self, outputs: Sequence[Binding], *, unordered: bool) -> None:
-        self.outputs, self.unordered = outputs, unordered
+    def __init__(
+        self,
+        outputs: Sequence[Binding],
+        *,
+        unordered: bool,
+        arrangeable: Callable[[], Arrangeable],
+    ) -> None:
+        self.outputs, self.unordered, self.arrangeable = tuple(outputs), unordered, arrangeable
         self.samples = 0
         self.records: dict[tuple[str, str], Record] = {}
         self.bad_inputs: list[str] = []
+        self.judged: dict[str, Comparison] = {}
+        self.unjudged: dict[str, str] = {}
+        self.unclear: list[Sample] = []
+        self.divergent: Sample | None = None
 
     def add(
         self, sample: Sample, reference: Arrays, candidate: Arrays
@@ -86,9 +117,32 @@ class _Work:
             self.bad_inputs.append(sample.origin)
         pairs = {}
         for key, (mine, yours) in _paired(self.outputs, reference, candidate):
-            record = self.records.setdefault(key, Record())
-            pairs[key] = mine, record.add(sample, mine, yours)
+            record = self.records.setdefault(key, Record(key[1], self.arrangeable))
+            if mine is None or yours is None:
+                record.lacking(sample)
+            else:
+                pairs[key] = mine, record.add(sample, mine, yours)
         return pairs
+
+    def judge(self, sample: Sample, judge: Judge, false_alarm: float) -> None:
+        """Hold the sample against its budget, unless the models are known to differ."""
+        if self.divergent is not None:
+            why = f"not judged: the models differ on sample {self.divergent.origin}"
+            self.unjudged[sample.origin] = why
+            return
+        comparison = judge(sample, self.outputs)
+        if comparison.bindings != self.outputs:
+            self.unjudged[sample.origin] = "no one pairing of the outputs fits every sample"
+            return
+        self.judged[sample.origin] = comparison
+        if all(each.verdict in FINE for each in comparison.divergences):
+            return
+        wrong = [each for each in comparison.divergences if each.verdict is Verdict.DIVERGENT]
+        # What cannot be judged is told of a few; what may be wrong is examined, all of it.
+        if wrong or len(self.unclear) < MOST_EXAMINED:
+            self.unclear.append(sample)
+        if any(not doubtful(each, false_alarm) for each in wrong):
+            self.divergent = sample
 
     def found(self, location: str, metric: UserMetric | None) -> Found:
         summary = OverSamples(
@@ -97,20 +151,36 @@ class _Work:
             outputs=tuple(_summary(key, each) for key, each in self.records.items()),
             metric=metric.result if metric is not None else None,
         )
-        return Found(summary=summary, examined=self._worst(), findings=list(self._findings()))
+        return Found(
+            summary=summary,
+            examined=self._examined(),
+            outputs=self.outputs,
+            judged=self.judged,
+            unjudged=self.unjudged,
+            findings=list(self._findings()),
+        )
 
     def broken(self, location: str, sample: Sample, error: RuntimeFailedError) -> Found:
         """The sample that a runtime did not survive is the worst there can be."""
         found = self.found(location, None)
         found.examined = [sample]
         why = f"a runtime failed on sample {sample.origin!r}: {error.sentence}"
+        found.unjudged["the rest of the test set"] = why
         found.skipped.append(Skipped(what="the rest of the test set", why=why))
         return found
 
-    def _worst(self) -> list[Sample]:
+    def _examined(self) -> list[Sample]:
+        """The worst of each output, then what is not clearly within; once divergent, a few."""
         kinds = ("relative", "absolute")
         kept = [each.worst[kind].sample for kind in kinds for each in self.records.values()]
-        return list({sample.origin: sample for sample in kept}.values())[:MOST_EXAMINED]
+        worst = list({sample.origin: sample for sample in kept}.values())[:MOST_EXAMINED]
+        if self.divergent is None:
+            return list({sample.origin: sample for sample in (*worst, *self.unclear)}.values())
+        others = [each for each in worst if each.origin != self.divergent.origin]
+        known = [each for each in worst if each.origin == self.divergent.origin]
+        if known:
+            return worst
+        return [*others[: MOST_EXAMINED - 1], self.divergent]
 
     def _findings(self) -> Iterator[Finding]:
         if self.bad_inputs:
@@ -141,18 +211,20 @@ def _finding(code: str, summary: str, tensors: tuple[str, ...] = ()) -> Finding:
 
 def _paired(
     outputs: Sequence[Binding], reference: Arrays, candidate: Arrays
-) -> Iterator[tuple[tuple[str, str], tuple[Array, Array]]]:
-    """Every bound pair that both sides have; a sequence as its elements."""
+) -> Iterator[tuple[tuple[str, str], tuple[Array | None, Array | None]]]:
+    """Every bound pair, a sequence as its elements; None on a side that lacks an element."""
     for pair in outputs:
         mine = _flat(pair.reference, reference)
         yours = _flat(pair.candidate, candidate)
-        for (left, one), (right, other) in zip(mine.items(), yours.items(), strict=False):
-            yield (left, right), (one, other)
+        for path in dict.fromkeys((*mine, *yours)):
+            key = f"{pair.reference}{path}", f"{pair.candidate}{path}"
+            yield key, (mine.get(path), yours.get(path))
 
 
 def _flat(name: str, values: Arrays) -> dict[str, Array]:
-    flat = flatten(name, values.get(name))
-    return {key: np.asarray(value) for key, value in flat.items() if value is not None}
+    """What stands under a name, by the path inside it."""
+    flat = flatten("", values.get(name))
+    return {path: np.asarray(value) for path, value in flat.items() if value is not None}
 
 
 def _not_finite(array: Array) -> bool:

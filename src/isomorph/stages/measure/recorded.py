@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from isomorph.core.model import Graph, Model, TensorSpec
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from isomorph.core.errors import IsomorphError
     from isomorph.core.trace import Array
     from isomorph.stages.measure.subject import Subject
+
+_PATH = re.compile(r"(\[\d+\]|\.keys|\.values)+$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +34,22 @@ class Recording:
             TensorSpec(name=name, dtype=str(array.dtype), shape=tuple(array.shape))
             for name, array in self.arrays.items()
         )
+
+    def beside(self, graph: Graph) -> tuple[TensorSpec, ...]:
+        """The same beside a model: elements of a sequence or a map are its one output.
+
+        An array under the name of an input is that input, kept with what was computed from it.
+        """
+        known = {spec.name for spec in graph.outputs}
+        inputs = {spec.name for spec in graph.inputs} - known
+        found = []
+        for spec in self.specs:
+            if spec.name in inputs:
+                continue
+            holder = _PATH.sub("", spec.name)
+            whole = holder in known and spec.name not in known
+            found.append(replace(spec, name=holder, kind="sequence") if whole else spec)
+        return tuple({spec.name: spec for spec in found}.values())
 
     @property
     def summary(self) -> ModelSummary:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,12 +11,13 @@ import numpy as np
 
 from isomorph.stages.measure.distance import distance, is_inexact, widen
 from isomorph.stages.measure.profiles import Profiles
-from isomorph.stages.run.layout import Rearrangement, arrangements
+from isomorph.stages.measure.rearrange import Arrangeable
 
 if TYPE_CHECKING:
     from isomorph.core.divergence import Distance
     from isomorph.core.trace import Array
     from isomorph.stages.run.feeds import Sample
+    from isomorph.stages.run.layout import Rearrangement
 
 PROBABILITIES = (0.0, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 
@@ -32,7 +34,10 @@ class Kept:
 class Record:
     """Errors by sample; what does not fit or is not finite on one side is infinitely wrong."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, name: str = "", arrangeable: Callable[[], Arrangeable] = Arrangeable
+    ) -> None:
+        self._name, self._arrangeable = name, arrangeable
         self.relative: list[float] = []
         self.worst: dict[str, Kept] = {}
         self.first_not_finite: str | None = None
@@ -45,8 +50,7 @@ class Record:
         """Take in one sample; gives the candidate's values in the reference's arrangement."""
         moved = self._arranged(expected, actual)
         if moved is None:
-            self.misshapen += 1
-            self._keep(sample, math.inf, math.inf)
+            self.lacking(sample)
             return actual
         measured = distance(moved, expected)
         relative, absolute = _errors(measured, moved, expected)
@@ -55,6 +59,11 @@ class Record:
             self._count(sample, measured, moved, expected)
             self.profiles.add(moved, expected, sample.feeds)
         return moved
+
+    def lacking(self, sample: Sample) -> None:
+        """Take in a sample on which only one side has this output."""
+        self.misshapen += 1
+        self._keep(sample, math.inf, math.inf)
 
     @property
     def label_agreement(self) -> float | None:
@@ -88,9 +97,11 @@ class Record:
 
     def _arranged(self, expected: Array, actual: Array) -> Array | None:
         """The order of axes is settled on the first sample, by value, and then kept."""
-        if actual.shape == expected.shape and self._order is None:
+        allowed = self._arrangeable()
+        stated = self._name in allowed.stated
+        if actual.shape == expected.shape and self._order is None and not stated:
             return actual
-        ways = arrangements(actual.shape, expected.shape)
+        ways = allowed.ways(self._name, tuple(actual.shape), tuple(expected.shape))
         if self._order is not None:
             ways = tuple(way for way in ways if way.permutation == self._order)
         if not ways:

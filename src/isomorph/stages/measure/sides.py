@@ -13,6 +13,7 @@ from isomorph.stages.measure import layouts
 from isomorph.stages.measure.output_order import unordered
 from isomorph.stages.measure.subject import Subject
 from isomorph.stages.run import feeds as feeding
+from isomorph.stages.run.layout import moves_channels
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from isomorph.stages.run.feeds import Sample
     from isomorph.stages.run.opened import Opened
 
+
+Feeds = Mapping[str, "Array"]
 
 Side = Callable[["Sample"], "Arrays"]
 """Runs a model on a sample: all its outputs by name."""
@@ -31,6 +34,10 @@ class Sides:
 
     both: tuple[Side, Side]
     unordered: bool = False
+    feeds: Callable[[Sample], tuple[Feeds, Feeds]] = lambda sample: (sample.feeds, sample.feeds)
+    """What each side is fed with, under its own names and in its own arrangement."""
+    moved: Callable[[], bool] = lambda: False
+    """Whether the candidate takes an input with its channel axis moved, as far as was seen."""
 
 
 def alone(candidate: Opened) -> Sides:
@@ -64,7 +71,7 @@ def together(
     def mine(sample: Sample) -> Arrays:
         return _outputs(reference, reference.run(), sample.feeds)
 
-    def yours(sample: Sample) -> Arrays:
+    def fed(sample: Sample) -> tuple[Feeds, Feeds]:
         given = reference.real(sample.feeds)
         shapes = tuple(np.shape(given[pair.reference]) for pair in inputs)
         if shapes not in settled:
@@ -79,9 +86,20 @@ def together(
             )
             settled[shapes] = layouts.settle(subject, taker, inputs, stated)
         feeds = feeding.carried_over(given, inputs, graph.inputs)
-        return _outputs(candidate, candidate.run(), layouts.rearranged(feeds, settled[shapes]))
+        return given, layouts.rearranged(feeds, settled[shapes])
 
-    return Sides(both=(mine, yours), unordered=unordered(reference.model, candidate.model))
+    def yours(sample: Sample) -> Arrays:
+        return _outputs(candidate, candidate.run(), fed(sample)[1])
+
+    def moved() -> bool:
+        return any(moves_channels(one.rearrangement) for each in settled.values() for one in each)
+
+    return Sides(
+        both=(mine, yours),
+        unordered=unordered(reference.model, candidate.model),
+        feeds=fed,
+        moved=moved,
+    )
 
 
 def _outputs(opened: Opened, session: Session, feeds: Mapping[str, Array]) -> Arrays:

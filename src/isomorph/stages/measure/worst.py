@@ -44,14 +44,18 @@ class Worst:
         reference: Subject | None,
     ) -> None:
         """Take note of one sample; its subjects are kept if none was worse."""
-        for each in divergences:
-            part = each.intended_loss or each.observed
-            if part is not None and part.budget.ratio is not None and each.reference_output:
-                self._ratios[sample.origin, each.reference_output] = part.budget.ratio
+        self.note(sample.origin, divergences)
         found = max(map(weight, divergences), default=(0, 0.0))
         if self._weight is None or found > self._weight:
             self._weight, self._subjects = found, (candidate, reference)
             self._outputs = tuple(divergences)
+
+    def note(self, origin: str, divergences: Sequence[Divergence]) -> None:
+        """Keep how much of its budget each output uses on a sample."""
+        for each in divergences:
+            part = each.intended_loss or each.observed
+            if part is not None and part.budget.ratio is not None and each.reference_output:
+                self._ratios[origin, each.reference_output] = part.budget.ratio
 
     def quantization(
         self, *, asked: bool | None

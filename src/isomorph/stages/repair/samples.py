@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.coverage import InputKind
 from isomorph.core.errors import UsageError
 from isomorph.stages.run.feeds import Sample
 from isomorph.stages.run.generate import SAMPLES, generate
@@ -33,6 +34,7 @@ def proving(
             Sample(
                 origin=f"generated: {kind}, seed {number}",
                 feeds=generate(graph, dims, sample=kind, seed=number, other_shapes=other_shapes),
+                kind=InputKind.GENERATED,
             )
             for number in (seed, seed + _FRESH)
             for kind in _kinds(graph)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from isomorph.core.coverage import InputKind
 from isomorph.core.errors import IsomorphError, RefusedError, UsageError
 from isomorph.core.report import Skipped
 from isomorph.stages.run import feeds as feeding
@@ -31,6 +32,8 @@ class Drawn:
 
     sample: Sample
     arrays: Mapping[str, Array]
+    repeats: bool = False
+    """Whether rows stand in it that an earlier sample held, to fill the last batch."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,15 +68,17 @@ class DataSet:
         most = self.memory // _SHARE_OF_MEMORY
         arrays = dict(feeding.named(specs, read_arrays(path, most_bytes=most)))
         cut = slices(specs, arrays, dims, streamed=not self.folder)
-        if cut.left_over:
+        if cut.left_over and cut.feeds == cut.count:
             self.left_over[path.name] = cut.left_over
         inputs = {spec.name for spec in specs}
-        for index in range(cut.count):
+        for index in range(cut.feeds):
             feed = cut.feed(arrays, index)
             given = {name: feed[name] for name in feed if name in inputs or not self.spare}
-            name = path.name if cut.count == 1 else f"{path.name}[{index}]"
-            sample = Sample(origin=name, feeds=feeding.from_given(specs, given))
-            yield Drawn(sample=sample, arrays=feed)
+            name = path.name if cut.feeds == 1 else f"{path.name}[{index}]"
+            sample = Sample(
+                origin=name, feeds=feeding.from_given(specs, given), kind=InputKind.TEST_SET
+            )
+            yield Drawn(sample=sample, arrays=feed, repeats=index >= cut.count)
 
     def _named(self, error: IsomorphError, place: int) -> IsomorphError:
         """The same error with the file that it is about, and its place among the files."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.coverage import InputKind
 from isomorph.core.errors import UsageError
 from isomorph.core.model import TensorSpec
 from isomorph.core.report import Binding, InputSummary
@@ -22,12 +23,14 @@ if TYPE_CHECKING:
 class Sample:
     """One set of inputs, by name, and where it came from.
 
-    ``sizes`` are those of dynamic axes, where the sample tries others than the usual ones.
+    ``sizes`` are those of dynamic axes, where the sample tries others than the usual ones;
+    ``origin`` is for people to read, ``kind`` for decisions.
     """
 
     origin: str
     feeds: Mapping[str, Array]
     sizes: Mapping[str, int] = field(default_factory=dict)
+    kind: InputKind = InputKind.GIVEN
 
 
 def from_given(specs: Sequence[TensorSpec], given: Mapping[str, Array]) -> dict[str, Array]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from isomorph.core.coverage import InputKind
 from isomorph.stages.run.feeds import Sample
 from isomorph.stages.run.generate import DECIDING, SAMPLES, generate
 from isomorph.stages.run.other_sizes import other_sizes
@@ -38,6 +39,7 @@ def made_up(
         Sample(
             origin=f"generated: {words.get(sample, sample)}, seed {seed}",
             feeds=generate(model.graph, dims, sample=sample, seed=seed, other_shapes=shapes),
+            kind=InputKind.GENERATED,
         )
         for sample in wanted
     ]
@@ -63,6 +65,7 @@ def of_other_sizes(
                 model.graph, {**dims, **sizes}, sample=SAMPLES[0], seed=seed, other_shapes=shapes
             ),
             sizes=sizes,
+            kind=InputKind.GENERATED,
         )
         for sizes in other_sizes(model.graph, shapes, dims, stated)
     ]

@@ -26,13 +26,20 @@ class Slices:
     """How many feeds a file gives.
 
     ``batches`` has the rows per feed for each array that is cut, 0 for one whose first axis
-    counts the feeds; other arrays go into every feed. ``left_over`` rows fill no batch.
+    counts the feeds; other arrays go into every feed. ``left_over`` rows fill no batch: they come
+    in one more feed, behind as many of the rows before them as fill it.
     """
 
     count: int
     batches: Mapping[str, int]
     widened: frozenset[str]
     left_over: int = 0
+
+    @property
+    def feeds(self) -> int:
+        """How many feeds there are, the one with the rows left over included."""
+        filled = self.left_over and self.count and all(self.batches.values())
+        return self.count + 1 if filled else self.count
 
     def feed(self, arrays: Mapping[str, Array], index: int) -> dict[str, Array]:
         """The arrays of one feed; only these are read from the disk."""
@@ -41,7 +48,8 @@ class Slices:
     def _piece(self, name: str, array: Array, index: int) -> Array:
         if name in self.batches:
             rows = self.batches[name]
-            part = array[index * rows : (index + 1) * rows] if rows else array[index]
+            start = min(index * rows, max(array.shape[0] - rows, 0))
+            part = array[start : start + rows] if rows else array[index]
             return np.ascontiguousarray(part)
         return array[np.newaxis] if name in self.widened else array
 

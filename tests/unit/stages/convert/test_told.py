@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from isomorph.core.conversion import Conversion, Cure, Hop, Route, Step, Trouble
+from isomorph.core.coverage import Coverage, OutputCoverage
 from isomorph.core.cpu import CpuScope
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.model import OutputOrder, Source
@@ -18,6 +19,8 @@ SUMMARY = ModelSummary(
     role="reference", location="m.onnx", framework="onnx", digest="", nodes=3, constants=1
 )
 PAIR = (Binding(reference="x", candidate="args_0", how="position"),)
+
+COVERED = Coverage(given=1, values=4, outputs=(OutputCoverage(output="y", within=1),))
 
 
 def test_names_types_axes_metadata_and_origin_are_missed():
@@ -150,6 +153,7 @@ def test_the_sizes_that_were_tried_are_told():
     )
     report = Report(
         verdict=Verdict.EQUIVALENT, reason="same", command="check", seed=0, draws=3,
+        coverage=COVERED,
         false_alarm=1e-6, inputs=fed,
     )  # fmt: skip
     hop = Hop(step=STEP, status="proven", seconds=1.0, report=report)

@@ -5,9 +5,12 @@ import math
 import numpy as np
 import pytest
 
+from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import RefusedError, RuntimeFailedError, UsageError
 from isomorph.core.report import Binding
 from isomorph.stages.measure import over_samples as over
+from isomorph.stages.measure.compare import Comparison
+from isomorph.stages.measure.rearrange import Arrangeable
 from isomorph.stages.measure.sides import Sides
 from isomorph.stages.measure.user_metric import user_metric
 from isomorph.stages.run.data_sets import Drawn
@@ -28,7 +31,30 @@ def measured(samples, candidate, reference=lambda x: x, **words):
         lambda sample: {"y": reference(sample.feeds["x"])},
         lambda sample: {"z": candidate(sample.feeds["x"], sample.origin)},
     )
+    words.setdefault("judge", judging({}))
     return over.measure("set", samples, Sides(both=sides), BINDING, **words)
+
+
+def judging(verdicts):
+    """A judge that has its verdict by the sample's name; ``asked`` holds the samples it saw."""
+
+    def judge(sample, bindings):
+        asked.append(sample.origin)
+        verdict = verdicts.get(sample.origin, Verdict.EQUIVALENT)
+        return Comparison(
+            divergences=tuple(
+                Divergence(
+                    reference_output=pair.reference, candidate_output=pair.candidate, dtype="",
+                    shape=(), verdict=verdict, reason=str(verdict),
+                )
+                for pair in bindings
+            ),
+            rearranged={},
+            bindings=tuple(bindings),
+        )  # fmt: skip
+
+    asked = judge.asked = []
+    return judge
 
 
 def test_the_worst_sample_and_the_distribution():
@@ -123,7 +149,10 @@ def test_a_matrix_has_a_profile_only_along_an_axis_of_the_inputs():
 
 
 def test_another_order_of_axes_is_settled_by_value_and_kept():
-    found = measured(drawn(4, shape=(1, 3, 5)), lambda x, _: x.transpose(0, 2, 1))
+    allowed = Arrangeable(channels=True)
+    found = measured(
+        drawn(4, shape=(1, 3, 5)), lambda x, _: x.transpose(0, 2, 1), arrangeable=lambda: allowed
+    )
     output = found.summary.outputs[0]
     assert (output.worst_relative, output.misshapen) == (0.0, 0)
     cut = measured(drawn(4), lambda x, _: x[:, :3])
@@ -185,10 +214,59 @@ def test_outputs_without_an_order_are_paired_by_value(unordered):
         lambda sample: {f"r{n}": sample.feeds["x"] + n for n in range(3)},
         lambda sample: {f"c{n}": sample.feeds["x"] + (n + 1) % 3 for n in range(3)},
     )
-    found = over.measure("set", drawn(3), Sides(both=sides, unordered=unordered), names)
+    found = over.measure(
+        "set", drawn(3), Sides(both=sides, unordered=unordered), names, judging({})
+    )
     pairs = {(each.reference_output, each.candidate_output) for each in found.summary.outputs}
     wrong = sum(each.worst_relative > 0 for each in found.summary.outputs)
     if unordered:
         assert (pairs, wrong) == ({("r1", "c0"), ("r2", "c1"), ("r0", "c2")}, 0)
     else:
         assert (pairs, wrong) == ({("r0", "c0"), ("r1", "c1"), ("r2", "c2")}, 3)
+
+
+def test_every_sample_is_judged_and_the_one_that_is_wrong_examined():
+    """By size alone, sample 4 would be chosen; sample 2 is beyond its budget all the same."""
+    judge = judging({"s2": Verdict.DIVERGENT})
+    sizes = {"s4": 1e-2, "s2": 1e-9}
+    found = measured(drawn(9), lambda x, origin: x * (1 + sizes.get(origin, 0.0)), judge=judge)
+    assert [sample.origin for sample in found.examined] == ["s4", "s2"]
+    assert judge.asked == ["s0", "s1", "s2"], "more would change no verdict"
+    assert set(found.judged) == {"s0", "s1", "s2"}
+    assert found.unjudged.keys() == {f"s{n}" for n in range(3, 9)}
+    assert "s2" in found.unjudged["s8"]
+
+
+def test_what_is_unknown_of_a_sample_stays_unknown():
+    verdicts = {f"s{n}": Verdict.UNKNOWN for n in range(2, 9)}
+    judge = judging(verdicts)
+    found = measured(drawn(9), lambda x, _: x, judge=judge)
+    assert len(judge.asked) == len(found.judged) == 9
+    assert {sample.origin for sample in found.examined} == {"s0", "s2", "s3", "s4"}
+
+
+def test_outputs_that_are_paired_otherwise_on_one_sample_are_not_judged():
+    names = [Binding(reference=f"r{n}", candidate=f"c{n}", how="position") for n in range(2)]
+    sides = (
+        lambda sample: {f"r{n}": sample.feeds["x"] + n for n in range(2)},
+        lambda sample: {f"c{n}": sample.feeds["x"] + n for n in range(2)},
+    )
+    exchanged = judging({})
+
+    def judge(sample, bindings):
+        swapped = bindings[::-1] if sample.origin == "s1" else bindings
+        return exchanged(sample, swapped)
+
+    found = over.measure("set", drawn(3), Sides(both=sides, unordered=True), names, judge)
+    assert found.unjudged == {"s1": "no one pairing of the outputs fits every sample"}
+
+
+def test_a_sequence_that_is_shorter_on_one_sample_counts():
+    sides = (
+        lambda sample: {"y": [sample.feeds["x"]] * 3},
+        lambda sample: {"z": [sample.feeds["x"]] * (2 if sample.origin == "s2" else 3)},
+    )
+    found = over.measure("set", drawn(4), Sides(both=sides), BINDING, judging({}))
+    last = {each.reference_output: each for each in found.summary.outputs}["y[2]"]
+    assert (last.samples, last.misshapen, last.worst) == (4, 1, "s2")
+    assert [sample.origin for sample in found.examined] == ["s0", "s2"]

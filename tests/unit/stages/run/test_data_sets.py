@@ -36,9 +36,19 @@ def test_a_file_is_cut_into_batches_of_the_model(tmp_path):
     np.save(tmp_path / "all.npy", rows(7))
     data = data_set(tmp_path / "all.npy")
     found = list(data.samples((X,), {}))
-    assert [each.sample.origin for each in found] == ["all.npy[0]", "all.npy[1]", "all.npy[2]"]
+    assert [each.sample.origin for each in found] == [f"all.npy[{n}]" for n in range(4)]
     assert np.array_equal(found[2].sample.feeds["x"], rows(7)[4:6])
-    assert [each.what for each in data.skipped()] == ["the last 1 rows of all.npy"]
+    assert [each.repeats for each in found] == [False] * 3 + [True]
+    assert np.array_equal(found[3].sample.feeds["x"], rows(7)[5:7]), "the last row fills a batch"
+    assert not data.skipped()
+
+
+def test_rows_left_over_without_the_rest_of_their_feed_are_told(tmp_path):
+    other = TensorSpec(name="z", dtype="float32", shape=(3,))
+    np.savez(tmp_path / "all.npz", x=rows(7), z=np.zeros((3, 3), np.float32))
+    data = data_set(tmp_path / "all.npz")
+    assert len(list(data.samples((X, other), {}))) == 3
+    assert [each.what for each in data.skipped()] == ["the last 1 rows of all.npz"]
 
 
 @pytest.mark.parametrize(("dims", "count"), [({}, 6), ({"batch": 3}, 2)])

@@ -1,0 +1,242 @@
+"""What a verdict covers: every output of the reference, element by element, on every input.
+
+A ``Ledger`` accounts for each of them once: compared and within its budget, compared and beyond
+it, or not compared, with the reason. ``concluded`` is the only way from a ledger to a verdict, and
+``EQUIVALENT`` and ``DEGRADED`` come out of a complete one only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from isomorph.core.divergence import Divergence, Verdict
+from isomorph.core.limits import MOST_REASONS
+
+_INSIDE = ("[", ".keys", ".values")
+
+
+class Outcome(StrEnum):
+    """What became of one output, or one element of a sequence, on one input."""
+
+    WITHIN = "within"
+    NOT_COMPARED = "not compared"
+    BEYOND = "beyond"
+
+
+class InputKind(StrEnum):
+    """Where an input came from."""
+
+    GIVEN = "given"
+    GENERATED = "generated"
+    TEST_SET = "test set"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One output of the reference on one input; ``values`` counts the elements compared."""
+
+    output: str
+    outcome: Outcome
+    reason: str = ""
+    element: str = ""
+    values: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputCoverage:
+    """One output of the reference, or one element of it, over all inputs.
+
+    The three counts add up to the inputs; ``reasons`` are why inputs were not compared.
+    """
+
+    output: str
+    within: int = 0
+    beyond: int = 0
+    not_compared: int = 0
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """The sum of a ledger.
+
+    ``given``, ``generated`` and ``from_set`` count the inputs on which every output was compared;
+    ``in_set`` is how many samples the test set ``set_name`` has. ``values`` is the number of
+    elements that were held against each other.
+    """
+
+    given: int = 0
+    generated: int = 0
+    from_set: int = 0
+    in_set: int = 0
+    set_name: str | None = None
+    inputs: int = 0
+    values: int = 0
+    outputs: tuple[OutputCoverage, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every output was compared on every input, and any value at all."""
+        return (
+            self.values > 0
+            and bool(self.outputs)
+            and not self.not_compared
+            and self.from_set == self.in_set
+        )
+
+    @property
+    def not_compared(self) -> int:
+        """How many comparisons were owed and not made."""
+        return sum(each.not_compared for each in self.outputs)
+
+    @property
+    def beyond(self) -> int:
+        """How many comparisons found a divergence."""
+        return sum(each.beyond for each in self.outputs)
+
+    @property
+    def words(self) -> str:
+        """As a headline says it: ``on 1 given and 2 generated inputs``."""
+        told = []
+        if self.set_name is not None:
+            told.append(f"{self.from_set} of {self.in_set} samples of {self.set_name}")
+        kinds = (self.given, "given"), (self.generated, "generated")
+        counts = [f"{count} {kind}" for count, kind in kinds if count]
+        if counts:
+            one = self.given + self.generated == 1
+            told.append(f"{' and '.join(counts)} {'input' if one else 'inputs'}")
+        return f"on {' and '.join(told)}" if told else ""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Account:
+    within: int = 0
+    beyond: int = 0
+    not_compared: int = 0
+    reasons: dict[str, None] = field(default_factory=dict)
+
+
+class Ledger:
+    """Accounts for every output of the reference on every input, exactly once."""
+
+    def __init__(self, outputs: Iterable[str]) -> None:
+        self.outputs = tuple(dict.fromkeys(outputs))
+        self._accounts: dict[str, _Account] = {}
+        self._complete = dict.fromkeys(InputKind, 0)
+        self._inputs = self._values = self._in_set = 0
+        self._set_name: str | None = None
+
+    def from_test_set(self, name: str, samples: int) -> None:
+        """Say how many samples a test set has: each of them is owed."""
+        self._set_name, self._in_set = name, samples
+
+    def account(
+        self, kind: InputKind, entries: Iterable[Entry], otherwise: str = "nothing compared it"
+    ) -> None:
+        """Take over one input; for an output without an entry, the reason is ``otherwise``."""
+        found: dict[tuple[str, str], Entry] = {}
+        for entry in entries:
+            key = entry.output, entry.element
+            if key in found:
+                raise ValueError(f"output {entry.output}{entry.element} is accounted for twice")
+            found[key] = entry
+        named = {output for output, _ in found}
+        for name in self.outputs:
+            if name not in named:
+                missing = Entry(output=name, outcome=Outcome.NOT_COMPARED, reason=otherwise)
+                found[name, ""] = missing
+        for entry in found.values():
+            self._add(entry)
+        self._inputs += 1
+        self._values += sum(entry.values for entry in found.values())
+        if all(entry.outcome is not Outcome.NOT_COMPARED for entry in found.values()):
+            self._complete[kind] += 1
+
+    @property
+    def coverage(self) -> Coverage:
+        """The sum so far."""
+        return Coverage(
+            given=self._complete[InputKind.GIVEN],
+            generated=self._complete[InputKind.GENERATED],
+            from_set=self._complete[InputKind.TEST_SET],
+            in_set=self._in_set,
+            set_name=self._set_name,
+            inputs=self._inputs,
+            values=self._values,
+            outputs=tuple(
+                OutputCoverage(
+                    output=name,
+                    within=each.within,
+                    beyond=each.beyond,
+                    not_compared=each.not_compared,
+                    reasons=tuple(each.reasons)[:MOST_REASONS],
+                )
+                for name, each in self._accounts.items()
+            ),
+        )
+
+    def _add(self, entry: Entry) -> None:
+        account = self._accounts.setdefault(f"{entry.output}{entry.element}", _Account())
+        if entry.outcome is Outcome.WITHIN:
+            account.within += 1
+        elif entry.outcome is Outcome.BEYOND:
+            account.beyond += 1
+        else:
+            account.not_compared += 1
+            account.reasons[entry.reason] = None
+
+
+def entries(divergences: Iterable[Divergence], outputs: Sequence[str]) -> tuple[Entry, ...]:
+    """What was judged of one input, by output of the reference and element of a sequence."""
+    made = []
+    for each in divergences:
+        output, element = _split(each.reference_output or "", outputs)
+        if each.verdict is Verdict.DIVERGENT:
+            outcome = Outcome.BEYOND
+        elif each.verdict is Verdict.UNKNOWN:
+            outcome = Outcome.NOT_COMPARED
+        else:
+            outcome = Outcome.WITHIN
+        made.append(
+            Entry(
+                output=output,
+                element=element,
+                outcome=outcome,
+                reason=each.reason,
+                values=each.elements,
+            )
+        )
+    # A model may give one tensor as two outputs: the graver of its comparisons counts.
+    made.sort(key=lambda entry: list(Outcome).index(entry.outcome))
+    return tuple({(entry.output, entry.element): entry for entry in made}.values())
+
+
+def _split(name: str, outputs: Sequence[str]) -> tuple[str, str]:
+    """An output, and the path of an element inside it."""
+    if name in outputs:
+        return name, ""
+    for output in sorted(outputs, key=len, reverse=True):
+        if name.startswith(output) and name.removeprefix(output).startswith(_INSIDE):
+            return output, name.removeprefix(output)
+    return name, ""
+
+
+def concluded(verdict: Verdict, reason: str, coverage: Coverage) -> tuple[Verdict, str]:
+    """The verdict that the ledger bears: what nobody compared is not the same function."""
+    if verdict not in {Verdict.EQUIVALENT, Verdict.DEGRADED}:
+        return verdict, reason
+    wrong = [each for each in coverage.outputs if each.beyond]
+    if wrong:
+        return Verdict.DIVERGENT, f"output {wrong[0].output!r} is beyond its budget"
+    if coverage.complete:
+        return verdict, reason
+    missing = [each for each in coverage.outputs if each.not_compared]
+    if missing:
+        why = missing[0].reasons[0] if missing[0].reasons else "no reason is known"
+        return Verdict.UNKNOWN, f"output {missing[0].output!r} was not compared: {why}"
+    if coverage.from_set != coverage.in_set:
+        told = f"{coverage.from_set} of {coverage.in_set} samples of {coverage.set_name}"
+        return Verdict.UNKNOWN, f"only {told} were compared"
+    return Verdict.UNKNOWN, "no value was compared"
