@@ -30,6 +30,9 @@ _HELD_AT_ONCE = DRAWS + 2
 """Of one batch: its values, its draws where they are kept, and what is being computed."""
 
 
+NODE_FAILED = "NODE_FAILED"
+"""The code of the error of an oracle that could not compute a node from what it got."""
+
 _AT_A_TIME = 64 << 20
 """Constants that are read in one go: they come in float64, and are in memory three times then."""
 
@@ -155,12 +158,20 @@ class Sight:
         return Remembered(pieces, lambda batch: self.run(batch, given), self._room)
 
     def with_given(self, given: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Every tensor, with these replaced: what lies behind them is computed when asked for."""
+        """Every tensor, with these replaced: what lies behind them is computed when asked for.
+
+        What cannot be computed from them stays as it was.
+        """
         if not given:
             return self.values
         behind = self.topology.below(given)
         changed = [name for name in self.names if name in behind and name in self.values]
-        fresh = self._remembered(self._batches(changed), given)
+
+        def compute(batch: Sequence[str]) -> Mapping[str, Array]:
+            found = self.run(batch, given)
+            return {**{name: self.values[name] for name in batch if name not in found}, **found}
+
+        fresh = Remembered(self._batches(changed), compute, self._room)
         return Layered(dict(given), fresh, self.values)
 
     def stored(self, names: Sequence[str]) -> Mapping[str, Array]:
@@ -181,7 +192,10 @@ class Sight:
     def run(
         self, names: Iterable[str], given: Mapping[str, Array] | None = None
     ) -> dict[str, Array]:
-        """Values of these tensors, float64 from an oracle, with some others replaced."""
+        """Values of these tensors, float64 from an oracle, with some others replaced.
+
+        A node of an oracle that does not take what was put before it leaves no value behind it.
+        """
         given = given or {}
         changed = self.topology.below(given) | set(given)
         wanted = dict.fromkeys(names)
@@ -193,11 +207,39 @@ class Sight:
         try:
             found = self._computed(rest, {**border, **given})
         except (IsomorphError, ValueError):
-            if not border:
+            if not border and not given:
                 raise
             # Not everything that can be looked at can be put in again.
-            found = self._computed(rest, given)
+            found = self._as_far(rest, given)
         return {name: {**known, **found}[name] for name in wanted if name in known or name in found}
+
+    def _as_far(self, names: Sequence[str], given: Mapping[str, Array]) -> dict[str, Array]:
+        """What can be computed of these.
+
+        One output of a node may be replaced by one of another size, while a reader of both still
+        gets the other as it was.
+        """
+        found: dict[str, Array] = {}
+        rest = [name for name in self.names if name in set(names)]
+        rest += [name for name in names if name not in set(rest)]
+        while rest:
+            try:
+                return {**found, **self._computed(rest, given)}
+            except IsomorphError as error:
+                if self.noise is None or not given or error.code != NODE_FAILED:
+                    raise
+            # The first so many can be computed; with the next one they cannot.
+            able, unable = 0, len(rest)
+            while unable - able > 1:
+                some = (able + unable) // 2
+                try:
+                    found.update(self._computed(rest[:some], given))
+                    able = some
+                except IsomorphError:
+                    unable = some
+            without = {rest[able], *self.topology.below([rest[able]])}
+            rest = [name for name in rest[unable:] if name not in without]
+        return found
 
     def drawn(self, name: str, draws: int) -> Drawn:
         """A tensor as its noise leaves it, in so many draws."""

@@ -105,6 +105,36 @@ def test_what_cannot_be_fed_is_computed_from_the_inputs():
     np.testing.assert_array_equal(seen.run(["t22"], {"t20": X})["t22"], expected)
 
 
+def test_what_a_node_does_not_take_leaves_the_others_their_values():
+    session = Session(
+        graph(
+            [node("Sin", ["x"], "a"), node("Sin", ["x"], "b"), node("Add", ["a", "b"], "sum"),
+             node("Sin", ["sum"], "end"), node("Sin", ["a"], "other")],
+            outputs=["end", "other"],
+        )
+    )  # fmt: skip
+    seen = Sight(session.graph, session, {"x": X}, Noise(seed=0, rounding=True))
+    seen.look()
+    whole = session.run
+
+    def strict(feeds, fetch, **rest):
+        try:
+            return whole(feeds, fetch, **rest)
+        except ValueError as error:
+            raise RuntimeFailedError(
+                "NODE_FAILED", "the oracle could not compute a node"
+            ) from error
+
+    session.run = strict
+    given = {"a": np.ones((4, 5))}
+    found = seen.run(["sum", "end", "other"], given)
+    assert list(found) == ["other"]
+    np.testing.assert_array_equal(found["other"], np.sin(given["a"]))
+    values = seen.with_given(given)
+    np.testing.assert_array_equal(values["end"], seen.values["end"])
+    np.testing.assert_array_equal(values["other"], found["other"])
+
+
 def test_a_runtime_is_asked_again_because_a_cut_may_change_it():
     seen, session = sight(1 << 30, noise=False)
     before = session.computed

@@ -106,3 +106,36 @@ def test_a_constant_that_was_folded_wrongly_is_named_with_its_reader(tmp_path):
     first = report.findings[0]
     assert (first.code, first.node, first.cause) == ("GUILTY_NODE", "Add_a", "weight")
     assert first.evidence["constant"] == "f"
+
+
+def picked(k):
+    """The largest values put back at their places, and rows of a table looked up there."""
+    generator = np.random.default_rng(1)
+    stored = {
+        "w": generator.normal(size=(4, 10)).astype(np.float32),
+        "u": generator.normal(size=(10, 3)).astype(np.float32),
+        "table": generator.normal(size=(10, 5)).astype(np.float32),
+        "k": whole(k),
+        "axis": whole(1),
+        "sizes": whole(6, 10),
+    }
+    nodes = [
+        node("MatMul", "x w", "h"),
+        node("Softmax", "h", "p"),
+        node("TopK", "p k", "v i"),
+        node("ConstantOfShape", "sizes", "z"),
+        node("ScatterElements", "z i v", "d", axis=1),
+        node("MatMul", "d u", "y"),
+        node("Gather", "table i", "g"),
+        node("ReduceSum", "g axis", "sums", keepdims=0),
+    ]
+    return model(nodes, {"x": [6, 4]}, {"y": [6, 3], "sums": [6, 5]}, stored)
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_a_reader_of_two_outputs_that_do_not_fit_each_other_ends_no_search(tmp_path, k):
+    """With one output of TopK put right, ScatterElements gets sizes that it cannot take."""
+    report = check(tmp_path, picked(3), picked(k), inputs={"x": X.reshape(6, 4)})
+    assert report.verdict == Verdict.DIVERGENT
+    assert {f.node for f in report.findings if f.code == "GUILTY_NODE"} == {"TopK_v"}
+    assert not report.skipped
