@@ -157,10 +157,12 @@ def reversed_in_time(x: Array, lengths: Array | None) -> Array:
 
 def _entering(x: Array, weights: Weights, bias: Array | None, noise: NoiseSource) -> Array:
     """What all inputs contribute, in one product."""
-    flat = product(x.reshape(-1, x.shape[-1]), weights.w.T, noise)
+    time, batch, features = x.shape
+    flat = product(x.reshape(time * batch, features), weights.w.T, noise)
     if bias is not None:
         flat = noise.rounded(flat + bias)
-    return flat.reshape(*x.shape[:-1], -1)
+    # No size is left to be inferred: a sequence may be empty.
+    return flat.reshape(time, batch, weights.w.shape[0])
 
 
 def _clipped(x: Array, clip: float | None) -> Array:

@@ -36,7 +36,37 @@ def standard(op, *inputs, version=17, **rest):
 IMAGE = normal(2, 6, 11, 9)
 ROW = normal(3, 40)
 
+_FRAMED = np.sin(np.arange(1200) * 0.3) + RANDOM.standard_normal(1200) * 0.1
+SIGNAL = _FRAMED.astype(np.float32).reshape(2, 600)
+
+
+def fourier():
+    """Lengths that are powers of two and others, of real and complex numbers, either way."""
+    made = {}
+    for size in (8, 31, 256, 400):
+        for parts in (1, 2):
+            x = normal(2, size, parts)
+            made[f"dft {size} {parts}"] = standard("DFT", x, axis=1)
+            made[f"inverse dft {size} {parts}"] = standard("DFT", x, axis=1, inverse=1)
+        made[f"dft one side {size}"] = standard("DFT", normal(2, size, 1), axis=1, onesided=1)
+    made["dft cut"] = standard("DFT", normal(3, 20, 2), ints(16).reshape(()), axis=1)
+    made["dft filled"] = standard("DFT", normal(3, 20, 1), ints(32).reshape(()), axis=-2)
+    made["dft of an axis"] = standard(
+        "DFT", normal(3, 8, 5, 2), None, ints(1).reshape(()), version=20
+    )
+    for length, step in ((256, 64), (400, 160), (64, 64), (31, 7)):
+        window = np.hanning(length + 2)[1:-1].astype(np.float32)
+        every, size = ints(step).reshape(()), ints(length).reshape(())
+        made[f"stft {length}"] = standard("STFT", SIGNAL[..., None], every, window)
+        made[f"stft of rows {length}"] = standard("STFT", SIGNAL, every, None, size)
+        made[f"stft both sides {length}"] = standard(
+            "STFT", normal(2, 600, 2), every, window, size, onesided=0
+        )
+    return made
+
+
 CASES = {
+    **fourier(),
     "exp": standard("Exp", ROW),
     "log": standard("Log", positive(3, 40)),
     "sqrt": standard("Sqrt", positive(3, 40)),
@@ -184,6 +214,22 @@ def test_in_float32_for_constants(name):
     node = CASES[name]
     for array in node.by_kernel(lift=False):
         assert array.dtype == np.float32
+
+
+@pytest.mark.parametrize("op", ["RNN", "GRU", "LSTM"])
+@pytest.mark.parametrize(("length", "batch"), [(0, 2), (3, 0)])
+def test_a_sequence_may_be_empty(op, length, batch):
+    """ONNX Runtime ends the process at no steps, so the definition alone says what comes out."""
+    gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[op]
+    start = normal(1, batch, 6)
+    node = standard(
+        op, np.zeros((length, batch, 4), np.float32), normal(1, 6 * gates, 4),
+        normal(1, 6 * gates, 6), normal(1, 12 * gates), None, start, outputs=2, hidden_size=6,
+        **({"activations": ["Tanh"]} if op == "RNN" else {}),
+    )  # fmt: skip
+    y, last = node.by_kernel()
+    assert y.shape == (length, 1, batch, 6)
+    np.testing.assert_array_equal(last, start)
 
 
 @pytest.mark.parametrize("op", ["MatMul", "Add", "Exp", "Softmax", "ReduceMean"])
