@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from isomorph.kernels.elementwise import beside_zero
 from isomorph.kernels.erf import erf
 from isomorph.kernels.noise import Array
 from isomorph.kernels.table import Call, kernel
@@ -39,7 +40,8 @@ def relu(call: Call, x: Array) -> Array:
 @kernel("Sigmoid")
 def sigmoid_kernel(call: Call, x: Array) -> Array:
     """Rounded at 1 + exp(−x), so its size is 1."""
-    return call.noise.rounded(sigmoid(x), 1.0)
+    y = sigmoid(x)
+    return call.noise.rounded(y, beside_zero(x, 1.0)) if call.noise.active else y
 
 
 @kernel("Softplus")

@@ -65,6 +65,10 @@ _UNARY: dict[str, tuple[Callable[[Array], Array], Size | None]] = {
     "Erf": (erf, _one),
 }
 
+_EXACT_AT_ZERO = frozenset(
+    {"Exp", "Sin", "Cos", "Tan", "Asin", "Atan", "Sinh", "Cosh", "Tanh", "Asinh", "Atanh", "Erf"}
+)
+
 
 @kernel(*_UNARY)
 def unary(call: Call, x: Array) -> Array:
@@ -73,7 +77,16 @@ def unary(call: Call, x: Array) -> Array:
     y = np.asarray(function(x), dtype=x.dtype)
     if size is None or not call.noise.active:
         return y
-    return call.noise.rounded(y, size(x, y))
+    wide = size(x, y)
+    return call.noise.rounded(y, beside_zero(x, wide) if call.op in _EXACT_AT_ZERO else wide)
+
+
+def beside_zero(x: Array, size: Array | float) -> Array:
+    """Nothing where the argument is zero: there every implementation has the exact result.
+
+    Disturbed there, equal numbers would differ, and a tie between them would be any of them.
+    """
+    return np.where(x == 0, 0.0, size)
 
 
 @kernel("Add", "Sub", "Mul")

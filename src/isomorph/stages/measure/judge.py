@@ -16,7 +16,12 @@ from isomorph.stages.measure.distance import (
     is_integer,
     widen,
 )
-from isomorph.stages.measure.reached import nearest, usually_uncovered
+from isomorph.stages.measure.reached import (
+    nearest,
+    never_moved,
+    usually_uncovered,
+    usually_unmoved,
+)
 from isomorph.stages.measure.spread import Spread, hopeless, merged, student, threshold
 
 if TYPE_CHECKING:
@@ -179,7 +184,8 @@ def _reached(
 
     Some tensors jump so often that every draw has values which no other reached (a network that
     rounds to grids inside). Of those as many may remain as draws leave on average, and are held
-    against their deviation with all jumps instead. Also gives how many those are.
+    against their deviation with all jumps instead. Also gives how many those are. Elements that
+    no draw moved count for themselves: a tie at one place excuses no other.
     """
     ratios, finite = ratios.copy(), np.isfinite(difference)
     jumping = np.logical_or.reduce([side.few for side in spread.reached])
@@ -189,19 +195,23 @@ def _reached(
     with np.errstate(all="ignore"):
         ratios[where] = np.where(left == 0, 0.0, left / allowed[where])
     still = exact or np.asarray(spread.deviation == 0)
-    uncovered = (ratios > 1.0) & (jumping | still) & finite
-    count = int(np.count_nonzero(uncovered))
-    if not count:
-        return ratios, 0
-    usual = sum(usually_uncovered(side, allowed) for side in spread.reached)
-    if as_many(count, usual) < false_alarm:
-        return ratios, 0
-    loose = np.sqrt(sum(np.square(side.loose) for side in spread.reached))
+    open_to_doubt = (ratios > 1.0) & (jumping | still) & finite
+    unmoved = open_to_doubt & never_moved(spread.reached)
+    uncovered = np.zeros(ratios.shape, bool)
+    sides = spread.reached
+    for group, usual in (
+        (unmoved, sum(map(usually_unmoved, sides)) if unmoved.any() else 0.0),
+        (open_to_doubt & ~unmoved, sum(usually_uncovered(side, allowed) for side in sides)),
+    ):
+        count = int(np.count_nonzero(group))
+        if count and as_many(count, usual) >= false_alarm:
+            uncovered |= group
+    loose = np.sqrt(sum(np.square(side.loose) for side in sides))
     # A handful of draws does not show the farthest that a whole number can go.
     farther = threshold(ratios.size, false_alarm) / (usual_peak(spread.draws) if exact else 1.0)
     with np.errstate(all="ignore"):
         ratios[uncovered] = (np.abs(difference) / (farther * loose + allowed))[uncovered]
-    return ratios, count
+    return ratios, int(np.count_nonzero(uncovered))
 
 
 def _largest(ratios: Array, draws: int, false_alarm: float) -> float:

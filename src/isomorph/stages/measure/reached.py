@@ -103,12 +103,19 @@ def nearest(difference: Array, sides: tuple[Reached, ...], where: Array) -> Arra
     return np.asarray(found)
 
 
+def usually_unmoved(side: Reached) -> float:
+    """How many elements one draw moves, on average, that no other draw moves."""
+    flat = side.steps.reshape(side.steps.shape[0], -1) != 0
+    once = np.count_nonzero(flat, axis=0) == 1
+    return int(np.count_nonzero(flat[1 : side.plain + 1] & once)) / max(side.plain, 1)
+
+
 def usually_uncovered(side: Reached, tolerance: Array) -> float:
-    """How many elements of one draw have, on average, a value that no other draw comes near."""
+    """How many elements that move often have, in one draw, a value that no other comes near."""
     rows = side.steps.shape[0]
     flat = side.steps.reshape(rows, -1)
     bound = np.broadcast_to(tolerance, side.steps.shape[1:]).reshape(-1)
-    moved = np.flatnonzero(np.any(flat != 0, axis=0))
+    moved = np.flatnonzero(np.count_nonzero(flat, axis=0) > 1)
     count = 0
     for start in range(0, moved.size, _BLOCK):
         at = moved[start : start + _BLOCK]
@@ -119,3 +126,9 @@ def usually_uncovered(side: Reached, tolerance: Array) -> float:
                 near = np.abs(others - steps[row]) <= bound[at]
             count += int(np.count_nonzero(~np.any(near, axis=0)))
     return count / max(side.plain, 1)
+
+
+def never_moved(sides: tuple[Reached, ...]) -> Array:
+    """The elements that no draw of either side moved."""
+    moved = [np.any(side.steps != 0, axis=0) for side in sides]
+    return np.asarray(~np.logical_or.reduce(moved))

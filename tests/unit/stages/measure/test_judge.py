@@ -141,3 +141,14 @@ def test_underflow_excuses_what_is_zero_on_one_side_alone():
     spread = Spread(draws=10, deviation=np.zeros(3), unsettled=np.zeros(3, bool))
     assert ratio([0.0, 3e-5, 0.0], small, spread, "float16") <= 1.0
     assert ratio([2e-5, 3e-5, 0.0], small, spread, "float16") > 1.0
+
+
+def test_elements_that_often_move_excuse_none_that_never_does():
+    """Seven-way ties leave values uncovered in every draw; what stands still is not one of them."""
+    random = np.random.default_rng(2)
+    expected = np.zeros(20, np.int64)
+    ties = np.arange(20) < 10
+    rows = [np.where(ties, random.integers(0, 7, 20), 0) for _ in range(10)]
+    spread = drawn(expected, rows)
+    assert ratio(np.where(np.arange(20) == 15, 3, 0), expected, spread, "int64") > 1.0
+    assert ratio(np.where(ties, random.integers(0, 7, 20), 0), expected, spread, "int64") <= 1.0
