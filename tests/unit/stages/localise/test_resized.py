@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from onnx_pairs import check, model, node
 
 from isomorph.core.divergence import Verdict
+from onnx_pairs import check, model, node
 
 X = np.random.default_rng(0).normal(size=(2, 3, 4)).astype(np.float32)
 
