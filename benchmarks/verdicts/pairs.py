@@ -16,12 +16,8 @@ from .rewrites import REWRITES
 
 ALL_REWRITES = {**REWRITES, **{f"decomposed {k}": v for k, v in DECOMPOSITIONS.items()}}
 OFTEN = {
-    "weight_element": 6,
-    "bias_element": 3,
-    "step_offset": 5,
-    "other_operator": 2,
-    "dropped": 2,
-}
+    "weight_element": 9, "bias_element": 4, "step_offset": 7, "other_operator": 2, "dropped": 2,
+}  # fmt: skip
 KINDS = [name for name in MUTATIONS for _ in range(OFTEN.get(name, 1))]
 
 
