@@ -12,6 +12,7 @@ from isomorph.core.coverage import InputKind
 from isomorph.core.errors import UsageError
 from isomorph.stages.run.feeds import Sample
 from isomorph.stages.run.generate import SAMPLES, generate
+from isomorph.stages.run.masks import UNSEEN, hidden_by, longest
 
 if TYPE_CHECKING:
     from isomorph.core.model import Dimension, Graph
@@ -39,7 +40,8 @@ def proving(
             for number in (seed, seed + _FRESH)
             for kind in _kinds(graph)
         ]
-    return [given, *(_alike(graph, given.feeds, seed + _FRESH)), _redrawn(given.feeds, seed)]
+    fresh = _alike(graph, given.feeds, seed + _FRESH)
+    return [given, *fresh, _redrawn(graph, given.feeds, seed)]
 
 
 def _kinds(graph: Graph) -> tuple[str, ...]:
@@ -61,7 +63,13 @@ def _alike(graph: Graph, feeds: Arrays, seed: int) -> list[Sample]:
         made = generate(replace(graph, inputs=specs), {}, sample=SAMPLES[0], seed=seed)
     except UsageError:
         return []  # a signature for which nothing can be made up is proven on redrawn values
-    fresh = {name: _scaled(made[name], array) for name, array in arrays.items() if name in made}
+    kept = _structured(graph, arrays, seed)
+    fresh = {
+        name: _scaled(made[name], array)
+        for name, array in arrays.items()
+        if name in made and name not in kept
+    }
+    fresh |= kept
     origin = f"fresh: like the given ones, seed {seed}"
     return [Sample(origin=origin, feeds={**arrays, **fresh})]
 
@@ -79,10 +87,38 @@ def _scaled(made: Array, given: Array) -> Array:
     return fresh
 
 
-def _redrawn(feeds: Arrays, seed: int) -> Sample:
+def _structured(graph: Graph, feeds: Arrays, seed: int) -> dict[str, Array]:
+    """Masks and lengths with the rows of the batch in another order, all in the same.
+
+    What hides elements is valid as a whole: drawn one by one, its elements may hide everything.
+    """
+    arrays = {name: np.asarray(value) for name, value in feeds.items() if value is not None}
+    rows = max((array.shape[0] for array in arrays.values() if array.ndim), default=0)
+    order = np.random.default_rng([seed, _FRESH]).permutation(rows)
+    return {
+        name: array[order] if array.ndim and array.shape[0] == rows else array
+        for name, array in arrays.items()
+        if _of_structure(graph, name, array)
+    }
+
+
+def _of_structure(graph: Graph, name: str, array: Array) -> bool:
+    if array.dtype.kind == "b" or longest(graph, name) is not None:
+        return True
+    numbers = set(np.unique(array)[:3].tolist()) if array.dtype.kind in "iuf" else {2}
+    if numbers <= {0, 1} and array.dtype.kind in "iu":
+        return True
+    if array.dtype.kind == "f" and array.size and len(numbers) < 3:
+        return bool(np.min(array) <= UNSEEN)  # what is added to scores
+    return array.dtype.kind in "iu" and hidden_by(graph, name) is not None and len(numbers) < 3
+
+
+def _redrawn(graph: Graph, feeds: Arrays, seed: int) -> Sample:
     """Every element drawn anew from the given values of its input: valid wherever those were."""
-    drawn: dict[str, Array] = {}
+    drawn: dict[str, Array] = dict(_structured(graph, feeds, seed))
     for position, (name, value) in enumerate(feeds.items()):
+        if name in drawn:
+            continue
         array = np.asarray(value)
         random = np.random.default_rng([seed, _FRESH, position])
         redrawn = array.dtype.kind in "fiub" and array.size

@@ -13,6 +13,7 @@ import numpy as np
 
 from isomorph.core.errors import UsageError
 from isomorph.core.model import Graph, Node, TensorSpec
+from isomorph.stages.run.masks import TRANSPARENT, hidden_by, longest
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -27,10 +28,6 @@ DECIDING = ("negative", "wide")
 
 _NORMAL = frozenset({"normal", "wide"})
 _FACTORS = {"negative": -1.0, "wide": 10.0}
-_TRANSPARENT = frozenset(
-    {"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Expand",
-     "Slice", "Split", "Clip", "Dropout"}
-)  # fmt: skip
 
 
 def generate(
@@ -44,17 +41,21 @@ def generate(
     """One feed per input of ``graph``; ``other_shapes`` are what the other side declares."""
     _refuse_unknown(dims, graph, (other_shapes or {}).values())
     known = dict(dims)
-    feeds = {}
-    for position, spec in enumerate(graph.inputs):
+    shapes = []
+    for spec in graph.inputs:
         if spec.kind != "tensor" or spec.dtype is None:
             raise UsageError(
                 "CANNOT_GENERATE",
                 f"input {spec.name!r} is a {spec.kind} of unknown element type",
                 fix="give the inputs: --inputs FILE.npz",
             )
-        shape = concrete_shape(spec, known, (other_shapes or {}).get(spec.name))
+        shapes.append(concrete_shape(spec, known, (other_shapes or {}).get(spec.name)))
+    # The axis behind the batch is that of the sequence, wherever lengths speak of one.
+    sequence = max((shape[1] for shape in shapes if len(shape) > 1), default=DEFAULT_SIZE)
+    feeds = {}
+    for position, (spec, shape) in enumerate(zip(graph.inputs, shapes, strict=True)):
         random = np.random.default_rng([seed, (*SAMPLES, *DECIDING).index(sample), position])
-        feeds[spec.name] = _draw(graph, spec, shape, sample, random)
+        feeds[spec.name] = _draw(graph, spec, shape, sample, random, sequence=sequence)
     return feeds
 
 
@@ -108,16 +109,23 @@ def concrete_shape(
 
 
 def _draw(
-    graph: Graph, spec: TensorSpec, shape: tuple[int, ...], sample: str, random: np.random.Generator
+    graph: Graph,
+    spec: TensorSpec,
+    shape: tuple[int, ...],
+    sample: str,
+    random: np.random.Generator,
+    *,
+    sequence: int,
 ) -> Array:
     dtype = spec.dtype or "float32"
     if dtype == "bool":
-        return _mask(shape, random).astype(bool)
+        kept = _mask(shape, random)
+        return ~kept if hidden_by(graph, spec.name, name=spec.name) else kept
     if dtype == "string":
         words = np.array([f"word{n}" for n in range(max(1, int(np.prod(shape))))], dtype=object)
         return words[: int(np.prod(shape))].reshape(shape)
     if "int" in dtype:
-        return _integers(graph, spec, shape, random).astype(dtype)
+        return _integers(graph, spec, shape, random, sequence).astype(dtype)
     values = random.standard_normal(shape) if sample in _NORMAL else random.random(shape)
     values *= _FACTORS.get(sample, 1.0)
     if dtype in {"complex64", "complex128"}:
@@ -135,7 +143,7 @@ def _float_type(dtype: str) -> np.dtype[Any]:
 
 
 def _mask(shape: tuple[int, ...], random: np.random.Generator) -> Array:
-    """True for a prefix of the last axis, at least half of it: something always stays visible."""
+    """What stays visible: a prefix of the last axis, at least half of it."""
     if not shape:
         return np.ones(shape, bool)
     length = shape[-1]
@@ -144,18 +152,32 @@ def _mask(shape: tuple[int, ...], random: np.random.Generator) -> Array:
 
 
 def _integers(
-    graph: Graph, spec: TensorSpec, shape: tuple[int, ...], random: np.random.Generator
+    graph: Graph,
+    spec: TensorSpec,
+    shape: tuple[int, ...],
+    random: np.random.Generator,
+    sequence: int,
 ) -> Array:
     name = spec.name.lower()
-    if "mask" in name:
-        return _mask(shape, random)
     bound = table_size(graph, spec.name)
+    if "mask" in name or (bound is None and hidden_by(graph, spec.name) is not None):
+        kept = _mask(shape, random)
+        return ~kept if hidden_by(graph, spec.name, name=spec.name) else kept
     if bound is not None:
         return random.integers(0, max(bound, 1), size=shape)
-    longest = _sequence_length(graph, spec.name)
-    if longest is not None:
-        return random.integers(max(1, longest // 2), longest + 1, size=shape)
+    steps = _sequence_length(graph, spec.name)
+    steps = longest(graph, spec.name) if steps is None else steps
+    if steps is not None:
+        return _lengths(steps or sequence, shape, random)
     return random.integers(0, 10, size=shape)
+
+
+def _lengths(longest: int, shape: tuple[int, ...], random: np.random.Generator) -> Array:
+    """At least half of the sequence each, and one of them all of it, which some models expect."""
+    found = random.integers(max(1, longest // 2), longest + 1, size=shape)
+    if found.size:
+        found.reshape(-1)[0] = longest
+    return found
 
 
 def table_size(graph: Graph, tensor: str) -> int | None:
@@ -165,7 +187,7 @@ def table_size(graph: Graph, tensor: str) -> int | None:
         rows = _rows(graph, node, tensor)
         if rows is not None:
             found.append(rows)
-        elif node.op in _TRANSPARENT and node.inputs and node.inputs[0] == tensor:
+        elif node.op in TRANSPARENT and node.inputs and node.inputs[0] == tensor:
             found += [rows for out in node.outputs if (rows := table_size(graph, out)) is not None]
     return min(found) if found else None
 
