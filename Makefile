@@ -17,7 +17,7 @@ REAL_MODELS := basic-pitch openwakeword fer pymicro-wakeword
 # warning is an error here before the first test is collected.
 PYTEST_PLUGINS_OFF := -p no:anyio
 
-.PHONY: demo test lint bench fuzz-verdicts web web-check clean
+.PHONY: demo test test-other-cpu lint bench fuzz-verdicts web web-check clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMP)
@@ -27,6 +27,21 @@ demo: $(STAMP)
 # Two test processes share two cores: threads of their own would only wait for each other.
 test: $(STAMP)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST_PLUGINS_OFF) -n 2 $(PYTEST_ARGS)
+
+# The same tests under other instruction sets: ONNX Runtime picks its kernels by the CPU that an emulator
+# shows it, oneDNN (TensorFlow, OpenVINO) by a variable. OTHER_CPU is a model of `qemu-x86_64 -cpu help`.
+OTHER_CPU ?= Nehalem
+ONEDNN_ISAS ?= AVX2 SSE41
+OTHER_CPU_TESTS ?= tests/unit/core/test_cpu.py tests/unit/causes/test_saturation.py \
+	tests/unit/converters/test_onnx_rewrites.py tests/unit/stages/measure/test_quantised.py \
+	tests/unit/kernels/test_quantised_products.py
+ONEDNN_TESTS ?= tests/unit/native/test_tf_oracle_kernels.py tests/unit/runtimes/test_openvino.py
+
+test-other-cpu: $(STAMP)
+	VENV=$(VENV) .ci/other-cpu $(OTHER_CPU) $(OTHER_CPU_TESTS)
+	@set -e; for isa in $(ONEDNN_ISAS); do echo "== oneDNN up to $$isa"; \
+	  ONEDNN_MAX_CPU_ISA=$$isa OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
+	  $(BIN)/python -m pytest $(PYTEST_PLUGINS_OFF) -q $(ONEDNN_TESTS); done
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -55,7 +55,7 @@ def weight_options(order: Order) -> dict[str, Any]:
 
     ONNX Runtime multiplies unsigned bytes with signed ones by instructions that saturate on x86
     CPUs without VNNI, and unsigned with unsigned ones exactly on every CPU. Weights of 7 bits do
-    not saturate either, and lose 1 to 3 dB more (benchmarks/byte_products.py).
+    not saturate either, and lose up to 3 dB more.
     """
     from onnxruntime.quantization import QuantType
 
