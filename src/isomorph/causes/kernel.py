@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from isomorph.core.execution import Execution
     from isomorph.core.trace import Array
 
-_SEVEN_BITS = (
-    "quantise the weights again to 7 bits (reduce_range=True) or to uint8, or run on a processor "
-    "with VNNI"
-)
-
 
 class Kernel:
     """A kernel of the runtime is wrong, flushes subnormal numbers, or treats NaN its own way.
@@ -72,7 +67,7 @@ class Kernel:
             "itself" + _special(case, found) + "".join(f"; {told}" for told, _ in decisive),
             experiments=(alone, *(each for _, each in decisive), *others),
             evidence={"operator": case.node.native_op},
-            fix=_SEVEN_BITS
+            fix=saturation.SEVEN_BITS
             if stopped
             else "use another runtime or version for this operator, or spell it out",
         )

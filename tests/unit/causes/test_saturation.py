@@ -9,7 +9,7 @@ import isomorph
 from isomorph import registry
 from isomorph.core.model import Node
 from isomorph.runtimes.onnxruntime import OnnxRuntime
-from isomorph.stages.diagnose.saturation import emulated, lost
+from isomorph.stages.diagnose.saturation import Grid, emulated, lost, taken_away
 
 DRAW = np.random.default_rng(7)
 BYTES = DRAW.integers(120, 256, (3, 9)).astype(np.uint8)
@@ -246,6 +246,57 @@ def test_a_reference_whose_own_run_saturates_is_the_one_to_blame(tmp_path, monke
 def test_pairs_on_this_cpu(tmp_path, saturates, names, wrong):
     right = "equivalent" if names[0] == "signed" else "degraded"
     assert checked(tmp_path, *names).verdict == (wrong if saturates else right)
+
+
+BETWEEN_QUANTIZERS = """<ir_version: 8, opset_import: ["" : 17]>
+net (float[{shape}] x) => (float[{result}] y) {{
+    q = QuantizeLinear (x, sa, za)
+    a = DequantizeLinear (q, sa, za)
+    b = DequantizeLinear (w, sw, zw)
+    [product] p = {product}
+    r = QuantizeLinear (p, sy, zy)
+    y = DequantizeLinear (r, sy, zy)
+}}"""
+IMAGE = np.tile(BYTES[0, :4, None, None], (1, 1, 5, 5)).astype(np.float32) * 0.5
+KERNEL = np.tile(SIGNED[:6, :4, None, None], (1, 1, 3, 3))
+FORMS = {
+    "MatMul": ("3,9", "3,4", "MatMul (a, b)", BYTES * np.float32(0.5), SIGNED),
+    "Gemm": ("3,9", "3,4", "Gemm <transB=1> (a, b)", BYTES * np.float32(0.5), SIGNED.T.copy()),
+    "Conv": ("1,4,5,5", "1,6,3,3", "Conv (a, b)", IMAGE, KERNEL),
+}
+
+
+@pytest.mark.parametrize("zero", [np.uint8(0), np.int8(-128)], ids=["uint8", "int8"])
+@pytest.mark.parametrize("op", FORMS)
+def test_products_that_are_fused_between_quantizers(tmp_path, saturates, op, zero):
+    """Fetched, their tensors are right: only the whole run shows what the fused ones do."""
+    shape, result, product, x, w = FORMS[op]
+    text = BETWEEN_QUANTIZERS.format(shape=shape, result=result, product=product)
+    model = saved(
+        tmp_path / "net.onnx", text, sa=np.float32(0.5), za=zero, w=w, sw=np.float32(0.25),
+        zw=np.int8(0), sy=np.float32(w.size * 20.0), zy=zero,
+    )  # fmt: skip
+    report = isomorph.check(model, inputs={"x": x}, in_process=True)
+    assert report.verdict == ("divergent" if saturates else "equivalent")
+    blamed = [each for each in report.findings if "saturate at 16 bits" in each.summary]
+    assert [(each.node, each.cause, each.status) for each in blamed] == (
+        [("product", "kernel", "confirmed")] * saturates
+    )
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8])
+def test_what_is_taken_from_dequantized_numbers(kind):
+    lowest = np.iinfo(kind).min
+    data = Grid(
+        whole=(BYTES.astype(int) + lowest).astype(kind), scale=scale(0.5), zero=np.asarray([lowest])
+    )
+    weight = Grid(whole=SIGNED, scale=scale(0.25), zero=None)
+    gone = taken_away("MatMul", data, weight, {})
+    assert np.array_equal(gone, lost(BYTES, SIGNED) * 0.125)
+    turned = Grid(whole=SIGNED.T.copy(), scale=scale(0.25), zero=None)
+    assert np.array_equal(taken_away("Gemm", data, turned, {"transB": 1, "alpha": 2.0}), 2 * gone)
+    narrow = Grid(whole=(SIGNED // 2).astype(np.int8), scale=scale(0.25), zero=None)
+    assert taken_away("MatMul", data, narrow, {}) is None
 
 
 def test_another_fault_of_the_same_kernel_is_not(tmp_path, monkeypatch):

@@ -122,6 +122,7 @@ def test_every_cure_leaves_the_same_function(order, name, saturates):
         report = checked(asked)
         if saturates and cure.options == {"weights": "signed"}:
             assert report.verdict == "divergent"
+            assert "saturate at 16 bits" in report.findings[0].summary
         else:
             assert report.verdict == "degraded", cure.name
 

@@ -13,6 +13,7 @@ from isomorph.core.report import Finding
 from isomorph.stages.diagnose.cases import cases
 from isomorph.stages.diagnose.diagnose import explained
 from isomorph.stages.diagnose.experiments import puts_the_run_right
+from isomorph.stages.diagnose.fused_bytes import saturated_products
 from isomorph.stages.diagnose.trials import Trials
 from isomorph.stages.localise.capture import changed_by_capturing
 from isomorph.stages.localise.findings import findings
@@ -39,7 +40,9 @@ def guilty_of_running(
     trials = Trials(candidate, names, false_alarm)
     if candidate.runtime().capabilities.fetch != "all":
         reason = "this session gives no tensors but its outputs"
-        return [_whole(candidate, trials, names)], reason
+        return saturated_products(candidate, names, trials.lands) or [
+            _whole(candidate, trials, names)
+        ], reason
     located = locate_execution(candidate, names)
     found = _places(candidate, trials, located)
     seen = located.twins.candidate.values
@@ -49,7 +52,8 @@ def guilty_of_running(
         healed = any(puts_the_run_right(each.experiments) for each in found)
         return [*found, *extra], None if healed else located.unexplained
     # Captured, the run is right: taking tensors out keeps the optimisers from joining nodes.
-    return [_whole(candidate, trials, names), *extra], None
+    joint = saturated_products(candidate, names, trials.lands)
+    return [*(joint or [_whole(candidate, trials, names)]), *extra], None
 
 
 def _places(candidate: Subject, trials: Trials, located: Located) -> list[Finding]:

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 Operands = tuple["Array | None", ...]
 
+SEVEN_BITS = (
+    "quantise the weights again to 7 bits (reduce_range=True) or to uint8, or run on a processor "
+    "with VNNI"
+)
+"""The advice for products that saturate."""
+
 _INT16 = np.iinfo(np.int16)
 _ROUNDINGS = 3
 """Of a real result: scales multiplied, the product with them, the bias added."""
@@ -110,6 +116,25 @@ def _qgemm(given: Operands, attributes: Mapping[str, Any]) -> Emulation | None:
 
 def _qlinear_conv(given: Operands, attributes: Mapping[str, Any]) -> Emulation | None:
     x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias = given[:9]
+    units = _conv_units(x, w, x_zero, w_zero, attributes)
+    if units is None:
+        return None
+    exact = units[0] if bias is None else units[0] + bias.astype(np.float64)
+    found = _on_grid(exact, units[1], _step(x_scale, w_scale), y_scale, y_zero)
+    if found is None:
+        return None
+    turned = (np.moveaxis(each, -1, 1) for each in (found.exact, found.saturated))
+    return Emulation(exact=next(turned), saturated=next(turned), slack=found.slack)
+
+
+def _conv_units(
+    x: Array | None,
+    w: Array | None,
+    x_zero: Array | None,
+    w_zero: Array | None,
+    attributes: Mapping[str, Any],
+) -> tuple[Array, Array] | None:
+    """The same for a convolution, with the channels of its result last."""
     if x is None or w is None or w.shape[1] == 1 or attributes.get("channels_last", 0):
         return None  # convolutions of single channels take kernels that sum in 32 bits
     rank, group = x.ndim - 2, int(attributes.get("group", 1))
@@ -129,13 +154,37 @@ def _qlinear_conv(given: Operands, attributes: Mapping[str, Any]) -> Emulation |
     if len(whole) < len(parts):
         return None
     exact = np.concatenate([each for each, _ in whole], axis=-1)
-    exact = exact if bias is None else exact + bias.astype(np.float64)
-    gone = np.concatenate([each for _, each in whole], axis=-1)
-    found = _on_grid(exact, gone, _step(x_scale, w_scale), y_scale, y_zero)
-    if found is None:
+    return exact, np.concatenate([each for _, each in whole], axis=-1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """Stored integers with their scale and zero point."""
+
+    whole: Array = field(repr=False)
+    scale: Array
+    zero: Array | None
+
+
+def taken_away(op: str, data: Grid, weight: Grid, attributes: Mapping[str, Any]) -> Array | None:
+    """What saturation takes from a product of dequantised numbers that runs on their bytes.
+
+    Of ``MatMul``, ``Gemm`` and ``Conv``; None where nothing is taken. A runtime moves signed data
+    up by 128, since its instruction takes one factor unsigned.
+    """
+    shift = 128 if data.whole.dtype == np.int8 else 0
+    a = (data.whole.astype(np.int16) + shift).astype(np.uint8)
+    a_zero = _or_zero(data.zero) + shift
+    if op == "Conv":
+        units = _conv_units(a, weight.whole, a_zero, weight.zero, attributes)
+    else:
+        a = a.T if attributes.get("transA", 0) else a
+        b = weight.whole.T if attributes.get("transB", 0) else weight.whole
+        units = _units(a, b, a_zero, weight.zero)
+    if units is None or not units[1].any():
         return None
-    turned = (np.moveaxis(each, -1, 1) for each in (found.exact, found.saturated))
-    return Emulation(exact=next(turned), saturated=next(turned), slack=found.slack)
+    gone = units[1] * _step(data.scale, weight.scale) * float(attributes.get("alpha", 1.0))
+    return np.moveaxis(gone, -1, 1) if op == "Conv" else np.asarray(gone)
 
 
 _PRODUCTS: Mapping[str, Callable[[Operands, Mapping[str, Any]], Emulation | None]] = {

@@ -81,10 +81,21 @@ class Trials:
         said = "" if session is None else session.environment.facts.get(LOG_LINES, "")
         return tuple(said.splitlines())
 
+    def lands(self, predicted: Mapping[str, Array]) -> bool:
+        """Whether the accused run gives just these outputs, within its budget."""
+        run = self._subject.as_run()
+        return not isinstance(run, IsomorphError) and bool(self._agrees(run, predicted))
+
     def _judged(self, changed: Mapping[str, str]) -> bool | None:
-        found = self._run(changed)
-        meaning, spreads = self._subject.meaning(), self._spreads()
-        if found is None or spreads is None or isinstance(meaning, IsomorphError):
+        found, meaning = self._run(changed), self._subject.meaning()
+        if found is None or isinstance(meaning, IsomorphError):
+            return None
+        return self._agrees(found, meaning)
+
+    def _agrees(self, found: Mapping[str, Array], meaning: Mapping[str, Array]) -> bool | None:
+        """Whether outputs are right by the budget of the verdict; None where there is none."""
+        spreads = self._spreads()
+        if spreads is None:
             return None
         return all(
             judge(
