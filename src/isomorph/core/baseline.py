@@ -12,9 +12,11 @@ FILE = "isomorph.baseline.toml"
 class Accepted:
     """One output that is known to differ: how far, why that is fine, who says so, until when.
 
-    ``causes`` are those of the guilty nodes that were confirmed then, one for each. ``when`` and
-    ``until`` are dates as 2027-01-31. ``differing`` counts values that have no distance (words);
-    ``shape`` is the candidate's, as 4×3, where nothing could be compared.
+    ``causes`` are those of the guilty nodes that were confirmed then, one for each. ``findings``
+    are what was accepted, exactly: each as its cause and its place, ``attribute at conv_2``.
+    ``when`` and ``until`` are dates as 2027-01-31. ``differing`` counts values that have no
+    distance (words); ``shape`` is the candidate's, as 4×3, where nothing could be compared, and
+    ``kind`` says whether values, shapes or nothing stood against the reference's output.
     """
 
     pair: str
@@ -29,6 +31,8 @@ class Accepted:
     until: str | None = None
     differing: int | None = None
     shape: str | None = None
+    findings: tuple[str, ...] | None = None
+    kind: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -159,7 +159,10 @@ class Report:
         """The verdict and what it covers: ``EQUIVALENT on 1 given and 2 generated inputs``."""
         word = str(self.verdict).upper()
         fine = self.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED}
-        return f"{word} {self.coverage.words}" if fine and self.coverage is not None else word
+        told = f"{word} {self.coverage.words}" if fine and self.coverage is not None else word
+        if self.only_given:
+            return f"{told} only" if fine else f"{told} on the given inputs only"
+        return told
 
     @property
     def accepted(self) -> bool:

@@ -85,11 +85,10 @@ def _page(report: Report, width: int) -> Iterator[RenderableType]:
 
 
 def _aside(report: Report) -> str:
-    """What was asked, and why the exit code is not the verdict's, where it is another."""
-    asked = " on the given inputs only" if report.only_given else ""
+    """Why the exit code is not the verdict's, where it is another."""
     if report.exit_code == report.verdict.exit_code:
-        return asked
-    return asked + (", accepted" if report.exit_code == 0 else ", but not strictly")
+        return ""
+    return ", accepted" if report.exit_code == 0 else ", but not strictly"
 
 
 def _sides(report: Report, width: int) -> Iterator[RenderableType]:

@@ -9,9 +9,22 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from isomorph.core.baseline import Accepted, Baseline, Standing
-from isomorph.core.divergence import Divergence, Verdict
+from isomorph.core.divergence import Divergence, DivergenceKind, Verdict
 from isomorph.core.errors import UsageError
 from isomorph.core.report import Finding, Report
+
+_OF_OUTPUTS = frozenset(
+    {"TRANSLATION", "EXECUTION", "SHAPE_MISMATCH", "OUTPUT_MISSING", "UNJUDGED", "ORACLE",
+     "REFERENCE_EXECUTION"}
+)  # fmt: skip
+"""Findings that say of an output what its own entry says."""
+_DECIDING = frozenset({"CONSTANT_DIFFERS"})
+"""Findings that make a verdict divergent though no given input shows them."""
+_KINDS = {
+    DivergenceKind.VALUES: "its values differ",
+    DivergenceKind.SHAPE: "its shape differs",
+    DivergenceKind.MISSING: "it is missing",
+}
 
 
 def held_against(
@@ -32,9 +45,8 @@ def guarded(
 ) -> Report:
     """The report with what the baseline says of it."""
     known = {entry.output: entry for entry in accepted if entry.pair == pair}
-    causes = Counter(finding.cause or finding.code for finding in _guilty(report))
     standings = [
-        _standing(each, known.get(_name(each)), causes, today)
+        _standing(each, known.get(_name(each)), report, today)
         for each in report.outputs
         if each.verdict is Verdict.DIVERGENT
     ]
@@ -53,7 +65,7 @@ def _name(divergence: Divergence) -> str:
 
 
 def _standing(
-    divergence: Divergence, entry: Accepted | None, causes: Counter[str], today: date
+    divergence: Divergence, entry: Accepted | None, report: Report, today: date
 ) -> Standing:
     name = _name(divergence)
     if entry is None:
@@ -61,18 +73,53 @@ def _standing(
     if entry.until is not None and today > date.fromisoformat(entry.until):
         told = f"was accepted until {entry.until}"
         return Standing(output=name, state="expired", told=told, accepted=entry)
-    if (further := causes - Counter(entry.causes)) and entry.causes:
-        told = f"a cause that was not there then: {', '.join(sorted(further))}"
-        return Standing(output=name, state="new", told=told, accepted=entry)
+    if (other := _other_finding(report, entry)) is not None:
+        return Standing(output=name, state="new", told=other, accepted=entry)
     if (worse := _worse(divergence, entry)) is not None:
         return Standing(output=name, state="worse", told=worse, accepted=entry)
     told = f"accepted by {entry.who}: {entry.why}"
     return Standing(output=name, state="unchanged", told=told, accepted=entry)
 
 
+def _other_finding(report: Report, entry: Accepted) -> str | None:
+    """What today's report finds and nobody has accepted, or accepted and not found again.
+
+    An acceptance covers these findings and no others. Where none is named today, nobody knows
+    whether the divergence is the one that was examined.
+    """
+    now = _findings(report)
+    if entry.findings is None:  # a file of an earlier version: it names causes and nodes apart
+        causes = Counter(finding.cause or finding.code for finding in _guilty(report))
+        nodes = {finding.node for finding in _guilty(report) if finding.node}
+        further = {*(causes - Counter(entry.causes)), *(nodes - set(entry.nodes))}
+    else:
+        further = set((Counter(now) - Counter(entry.findings)).keys())
+    if further:
+        return f"a finding that was not there then: {', '.join(sorted(further))}"
+    if entry.findings and not now:
+        return f"it was accepted for {', '.join(entry.findings)}; this check names no node"
+    return None
+
+
+def _findings(report: Report) -> tuple[str, ...]:
+    """What makes the report divergent, each as its cause and its place; outputs aside."""
+    told = []
+    for finding in report.findings:
+        decides = finding.effect == "reaches_output" or finding.code in _DECIDING
+        if not decides or finding.code in _OF_OUTPUTS or finding.status == "refuted":
+            continue
+        place = finding.node or ", ".join(finding.nodes) or ", ".join(finding.tensors)
+        told.append(f"{finding.cause or finding.code}{f' at {place}' if place else ''}")
+    return tuple(sorted(told))
+
+
 def _worse(divergence: Divergence, entry: Accepted) -> str | None:
     """How it exceeds what was accepted by more than the rounding of another run explains."""
     part = divergence.observed
+    if entry.kind is not None and entry.kind != divergence.kind.value:
+        return f"{_KINDS[divergence.kind]}; {_KINDS[DivergenceKind(entry.kind)]} then"
+    if entry.kind is None and divergence.kind is DivergenceKind.MISSING:
+        return _KINDS[divergence.kind]
     if part is None:
         now = _shape(divergence)
         return None if entry.shape == now else f"cannot be compared: {now}, {entry.shape} then"
@@ -119,6 +166,8 @@ def acceptances(
             until=until.isoformat() if until is not None else None,
             differing=distance.differing if distance and distance.max_abs is None else None,
             shape=_shape(each) if distance is None else None,
+            findings=_findings(report),
+            kind=each.kind.value,
         )
         entries.append(entry)
     if not entries:

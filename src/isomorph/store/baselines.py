@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from isomorph.core.baseline import Accepted
+from isomorph.core.divergence import DivergenceKind
 from isomorph.store import toml
 from isomorph.store.atomic import new_file
 
 _HEAD = "# Divergences that somebody examined and accepted. Review changes here like code.\n"
 _COUNTS = ("nonfinite", "differing")
 _NUMBERS = ("max_abs", *_COUNTS)
-_LISTS = ("causes", "nodes")
+_LISTS = ("causes", "nodes", "findings")
 _DATES = ("when", "until")
 
 
@@ -61,6 +62,8 @@ def _value(key: str, value: object, file: Path, where: str) -> object:
             raise toml.wrong_type(
                 key, value, "a date, as 2027-01-31", file=file, where=where
             ) from (error)
+    if key == "kind" and value not in set(DivergenceKind):
+        raise toml.wrong_type(key, value, ", ".join(DivergenceKind), file=file, where=where)
     if isinstance(value, str):
         return value
     raise toml.wrong_type(key, value, "a string", file=file, where=where)

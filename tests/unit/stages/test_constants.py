@@ -59,7 +59,7 @@ def test_only_given_restricts_the_question():
     assert report.only_given
     assert differing(report)
     page = isomorph.registry.reporter("terminal").render(report)
-    assert page.startswith("EQUIVALENT on the given inputs only")
+    assert page.startswith("EQUIVALENT on 1 given input only")
 
 
 def test_only_given_needs_inputs():

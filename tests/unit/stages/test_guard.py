@@ -1,20 +1,22 @@
 """What a baseline lets pass, and what it does not."""
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
 
 from isomorph.core.coverage import Coverage, OutputCoverage
-from isomorph.core.divergence import Budget, Distance, Divergence, Part, Verdict
+from isomorph.core.divergence import Budget, Distance, Divergence, DivergenceKind, Part, Verdict
 from isomorph.core.errors import UsageError
-from isomorph.core.report import Report
+from isomorph.core.report import Finding, Report
 from isomorph.stages.guard import acceptances, guarded
 
 TODAY = date(2026, 11, 15)
 
 
-def _report(output, verdict=Verdict.DIVERGENT):
+def _report(output, verdict=Verdict.DIVERGENT, findings=()):
     return Report(
+        findings=tuple(findings),
         verdict=verdict,
         reason="as told",
         command="check",
@@ -80,3 +82,71 @@ def test_what_was_fixed_excuses_no_other_divergence():
     with pytest.raises(UsageError, match="no output of the report is divergent") as caught:
         acceptances(healed, why="w", who="Ada", when=TODAY, until=None, pair="p")
     assert "as told" in caught.value.why
+
+
+def _fault(node, cause="weight", **about):
+    words = {"status": "confirmed", "effect": "reaches_output", "code": "GUILTY_NODE", **about}
+    return Finding(rank=1, cause=cause, summary="off", node=node, **words)
+
+
+def _held(then, now, output=None):
+    output = output or _output(distance=_words(1))
+    report = _report(output, findings=then)
+    entries = acceptances(report, why="w", who="Ada", when=TODAY, until=None, pair="p")
+    held = guarded(_report(output, findings=now), "b.toml", entries, today=TODAY, pair="p")
+    return held.baseline.standings[0].state, held.exit_code
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        [_fault("conv_2")],
+        [_fault("conv_1", cause="attribute")],
+        [_fault("conv_1"), _fault("conv_2")],
+        [_fault("conv_1"), _fault("conv_1")],
+        [_fault("conv_1"), _fault(None, "interface", code="OUTPUT_ORDER")],
+        [
+            _fault("conv_1"),
+            _fault("fc", code="CONSTANT_DIFFERS", status="suspected", effect="latent"),
+        ],
+        [],
+    ],
+    ids=["node", "cause", "one more", "twice", "order", "weight", "none named"],
+)
+def test_an_acceptance_covers_its_node_and_cause_and_no_other(now):
+    accepted = [_fault("conv_1")]
+    assert _held(accepted, accepted) == ("unchanged", 0)
+    assert _held(accepted, now) == ("new", 1)
+
+
+def test_causes_exchanged_between_nodes_are_new():
+    then = [_fault("a", "weight"), _fault("b", "attribute")]
+    assert _held(then, [_fault("a", "attribute"), _fault("b", "weight")]) == ("new", 1)
+    assert _held(then, then[:1]) == ("unchanged", 0), "less than was accepted"
+
+
+def test_an_output_that_vanished_is_not_what_was_accepted():
+    then = _output(distance=_words(1))
+    gone = replace(_output(shape=()), candidate_output=None, kind=DivergenceKind.MISSING)
+    assert _state(then, gone) == ("worse", 1)
+    assert _state(_output(shape=()), gone) == ("worse", 1), "a scalar of another shape"
+    assert _state(gone, gone) == ("unchanged", 0)
+
+
+def test_what_was_not_compared_is_accepted_by_nobody():
+    report = _report(_output(distance=_words(1)))
+    entries = acceptances(report, why="w", who="Ada", when=TODAY, until=None, pair="p")
+    open_question = OutputCoverage(output="z", not_compared=1)
+    blind = Coverage(given=1, values=1, outputs=(open_question,))
+    now = replace(report, coverage=blind)
+    assert guarded(report, "b.toml", entries, today=TODAY, pair="p").exit_code == 0
+    assert guarded(now, "b.toml", entries, today=TODAY, pair="p").exit_code == 1
+
+
+def test_a_file_of_an_earlier_version_still_counts_causes_and_nodes():
+    report = _report(_output(distance=_words(1)), findings=[_fault("a")])
+    entries = acceptances(report, why="w", who="Ada", when=TODAY, until=None, pair="p")
+    old = [replace(each, findings=None, kind=None) for each in entries]
+    assert guarded(report, "b.toml", old, today=TODAY, pair="p").exit_code == 0
+    moved = replace(report, findings=(_fault("b"),))
+    assert guarded(moved, "b.toml", old, today=TODAY, pair="p").exit_code == 1
