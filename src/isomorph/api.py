@@ -70,8 +70,9 @@ def check(
     do not show is told, and decides nothing.
 
     ``data`` is a test set instead: a folder of files of arrays, or one file with a leading axis
-    of samples. All are run, and the worst of them decide. ``metric`` is a function of (outputs,
-    sample), both arrays by name, or ``package.module:function``; it is averaged on both sides.
+    of samples. Each of them is judged, and those not clearly the same are examined. ``metric`` is
+    a function of (outputs, sample), both arrays by name, or ``package.module:function``; it is
+    averaged on both sides.
 
     ``baseline`` is a file of divergences that were examined and accepted (``isomorph accept``);
     ``pair`` is the name under which it knows these two, otherwise their locations.

@@ -40,7 +40,8 @@ def _commands(report: Report) -> Iterator[str]:
     # The verdict itself is one of the ten errors.
     room = {"error": MOST - (headline == "error"), "warning": MOST}
     dropped = sum(max(0, len(all_of) - room[word]) for word, all_of in found.items())
-    message = f"{report.verdict}: {printable(report.reason)}"
+    covers = report.headline.removeprefix(str(report.verdict).upper())
+    message = f"{report.verdict}{printable(covers)}: {printable(report.reason)}"
     if dropped:
         message += f" ({dropped} more findings are not shown here)"
     yield _command(headline, {"title": f"isomorph: {title(report)}"}, message)

@@ -54,8 +54,9 @@ def _verdict(report: Report) -> ET.Element:
     case = ET.Element("testcase", {"name": "verdict", "classname": _class(report), "time": time})
     told = "\n".join(f"{one.rank}. {one.code}: {sentence(one)}" for one in report.findings)
     if report.exit_code == 0:
-        if told:
-            ET.SubElement(case, "system-out").text = _text(told)
+        ET.SubElement(case, "system-out").text = _text(
+            "\n".join(filter(None, (printable(report.headline), told)))
+        )
         return case
     # In strict mode an equivalent model may fail for a fault that rounding hides.
     unknown = report.verdict is Verdict.UNKNOWN

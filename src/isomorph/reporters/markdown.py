@@ -49,7 +49,9 @@ class MarkdownReporter:
 
 def _head(report: Report) -> str:
     mark = _MARKS[str(report.verdict)]
-    head = f"## {mark} {str(report.verdict).capitalize()}: {_code(title(report))}\n"
+    word = str(report.verdict)
+    covers = _plain(report.headline.removeprefix(word.upper()))
+    head = f"## {mark} {word.capitalize()}{covers}: {_code(title(report))}\n"
     standings = report.baseline.standings if report.baseline is not None else ()
     known = [
         f"- baseline: {_code(one.output)} is {one.state}: {_plain(one.told)}" for one in standings

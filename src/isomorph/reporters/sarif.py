@@ -41,7 +41,11 @@ class SarifReporter:
                 }
             },
             "results": [_result(finding, report, found) for finding in shown],
-            "properties": {"verdict": str(report.verdict), "reason": printable(report.reason)},
+            "properties": {
+                "verdict": str(report.verdict),
+                "reason": printable(report.reason),
+                "headline": printable(report.headline),
+            },
             "columnKind": "unicodeCodePoints",
         }
         document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}

@@ -161,8 +161,21 @@ def _standings(report: Report) -> Iterator[RenderableType]:
         yield hanging("baseline", printable(told + (f", until {until}" if until else "")))
 
 
+def _not_compared(report: Report) -> Iterator[RenderableType]:
+    """Outputs that are owed on some input, and the reasons."""
+    covered = report.coverage.outputs if report.coverage is not None else ()
+    missing = [each for each in covered if each.not_compared]
+    for each in missing[:MOST_NOTES]:
+        tried = each.within + each.beyond + each.not_compared
+        told = f"output {each.output!r} on {each.not_compared} of {counted(tried, 'input')}"
+        yield hanging("unjudged", printable(f"{told}: {'; '.join(each.reasons)}"))
+    if len(missing) > MOST_NOTES:
+        yield hanging("unjudged", f"… and {len(missing) - MOST_NOTES} more: --format json")
+
+
 def _notes(report: Report) -> Iterator[RenderableType]:
     yield from _standings(report)
+    yield from _not_compared(report)
     if report.alignment is not None:
         yield hanging("alignment", report.alignment.summary)
     told = [f"{model.role}: {note}" for model in report.models for note in model.notes]

@@ -19,6 +19,7 @@ from isomorph.core.report import Finding, Report, Skipped
 from isomorph.stages.measure.accounts import Accounts
 from isomorph.stages.measure.compare import Terms, compare
 from isomorph.stages.measure.findings import of_outputs, ranked
+from isomorph.stages.measure.output_order import elements
 from isomorph.stages.measure.rearrange import Arrangeable
 from isomorph.stages.measure.recorded import Recording, Values
 from isomorph.stages.measure.spread import FALSE_ALARM
@@ -39,14 +40,14 @@ _SAME = "the recorded values are the same to the last bit"
 def recording_of(trace: Replayed) -> Recording:
     """The untouched outputs of a trace, as a file of recorded outputs would hold them."""
     record = trace.record
-    outputs = {spec.name for spec in record.model.graph.outputs}
+    kept = {name: np.asarray(value) for name, value in record.untouched.items()}
     return Recording(
         location=record.location,
         digest=record.digest,
         arrays={
-            name: np.asarray(value)
-            for name, value in record.untouched.items()
-            if name in outputs or name.partition("[")[0] in outputs
+            f"{spec.name}{path}": value
+            for spec in record.model.graph.outputs
+            for path, value in elements(spec.name, kept).items()
         },
     )
 

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import pytest
 
+from isomorph.core.coverage import Coverage, OutputCoverage
 from isomorph.core.divergence import Verdict
 from isomorph.core.report import TRACE_OF, Skipped
 from isomorph.core.trace import Environment
@@ -281,3 +282,13 @@ def test_one_obstacle_is_told_once(report, monkeypatch):
     met = tuple(Skipped(what=what, why="it died") for what in ("one", "two", "one"))
     text = _drawn(monkeypatch, replace(report, skipped=met), 120)
     assert "skipped    one; two: it died" in text
+
+
+def test_what_was_not_compared_is_told_with_its_reason(report, wide):
+    owed = OutputCoverage(
+        output="mask", within=1, not_compared=2, reasons=("it has no counterpart",)
+    )
+    blind = replace(report, verdict=Verdict.UNKNOWN, coverage=Coverage(given=1, outputs=(owed,)))
+    text = TerminalReporter().render(blind)
+    assert "output 'mask' on 2 of 3 inputs: it has no counterpart" in text
+    assert "mask" not in TerminalReporter().render(report)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.errors import IsomorphError, UsageError
+from isomorph.core.limits import MOST_LAYOUTS
 from isomorph.core.report import Binding, Finding
 from isomorph.stages.align.chance import decisive
 from isomorph.stages.measure.distance import is_inexact, widen
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.stages.measure.subject import Subject
 
-_MOST_TRIED = 24
 _LOCATION_AND_SCALE = 2
 
 
@@ -123,9 +123,14 @@ def _by_proof(
     feeds = {pair.candidate: np.asarray(reference.feeds[pair.reference]) for pair in bindings}
     feeds = rearranged(feeds, settled)
     trials: list[tuple[float, list[Layout]]] = []
-    for choice in list(product(*several.values()))[:_MOST_TRIED]:
+    choices = list(product(*several.values()))
+    untried = len(choices) - MOST_LAYOUTS
+    how = "only with it the outputs agree"
+    if untried > 0:
+        how += f" of {MOST_LAYOUTS} that were tried; {untried} more were not"
+    for choice in choices[:MOST_LAYOUTS]:
         layouts = [
-            Layout(input=name, rearrangement=moved, how="only with it the outputs agree")
+            Layout(input=name, rearrangement=moved, how=how)
             for name, moved in zip(several, choice, strict=True)
         ]
         if not isinstance(meaning, IsomorphError):

@@ -18,8 +18,8 @@ from isomorph.stages.measure.spread import Spread, merged
 from isomorph.stages.run.layout import (
     Rearrangement,
     arrangements,
+    channel_moves,
     keeps_order,
-    moves_channels,
     stated_arrangement,
 )
 
@@ -50,8 +50,7 @@ class Arrangeable:
             return () if way is None else (way,)
         if shape == wanted or not (self.channels or self.anything):
             return ()
-        found = arrangements(shape, wanted)
-        return found if self.anything else tuple(filter(moves_channels, found))
+        return arrangements(shape, wanted) if self.anything else channel_moves(shape, wanted)
 
 
 def spread_through(moved: Rearrangement, spread: Spread) -> Spread:

@@ -61,7 +61,9 @@ def bind_outputs(
         _in_order(open_reference, beside=open_candidate),
         _in_order(open_candidate, beside=open_reference),
     )
-    for left, right in zip(mine, yours, strict=False):
+    # What is left over on a side has no counterpart, which the ledger of the check says.
+    both = min(len(mine), len(yours))
+    for left, right in zip(mine[:both], yours[:both], strict=True):
         how = "name" if left.name == right.name else "position"
         bound.append(Binding(reference=left.name, candidate=right.name, how=how))
     return tuple(bound)

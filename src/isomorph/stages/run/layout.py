@@ -99,6 +99,29 @@ def moves_channels(rearrangement: Rearrangement) -> bool:
     return to_the_end or rest == sorted(rest)
 
 
+def channel_moves(shape: Sequence[int], wanted: Sequence[int]) -> tuple[Rearrangement, ...]:
+    """Every way to bring ``shape`` into ``wanted`` by moving one axis to the end or back."""
+    if len(shape) != len(wanted):
+        return ()
+    axes = range(len(shape))
+    last = len(shape) - 1
+    orders = [
+        order
+        for axis in axes[:-1]
+        for order in (
+            (*(other for other in axes if other != axis), axis),
+            (*axes[:axis], last, *axes[axis:last]),
+        )
+    ]
+    found: dict[tuple[int, ...], Rearrangement] = {}
+    for order in orders:
+        way = Rearrangement(permutation=order, shape=tuple(shape[axis] for axis in order))
+        if way.shape == tuple(wanted) and moves_channels(way):
+            visible = tuple(axis for axis in order if shape[axis] != 1)
+            found.setdefault(visible, way)
+    return tuple(found.values())
+
+
 def stated_arrangement(
     axes: Sequence[int], shape: Sequence[int], wanted: Sequence[int]
 ) -> Rearrangement | None:

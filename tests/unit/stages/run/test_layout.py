@@ -3,7 +3,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isomorph.stages.run.layout import arrangements, keeps_order
+from isomorph.stages.run.layout import (
+    arrangements,
+    channel_moves,
+    keeps_order,
+    moves_channels,
+    stated_arrangement,
+)
 
 
 @given(st.permutations(range(4)))
@@ -36,3 +42,46 @@ def test_channels_last_keeps_the_order_of_the_image():
     assert first.permutation == (0, 2, 3, 1)
     assert keeps_order(first)
     assert not keeps_order(second)
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=6), st.randoms(use_true_random=False))
+def test_channel_moves_are_the_arrangements_that_move_channels(shape, random):
+    wanted = list(shape)
+    axis = random.randrange(len(shape))
+    wanted.append(wanted.pop(axis))
+    if random.random() < 0.3:
+        random.shuffle(wanted)
+    value = np.arange(np.prod(shape)).reshape(shape)
+
+    def seen(ways):
+        return {way.array(value).tobytes() for way in ways}
+
+    expected = seen(way for way in arrangements(shape, wanted) if moves_channels(way))
+    assert seen(channel_moves(shape, wanted)) == expected
+
+
+def test_a_matrix_has_no_channels_and_many_axes_have():
+    assert not channel_moves((2, 3), (3, 2))
+    shape = (2, 3, 4, 5, 6, 7, 8, 9)
+    (way,) = channel_moves(shape, (2, 4, 5, 6, 7, 8, 9, 3))
+    assert way.permutation == (0, 2, 3, 4, 5, 6, 7, 1)
+    assert not channel_moves(shape, shape[:-1])
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=5), st.randoms(use_true_random=False))
+def test_a_stated_order_is_undone(shape, random):
+    axes = [axis for axis, size in enumerate(shape) if size != 1 or random.random() < 0.5]
+    random.shuffle(axes)
+    value = np.arange(np.prod(shape)).reshape(shape)
+    dropped = tuple(axis for axis in range(len(shape)) if axis not in axes)
+    kept = [axis for axis in range(len(shape)) if axis in axes]
+    moved = value.squeeze(dropped).transpose([kept.index(axis) for axis in axes])
+    way = stated_arrangement(axes, moved.shape, shape)
+    assert np.array_equal(way.array(moved), value)
+
+
+def test_a_stated_order_that_does_not_fit_is_none():
+    assert stated_arrangement((0,), (3,), (2, 3)) is None, "the axis left out is longer than one"
+    assert stated_arrangement((0, 1), (3, 2), (2, 3)) is None
+    assert stated_arrangement((0, 5), (2, 3), (2, 3)) is None
+    assert stated_arrangement((0, 0), (2, 2), (2, 3)) is None
