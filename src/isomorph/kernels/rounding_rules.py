@@ -48,7 +48,9 @@ def stored_noise(
     draw = noise.random.uniform(-1.0, 1.0, value.shape)
     with np.errstate(invalid="ignore"):
         moved = value + np.where(np.isfinite(step), step, 0.0) * draw
-    return np.asarray(moved, dtype=value.dtype)
+        # Rounding may end at zero and never beyond it: a root or a logarithm may follow.
+        moved = np.where(value > 0, np.maximum(moved, 0.0), np.minimum(moved, 0.0))
+    return np.asarray(np.where(np.isnan(value), value, moved), dtype=value.dtype)
 
 
 def own_noise(value: Any, noise: NoiseSource) -> Any:  # noqa: ANN401
