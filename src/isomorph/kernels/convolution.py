@@ -46,7 +46,7 @@ def convolve(x: Array, w: Array, b: Array | None, place: Windows, groups: int) -
 
 def _dense(x: Array, w: Array, place: Windows, groups: int, dtype: np.dtype[np.generic]) -> Array:
     batch, outputs = x.shape[0], w.shape[0]
-    matrix = w.reshape(groups, outputs // groups, -1)
+    matrix = w.reshape(groups, outputs // groups, math.prod(w.shape[1:]))
     y = np.empty((batch, groups, outputs // groups, *place.output), dtype)
     x = padded(x, place)
     grouped = x.reshape(batch, groups, x.shape[1] // groups, *x.shape[2:])
@@ -184,7 +184,7 @@ def _spread(  # noqa: PLR0917
         for (count, stride, extent), first, length in zip(reach, begin, size, strict=True)
     ]
     y = np.zeros((batch, groups, per_group, *whole), np.result_type(x, w))
-    flat = x.reshape(batch, groups, x.shape[1] // groups, -1)
+    flat = x.reshape(batch, groups, x.shape[1] // groups, math.prod(x.shape[2:]))
     weights = w.reshape(groups, w.shape[0] // groups, per_group, *place.kernel)
     for offset in np.ndindex(*place.kernel):
         tap = weights[(slice(None), slice(None), slice(None), *offset)].transpose(0, 2, 1)

@@ -57,6 +57,8 @@ def hardmax(call: Call, x: Array) -> Array:
 def one_hot(x: Array, axis: int) -> Array:
     """One at the first largest along ``axis``, zero elsewhere."""
     y = np.zeros_like(x)
+    if not x.size:
+        return y
     np.put_along_axis(y, np.argmax(x, axis=axis, keepdims=True), 1, axis=axis)
     return y
 

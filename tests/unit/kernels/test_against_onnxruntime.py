@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from one_node import OneNode, assert_same_within_rounding
+from one_node import OneNode, assert_same_within_rounding, rounding
 
 from isomorph.kernels import table
 
@@ -214,6 +214,27 @@ def test_in_float32_for_constants(name):
     node = CASES[name]
     for array in node.by_kernel(lift=False):
         assert array.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        standard("Conv", normal(0, 4, 6, 6), normal(6, 2, 3, 3), group=2),
+        standard("Conv", normal(0, 4, 6), normal(6, 4, 1)),
+        standard("ConvTranspose", normal(0, 4, 6, 6), normal(4, 3, 3, 3), group=2, strides=[2, 2]),
+        standard("ConvTranspose", normal(0, 4, 6), normal(4, 3, 3), normal(3)),
+        standard("Hardmax", normal(0, 5)),
+        standard("Hardmax", normal(5, 0)),
+        standard("MaxPool", normal(0, 4, 6, 6), kernel_shape=[2, 2]),
+        standard("Softmax", normal(0, 5)),
+    ],
+    ids=lambda node: f"{node.op} {node.inputs[0].shape}",
+)
+def test_a_batch_may_be_empty(node):
+    (ran,), (exact,), (drawn,) = (
+        node.in_onnxruntime(), node.by_kernel(), node.by_kernel(rounding())
+    )  # fmt: skip
+    assert ran.shape == exact.shape == drawn.shape
 
 
 @pytest.mark.parametrize("op", ["RNN", "GRU", "LSTM"])
