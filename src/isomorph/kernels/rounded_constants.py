@@ -50,6 +50,8 @@ def stands_for_itself(values: Array, unit: float) -> Array:
         if not large.any():
             return np.asarray(whole)
         written = np.isin(size, _LARGEST)
+        if unit > 10.0 ** (-2 * _DIGITS):
+            return np.asarray(whole & (~large | written))  # every number has so few digits
         ten = 10.0 ** np.floor(np.log10(np.where(large, size, 1.0)) - _DIGITS + 1)
         round_number = np.rint(size / ten) * ten
         written |= np.abs(round_number - size) <= unit * size

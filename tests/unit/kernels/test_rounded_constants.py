@@ -29,8 +29,14 @@ def test_a_rounded_number_moves_and_a_whole_one_stays():
 
 
 def test_what_is_whole_for_want_of_digits_moves():
-    assert _moved([1e9, 8193.0]).tolist() == [True, True]
+    assert _moved([123456789.0, 8193.0]).tolist() == [True, True]
     assert _moved([45.0, 46.0], np.float16).tolist() == [False, True]
+
+
+def test_what_somebody_wrote_down_stays():
+    """A mask of -1e9 that moves by its rounding moves by more than all that it is added to."""
+    lowest = float(np.finfo(np.float32).min)
+    assert _moved([-1e9, -10000.0, lowest, -65504.0, 3.2e7]).tolist() == [False] * 5
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

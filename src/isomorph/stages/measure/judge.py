@@ -66,7 +66,7 @@ def judge(
         distance=measured,
         budget=Budget(
             derivation=derivation,
-            ratio=_largest(ratios, spread.draws, false_alarm),
+            ratio=_largest(ratios, spread, false_alarm),
             allowed_max=float(np.max(allowed)) if not exact and allowed.size else None,
             allowed_rms=None if exact else _rms(allowed),
             threshold=limit,
@@ -214,7 +214,7 @@ def _reached(
     return ratios, int(np.count_nonzero(uncovered))
 
 
-def _largest(ratios: Array, draws: int, false_alarm: float) -> float:
+def _largest(ratios: Array, spread: Spread, false_alarm: float) -> float:
     """The largest ratio; a finite one where that is beyond any doubt already.
 
     An infinite one is an element that may not differ at all: it says that, and not by how much.
@@ -222,7 +222,8 @@ def _largest(ratios: Array, draws: int, false_alarm: float) -> float:
     largest = float(np.max(ratios, initial=0.0))
     if math.isinf(largest):
         finite = float(np.max(ratios, initial=0.0, where=np.isfinite(ratios)))
-        return finite if finite >= hopeless(draws, false_alarm) else largest
+        enough = hopeless(spread.draws, ratios.size, spread.freedom, false_alarm)
+        return finite if finite >= enough else largest
     return largest
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -65,15 +66,16 @@ def comfortable(
     return float(limit / math.sqrt(excess))
 
 
-def hopeless(draws: int, false_alarm: float = FALSE_ALARM) -> float:
+def hopeless(
+    draws: int, elements: int, freedom: float = math.inf, false_alarm: float = FALSE_ALARM
+) -> float:
     """The multiple of a budget from few draws that is certainly beyond the budget of many.
 
-    So few draws underestimate a variance at most by the lower quantile of chi-square, which is
-    bounded by the first term of its series; the elements of a tensor may all do so together.
+    Neighbors may all have moved as one, and then their draws are no more than its own: it is
+    beyond what these alone, and Student's threshold for so few, would allow.
     """
-    freedom = draws / 2.0
-    smallest = 2.0 * (false_alarm * math.gamma(freedom + 1.0)) ** (1.0 / freedom)
-    return math.sqrt(draws / smallest)
+    alone = student(elements, draws, false_alarm)
+    return alone / student(elements, max(freedom, draws), false_alarm)
 
 
 def merged(*spreads: Spread | None) -> Spread | None:
@@ -86,6 +88,23 @@ def merged(*spreads: Spread | None) -> Spread | None:
         draws=min(each.draws for each in present),
         deviation=np.sqrt(sum(np.square(each) for each in deviations)) if deviations else None,
         unsettled=np.logical_or.reduce([each.unsettled for each in present]),
-        freedom=min(each.freedom for each in present),
+        freedom=_freedom_together([each for each in present if each.deviation is not None]),
         reached=tuple(side for each in present for side in each.reached),
     )
+
+
+def _freedom_together(spreads: Sequence[Spread]) -> float:
+    """The degrees of freedom of summed variances, by Welch and Satterthwaite, where they are least.
+
+    What hardly adds to the sum may be known as badly as it likes.
+    """
+    if not spreads or all(math.isinf(each.freedom) for each in spreads):
+        return math.inf
+    variances = [np.square(each.deviation) for each in spreads if each.deviation is not None]
+    total = np.asarray(sum(variances))
+    doubt = sum(v**2 / each.freedom for v, each in zip(variances, spreads, strict=True))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        together = np.square(total) / doubt
+    least = min(each.freedom for each in spreads)
+    found = float(np.min(together, initial=math.inf, where=(total > 0) & np.isfinite(together)))
+    return least if math.isinf(found) else max(found, least)

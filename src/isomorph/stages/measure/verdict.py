@@ -171,7 +171,10 @@ def _comfortable(part: Part, false_alarm: float) -> bool:
 def _hopeless(part: Part, false_alarm: float) -> bool:
     ratio, draws = part.budget.ratio, part.budget.draws
     # Infinite is a NaN or a whole number out of place: more draws tell if noise puts it there.
-    return ratio is not None and hopeless(draws, false_alarm) <= ratio < math.inf
+    if ratio is None or not draws:
+        return False
+    freedom = math.inf if part.budget.freedom is None else part.budget.freedom
+    return hopeless(draws, part.distance.elements, freedom, false_alarm) <= ratio < math.inf
 
 
 class _Errors:

@@ -1,9 +1,11 @@
+import math
+
 import numpy as np
 import pytest
 
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.stages.measure.drawing import spreads
-from isomorph.stages.measure.spread import comfortable, hopeless, merged, threshold
+from isomorph.stages.measure.spread import Spread, comfortable, hopeless, merged, student, threshold
 
 
 class Noisy:
@@ -65,9 +67,20 @@ def test_merged_is_unknown_where_one_side_is():
 
 @pytest.mark.parametrize("draws", [2, 3, 4, 10])
 def test_a_ratio_beyond_hope_is_never_the_fault_of_few_draws(draws):
+    """Elements that all move as one are one number, however many there are."""
     rng, chance, tries = np.random.default_rng(draws), 1e-3, 200_000
     shown = np.sqrt(np.mean(np.square(rng.standard_normal((tries, draws))), axis=1))
-    share = np.mean(1.0 / shown > hopeless(draws, chance))
+    error = np.abs(rng.standard_normal(tries))
+    limit = student(1, math.inf, chance) * hopeless(draws, 1, math.inf, chance)
+    share = np.mean(error > limit * shown)
     assert share <= 1.2 * chance
-    assert share > 0.1 * chance, "and the bound is not idle"
-    assert hopeless(draws) > 1.0 > comfortable(draws, 100)
+    assert share > 0.5 * chance, "and the bound is not idle"
+    assert hopeless(draws, 100) > 1.0 > comfortable(draws, 100)
+
+
+def test_few_degrees_of_freedom_count_where_they_matter():
+    wide = Spread(draws=10, deviation=np.full(5, 1.0), unsettled=np.zeros(5, bool), freedom=500.0)
+    narrow = Spread(draws=10, deviation=np.full(5, 1e-3), unsettled=np.zeros(5, bool), freedom=9.0)
+    assert merged(wide, narrow).freedom == pytest.approx(500.0, rel=1e-3)
+    alike = Spread(draws=10, deviation=np.full(5, 1.0), unsettled=np.zeros(5, bool), freedom=9.0)
+    assert 9.0 < merged(wide, alike).freedom < 40.0
