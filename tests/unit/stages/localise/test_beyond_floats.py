@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnx_pairs import check, model, node
 
 from isomorph.core.divergence import Verdict
 from isomorph.stages.align.chance import freedom
+from onnx_pairs import check, model, node
 
 ROW = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
 
