@@ -58,7 +58,7 @@ class Kernel:
             return
         stopped = _saturated(case)
         reasons = (_flushed(case, found), stopped, _other_kernels(execution))
-        decisive = [each for each in reasons if each]
+        decisive = [each[:2] for each in reasons if each]
         others = list(_other_runtimes(case, execution))
         yield Diagnosis(
             cause="kernel",
@@ -66,7 +66,10 @@ class Kernel:
             summary=f"the kernel of {case.node.op} in {execution.environment.runtime} is off by "
             "itself" + _special(case, found) + "".join(f"; {told}" for told, _ in decisive),
             experiments=(alone, *(each for _, each in decisive), *others),
-            evidence={"operator": case.node.native_op},
+            evidence={
+                "operator": case.node.native_op,
+                **({saturation.SATURATED: stopped[2]} if stopped else {}),
+            },
             fix=saturation.SEVEN_BITS
             if stopped
             else "use another runtime or version for this operator, or spell it out",
@@ -93,8 +96,8 @@ def _flushed(case: Case, found: Array) -> tuple[str, Experiment] | None:
     )
 
 
-def _saturated(case: Case) -> tuple[str, Experiment] | None:
-    """Whether sums of two products of unsigned and signed bytes stopped at 16 bits."""
+def _saturated(case: Case) -> tuple[str, Experiment, int] | None:
+    """Whether sums of two products of bytes stopped at 16 bits, and at how many places."""
     if len(case.nodes) > 1:
         return None
     found = saturation.emulated(case.node, lambda name: case.value(case.candidate, name))
@@ -102,7 +105,7 @@ def _saturated(case: Case) -> tuple[str, Experiment] | None:
         return None
     count = int(np.count_nonzero(np.abs(found.saturated - found.exact) > found.slack))
     told = f"its sums of two products of bytes saturate at 16 bits, at {count} of {case.wrong.size}"
-    return f"{told} places", Experiment(
+    shown = Experiment(
         question=f"Do sums of two products in {case.node.op} saturate at 16 bits?",
         change="the same operands are multiplied with each two neighbouring products added in "
         "16 bits, as processors without VNNI do",
@@ -110,6 +113,7 @@ def _saturated(case: Case) -> tuple[str, Experiment] | None:
         seen=f"it does; saturation moves {count} of {case.wrong.size} elements",
         agrees=True,
     )
+    return f"{told} places", shown, count
 
 
 def _without_subnormals(array: Array) -> Array:

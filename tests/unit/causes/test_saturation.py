@@ -120,7 +120,9 @@ class Old(OnnxRuntime):
 
     def open(self, model, environment):
         session = super().open(model, environment)
-        signed = any(each.dtype == "int8" for each in model.graph.constants.values())
+        stored = model.graph.constants
+        read = {name for each in model.graph.nodes for name in each.inputs if name in stored}
+        signed = any(stored[name].dtype == "int8" for name in read)
         return Off(session, self._fault) if signed else session
 
 
@@ -297,6 +299,37 @@ def test_what_is_taken_from_dequantized_numbers(kind):
     assert np.array_equal(taken_away("Gemm", data, turned, {"transB": 1, "alpha": 2.0}), 2 * gone)
     narrow = Grid(whole=(SIGNED // 2).astype(np.int8), scale=scale(0.25), zero=None)
     assert taken_away("MatMul", data, narrow, {}) is None
+
+
+def test_weights_that_saturate_are_stored_unsigned(tmp_path, monkeypatch):
+    played(saturating, tmp_path, monkeypatch, "float", "signed")
+    pair = tmp_path / "float.onnx", tmp_path / "signed.onnx"
+    given = {"x": BYTES.astype(np.float32) * 0.5}
+    repair = isomorph.fix(*pair, output=tmp_path / "fixed.onnx", inputs=given, in_process=True)
+    assert repair.repaired, repair.reason
+    (applied,) = repair.applied
+    assert applied.patch.summary.startswith("store signed weights unsigned")
+    same = isomorph.check(pair[1], tmp_path / "fixed.onnx", inputs=given, in_process=True)
+    (output,) = same.outputs
+    assert output.rounding.distance.differing == 0  # what it means did not change by a bit
+
+
+@pytest.mark.parametrize("op", FORMS)
+def test_fused_products_are_repaired_on_this_cpu(tmp_path, saturates, op):
+    shape, result, product, x, w = FORMS[op]
+    text = BETWEEN_QUANTIZERS.format(shape=shape, result=result, product=product)
+    grids = {
+        "sa": np.float32(0.5), "za": np.uint8(0), "sw": np.float32(0.25),
+        "sy": np.float32(w.size * 20.0), "zy": np.uint8(0),
+    }  # fmt: skip
+    unsigned = (w.astype(np.int16) + 128).astype(np.uint8)
+    right = saved(tmp_path / "right.onnx", text, **grids, w=unsigned, zw=np.uint8(128))
+    signed = saved(tmp_path / "signed.onnx", text, **grids, w=w, zw=np.int8(0))
+    repair = isomorph.fix(
+        right, signed, output=tmp_path / "fixed.onnx", inputs={"x": x}, in_process=True
+    )
+    assert repair.repaired, repair.reason
+    assert len(repair.applied) == saturates
 
 
 def test_another_fault_of_the_same_kernel_is_not(tmp_path, monkeypatch):
