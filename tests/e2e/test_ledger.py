@@ -171,3 +171,30 @@ def test_the_command_line_refuses_a_budget_below_zero(tmp_path, word):
         words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
     )
     assert (done.returncode, "--budget" in done.stderr) == (2, True)
+
+
+def test_a_budget_of_a_sequence_holds_for_its_elements():
+    spec = [helper.make_tensor_value_info("x", F, [4])]
+
+    def made(added):
+        nodes = [
+            helper.make_node("Add", ["x", "k"], ["a"], "add"),
+            helper.make_node("SplitToSequence", ["a", "s"], ["y"], "split", axis=0),
+        ]
+        stored = [
+            numpy_helper.from_array(np.array([1, 3], np.int64), "s"),
+            numpy_helper.from_array(np.float32(added), "k"),
+        ]
+        value = helper.make_tensor_sequence_value_info("y", F, None)
+        graph = helper.make_graph(nodes, "g", spec, [value], stored)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+    inputs = {"x": np.arange(4, dtype=np.float32)}
+    pair = made(1.0), made(1.25)
+    assert check(*pair, inputs=inputs).verdict == "divergent"
+    assert check(*pair, inputs=inputs, budget={"y": 0.5}).verdict == "equivalent"
+    assert check(*pair, inputs=inputs, budget={"y": 0.1}).verdict == "divergent"
+    told = {"y": 0.5, "y[1]": 0.1}
+    report = check(*pair, inputs=inputs, budget=told)
+    verdicts = {each.reference_output: each.verdict.value for each in report.outputs}
+    assert verdicts == {"y[0]": "equivalent", "y[1]": "divergent"}

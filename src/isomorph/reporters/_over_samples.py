@@ -32,7 +32,7 @@ def over_samples(told: OverSamples) -> Iterator[tuple[str, str]]:
         )
     if told.examined:
         names = ", ".join(printable(name, limit=40) for name in told.examined)
-        yield "  examined", f"everything else in this report is about {names}"
+        yield "  examined", f"looked into beyond their outputs: {names}"
 
 
 def _output(output: OutputOverSamples) -> str:

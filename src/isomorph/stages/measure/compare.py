@@ -30,6 +30,7 @@ from isomorph.stages.measure.verdict import (
     widened_by_few_draws,
 )
 from isomorph.stages.measure.widths import jumps, quantised, widths
+from isomorph.stages.run.binding import PATH
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -47,6 +48,15 @@ class Terms:
     arrangeable: Arrangeable = field(default_factory=Arrangeable)
     allowance: bool = True
     """Whether constants are disturbed, to see what re-rounding them explains."""
+
+    def budget(self, *names: str) -> float | None:
+        """The budget stated for one of these names, for the output that holds it, or for all."""
+        for name in names:
+            holder = PATH.sub("", name)
+            for known in (name, holder):
+                if known and known in self.budgets:
+                    return self.budgets[known]
+        return self.budgets.get("")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +180,7 @@ def _judge_once(
         false_alarm=terms.false_alarm,
         lossy=bool(widths(candidate.model.graph) - widths(reference.model.graph)),
         quantised=quantised(reference.model.graph) or quantised(candidate.model.graph),
-        budget=terms.budgets.get(left, terms.budgets.get(right, terms.budgets.get(""))),
+        budget=terms.budget(left, right),
         allowance=lambda: (
             _allowance(reference, candidate, left, right, moved) if terms.allowance else None
         ),

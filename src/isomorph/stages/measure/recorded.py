@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -10,13 +9,12 @@ from typing import TYPE_CHECKING
 from isomorph.core.model import Graph, Model, TensorSpec
 from isomorph.core.report import ModelSummary
 from isomorph.stages.measure.spread import Spread
+from isomorph.stages.run.binding import PATH
 
 if TYPE_CHECKING:
     from isomorph.core.errors import IsomorphError
     from isomorph.core.trace import Array
     from isomorph.stages.measure.subject import Subject
-
-_PATH = re.compile(r"(\[\d+\]|\.keys|\.values)+$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +44,7 @@ class Recording:
         for spec in self.specs:
             if spec.name in inputs:
                 continue
-            holder = _PATH.sub("", spec.name)
+            holder = PATH.sub("", spec.name)
             whole = holder in known and spec.name not in known
             found.append(replace(spec, name=holder, kind="sequence") if whole else spec)
         return tuple({spec.name: spec for spec in found}.values())

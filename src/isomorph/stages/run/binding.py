@@ -9,6 +9,9 @@ from isomorph.core.errors import UsageError
 from isomorph.core.model import Dimension, TensorSpec
 from isomorph.core.report import Binding
 
+PATH = re.compile(r"(\[\d+\]|\.keys|\.values)+$")
+"""Behind the name of a sequence or a map, the path of one of its elements."""
+
 
 def bind_inputs(
     reference: Sequence[TensorSpec],
@@ -74,7 +77,7 @@ def refuse_strange_budgets(budgets: Mapping[str, float], bound: Sequence[Binding
     names = {name for pair in bound for name in (pair.reference, pair.candidate)}
     for name in budgets:
         # An element of a sequence or a map is named by its path: ``y[0]``, ``y.values``.
-        holder = re.sub(r"(\[\d+\]|\.keys|\.values)+$", "", name)
+        holder = PATH.sub("", name)
         if name and name not in names and holder not in names:
             raise UsageError(
                 "UNKNOWN_NAME",
