@@ -35,13 +35,17 @@ ONEDNN_ISAS ?= AVX2 SSE41
 OTHER_CPU_TESTS ?= tests/unit/core/test_cpu.py tests/unit/causes/test_saturation.py \
 	tests/unit/converters/test_onnx_rewrites.py tests/unit/stages/measure/test_quantised.py \
 	tests/unit/kernels/test_quantised_products.py
-ONEDNN_TESTS ?= tests/unit/native/test_tf_oracle_kernels.py tests/unit/runtimes/test_openvino.py
+ONEDNN_TESTS ?= tests/unit/native/test_tf_oracle_kernels.py
+# OpenVINO 2026.4 fails below AVX on a CPU that has more ("bad combination").
+OPENVINO_TESTS ?= tests/unit/runtimes/test_openvino.py
 
 test-other-cpu: $(STAMP)
 	VENV=$(VENV) .ci/other-cpu $(OTHER_CPU) $(OTHER_CPU_TESTS)
 	@set -e; for isa in $(ONEDNN_ISAS); do echo "== oneDNN up to $$isa"; \
 	  ONEDNN_MAX_CPU_ISA=$$isa OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
 	  $(BIN)/python -m pytest $(PYTEST_PLUGINS_OFF) -q $(ONEDNN_TESTS); done
+	ONEDNN_MAX_CPU_ISA=AVX OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
+	  $(BIN)/python -m pytest $(PYTEST_PLUGINS_OFF) -q $(OPENVINO_TESTS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
