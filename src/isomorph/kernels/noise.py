@@ -35,6 +35,11 @@ def unit_roundoff(dtype: str | None) -> float:
     return UNIT_ROUNDOFF.get(dtype or "", 0.0)
 
 
+def least_rounding(dtype: str | None) -> float:
+    """Half the spacing of the subnormal numbers of a type that models reach them in, or zero."""
+    return 2.0**-25 if dtype == "float16" else 0.0
+
+
 class NoiseSource(Protocol):
     """What a kernel may ask of the noise."""
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from isomorph.kernels.dtypes import is_float
 from isomorph.kernels.held import Held, lifted
-from isomorph.kernels.noise import generator, spread_evenly, unit_roundoff
+from isomorph.kernels.noise import generator, least_rounding, spread_evenly, unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Noise
@@ -30,7 +30,8 @@ def rounded_again(name: str, held: Held, noise: Noise | None) -> Held:
         return held
     values, unit = lifted(held.data), unit_roundoff(held.dtype)
     draw = spread_evenly(generator(noise.seed, ("constant", name)), values.shape)
-    shift = unit * values * draw
+    # A number that underflows is off by more than its digits: an epsilon of 1e-10 in float16.
+    shift = np.maximum(unit * np.abs(values), least_rounding(held.dtype)) * draw
     shift = np.where(np.isfinite(shift) & ~stands_for_itself(values, unit), shift, 0.0)
     return Held(held.data, dtype=held.dtype, constant=True, shift=shift)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from isomorph.kernels.dtypes import HALVES, is_float, numpy_dtype
-from isomorph.kernels.noise import Array, NoiseSource, unit_roundoff
+from isomorph.kernels.noise import Array, NoiseSource, least_rounding, unit_roundoff
 
 ATTRIBUTE_UNIT = 2.0**-24
 """Model files store every number of an attribute as float32."""
@@ -38,10 +38,7 @@ def stored_noise(
     """
     if not is_real(value):
         return value
-    step = unit_roundoff(dtype) * np.abs(value)
-    if dtype == "float16":
-        # Half the spacing of its subnormal numbers.
-        step = np.maximum(step, 2.0**-25)
+    step = np.maximum(unit_roundoff(dtype) * np.abs(value), least_rounding(dtype))
     step *= steps * noise.scale
     with np.errstate(over="ignore", invalid="ignore"):
         step = np.where(value.astype(numpy_dtype(str(dtype))) == value, 0.0, step)

@@ -54,3 +54,12 @@ def test_only_what_the_noise_names_moves():
 def test_scalars_are_told_apart_too():
     assert bool(stands_for_itself(np.array(2.0), 2.0**-24))
     assert not bool(stands_for_itself(np.array(0.5), 2.0**-24))
+
+
+def test_what_underflows_moves_by_half_its_spacing_and_keeps_its_sign():
+    """The smallest number of float16 stands for anything from nothing to half as much again."""
+    smallest = 2.0**-24
+    held = Held(np.full(4000, smallest, np.float16), constant=True)
+    moved = rounded_again("c", held, NOISE).wide()
+    assert np.all(moved > 0)
+    assert np.std(moved) == pytest.approx(smallest / 2, rel=0.05)
