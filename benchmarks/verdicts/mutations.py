@@ -42,12 +42,17 @@ def _names(nodes) -> frozenset[str]:
     return frozenset(node.name for node in nodes)
 
 
+MOVEMENT = frozenset(
+    {"Cast", "Identity", "Transpose", "Reshape", "Unsqueeze", "Squeeze", "Flatten"}
+)
+
+
 def _readers(e: Editor, name: str) -> frozenset[str]:
     """Who reads a constant, and who reads what is only a constant in another form."""
     found: set[str] = set()
     for node in e.readers(name):
         found.add(node.name)
-        if node.op_type in ("Cast", "Identity", "Transpose", "Reshape", "Unsqueeze"):
+        if node.op_type in MOVEMENT:
             found |= _readers(e, node.output[0])
     return frozenset(found)
 
@@ -300,6 +305,10 @@ def dropped(e: Editor) -> Mutation | None:
         for reader in readers:
             reader.input[:] = [source if name == result else name for name in reader.input]
         around = _names([*readers, *([maker] if maker is not None else [])])
+        # Who only moves what it reads has its counterpart at either end.
+        for reader in readers:
+            if reader.op_type in MOVEMENT:
+                around |= _names(e.readers(reader.output[0]))
         return Mutation(f"dropped {node.op_type}", around, frozenset([node.name]))
     return None
 
