@@ -10,6 +10,7 @@ from isomorph.stages.diagnose.cases import cases
 from isomorph.stages.diagnose.diagnose import explained
 from isomorph.stages.diagnose.inside import inside
 from isomorph.stages.localise.findings import findings as guilty_findings
+from isomorph.stages.localise.findings import in_the_open
 from isomorph.stages.localise.locate import locate
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ def guilty(
     ]
     sides = reference.opened, candidate.opened
     told = [inner for finding in found for inner in inside(finding, located, sides)]
-    return [_narrowed(finding, candidate.model.graph) for finding in told], located
+    graph = candidate.model.graph
+    return [in_the_open(_narrowed(finding, graph)) for finding in told], located
 
 
 def _narrowed(finding: Finding, graph: Graph) -> Finding:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from isomorph.core.report import Experiment, Finding
 
@@ -12,6 +15,8 @@ if TYPE_CHECKING:
     from isomorph.stages.localise.guilt import Guilt, Trail
 
 _MOST_TENSORS = 3
+MOST_NODES = 12
+"""A layer that is spelled out has so many nodes; a larger group holds several, and names none."""
 
 
 def findings(trail: Trail, reference: Graph, candidate: Graph) -> Iterator[Finding]:
@@ -64,9 +69,26 @@ def _summary(node: Node, guilt: Guilt, counterpart: Node | None) -> str:
             f"node {node.name!r} ({node.op}){crowd} makes a tensor of {_sizes(guilt.shape)}, and "
             f"the reference's {like} one of {_sizes(guilt.value.shape)} from the same inputs"
         )
+    far = f"{guilt.local_error:.2g}"
+    far += " of its size" if np.any(guilt.value) else ", where all should be zero,"
     return (
-        f"node {node.name!r} ({node.op}){crowd} is off by {guilt.local_error:.2g} of its size "
+        f"node {node.name!r} ({node.op}){crowd} is off by {far} "
         f"although its inputs are right; the reference's is {like}"
+    )
+
+
+def in_the_open(finding: Finding) -> Finding:
+    """A group too large to be a place: what is known is that the fault lies in it, not where."""
+    many = len(finding.nodes)
+    if many <= MOST_NODES or "member" in finding.evidence:
+        return finding
+    return replace(
+        finding,
+        status="suspected",
+        cause=None,
+        fix=None,
+        summary=f"somewhere in the {many} nodes up to {finding.node!r}, which share no tensor with "
+        f"the reference before it: {finding.summary}",
     )
 
 

@@ -13,14 +13,15 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.stages.align.quantisers import in_floats
-from isomorph.stages.align.sight import DRAWS, Sight, apart
+from isomorph.stages.align.sight import DRAWS, Sight
 from isomorph.stages.align.twins import Twins, ways
 from isomorph.stages.localise.bare import cut_at_zero, cut_next, still_to_come
 from isomorph.stages.localise.guilt import Guilt
 from isomorph.stages.localise.misplaced import PASSING, hands_on, misplaced
 from isomorph.stages.localise.proposal import Proposal, as_it_is
 from isomorph.stages.localise.resized import resized
-from isomorph.stages.localise.where import where
+from isomorph.stages.localise.sizes import of_its_own
+from isomorph.stages.localise.where import own_error, where
 from isomorph.stages.measure.side_by_side import at_once
 from isomorph.stages.run.layout import arrangements
 
@@ -51,6 +52,7 @@ class Search:
         self.right = {name for name, pair in self.pairs.items() if pair is not None}
         self.right |= set(given) | inputs
         self.seen = {pair[0] for pair in self.pairs.values() if pair is not None}
+        self.right |= of_its_own(self)
         self._cut = cut_at_zero(self.candidate.graph)
 
     def wrong_outputs(self) -> list[tuple[str, str]]:
@@ -339,8 +341,6 @@ class Search:
         mine = self.reference.topology
         theirs = mine.above(proposal.counterpart, until=self.seen) | {proposal.counterpart}
         right = self.placed(proposal)
-        size = float(np.sqrt(np.mean(np.square(right.astype(np.float64))))) if right.size else 0.0
-        error, _ = apart(self.values[proposal.tensor], right)
         return Guilt(
             node=self._likeliest(group, proposal).name,
             nodes=tuple(n.name for n in group),
@@ -351,7 +351,7 @@ class Search:
             ),
             moved=proposal.moved,
             value=right,
-            local_error=error / size if size > 0 else error,
+            local_error=own_error(self.values[proposal.tensor], right),
             scattered=proposal.scattered and self._same_values(proposal),
             shape=self.values[proposal.tensor].shape,
             where=where(

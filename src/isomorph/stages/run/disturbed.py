@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _FEWEST_UNSEEN = 4
 """A quarter of the elements: fewer are small by chance."""
+_HIDES_ONE = 1.0
+"""Noise of this size belongs to numbers beyond a float32's whole ones: nothing but masks is so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +141,8 @@ class _Moving:
         self._limit = self._all.rms + FLOAT64_ORDER * self._mark.rms
         small = within(self._value, self._limit)
         count = np.count_nonzero(small)
-        return small if count and _FEWEST_UNSEEN * count >= small.size else None
+        many = _FEWEST_UNSEEN * count >= small.size or self._limit >= _HIDES_ONE
+        return small if count and many else None
 
     def told(self, draws: int) -> Moved:
         if self._lost or self._all.draws != draws:
@@ -183,7 +186,12 @@ def numeric(value: Any) -> bool:  # noqa: ANN401
 
 
 def within(value: Array, limit: float) -> Array:
-    """Where a tensor of floats is neither zero nor larger than that."""
+    """Where a tensor of floats is neither zero nor larger than that.
+
+    Beside the huge numbers of a mask, whose noise hides a whole one, zeros count as well: they are
+    what is not masked.
+    """
     if value.dtype.kind != "f":
         return np.zeros(value.shape, bool)
-    return np.asarray((value != 0) & (np.abs(value) <= limit))
+    small = np.abs(value) <= limit
+    return np.asarray(small if limit >= _HIDES_ONE else small & (value != 0))
