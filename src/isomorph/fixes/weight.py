@@ -26,6 +26,7 @@ from isomorph.stages.diagnose.kept_inside import inside_bodies
 from isomorph.stages.diagnose.parameters import dtype_of, fresh, stored
 from isomorph.stages.diagnose.recurrent import recurrent
 from isomorph.stages.diagnose.requantised import requantised
+from isomorph.stages.localise.constant_findings import CODE
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -44,6 +45,11 @@ class Weight:
 
     def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
         """The constant that the evidence names first; then the others; then reordering."""
+        if finding.code == CODE:
+            yield _set(
+                case, [(case.tensor, case.right)], "the reference's numbers, where it differs"
+            )
+            return
         named = finding.evidence.get("constant")
         mine = [*constants.floats(case.candidate, case.nodes), *stored_on_grids(case)]
         mine.sort(key=lambda name: name != named)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
-from onnx import TensorProto
+from onnx import TensorProto, numpy_helper
 from tests.unit.stages.weight_pairs import (
     F32,
     dequantized,
@@ -212,3 +213,25 @@ def test_a_folded_normalization_is_computed_again_and_its_damage_seen():
     assert finding.evidence["elements"][0]["index"] == [2, 1, 0, 1]
     report = checked(whole, fused(folded, spoiled(shift, (3,), 1.2)), inputs=inputs)
     assert report.verdict is isomorph.Verdict.DIVERGENT
+
+
+@pytest.mark.parametrize("grid", [False, True])
+def test_a_weight_that_no_given_input_shows_is_repaired(tmp_path, grid):
+    kernel = POSITIVE
+    scale = F32(np.abs(kernel).max() / 127)
+    integers = np.rint(kernel / scale).astype(np.int8)
+    wrong = integers.copy()
+    wrong[2, 3] = wrong[2, 3] - 30 if wrong[2, 3] > 60 else wrong[2, 3] + 30
+    damaged = spoiled(kernel, (2, 3), 1.05)
+    candidate = dequantized(wrong, scale, np.int8(0)) if grid else linear(damaged)
+    for name, each in (("reference", linear(kernel)), ("candidate", candidate)):
+        onnx.save(each, tmp_path / f"{name}.onnx")
+    pair = tmp_path / "reference.onnx", tmp_path / "candidate.onnx"
+    done = isomorph.fix(*pair, output=tmp_path / "fixed.onnx", inputs={"x": DEAD}, in_process=True)
+    assert done.repaired, done.reason
+    assert any(each.origin.startswith("found") for each in done.proof.after)
+    held = {e.name: numpy_helper.to_array(e) for e in onnx.load(done.output).graph.initializer}
+    if grid:
+        assert np.array_equal(held["q"], integers)
+    else:
+        assert np.array_equal(held["w"], kernel)

@@ -17,6 +17,7 @@ from isomorph.stages.check import Wishes, check_pair
 from isomorph.stages.repair import ailments as ail
 from isomorph.stages.repair.advice import by_hand
 from isomorph.stages.repair.choosing import Supply, cheapest_first, picks, proposed
+from isomorph.stages.repair.constants import of_constants, showing
 from isomorph.stages.repair.free_axes import freed, redeclared
 from isomorph.stages.repair.measured import measured_on
 from isomorph.stages.repair.samples import proving
@@ -168,13 +169,14 @@ class Workshop:
         for sample, report in zip(self.samples, state.reports, strict=False):
             if report.verdict in _GOOD:
                 continue
-            outer = list(ail.without_a_place(self.reference, state.opened, report.findings))
+            sides = self.reference, state.opened
+            outer = list(ail.without_a_place(*sides, report.findings))
+            outer = outer or list(of_constants(*sides, report.findings))
             if outer:
                 yield from outer
                 return
             inner = []
             try:
-                sides = self.reference, state.opened
                 inner = list(ail.guilty(*sides, sample, self.wishes, self.folder))
             except IsomorphError as error:
                 self.refused.append(f"nothing could be located: {error.sentence}")
@@ -311,6 +313,7 @@ def repair(
     samples = proving_samples(reference, candidate, given, wishes)
     shop = Workshop(reference, samples, wishes, folder)
     before = shop.measured(candidate)
+    shop.samples += showing(before)
     state = _State(opened=candidate, applied=(), reports=before)
     if not state.good and only_the_run(before):
         return _run_otherwise(shop, candidate, before, started)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ def reported_inputs(path: Path) -> dict[str, Array]:
         held = [each["evidence"].get("inputs") for each in report["findings"]]
         given = next((each for each in held if each), None)
         if given is not None:
-            return {str(name): _array(told) for name, told in given.items()}
+            return decoded_inputs(given)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(
             "INPUTS_UNREADABLE",
@@ -41,6 +42,11 @@ def reported_inputs(path: Path) -> dict[str, Array]:
         file=str(path),
         why="only a latent finding that a search has reached brings its inputs along",
     )
+
+
+def decoded_inputs(held: Mapping[str, Any]) -> dict[str, Array]:
+    """Inputs as the evidence of a finding holds them."""
+    return {str(name): _array(each) for name, each in held.items()}
 
 
 def _array(told: dict[str, Any]) -> Array:

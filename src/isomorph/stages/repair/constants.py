@@ -1,0 +1,68 @@
+"""Weights that differ without a run, as places to repair: their right numbers are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.case import Case
+from isomorph.core.errors import UsageError
+from isomorph.stages.align.constant_differences import constant_differences
+from isomorph.stages.align.stored_weights import Weights
+from isomorph.stages.align.topology import Topology
+from isomorph.stages.localise.constant_findings import CODE
+from isomorph.stages.repair.ailments import Ailment
+from isomorph.stages.run.feeds import Sample
+from isomorph.stages.run.reported_inputs import decoded_inputs
+
+if TYPE_CHECKING:
+    from isomorph.core.report import Finding, Report
+    from isomorph.stages.run.opened import Opened
+
+
+def of_constants(
+    reference: Opened, candidate: Opened, findings: Sequence[Finding]
+) -> Iterator[Ailment]:
+    """One place for each weight that a finding names, with the numbers that belong there."""
+    blamed = {each.evidence.get("constant"): each for each in findings if each.code == CODE}
+    if not blamed:
+        return
+    sides = [Weights(each.model.graph, each.oracle()) for each in (reference, candidate)]
+    graph = candidate.model.graph
+    for difference in constant_differences(*sides):
+        name = difference.weight.name
+        held = sides[1].value(name)
+        if name not in blamed or held is None:
+            continue
+        readers = tuple(each for each in graph.nodes if name in Topology.reads(each))
+        right = difference.corrected(held if held.dtype.kind in "iu" else None)
+        case = Case(
+            reference=reference.model.graph,
+            candidate=graph,
+            node=difference.weight.readers[0].node,
+            nodes=readers,
+            counterparts=(),
+            tensor=name,
+            wrong=held,
+            right=right,
+            scattered=False,
+            constant=lambda _graph, _name: None,
+            heals=lambda _given: False,
+            equals=lambda _array: False,
+        )
+        yield Ailment(finding=blamed[name], case=case, heals=lambda _patch: True, local=False)
+
+
+def showing(reports: Sequence[Report]) -> Iterator[Sample]:
+    """The inputs that a search found to show a weight that differs: a repair is proven on them."""
+    for report in reports:
+        for finding in report.findings:
+            if finding.code == CODE and "inputs" in finding.evidence:
+                try:
+                    feeds = decoded_inputs(finding.evidence["inputs"])
+                except (UsageError, ValueError, KeyError, TypeError):
+                    continue
+                origin = f"found: {finding.evidence.get('reached_by', 'by a search')}"
+                yield Sample(origin=origin, feeds={k: np.asarray(v) for k, v in feeds.items()})
