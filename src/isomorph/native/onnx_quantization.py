@@ -147,5 +147,6 @@ def _dtype(node: Node, spec: TensorSpec | None, zero: Array | None) -> str:
 def _axis(node: Node, scale: Array, rank: int | None) -> int | None:
     if scale.size == 1:
         return None
-    axis = int(node.attributes.get("axis", 0 if node.op == "QLinearConv" else 1))
+    first = node.op == "QLinearConv" or bool(node.op == "QGemm" and node.attributes.get("transB"))
+    axis = int(node.attributes.get("axis", 0 if first else 1))
     return axis + rank if axis < 0 and rank is not None else axis

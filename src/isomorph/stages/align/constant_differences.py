@@ -25,6 +25,7 @@ from isomorph.stages.align.element_bounds import (
     relative_size,
 )
 from isomorph.stages.align.folded_weights import Biases, Folded, FoldedWeights, effective_rank
+from isomorph.stages.align.joined_weights import joined
 from isomorph.stages.align.stored_weights import HANDS_ON, StoredWeight
 from isomorph.stages.align.twins import placements
 
@@ -157,9 +158,27 @@ class _Comparison:
                     suspects.append(
                         _Suspect(names=names, expected=expected, elements=seen, evidence=evidence)
                     )
+        if not suspects:
+            suspects += self._joined(weight, held)
         if not suspects or self._computed(weight, held, integers):
             return None
         return min(suspects, key=lambda each: each.elements.count)
+
+    def _joined(self, weight: StoredWeight, held: Array) -> Iterator[_Suspect]:
+        """What the weight was put together from, where it is wrong in few numbers then."""
+        free = [
+            each
+            for each in self.reference.stored.values()
+            if each.direct and not self._used_up(each)
+        ]
+        found = joined(weight, held, free, self.reference) if weight.direct else None
+        if found is not None:
+            seen = compare_elements(found.expected, held, weight, Source(dtype="float32"))
+            if seen.sparse and seen.telling > seen.count:
+                evidence = ("value",)
+                yield _Suspect(
+                    names=found.names, expected=found.expected, elements=seen, evidence=evidence
+                )
 
     def _origins(
         self, weight: StoredWeight

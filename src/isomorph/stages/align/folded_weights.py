@@ -7,7 +7,7 @@ channel by fixed numbers can be part of the weight and the bias, and converters 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -56,6 +56,7 @@ class FoldedWeights:
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
+        self._chains: dict[str, tuple[Folded, ...]] = {}
 
     @cached_property
     def linear(self) -> dict[str, tuple[str, str]]:
@@ -83,8 +84,13 @@ class FoldedWeights:
     def _nodes(self) -> dict[str, Node]:
         return {node.name: node for node in self._weights.graph.nodes}
 
-    def chain(self, linear: str) -> Iterator[Folded]:
+    def chain(self, linear: str) -> Sequence[Folded]:
         """The linear node alone, then with each further step that can be folded."""
+        if linear not in self._chains:
+            self._chains[linear] = tuple(self._followed(linear))
+        return self._chains[linear]
+
+    def _followed(self, linear: str) -> Iterator[Folded]:
         kernel, bias = self.linear[linear]
         shift = np.zeros(1) if not bias else self._vector(bias)
         if shift is None:

@@ -16,17 +16,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.model import Quantization
 from isomorph.core.ops import RESHAPES
 from isomorph.stages.align.quantisers import real_values, written
+from isomorph.stages.align.reals import GRID_OF_RESULT, GRIDS_READ
 from isomorph.stages.align.topology import Topology
 
 if TYPE_CHECKING:
-    from isomorph.core.model import Graph, Node, Quantization
+    from isomorph.core.model import Graph, Node
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array
 
 HANDS_ON = RESHAPES | {"Transpose", "Cast", "DequantizeLinear"}
 """Operators behind which each stored number is still one number, at another place or narrower."""
+
+_QUANTIZERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
+_SCALED_BY: Mapping[str, tuple[tuple[int, tuple[int, ...]], ...]] = {
+    "QLinearConv": ((8, (1, 4)),),
+    "QGemm": ((6, (1, 4)),),
+    "DynamicQuantizeLSTM": ((1, (8,)), (2, (10,))),
+}
+"""Constants on a grid of their own, and the inputs whose product is its scale; the zero is 0."""
 
 _KEPT_BYTES = 256 << 20
 """Weights kept in memory while others are held against them; beyond, they are read again."""
@@ -97,7 +107,7 @@ class Weights:
     @cached_property
     def stored(self) -> Mapping[str, StoredWeight]:
         """Every weight of more than one number that acts on an output, by its name."""
-        grids = written(self.graph)
+        grids = {**self._further_grids(), **written(self.graph)}
         places = {node.name: place for place, node in enumerate(self.graph.nodes)}
         found: list[tuple[int, StoredWeight]] = []
         for name, constant in self.graph.constants.items():
@@ -117,6 +127,32 @@ class Weights:
                 found.append((places[readers[0].node.name], weight))
         found.sort(key=lambda each: (each[0], each[1].readers[0].slot))
         return {weight.name: _placed(weight, order) for order, (_, weight) in enumerate(found)}
+
+    def _further_grids(self) -> dict[str, Quantization]:
+        """Grids of constants whose operator reads the scales, and no quantizer does."""
+        found: dict[str, Quantization] = {}
+        for node in self.graph.nodes:
+            for place, scales in _SCALED_BY.get(node.op, ()):
+                name = node.inputs[place] if place < len(node.inputs) else ""
+                held = [self._number(node, each) for each in scales]
+                known = [np.ravel(each) for each in held if each is not None]
+                constant = self.graph.constants.get(name)
+                if constant is None or len(known) != len(scales) or not constant.shape:
+                    continue
+                scale = np.prod(np.broadcast_arrays(*known), axis=0)
+                found[name] = Quantization(
+                    tensor=name,
+                    dtype=constant.dtype,
+                    scale=tuple(map(float, scale)),
+                    zero_point=(0,) * scale.size,
+                    axis=_channels(constant.shape, scale.size),
+                )
+        return found
+
+    def _number(self, node: Node, place: int) -> Array | None:
+        name = node.inputs[place] if place < len(node.inputs) else ""
+        value = self.value(name) if name in self.graph.constants else None
+        return None if value is None or value.dtype.kind != "f" else value
 
     @cached_property
     def computed(self) -> tuple[str, ...]:
@@ -139,7 +175,7 @@ class Weights:
         while open_ends:
             tensor, between = open_ends.pop()
             for node in self.topology.readers.get(tensor, ()):
-                if node.name not in self.useful:
+                if node.name not in self.useful or _only_a_grid(node, tensor):
                     continue
                 if any(each in self.topology.live for each in self.topology.reads(node)):
                     slots = [i for i, each in enumerate(node.inputs) if each == tensor] or [-1]
@@ -180,6 +216,21 @@ class Weights:
         if weight.grid is not None:
             value = real_values(value, weight.grid) if value.dtype.kind in "iu" else None
         return None if value is None else np.asarray(value, np.float64)
+
+
+def _only_a_grid(node: Node, tensor: str) -> bool:
+    """Whether a node reads a tensor as the scale or the zero point of something else."""
+    places = {place for place, name in enumerate(node.inputs) if name == tensor}
+    if node.op in _QUANTIZERS:
+        return bool(places) and 0 not in places
+    parameters = {place for _, *rest in GRIDS_READ.get(node.op, ()) for place in rest}
+    parameters.update(GRID_OF_RESULT.get(node.op, ()))
+    return bool(places) and places <= parameters
+
+
+def _channels(shape: tuple[int, ...], count: int) -> int | None:
+    """The axis that so many scales belong to: the first that has as many elements."""
+    return None if count == 1 else next((a for a, size in enumerate(shape) if size == count), None)
 
 
 def _placed(weight: StoredWeight, order: int) -> StoredWeight:
