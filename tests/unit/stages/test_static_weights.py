@@ -19,6 +19,9 @@ from tests.unit.stages.weight_pairs import (
 
 import isomorph
 from isomorph.core.errors import UsageError
+from isomorph.core.model import Constant, Node, TensorSpec
+from isomorph.stages.align.constant_differences import constant_differences
+from isomorph.stages.align.stored_weights import Weights
 
 DEAD = -np.ones((4, 8), F32)
 """With positive weights, an input that leaves every ReLU shut."""
@@ -235,3 +238,83 @@ def test_a_weight_that_no_given_input_shows_is_repaired(tmp_path, grid):
         assert np.array_equal(held["q"], integers)
     else:
         assert np.array_equal(held["w"], kernel)
+
+
+def test_gates_in_another_order_are_the_same_weights_and_one_number_is_not():
+    """What PyTorch keeps apart stands joined and reordered in an LSTM of ONNX."""
+    hidden, width = 5, 7
+    parts = [normal(hidden, width, seed=n) for n in range(4)]
+    inner = [normal(hidden, hidden, seed=10 + n) for n in range(4)]
+    reference = Graph(parts, inner, (0, 1, 2, 3))
+    order = (0, 3, 1, 2)
+    clean = Graph(parts, inner, order)
+    damaged = Graph(parts, inner, order, place=(8, 3))
+    assert not constant_differences(*(Weights(e.graph, e) for e in (reference, clean)))
+    (found,) = constant_differences(*(Weights(e.graph, e) for e in (reference, damaged)))
+    assert np.argwhere(found.beyond).tolist() == [[0, 8, 3]]
+
+
+class Graph:
+    """A graph with a joined weight, and the session that reads it."""
+
+    def __init__(self, parts, inner, order, place=None):
+        joined = np.concatenate([parts[n] for n in order])[None]
+        if place is not None:
+            joined[(0, *place)] *= 1.5
+        self.values = {"w": joined, "r": np.concatenate([inner[n] for n in order])[None]}
+        self.graph = model_graph(self.values)
+
+    def run(self, _feeds, fetch):
+        return {name: np.asarray(self.values[name], np.float64) for name in fetch}
+
+
+def model_graph(values):
+    def spec(name):
+        return TensorSpec(name=name, dtype="float32", shape=None)
+
+    held = {
+        name: Constant(
+            name=name, dtype="float32", shape=value.shape, digest=str(value.tobytes()),
+            value_digest=str(np.sort(value, axis=None).tobytes()),
+        )
+        for name, value in values.items()
+    }  # fmt: skip
+    lstm = Node(name="lstm", op="LSTM", native_op="LSTM", inputs=("x", *values), outputs=("y",))
+    return isomorph.core.model.Graph(
+        name="g",
+        inputs=(spec("x"),),
+        outputs=(spec("y"),),
+        nodes=(lstm,),
+        tensors={},
+        constants=held,
+    )
+
+
+def test_a_weight_of_zeros_is_known_by_being_the_only_one():
+    def net(slope):
+        nodes = [node("MatMul", "x w", "h"), node("PRelu", "h", "y")]
+        nodes[1].input.append("a")
+        held = {"w": normal(8, 6), "a": slope}
+        return model(nodes, {"x": floats(4, 8)}, {"y": floats(4, 6)}, held)
+
+    zeros = np.zeros(6, F32)
+    wrong = zeros.copy()
+    wrong[1] = 0.25
+    always_positive = {"x": np.zeros((4, 8), F32)}
+    report = checked(net(zeros), net(wrong), inputs=always_positive)
+    assert report.verdict is isomorph.Verdict.DIVERGENT
+    (finding,) = differing(report)
+    assert finding.evidence["constant"] == "a"
+
+
+def test_a_weight_that_is_masked_when_it_is_loaded_is_explained():
+    """The reference keeps a mask beside its weight, and a converter multiplied them."""
+    kernel, mask = normal(8, 6), np.ones((8, 6), F32)
+    mask[2, 3] = 0
+    shapes = {"x": floats(4, 8)}, {"y": floats(4, 6)}
+    nodes = [node("Mul", "w m", "v"), node("MatMul", "x v", "y")]
+    reference = model(nodes, *shapes, {"w": kernel, "m": mask})
+    candidate = model([node("MatMul", "x v", "y")], *shapes, {"v": kernel * mask})
+    report = checked(reference, candidate, inputs={"x": np.zeros((4, 8), F32)})
+    assert report.verdict is isomorph.Verdict.EQUIVALENT
+    assert not differing(report)

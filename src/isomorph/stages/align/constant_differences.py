@@ -39,6 +39,8 @@ _SAMPLED = 256
 """Elements that are looked at first: where half of them differ, the rest need not be read."""
 _SAMPLE_ROUNDING = 1e-5
 """Of what is looked at first; what passes is compared with its own bound."""
+_COMPUTED = 2.0**-10
+"""Of the largest number: what sums, quotients and roots of constants in float32 may lose."""
 _MOST_FOUND = 8
 """Weights that are named. More are no single numbers that were spoiled."""
 _MOST_SHOWN = 8
@@ -108,6 +110,9 @@ class _Comparison:
         self._folds = FoldedWeights(reference)
         self._biases = Biases(candidate, self._folds)
         self._taken: dict[str, int] = {}
+        self._settled: set[str] = set()
+        self._doubtful: dict[str, tuple[StoredWeight, _Suspect]] = {}
+        """Weights that agree with one of the reference in numbers that tell nothing."""
         self._by_size: dict[int, list[StoredWeight]] = {}
         for weight in reference.stored.values():
             self._by_size.setdefault(weight.size, []).append(weight)
@@ -121,12 +126,24 @@ class _Comparison:
             suspect = self._examined(weight)
             if suspect is not None:
                 suspects[weight.name] = suspect
+        suspects = {**self._only_ones(open_ones), **suspects}
         found = []
         for weight in open_ones:
             held = self.candidate.real(weight) if weight.name in suspects else None
             if held is not None:
                 found.append(_difference(weight, held, suspects[weight.name]))
         return found if len(found) <= _MOST_FOUND else []
+
+    def _only_ones(self, open_ones: list[StoredWeight]) -> dict[str, _Suspect]:
+        """Weights of zeros, or of another single number, that only one of the reference can be."""
+        found = {}
+        for name, (source, suspect) in self._doubtful.items():
+            size = self.candidate.stored[name].size
+            rivals = [e.name for e in open_ones if e.size == size and e.name not in self._settled]
+            sources = [e.name for e in self._by_size[size] if not self._used_up(e)]
+            if rivals == [name] and sources == [source.name] and not self._computed(name):
+                found[name] = suspect
+        return found
 
     def _by_digest(self, weight: StoredWeight) -> bool:
         equal = [e for e in self._by_size.get(weight.size, ()) if e.digest == weight.digest]
@@ -135,6 +152,7 @@ class _Comparison:
         return bool(equal)
 
     def _settle(self, weight: StoredWeight, source: StoredWeight) -> None:
+        self._settled.add(weight.name)
         self._taken[source.name] = self._taken.get(source.name, 0) + len(weight.readers)
         self._biases.kernel_is(weight, source)
 
@@ -153,14 +171,25 @@ class _Comparison:
                         self._settle(weight, source)
                     elif source is not None:
                         self._biases.kernel_is(weight, source)
+                    self._settled.add(weight.name)
+                    self._doubtful.pop(weight.name, None)
                     return None
-                if seen.sparse and (evidence := self._evidence(weight, source, seen)):
-                    suspects.append(
-                        _Suspect(names=names, expected=expected, elements=seen, evidence=evidence)
-                    )
+                if not seen.sparse:
+                    continue
+                evidence = self._evidence(weight, source, seen)
+                suspect = _Suspect(
+                    names=names,
+                    expected=expected,
+                    elements=seen,
+                    evidence=evidence or ("structure",),
+                )
+                if evidence:
+                    suspects.append(suspect)
+                elif isinstance(source, StoredWeight) and _acts_alike(weight, source):
+                    self._doubtful[weight.name] = source, suspect
         if not suspects:
             suspects += self._joined(weight, held)
-        if not suspects or self._computed(weight, held, integers):
+        if not suspects or self._computed(weight.name):
             return None
         return min(suspects, key=lambda each: each.elements.count)
 
@@ -193,6 +222,14 @@ class _Comparison:
             yield folded, folded.names, value, Source(dtype="float32", reach=reach)
         for folded, value, reach in self._biases.of(weight):
             yield folded, folded.names, value, Source(dtype="float32", reach=reach)
+        for name in self.reference.computed:
+            held = self.reference.value(name) if self.reference.plainly_computed(name) else None
+            if held is not None and held.size == weight.size and held.dtype.kind == "f":
+                value = np.asarray(held, np.float64)
+                lost = _COMPUTED * float(
+                    np.max(np.abs(value), initial=0.0, where=np.isfinite(value))
+                )
+                yield None, (name,), value, Source(dtype="float32", half_step=lost)
 
     def _sources(self, weight: StoredWeight) -> list[StoredWeight]:
         """Weights of the reference of this size: equal values, the same name, the same place."""
@@ -229,10 +266,15 @@ class _Comparison:
         """Whether every reader of a weight has its counterpart already."""
         return self._taken.get(source.name, 0) >= len(source.readers)
 
-    def _computed(self, weight: StoredWeight, held: Array, integers: Array | None) -> bool:
+    def _computed(self, name: str) -> bool:
         """Whether the reference computes these numbers from its constants: masked, normalized."""
-        for name in self.reference.computed:
-            value = self.reference.value(name)
+        weight = self.candidate.stored[name]
+        held = self.candidate.real(weight)
+        if held is None:
+            return False
+        integers = self.candidate.value(name) if weight.grid is not None else None
+        for tensor in self.reference.computed:
+            value = self.reference.value(tensor)
             if value is None or value.size != weight.size or value.dtype.kind != "f":
                 continue
             source = Source(dtype="float32")

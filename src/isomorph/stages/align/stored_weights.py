@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 HANDS_ON = RESHAPES | {"Transpose", "Cast", "DequantizeLinear"}
 """Operators behind which each stored number is still one number, at another place or narrower."""
 
+_ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Neg", "Sqrt", "Rsqrt", "Reciprocal"})
 _QUANTIZERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
 _SCALED_BY: Mapping[str, tuple[tuple[int, tuple[int, ...]], ...]] = {
     "QLinearConv": ((8, (1, 4)),),
@@ -167,6 +168,20 @@ class Weights:
                     )
                 )
         return tuple(names)
+
+    def plainly_computed(self, name: str) -> bool:
+        """Whether only arithmetic that loses a few roundings stands between it and constants."""
+        open_ends, seen = [name], {name}
+        while open_ends:
+            maker = self.topology.maker.get(open_ends.pop())
+            if maker is None:
+                continue
+            if maker.op not in _ARITHMETIC | HANDS_ON:
+                return False
+            new = [each for each in maker.inputs if each and each not in seen]
+            seen.update(new)
+            open_ends += new
+        return True
 
     def _readers(self, name: str) -> tuple[WeightReader, ...]:
         found: list[WeightReader] = []
