@@ -59,3 +59,24 @@ def test_company_stands_beside_the_first_output():
     assert (whole[: alone.size] == alone).all()
     first = next(iter(pair.sample.inputs.values()))
     assert whole.size == alone.size + first.size
+
+
+def test_a_process_that_dies_takes_no_other_rows_with_it(tmp_path, monkeypatch):
+    """Run in the pool's place: the first pool breaks, then one chunk breaks again."""
+    from concurrent.futures.process import BrokenProcessPool
+
+    asked = []
+
+    def in_pool(left, jobs, out, options):
+        asked.append(sorted(left))
+        if len(left) > 1 or 1 in left:
+            raise BrokenProcessPool
+        yield {"seed": left.popitem()[1][0], "outcome": "right"}
+
+    monkeypatch.setattr(campaign, "_in_pool", in_pool)
+    monkeypatch.setattr(campaign, "CHUNK", 1)
+    rows = list(campaign._rows([5, 6, 7], 2, str(tmp_path)))
+    assert asked == [[0, 1, 2], [0], [1], [2]]
+    assert [(row["seed"], row["outcome"]) for row in rows] == [
+        (5, "right"), (6, "crash"), (7, "right"),
+    ]  # fmt: skip
