@@ -89,7 +89,8 @@ def exponential_linear(call: Call, x: Array) -> Array:
     if not call.noise.active:
         return y
     factor = 0.0 if call.op != "Selu" else 1.0
-    return call.noise.rounded(y, np.where(x > 0, factor * np.abs(y), 2.0 * abs(gamma * alpha)))
+    size = np.where(x > 0, factor * np.abs(y), 2.0 * abs(gamma * alpha))
+    return call.noise.rounded(y, beside_zero(x, size))
 
 
 @kernel("HardSigmoid")
@@ -116,20 +117,29 @@ def hard_swish(call: Call, x: Array) -> Array:
 def gelu_kernel(call: Call, x: Array) -> Array:
     """Either form; 1 + erf or 1 + tanh is what gets rounded, then multiplied by x."""
     y = gelu(x, tanh=call.attributes.get("approximate", "none") == "tanh")
-    return call.noise.rounded(y, x)
+    return call.noise.rounded(y, _unless_zero(x, y))
 
 
 @kernel("Swish")
 def swish(call: Call, x: Array) -> Array:
     """X · sigmoid(alpha·x)."""
     y = x * sigmoid(np.asarray(call.attributes.get("alpha", 1.0) * x, dtype=x.dtype))
-    return call.noise.rounded(y, x)
+    return call.noise.rounded(y, _unless_zero(x, y))
 
 
 @kernel("Mish")
 def mish(call: Call, x: Array) -> Array:
     """X · tanh(softplus(x))."""
-    return call.noise.rounded(x * np.tanh(softplus(x)), x)
+    y = x * np.tanh(softplus(x))
+    return call.noise.rounded(y, _unless_zero(x, y))
+
+
+def _unless_zero(x: Array, y: Array) -> Array:
+    """Its argument, but where it is zero: there the gate is shut in any arithmetic.
+
+    Behind a mask of -3.4e38 the rounding of the argument would be larger than all the rest.
+    """
+    return np.where(y == 0, 0.0, x)
 
 
 @kernel("Shrink")

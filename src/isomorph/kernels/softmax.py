@@ -27,7 +27,9 @@ def log_softmax(x: Array, axis: int, noise: NoiseSource) -> Array:
     exponent, _ = _shifted(x, axis, noise)
     terms = noise.rounded(np.exp(exponent))
     away = np.log(total(terms, (axis,), noise))
-    away = noise.rounded(np.asarray(away, dtype=x.dtype), np.maximum(np.abs(away), 1.0))
+    # Along a single element the sum is exactly one, and its logarithm exactly zero.
+    size = np.where(away == 0, 0.0, np.maximum(np.abs(away), 1.0))
+    away = noise.rounded(np.asarray(away, dtype=x.dtype), size)
     return noise.rounded(exponent - away)
 
 

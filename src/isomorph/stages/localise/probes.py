@@ -18,6 +18,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.trace import Noise
 from isomorph.stages.measure.drawing import spreads
 from isomorph.stages.measure.judge import judge
+from isomorph.stages.measure.rearrange import spread_through
 from isomorph.stages.measure.spread import FALSE_ALARM, Spread, merged
 
 if TYPE_CHECKING:
@@ -84,35 +85,30 @@ def compared(
     yours, other = _noisy(twins.candidate, way.candidate, right, seed)
     if mine.size != yours.size:
         return None
-    turned = [way.moved.array(each) if each is not None else None for each in (mine, *spread)]
-    return _judged(turned, [yours, *other], twins, way)
+    turned = way.moved.array(mine), spread_through(way.moved, spread)
+    return _judged(turned, (yours, other), twins, way)
 
 
 def _noisy(
     sight: Sight, tensor: str, given: Mapping[str, Array], seed: int
-) -> tuple[Array, list[Array | None]]:
-    """The value, its deviation under rounding, and where it is unsettled."""
+) -> tuple[Array, Spread]:
+    """The value, and what rounding does to it."""
     feeds = {**sight.feeds, **given}
     value = np.asarray(sight.oracle.run(feeds, [tensor])[tensor])
     noise = Noise(seed=seed, rounding=True, attributes=True)
-    found = spreads(sight.oracle, feeds, {tensor: value}, noise, draws=_DRAWS)[tensor]
-    return value, [found.deviation, found.unsettled]
+    return value, spreads(sight.oracle, feeds, {tensor: value}, noise, draws=_DRAWS)[tensor]
 
 
 def _judged(
-    left: Sequence[Array | None], right: Sequence[Array | None], twins: Twins, way: Way
+    left: tuple[Array, Spread], right: tuple[Array, Spread], twins: Twins, way: Way
 ) -> tuple[Array, Array] | None:
-    mine, yours = np.asarray(left[0]), np.asarray(right[0])
+    (mine, one), (yours, other) = left, right
     if mine.shape != yours.shape:
         return None
-    both = [
-        Spread(draws=_DRAWS, deviation=each[1], unsettled=np.asarray(each[2], bool))
-        for each in (left, right)
-    ]
     spec = twins.candidate.graph.tensors.get(way.candidate)
     dtype = (spec.dtype if spec is not None else None) or "float32"
     part = judge(
-        yours, mine, merged(*both), dtype=dtype, derivation="", false_alarm=FALSE_ALARM,
+        yours, mine, merged(one, other), dtype=dtype, derivation="", false_alarm=FALSE_ALARM,
     )  # fmt: skip
     return (mine, yours) if part.budget.within is Judgement.NO else None
 

@@ -86,6 +86,10 @@ class Moments:
             reached = (Reached(steps=rows, plain=self._plain, few=few, loose=pooled(variance)),)
             variance, still = np.where(few, within, variance), still & ~few
             freedom = max(float(np.min(left[few], initial=freedom)), 1.0)
+        if self._about_mean:
+            # What a grid or a narrow type loses is as large as what draws show of it: an element
+            # that stays at the end of a range, behind a ReLU, may lose what its neighbors do.
+            return Spread(draws=draws, deviation=pooled(variance), unsettled=self.unsettled)
         if self._wide:
             # Where only wider noise moves a number, rounding might: its deviation is taken.
             variance = np.where(still, self._wider / self._wide, variance)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,8 +72,14 @@ def hopeless(
     """The multiple of a budget from few draws that is certainly beyond the budget of many.
 
     Neighbors may all have moved as one, and then their draws are no more than its own: it is
-    beyond what these alone, and Student's threshold for so few, would allow.
+    beyond what these alone, and Student's threshold for so few, would allow. Where the threshold
+    knows nothing of draws, they underestimate a variance at most by the lower quantile of
+    chi-square, which is bounded by the first term of its series.
     """
+    if math.isinf(freedom):
+        half = draws / 2.0
+        smallest = 2.0 * (false_alarm * math.gamma(half + 1.0)) ** (1.0 / half)
+        return math.sqrt(draws / smallest)
     alone = student(elements, draws, false_alarm)
     return alone / student(elements, max(freedom, draws), false_alarm)
 
@@ -83,6 +89,8 @@ def merged(*spreads: Spread | None) -> Spread | None:
     present = [each for each in spreads if each is not None]
     if len(present) != len(spreads) or not present:
         return None
+    if any(math.isinf(each.freedom) for each in present):
+        present = [_as_known(each) for each in present]
     deviations = [each.deviation for each in present if each.deviation is not None]
     return Spread(
         draws=min(each.draws for each in present),
@@ -91,6 +99,15 @@ def merged(*spreads: Spread | None) -> Spread | None:
         freedom=_freedom_together([each for each in present if each.deviation is not None]),
         reached=tuple(side for each in present for side in each.reached),
     )
+
+
+def _as_known(spread: Spread) -> Spread:
+    """Deviations from few draws widened so that the threshold of known ones holds for them."""
+    if spread.deviation is None or math.isinf(spread.freedom):
+        return spread
+    elements = spread.deviation.size
+    wider = student(elements, spread.freedom) / threshold(elements)
+    return replace(spread, deviation=wider * spread.deviation, freedom=math.inf)
 
 
 def _freedom_together(spreads: Sequence[Spread]) -> float:

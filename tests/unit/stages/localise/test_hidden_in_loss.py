@@ -118,7 +118,7 @@ def test_a_grid_that_was_fitted_to_other_samples_is_a_loss(tmp_path):
 def test_one_place_may_lose_most_of_it_if_not_more_than_its_own(tmp_path, plain):
     cut = _up_to(_quantised(tmp_path / "cut.onnx", 1.0), 8)
     report = isomorph.check(plain, cut, inputs={"x": X}, in_process=True)
-    assert report.outputs[0].intended_loss.budget.ratio > 0.5, "it loses next to nothing"
+    assert report.outputs[0].intended_loss.budget.ratio > 1, "the outputs alone would tell"
     assert report.verdict == "degraded", report.reason
 
 

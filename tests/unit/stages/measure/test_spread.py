@@ -71,11 +71,12 @@ def test_a_ratio_beyond_hope_is_never_the_fault_of_few_draws(draws):
     rng, chance, tries = np.random.default_rng(draws), 1e-3, 200_000
     shown = np.sqrt(np.mean(np.square(rng.standard_normal((tries, draws))), axis=1))
     error = np.abs(rng.standard_normal(tries))
-    limit = student(1, math.inf, chance) * hopeless(draws, 1, math.inf, chance)
+    limit = student(1, 1e6, chance) * hopeless(draws, 1, 1e6, chance)
     share = np.mean(error > limit * shown)
     assert share <= 1.2 * chance
     assert share > 0.5 * chance, "and the bound is not idle"
     assert hopeless(draws, 100) > 1.0 > comfortable(draws, 100)
+    assert np.mean(1.0 / shown > hopeless(draws, 1, math.inf, chance)) <= 1.2 * chance
 
 
 def test_few_degrees_of_freedom_count_where_they_matter():
