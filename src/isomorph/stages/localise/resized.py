@@ -29,6 +29,11 @@ def resized(search: Search, wrong: Sequence[str]) -> Iterator[Iterator[Proposal]
 
 
 def _proposals(search: Search, node: Node, tensor: str) -> Iterator[Proposal]:
+    if search.twins.same_axes:  # of another operator, too: what was joined may have lost an axis
+        for twin, way in search.twins.pairs(tensor, search.values[tensor]):
+            shape = search.reference.values[twin].shape
+            if shape != search.values[tensor].shape and not moves_axes(way.permutation, shape):
+                yield as_it_is(search.reference, tensor, twin)
     place = node.outputs.index(tensor)
     for other in _same_reading(search, node):
         mine = other.outputs[place] if place < len(other.outputs) else ""
@@ -59,8 +64,15 @@ def _held(search: Search, name: str) -> set[str]:
     return {
         mine
         for mine, moved in search.twins.pairs(name, search.values[name])
-        if not moves_axes(moved.permutation, search.reference.values[mine].shape)
+        if _same_sizes(search, name, mine)
+        and not moves_axes(moved.permutation, search.reference.values[mine].shape)
     }
+
+
+def _same_sizes(search: Search, name: str, mine: str) -> bool:
+    """Between frameworks axes of size one come and go; within one they are part of the shape."""
+    shapes = search.reference.values[mine].shape, search.values[name].shape
+    return not search.twins.same_axes or shapes[0] == shapes[1]
 
 
 def _in_another_shape(search: Search, tensor: str, mine: str) -> bool:

@@ -74,6 +74,17 @@ def test_inside_a_branch_likewise(tmp_path):
     assert report.findings[0].node.endswith("/yes_cut")
 
 
+def test_an_axis_that_a_joined_node_lost_is_its_own_fault(tmp_path):
+    apart = [node("MatMul", "x x", "m"), node("Mul", "m half", "d"), node("Tanh", "d", "y")]
+    joined = [node("MatMul", "x x", "m"), node("Div", "m two", "d"), node("Tanh", "d", "y")]
+    sides = (
+        model(apart, {"x": [3, 3]}, {"y": None}, {"half": np.full((1, 1, 1), 0.5, np.float32)}),
+        model(joined, {"x": [3, 3]}, {"y": None}, {"two": np.float32(2)}),
+    )
+    report = check(tmp_path, *sides, inputs={"x": X[0, :, :3]})
+    assert report.findings[0].node == "Div_d"
+
+
 def test_sizes_that_the_reference_computes_are_the_cause(tmp_path):
     computed = [
         node("Tanh", "x", "t"), node("Shape", "t", "d", start=1, end=3),
