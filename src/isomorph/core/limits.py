@@ -18,3 +18,8 @@ MOST_EXAMINED = 3
 """Samples of a test set that are examined node by node. Beyond: every sample is still judged;
 once the models are divergent, those after it are only run, and the report counts them as not
 compared."""
+
+MOST_SUSPECT_CONSTANTS = 8
+"""Constants that differ from the reference's in a few elements and are examined by runs. Beyond:
+the first ones count only where an input shows the difference, and the report says how many were
+not examined."""

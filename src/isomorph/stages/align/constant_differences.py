@@ -41,8 +41,6 @@ _SAMPLE_ROUNDING = 1e-5
 """Of what is looked at first; what passes is compared with its own bound."""
 _COMPUTED = 2.0**-10
 """Of the largest number: what sums, quotients and roots of constants in float32 may lose."""
-_MOST_FOUND = 8
-"""Weights that are named. More are no single numbers that were spoiled."""
 _MOST_SHOWN = 8
 
 
@@ -132,7 +130,7 @@ class _Comparison:
             held = self.candidate.real(weight) if weight.name in suspects else None
             if held is not None:
                 found.append(_difference(weight, held, suspects[weight.name]))
-        return found if len(found) <= _MOST_FOUND else []
+        return found
 
     def _only_ones(self, open_ones: list[StoredWeight]) -> dict[str, _Suspect]:
         """Weights of zeros, or of another single number, that only one of the reference can be."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.limits import MOST_SUSPECT_CONSTANTS
 from isomorph.core.report import Experiment, Finding, Skipped
 from isomorph.stages.align.constant_differences import ConstantDifference, constant_differences
 from isomorph.stages.align.stored_weights import Weights
@@ -53,18 +54,30 @@ def compared_constants(
         return ComparedConstants(skipped=(Skipped(what="constants", why=error.sentence),))
     findings: list[Finding] = []
     differs = ""
-    for difference in differences:
-        if any(_blames(each, difference) for each in known):
-            continue
+    differences = [e for e in differences if not any(_blames(each, e) for each in known)]
+    # Many at once are rarely single numbers that were spoiled: then only an input proves it.
+    many = len(differences) > MOST_SUSPECT_CONSTANTS
+    for difference in differences[:MOST_SUSPECT_CONSTANTS]:
         effect = ConstantEffect(effect=Effect.NOT_REACHED)
         if experiment is not None:
             effect = experiment.effect(difference)
-        if effect.effect is Effect.REFUTED:
+        if effect.effect is Effect.REFUTED or (many and not effect.divergent):
             continue
         findings.append(_finding(difference, effect, sides[0]))
         if not differs and (effect.divergent or not stated_budget):
             differs = f"weight {difference.weight.name!r} differs ({difference.words})"
-    return ComparedConstants(findings=tuple(findings), differs=differs)
+    skipped = (_left_out(len(differences)),) if many else ()
+    return ComparedConstants(findings=tuple(findings), skipped=skipped, differs=differs)
+
+
+def _left_out(count: int) -> Skipped:
+    """What the report says where more constants are suspect than are examined."""
+    return Skipped(
+        what="constants",
+        why=f"{count} constants differ from the reference's in a few elements; the first "
+        f"{MOST_SUSPECT_CONSTANTS} were examined, and count only where an input shows the "
+        "difference; the others were not examined",
+    )
 
 
 def _blames(finding: Finding, difference: ConstantDifference) -> bool:
