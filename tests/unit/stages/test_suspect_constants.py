@@ -45,3 +45,45 @@ def test_suspects_beyond_the_limit_are_reported(more):
     assert len(differing(report)) == MOST_SUSPECT_CONSTANTS
     assert len(skipped(report)) == more
     assert all(str(count) in each.why for each in skipped(report))
+
+
+def steps(factor, limit):
+    """Rounded to steps, then a threshold: what small changes do not reach."""
+    nodes = [node("Mul", "x f", "h"), node("Round", "h", "r"), node("Greater", "r t", "g"),
+             node("Cast", "g", "y", to=1)]  # fmt: skip
+    held = {"f": F32(factor), "t": np.asarray(limit, F32)}
+    return model(nodes, {"x": floats(4, 2)}, {"y": floats(4, 2)}, held)
+
+
+ZEROS = {"x": np.zeros((4, 2), F32)}
+
+
+@pytest.mark.parametrize(
+    ("other", "constant"),
+    [(steps(12, [0.5, 3.5]), "f"), (steps(10, [0.5, 7.5]), "t"), (steps(0, [0.5, 3.5]), "f")],
+)
+def test_a_changed_constant_of_few_elements_is_shown_by_another_input(other, constant):
+    report = checked(steps(10, [0.5, 3.5]), other, inputs=ZEROS)
+    assert report.verdict is isomorph.Verdict.DIVERGENT
+    (finding,) = differing(report)
+    assert finding.evidence["constant"] == constant
+    assert finding.status == "confirmed"
+    assert "reached_by" in finding.evidence
+
+
+def test_scalars_that_make_up_for_each_other_are_the_same_function():
+    def scaled(first, second):
+        nodes = [node("Mul", "x a", "h"), node("Relu", "h", "r"), node("Mul", "r b", "y")]
+        held = {"a": F32(first), "b": F32(second)}
+        return model(nodes, {"x": floats(4, 2)}, {"y": floats(4, 2)}, held)
+
+    report = checked(scaled(2, 3), scaled(4, 1.5), inputs=ZEROS)
+    assert report.verdict is isomorph.Verdict.EQUIVALENT
+    assert not differing(report)
+
+
+def test_a_scalar_that_no_input_shows_decides_nothing():
+    """Whole numbers are above 2.25 where they are above 2.5: the counterpart is only a guess."""
+    report = checked(steps(10, [0.5, 2.5]), steps(10, [0.5, 2.25]), inputs=ZEROS)
+    assert report.verdict is isomorph.Verdict.EQUIVALENT
+    assert not differing(report)

@@ -24,6 +24,7 @@ from isomorph.stages.align.element_bounds import (
     grid_steps,
     relative_size,
 )
+from isomorph.stages.align.few_elements import changed_constants
 from isomorph.stages.align.folded_weights import Biases, Folded, FoldedWeights, effective_rank
 from isomorph.stages.align.joined_weights import joined
 from isomorph.stages.align.stored_weights import HANDS_ON, StoredWeight
@@ -49,7 +50,8 @@ class ConstantDifference:
     """A weight of the candidate that is wrong in some of its elements.
 
     ``expected`` are the real numbers that it should stand for, in its own arrangement;
-    ``shown`` the first wrong places with the right and the wrong number.
+    ``shown`` the first wrong places with the right and the wrong number. Where it is not
+    ``certain`` which constant of the reference it is, only an input that shows it counts.
     """
 
     weight: StoredWeight
@@ -59,6 +61,7 @@ class ConstantDifference:
     expected: Array = field(repr=False)
     relative: float
     shown: tuple[tuple[tuple[int, ...], float, float], ...]
+    certain: bool = True
 
     @property
     def count(self) -> int:
@@ -130,6 +133,22 @@ class _Comparison:
             held = self.candidate.real(weight) if weight.name in suspects else None
             if held is not None:
                 found.append(_difference(weight, held, suspects[weight.name]))
+        return found + self._of_few_elements({each.weight.name for each in found})
+
+    def _of_few_elements(self, known: set[str]) -> list[ConstantDifference]:
+        """Scales, thresholds and slopes without an equal beside what they may have been."""
+        found = []
+        for each in changed_constants(self.reference, self.candidate):
+            held = self.candidate.real(each.weight)
+            if held is None or each.weight.name in known:
+                continue
+            suspect = _Suspect(
+                names=(each.source.name,),
+                expected=each.expected,
+                elements=each.elements,
+                evidence=("structure",),
+            )
+            found.append(replace(_difference(each.weight, held, suspect), certain=False))
         return found
 
     def _only_ones(self, open_ones: list[StoredWeight]) -> dict[str, _Suspect]:

@@ -108,13 +108,22 @@ class Weights:
     @cached_property
     def stored(self) -> Mapping[str, StoredWeight]:
         """Every weight of more than one number that acts on an output, by its name."""
+        return {name: each for name, each in self._all.items() if each.size > 1}
+
+    @cached_property
+    def scalars(self) -> Mapping[str, StoredWeight]:
+        """Every constant of one real number that acts on an output, by its name."""
+        return {name: each for name, each in self._all.items() if each.size == 1}
+
+    @cached_property
+    def _all(self) -> Mapping[str, StoredWeight]:
         grids = {**self._further_grids(), **written(self.graph)}
         places = {node.name: place for place, node in enumerate(self.graph.nodes)}
         found: list[tuple[int, StoredWeight]] = []
         for name, constant in self.graph.constants.items():
             grid = grids.get(name)
             real = "float" in constant.dtype or (grid is not None and "int" in constant.dtype)
-            readers = self._readers(name) if real and math.prod(constant.shape) > 1 else ()
+            readers = self._readers(name) if real and math.prod(constant.shape) > 0 else ()
             if readers:
                 weight = StoredWeight(
                     name=name,

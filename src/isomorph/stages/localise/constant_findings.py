@@ -56,27 +56,33 @@ def compared_constants(
     differs = ""
     differences = [e for e in differences if not any(_blames(each, e) for each in known)]
     # Many at once are rarely single numbers that were spoiled: then only an input proves it.
-    many = len(differences) > MOST_SUSPECT_CONSTANTS
-    for difference in differences[:MOST_SUSPECT_CONSTANTS]:
+    groups = [[each for each in differences if each.certain is sure] for sure in (True, False)]
+    many = len(groups[0]) > MOST_SUSPECT_CONSTANTS
+    for difference in (each for group in groups for each in group[:MOST_SUSPECT_CONSTANTS]):
         effect = ConstantEffect(effect=Effect.NOT_REACHED)
         if experiment is not None:
             effect = experiment.effect(difference)
-        if effect.effect is Effect.REFUTED or (many and not effect.divergent):
+        sure = difference.certain and not many
+        if effect.effect is Effect.REFUTED or not (sure or effect.divergent):
             continue
         findings.append(_finding(difference, effect, sides[0]))
         if not differs and (effect.divergent or not stated_budget):
             differs = f"weight {difference.weight.name!r} differs ({difference.words})"
-    skipped = (_left_out(len(differences)),) if many else ()
-    return ComparedConstants(findings=tuple(findings), skipped=skipped, differs=differs)
+    skipped = [_left_out(group) for group in groups if len(group) > MOST_SUSPECT_CONSTANTS]
+    return ComparedConstants(findings=tuple(findings), skipped=tuple(skipped), differs=differs)
 
 
-def _left_out(count: int) -> Skipped:
+def _left_out(suspects: Sequence[ConstantDifference]) -> Skipped:
     """What the report says where more constants are suspect than are examined."""
+    which = (
+        "constants differ from the reference's in a few elements"
+        if suspects[0].certain
+        else "constants of few elements have no equal in the reference"
+    )
     return Skipped(
         what="constants",
-        why=f"{count} constants differ from the reference's in a few elements; the first "
-        f"{MOST_SUSPECT_CONSTANTS} were examined, and count only where an input shows the "
-        "difference; the others were not examined",
+        why=f"{len(suspects)} {which}; the first {MOST_SUSPECT_CONSTANTS} were examined, and "
+        "count only where an input shows a difference; the others were not examined",
     )
 
 
@@ -143,11 +149,11 @@ def _reference_nodes(difference: ConstantDifference, reference: Weights) -> list
 def _summary(difference: ConstantDifference, effect: ConstantEffect, node: Node) -> str:
     name, theirs = difference.weight.name, difference.reference[0]
     place, right, wrong = difference.shown[0]
-    at = ", ".join(map(str, place))
+    at = f"[{', '.join(map(str, place))}]" if place else "it"
     text = (
         f"constant {name!r}, which node {node.name!r} ({node.op}) reads, differs from the "
         f"reference's {theirs!r} in {difference.words}: "
-        f"[{at}] is {wrong:.6g} instead of {right:.6g}"
+        f"{at} is {wrong:.6g} instead of {right:.6g}"
     )
     if effect.trial is not None and effect.output is not None:
         return f"{text}; {effect.trial.recipe} show it, and output {effect.output!r} differs"
