@@ -17,6 +17,8 @@ def viewed(divergent, tmp_path):
     """A folder of three reports behind `isomorph view`; its address."""
     repaired = copy.deepcopy(divergent)
     repaired.update(verdict="equivalent", findings=[], reason="the same function")
+    for output in repaired["coverage"]["outputs"]:
+        output.update(within=output["within"] + output["beyond"], beyond=0)
     crashed = {**repaired, "verdict": "unknown", "reason": "a runtime crashed"}
     for age, (name, one) in enumerate(
         [("last", crashed), ("after", repaired), ("before", divergent)]

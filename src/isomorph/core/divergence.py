@@ -60,7 +60,8 @@ class Budget:
     ``allowed_max`` and ``allowed_rms`` tell its absolute size; ``derivation`` says in words
     where it comes from. ``ratio`` is None when no budget could be derived. ``freedom`` is how
     many independent draws its deviations are worth; None where they are known exactly.
-    ``uncovered`` counts the elements whose value no draw reached, where draws usually leave some.
+    ``uncovered`` counts the elements whose value no draw reached, where draws usually leave some;
+    ``blind`` those that differ within a budget larger than any value of the tensor.
     """
 
     derivation: str
@@ -71,6 +72,7 @@ class Budget:
     draws: int = 0
     freedom: float | None = None
     uncovered: int = 0
+    blind: int = 0
 
     @property
     def within(self) -> Judgement:

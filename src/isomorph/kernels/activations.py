@@ -48,7 +48,8 @@ def sigmoid_kernel(call: Call, x: Array) -> Array:
 def softplus_kernel(call: Call, x: Array) -> Array:
     """Rounded at 1 + exp(x)."""
     y = softplus(x)
-    return call.noise.rounded(y, np.maximum(np.abs(y), 1.0)) if call.noise.active else y
+    size = np.where(y == 0, 0.0, np.maximum(np.abs(y), 1.0))
+    return call.noise.rounded(y, size) if call.noise.active else y
 
 
 @kernel("Softsign")

@@ -30,6 +30,10 @@ UNIT_ROUNDOFF: dict[str, float] = {
 """Half the spacing of 1.0: the largest relative error of one rounding."""
 
 
+SMALLEST_NORMAL = 2.0**-126
+"""Of float32; float16 has its own when it is stored, and bfloat16 the same."""
+
+
 def unit_roundoff(dtype: str | None) -> float:
     """Zero for a type that does not round."""
     return UNIT_ROUNDOFF.get(dtype or "", 0.0)
@@ -221,6 +225,10 @@ class Rounding:
             return moved
 
     def _steps(self, shape: tuple[int, ...], size: Array) -> Array:
+        if self.unit >= UNIT_ROUNDOFF["float32"]:
+            # Below the smallest normal number the spacing no longer shrinks with the number.
+            subnormal = np.less(size, SMALLEST_NORMAL) & np.not_equal(size, 0)
+            size = np.where(subnormal, SMALLEST_NORMAL, size) if subnormal.any() else size
         # The unit and the scale are powers of two and may as well be multiplied first.
         step = spread_evenly(self.random, shape, self.scale * self.unit) * size
         # An infinite or NaN magnitude must not turn a finite result into NaN, and a

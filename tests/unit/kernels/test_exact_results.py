@@ -47,3 +47,12 @@ def test_a_sum_of_one_number_and_zeros_is_that_number():
     sums = np.array([np.float32(0.3), 0.3, np.float32(-1.7)], np.float64)
     moved = source.reduced(sums, lambda: np.array([np.float32(0.3), 0.3, 2.0], np.float64), 8)
     assert (moved != sums).tolist() == [False, True, True]
+
+
+def test_subnormal_numbers_round_by_their_spacing():
+    source = Rounding(3)
+    source.enter(("node",), UNIT_ROUNDOFF["float32"])
+    small = np.full(2000, 3.3e-40)
+    moved = source.rounded(small) - small
+    assert np.std(moved) == pytest.approx(2.0**-150, rel=0.1)
+    assert not source.rounded(np.zeros(5)).any()

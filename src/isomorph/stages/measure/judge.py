@@ -73,6 +73,7 @@ def judge(
             draws=spread.draws,
             freedom=None if math.isinf(spread.freedom) else spread.freedom,
             uncovered=uncovered,
+            blind=0 if exact else _blind(actual, expected, allowed, dtype),
         ),
     )
 
@@ -212,6 +213,18 @@ def _reached(
     with np.errstate(all="ignore"):
         ratios[uncovered] = (np.abs(difference) / (farther * loose + allowed))[uncovered]
     return ratios, int(np.count_nonzero(uncovered))
+
+
+def _blind(actual: Array, expected: Array, allowed: Array, dtype: str) -> int:
+    """How many elements differ, and may differ by more than the largest number there is."""
+    with np.errstate(all="ignore"):
+        a, e = np.abs(widen(actual)), np.abs(widen(expected))
+        largest = float(
+            np.max(np.maximum(a, e), initial=0.0, where=np.isfinite(a) & np.isfinite(e))
+        )
+        error = np.abs(widen(actual) - widen(expected))
+        differ = (error > stored_rounding(actual, expected, dtype)) & np.isfinite(error)
+    return int(np.count_nonzero(differ & (allowed >= largest) & (error <= allowed)))
 
 
 def _largest(ratios: Array, spread: Spread, false_alarm: float) -> float:

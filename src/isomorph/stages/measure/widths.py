@@ -60,6 +60,7 @@ def jumps(graph: Graph) -> bool:
     return any(
         node.op in _STEPS
         or bool(node.bodies)
+        or _narrows(graph, node)
         or not (
             node.op.startswith(_OF_SHAPES)
             or floats.isdisjoint(node.inputs)
@@ -67,6 +68,13 @@ def jumps(graph: Graph) -> bool:
         )
         for node in graph.nodes
     )
+
+
+def _narrows(graph: Graph, node: Node) -> bool:
+    """Whether a cast to a narrower float is spelled out: it rounds to a grid, as Round does."""
+    source = graph.tensors.get(node.inputs[0]) if node.inputs else None
+    wide = source is None or not (source.dtype or "").startswith(_NARROW)
+    return wide and _casts_narrow(graph, node.op, node.outputs)
 
 
 def _narrow_between_doors(graph: Graph) -> bool:
