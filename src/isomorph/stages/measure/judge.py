@@ -58,7 +58,9 @@ def judge(
     ratios = _ratios(actual, expected, allowed, spread.unsettled, exact=exact)
     if spread.reached and bool(np.any(ratios > 1.0)):
         with np.errstate(all="ignore"):
-            difference = widen(actual) - widen(expected)
+            difference = np.array(widen(actual) - widen(expected))
+            # Beyond 2**53 two whole numbers may differ, and their float64 not.
+            difference[(difference == 0) & (ratios > 1.0)] = np.inf
         ratios, uncovered = _reached(difference, ratios, allowed, spread, false_alarm)
     else:
         uncovered = 0

@@ -85,6 +85,13 @@ def test_a_stated_budget_excuses_no_boolean_and_no_string():
         assert part.budget.ratio == np.inf
 
 
+def test_whole_numbers_that_float64_does_not_tell_apart_differ():
+    large = np.array([2**60, 7])
+    spread = drawn(large, [large] * 5 + [large + np.array([0, 1])] * 5)
+    assert ratio(large + np.array([1, 0]), large, spread, "int64") == np.inf
+    assert ratio(large + np.array([0, 1]), large, spread, "int64") == 0.0
+
+
 @pytest.mark.parametrize(("got", "within"), [(2.0, True), (3.0, True), (2.5, False), (6.0, False)])
 def test_a_float_that_jumps_may_be_either_value_and_nothing_between_or_beyond(got, within):
     rows = [[3.0 if n % 3 == 0 else 2.0, 5.0] for n in range(10)]
@@ -152,3 +159,9 @@ def test_elements_that_often_move_excuse_none_that_never_does():
     spread = drawn(expected, rows)
     assert ratio(np.where(np.arange(20) == 15, 3, 0), expected, spread, "int64") > 1.0
     assert ratio(np.where(ties, random.integers(0, 7, 20), 0), expected, spread, "int64") <= 1.0
+
+
+def test_a_single_number_is_judged_as_any():
+    spread = drawn(np.array(2), [np.array(2 + n % 2) for n in range(10)])
+    assert ratio(np.array(3), np.array(2), spread, "int64") == 0.0
+    assert ratio(np.array(4), np.array(2), spread, "int64") > 1.0
