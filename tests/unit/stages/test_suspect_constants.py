@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 from tests.unit.stages.weight_pairs import F32, floats, model, node, normal, spoiled
 
 import isomorph
@@ -87,3 +88,55 @@ def test_a_scalar_that_no_input_shows_decides_nothing():
     report = checked(steps(10, [0.5, 2.5]), steps(10, [0.5, 2.25]), inputs=ZEROS)
     assert report.verdict is isomorph.Verdict.EQUIVALENT
     assert not differing(report)
+
+
+def branches(then, other, *, as_where=False):
+    """One of two scales by the sign of the sum; as a branch, or as a selection."""
+    outs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("p", "q")]
+    first = helper.make_graph([node("Mul", "x a", "p")], "then", [], outs[:1],
+                              [numpy_helper.from_array(then, "a")])  # fmt: skip
+    second = helper.make_graph([node("Mul", "x b", "s"), node("Tanh", "s", "q")], "else", [],
+                               outs[1:], [numpy_helper.from_array(other, "b")])  # fmt: skip
+    nodes = [node("ReduceSum", "x", "t", keepdims=0), node("Greater", "t z", "c")]
+    held = {"z": F32(0)}
+    if as_where:
+        nodes += [node("Mul", "x a", "p"), node("Mul", "x b", "s"), node("Tanh", "s", "q"),
+                  node("Where", "c p q", "y")]  # fmt: skip
+        held |= {"a": then, "b": other}
+    else:
+        nodes.append(node("If", "c", "y", then_branch=first, else_branch=second))
+    return model(nodes, {"x": floats(4, then.size)}, {"y": floats(4, then.size)}, held)
+
+
+@pytest.mark.parametrize(
+    ("size", "as_where"),
+    [(1, False), (3, False), (16, False), (40, False), (1, True), (3, True), (16, True)],
+)
+def test_a_wrong_weight_in_a_branch_that_the_inputs_do_not_take(size, as_where):
+    scales = normal(size, seed=1) + 3, normal(size, seed=2) + 3
+    inputs = {"x": np.ones((4, size), F32)}
+    clean = checked(branches(*scales), branches(*scales, as_where=as_where), inputs=inputs)
+    assert clean.verdict is isomorph.Verdict.EQUIVALENT
+    assert not differing(clean)
+    wrong = branches(scales[0], spoiled(scales[1], (0,), 0.5), as_where=as_where)
+    report = checked(branches(*scales), wrong, inputs=inputs)
+    assert report.verdict is isomorph.Verdict.DIVERGENT
+    (finding,) = differing(report)
+    assert finding.evidence["constant"] == ("b" if as_where else "If_y/else_branch/b")
+
+
+def test_another_fault_is_not_blamed_on_a_constant_of_a_body():
+    """A branch differs where no input goes; what the given input shows is another fault."""
+
+    def net(other, factor):
+        made = branches(normal(3, seed=1) + 3, other)
+        made.graph.node.append(node("MatMul", "y w", "o"))
+        kernel = spoiled(normal(3, 5), (1, 1), factor)
+        made.graph.initializer.append(numpy_helper.from_array(kernel, "w"))
+        made.graph.output[0].CopyFrom(helper.make_tensor_value_info("o", *floats(4, 5)))
+        return made
+
+    wrong = normal(3, seed=2) * 2
+    report = checked(net(normal(3, seed=2), 1), net(wrong, 2), inputs={"x": np.ones((4, 3), F32)})
+    assert report.verdict is isomorph.Verdict.DIVERGENT
+    assert not [e for e in differing(report) if "If_y" in e.evidence["constant"]]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.kernels.noise import unit_roundoff
+from isomorph.stages.align.body_constants import changed_in_bodies
 from isomorph.stages.align.element_bounds import (
     Elements,
     Source,
@@ -62,6 +63,8 @@ class ConstantDifference:
     relative: float
     shown: tuple[tuple[tuple[int, ...], float, float], ...]
     certain: bool = True
+    inside: bool = False
+    """Whether it is in a body, where no other number can be put in for it."""
 
     @property
     def count(self) -> int:
@@ -71,6 +74,8 @@ class ConstantDifference:
     @property
     def words(self) -> str:
         """How many and how far off, for people."""
+        if not self.shown:
+            return "its stored numbers are others"
         return f"{self.count} of {self.beyond.size} elements, off by {100.0 * self.relative:.3g}%"
 
     def corrected(self, integers: Array | None) -> Array:
@@ -133,14 +138,17 @@ class _Comparison:
             held = self.candidate.real(weight) if weight.name in suspects else None
             if held is not None:
                 found.append(_difference(weight, held, suspects[weight.name]))
-        return found + self._of_few_elements({each.weight.name for each in found})
+        return found + self._without_equal({each.weight.name for each in found})
 
-    def _of_few_elements(self, known: set[str]) -> list[ConstantDifference]:
-        """Scales, thresholds and slopes without an equal beside what they may have been."""
+    def _without_equal(self, known: set[str]) -> list[ConstantDifference]:
+        """What has no equal beside what it may have been: scales, thresholds, body constants."""
+        sides = self.reference, self.candidate
+        changed = {
+            e.weight.name: e for e in (*changed_in_bodies(*sides), *changed_constants(*sides))
+        }
         found = []
-        for each in changed_constants(self.reference, self.candidate):
-            held = self.candidate.real(each.weight)
-            if held is None or each.weight.name in known:
+        for name, each in changed.items():
+            if name in known:
                 continue
             suspect = _Suspect(
                 names=(each.source.name,),
@@ -148,7 +156,12 @@ class _Comparison:
                 elements=each.elements,
                 evidence=("structure",),
             )
-            found.append(replace(_difference(each.weight, held, suspect), certain=False))
+            made = replace(
+                _difference(each.weight, each.held, suspect),
+                certain=each.certain,
+                inside=each.inside,
+            )
+            found.append(made)
         return found
 
     def _only_ones(self, open_ones: list[StoredWeight]) -> dict[str, _Suspect]:

@@ -34,6 +34,11 @@ class ChangedConstant:
     source: StoredWeight
     expected: Array = field(repr=False)
     elements: Elements
+    held: Array = field(repr=False)
+    inside: bool = False
+    """Whether it is in a body, where no other number can be put in for it."""
+    certain: bool = False
+    """Whether nothing else is different between the two graphs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,7 +61,11 @@ def changed_constants(reference: Weights, candidate: Weights) -> list[ChangedCon
                 elements = _compared(use, other)
                 expected = other.value.reshape(use.weight.shape)
                 found[use.weight.name] = ChangedConstant(
-                    weight=use.weight, source=other.weight, expected=expected, elements=elements
+                    weight=use.weight,
+                    source=other.weight,
+                    expected=expected,
+                    elements=elements,
+                    held=use.value.reshape(use.weight.shape),
                 )
     return list(found.values())
 
@@ -72,12 +81,13 @@ def _uses(side: Weights, size: int) -> Iterator[_Use]:
                 yield _Use(
                     weight=weight,
                     value=value.ravel(),
-                    kind=_kind(reader),
+                    kind=kind_of(reader),
                     place=places[reader.node.name] / len(places),
                 )
 
 
-def _kind(reader: WeightReader) -> tuple[str, ...]:
+def kind_of(reader: WeightReader) -> tuple[str, ...]:
+    """What a constant does there: the operator, and what its numbers pass before it."""
     op = in_floats(reader.node.op)
     between = (each for each in reader.between if each not in HANDS_ON)
     return _MIRRORED.get(op, op), *between

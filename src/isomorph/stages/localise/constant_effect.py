@@ -40,6 +40,8 @@ _LEADS_TO_ROWS = frozenset(
 _MOST_NUMBERS = 1 << 28
 """Weights times trials: the oracle of a large model is asked less often."""
 _FEWEST_TRIALS = 6
+_ALIKE = 1e-6
+"""Outputs nearer than this are not judged; it decides only where the search goes on."""
 _MOST_JUDGED = 8
 """Inputs that show the difference and are judged until one is beyond every budget."""
 
@@ -83,8 +85,8 @@ class ConstantExperiment:
     def effect(self, difference: ConstantDifference) -> ConstantEffect:
         """What the difference does, on the given inputs or on any that a search finds."""
         reference, candidate = self.sides
-        replaced = _corrected(difference, candidate)
-        if replaced is None:
+        replaced = None if difference.inside else _corrected(difference, candidate)
+        if replaced is None and not difference.inside:
             return ConstantEffect(effect=Effect.NOT_REACHED)
         best = ConstantEffect(effect=Effect.NOT_REACHED)
         count = judged = 0
@@ -100,6 +102,8 @@ class ConstantExperiment:
                 return ConstantEffect(effect=seen, tried=count)
             if seen is Effect.NOT_REACHED:
                 continue
+            if seen is Effect.UNDECIDED and not (difference.certain or difference.inside):
+                continue  # another fault may be what differs here
             found = self._judged(mine, yours, trial, seen)
             if best.effect is not Effect.SHOWN or found.divergent:
                 best = found
@@ -130,8 +134,10 @@ class ConstantExperiment:
             ]
         yield from made[:most]
 
-    def _seen(self, mine: Subject, yours: Subject, name: str, replaced: Array) -> Effect:
+    def _seen(self, mine: Subject, yours: Subject, name: str, replaced: Array | None) -> Effect:
         """Which of the two the reference is nearer to, where they differ at all."""
+        if replaced is None:
+            return self._differ(mine, yours)
         wanted = list(dict.fromkeys(spec.name for spec in yours.model.graph.outputs))
         held = _numbers(yours.meaning())
         right = _numbers(flattened(yours.oracle().run({**yours.feeds, name: replaced}, wanted)))
@@ -144,6 +150,17 @@ class ConstantExperiment:
             if pair.reference in meant and pair.candidate in held and pair.candidate in right
         ]
         return nearer(pairs)
+
+    def _differ(self, mine: Subject, yours: Subject) -> Effect:
+        """Of a constant that nothing can be put in for: whether the outputs are worth judging."""
+        meant, held = _numbers(mine.meaning()), _numbers(yours.meaning())
+        for pair in self.outputs:
+            one, two = meant.get(str(pair.reference)), held.get(str(pair.candidate))
+            if one is None or two is None or one.size != two.size:
+                continue
+            if not np.allclose(_like(one, two), two, rtol=_ALIKE, atol=_ALIKE, equal_nan=True):
+                return Effect.UNDECIDED
+        return Effect.NOT_REACHED
 
     def _judged(
         self, mine: Subject, yours: Subject, trial: Trial | None, seen: Effect

@@ -54,6 +54,8 @@ def compared_constants(
         return ComparedConstants(skipped=(Skipped(what="constants", why=error.sentence),))
     findings: list[Finding] = []
     differs = ""
+    in_bodies: ConstantEffect | None = None
+    not_shown: list[Skipped] = []
     differences = [e for e in differences if not any(_blames(each, e) for each in known)]
     # Many at once are rarely single numbers that were spoiled: then only an input proves it.
     groups = [[each for each in differences if each.certain is sure] for sure in (True, False)]
@@ -61,15 +63,35 @@ def compared_constants(
     for difference in (each for group in groups for each in group[:MOST_SUSPECT_CONSTANTS]):
         effect = ConstantEffect(effect=Effect.NOT_REACHED)
         if experiment is not None:
-            effect = experiment.effect(difference)
+            if not difference.inside:
+                effect = experiment.effect(difference)
+            else:
+                # Nothing is put in for a constant of a body: one search answers for all of them.
+                in_bodies = in_bodies or experiment.effect(difference)
+                effect = in_bodies
         sure = difference.certain and not many
         if effect.effect is Effect.REFUTED or not (sure or effect.divergent):
+            if difference.inside and effect.effect is Effect.NOT_REACHED:
+                not_shown.append(_not_shown(difference, effect))
             continue
+        if difference.inside and effect.given and effect.divergent:
+            continue  # the runs show a fault already, and nothing says that it is this one
         findings.append(_finding(difference, effect, sides[0]))
         if not differs and (effect.divergent or not stated_budget):
             differs = f"weight {difference.weight.name!r} differs ({difference.words})"
     skipped = [_left_out(group) for group in groups if len(group) > MOST_SUSPECT_CONSTANTS]
-    return ComparedConstants(findings=tuple(findings), skipped=tuple(skipped), differs=differs)
+    return ComparedConstants(
+        findings=tuple(findings), skipped=(*skipped, *not_shown), differs=differs
+    )
+
+
+def _not_shown(difference: ConstantDifference, effect: ConstantEffect) -> Skipped:
+    return Skipped(
+        what="constants",
+        why=f"constant {difference.weight.name!r} is in a body and holds other numbers than "
+        f"the reference's {difference.reference[0]!r}; none of {effect.tried} inputs tried "
+        "shows a difference, and how far apart the numbers are was not compared",
+    )
 
 
 def _left_out(suspects: Sequence[ConstantDifference]) -> Skipped:
@@ -148,13 +170,14 @@ def _reference_nodes(difference: ConstantDifference, reference: Weights) -> list
 
 def _summary(difference: ConstantDifference, effect: ConstantEffect, node: Node) -> str:
     name, theirs = difference.weight.name, difference.reference[0]
-    place, right, wrong = difference.shown[0]
-    at = f"[{', '.join(map(str, place))}]" if place else "it"
     text = (
         f"constant {name!r}, which node {node.name!r} ({node.op}) reads, differs from the "
-        f"reference's {theirs!r} in {difference.words}: "
-        f"{at} is {wrong:.6g} instead of {right:.6g}"
+        f"reference's {theirs!r}"
     )
+    if difference.shown:
+        place, right, wrong = difference.shown[0]
+        at = f"[{', '.join(map(str, place))}]" if place else "it"
+        text += f" in {difference.words}: {at} is {wrong:.6g} instead of {right:.6g}"
     if effect.trial is not None and effect.output is not None:
         return f"{text}; {effect.trial.recipe} show it, and output {effect.output!r} differs"
     if effect.effect is Effect.NOT_REACHED:
