@@ -81,11 +81,10 @@ def latent(report):
 @pytest.mark.parametrize(
     ("right", "wrong", "node"),
     [
-        (clipped(6.0), clipped(8.0), "clip"),
         (leaky(0.1), leaky(0.3), "bend"),
         (branched(0.1), branched(0.3), "choose"),
     ],
-    ids=["clip", "slope", "branch"],
+    ids=["slope", "branch"],
 )
 def test_what_the_inputs_never_reach_is_latent(right, wrong, node):
     report = check(right, wrong)
@@ -96,6 +95,14 @@ def test_what_the_inputs_never_reach_is_latent(right, wrong, node):
     assert found.reference_nodes == (node,)
     assert not latent(check(right, right))
     assert not latent(check(right, wrong, locate=False))
+
+
+def test_a_limit_that_is_a_stored_constant_makes_another_function():
+    report = check(clipped(6.0), clipped(8.0))
+    assert report.verdict == "divergent"
+    [found] = [each for each in report.findings if each.code == "CONSTANT_DIFFERS"]
+    assert (found.node, found.status) == ("clip", "confirmed")
+    assert check(clipped(6.0), clipped(8.0), only_given=True).verdict == "equivalent"
 
 
 def test_a_pad_mode_over_zero_borders_is_latent():
