@@ -56,8 +56,18 @@ def _scatter(call: Call, y: Array, places: tuple[Array, ...], updates: Array) ->
     if how == "none":
         y[places] = updates
         return y
+    before = np.abs(y) if call.noise.active and how == "add" else None
     _COMBINE[how].at(y, places, updates)  # type: ignore[attr-defined]
-    return call.noise.rounded(y) if how in ("add", "mul") else y
+    if how not in ("add", "mul"):
+        return y
+    moved = call.noise.rounded(y)
+    if before is None:
+        return moved
+    # Several updates of one place are rounded one after the other, at what has been added by then.
+    updated = np.zeros(y.shape, np.int64)
+    np.add.at(updated, places, 1)
+    np.add.at(before, places, np.abs(updates))
+    return np.where(updated > 1, call.noise.rounded(y, before), moved)
 
 
 @kernel("ScatterElements", "Scatter")

@@ -166,15 +166,13 @@ class Rounding:
                 with np.errstate(over="ignore"):
                     self._cache[key] = total = total.astype(np.float32)
                 self._room -= total.nbytes
-        counting, single = _may_count(y), self._may_be_single(y)
+        counting = _may_count(y)
 
         def spread(own: Array, total: Array) -> Array:
             size = np.multiply(own, own)
             size *= float(max(length, 1))
             size += np.multiply(total, total, dtype=np.float64)
             size = np.sqrt(size)
-            if single:
-                size = np.where(self._is_single(own, total), 0.0, size)
             return np.where(self._counts(own, total), 0.0, size) if counting else size
 
         return self._disturb(y, spread, total)
@@ -186,20 +184,6 @@ class Rounding:
         if self.unit == UNIT_ROUNDOFF["float32"]:
             size[y.astype(np.float32) == y] = 0.0
         return size
-
-    def _may_be_single(self, y: Array) -> bool:
-        """Whether a few of these sums look like numbers of the type that were added to zeros."""
-        few = y.reshape(-1)[:: max(1, y.size // 64)]
-        exact = self.unit == UNIT_ROUNDOFF["float32"]
-        return exact and bool(np.any(few.astype(np.float32) == few))
-
-    def _is_single(self, y: Array, total: Array) -> Array:
-        """Where a sum is one number of the type and zeros: nothing was rounded.
-
-        Disturbed there, equal sums would differ, and a tie between them would be any of them.
-        """
-        stored = y.astype(np.float32)
-        return np.asarray((stored == y) & (np.abs(stored) == np.asarray(total, np.float32)))
 
     def _counts(self, y: Array, total: Array) -> Array:
         """Where a sum is one of integers, none of them too large to be added exactly."""

@@ -62,6 +62,19 @@ def complex_noise(value: Array, size: Array, noise: NoiseSource) -> Array:
     return np.asarray(noise.rounded(value.real, size) + 1j * noise.rounded(value.imag, size))
 
 
+def steepest(value: Array, axis: int) -> Array:
+    """How much a tensor changes from an element to either neighbor along an axis, at most.
+
+    What is read at a coordinate that was rounded moves by a share of it; the mean of both slopes
+    would be nothing at a peak.
+    """
+    change = np.abs(np.diff(value, axis=axis))
+    none = np.zeros_like(np.take(change, [0], axis=axis))
+    ends = (none, change), (change, none)
+    left, right = (np.concatenate(pair, axis=axis) for pair in ends)
+    return np.asarray(np.maximum(left, right))
+
+
 def disturbed_attributes(
     attributes: Mapping[str, Any], random: np.random.Generator
 ) -> dict[str, Any]:

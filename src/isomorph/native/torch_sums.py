@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from isomorph.kernels.noise import NoiseSource
+from isomorph.kernels.rounding_rules import steepest
 from isomorph.native.torch_bound import array, axes_of, bound, each_float, on_floats, tensor
 from isomorph.native.torch_interpreter import call_target
 from isomorph.native.torch_program import Step
@@ -94,7 +95,12 @@ def _shifted(given: Mapping[str, Any], result: Any, source: NoiseSource) -> Any:
         scale = (narrow - 1) / max(wide - 1, 1) if given.get("align_corners") else narrow / wide
         if wide < 2 or float(np.float32(scale)) == scale:
             continue
-        slope = np.abs(np.gradient(value, axis=axis))
+        slope = steepest(value, axis)
+        if scale > 1.0 and narrow > 1:
+            # Results that lie far apart in the input do not show how steep it is between them.
+            within = steepest(np.asarray(array(before), np.float64), axis)
+            steepness = np.max(within, axis=tuple(range(2, within.ndim)), keepdims=True)
+            slope = np.maximum(slope, scale * steepness)
         place = np.arange(wide, dtype=np.float64).reshape([-1] + [1] * (value.ndim - axis - 1))
         value = source.rounded(value, slope * place)
     return tensor(value)

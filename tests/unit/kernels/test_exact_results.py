@@ -41,14 +41,6 @@ def test_the_logarithm_of_a_single_share_is_zero():
     assert not log_softmax(np.array([[0.3], [-7.1]]), 1, source).any()
 
 
-def test_a_sum_of_one_number_and_zeros_is_that_number():
-    source = Rounding(3)
-    source.enter(("node",), UNIT_ROUNDOFF["float32"])
-    sums = np.array([np.float32(0.3), 0.3, np.float32(-1.7)], np.float64)
-    moved = source.reduced(sums, lambda: np.array([np.float32(0.3), 0.3, 2.0], np.float64), 8)
-    assert (moved != sums).tolist() == [False, True, True]
-
-
 def test_subnormal_numbers_round_by_their_spacing():
     source = Rounding(3)
     source.enter(("node",), UNIT_ROUNDOFF["float32"])

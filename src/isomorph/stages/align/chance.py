@@ -90,6 +90,16 @@ def largest_excess(draws: int, elements: int, false_alarm: float = FALSE_ALARM) 
     return (1.0 - step + threshold(elements, false_alarm) * math.sqrt(step)) ** 3
 
 
+def largest_deficit(draws: float, elements: int, false_alarm: float = FALSE_ALARM) -> float:
+    """How many times larger a variance is at most than so many draws show it, but by that chance.
+
+    The lower quantile of chi-square, bounded by the first term of its series.
+    """
+    half = draws / 2.0
+    log = (math.log(false_alarm / max(elements, 1)) + math.lgamma(half + 1.0)) / half
+    return draws / (2.0 * math.exp(log))
+
+
 def freedom(squares: Sequence[float]) -> float:
     """The degrees of freedom of mean squares, one for each draw, by how little they differ.
 

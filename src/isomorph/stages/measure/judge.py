@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,18 @@ from isomorph.stages.measure.spread import Spread, hopeless, merged, student, th
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
+
+_REAL_ROUNDING = 8.0
+"""Measured rounding is two to four times smaller than its noise, and at most so many times."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Held:
+    """Two arrays and how far each element of them may be apart."""
+
+    actual: Array
+    expected: Array
+    allowed: Array
 
 
 def judge(
@@ -75,7 +88,11 @@ def judge(
             draws=spread.draws,
             freedom=None if math.isinf(spread.freedom) else spread.freedom,
             uncovered=uncovered,
-            blind=0 if exact else _blind(actual, expected, allowed, dtype),
+            blind=0
+            if exact
+            else _blind(
+                _Held(actual=actual, expected=expected, allowed=allowed), limit, dtype, false_alarm
+            ),
         ),
     )
 
@@ -217,16 +234,25 @@ def _reached(
     return ratios, int(np.count_nonzero(uncovered))
 
 
-def _blind(actual: Array, expected: Array, allowed: Array, dtype: str) -> int:
-    """How many elements differ, and may differ by more than the largest number there is."""
+def _blind(part: _Held, limit: float, dtype: str, false_alarm: float) -> int:
+    """How many elements differ within a budget that is no measure of them.
+
+    Where an output is nothing but rounding, its values are as large as the noise. Values that are
+    all far smaller than what noise of that size would make of them (by the stated chance, though
+    real rounding be eight times smaller) are no sample of it.
+    """
     with np.errstate(all="ignore"):
-        a, e = np.abs(widen(actual)), np.abs(widen(expected))
-        largest = float(
-            np.max(np.maximum(a, e), initial=0.0, where=np.isfinite(a) & np.isfinite(e))
-        )
-        error = np.abs(widen(actual) - widen(expected))
-        differ = (error > stored_rounding(actual, expected, dtype)) & np.isfinite(error)
-    return int(np.count_nonzero(differ & (allowed >= largest) & (error <= allowed)))
+        a, e = widen(part.actual), widen(part.expected)
+        error = np.abs(a - e)
+        finite = np.isfinite(error)
+        differ = finite & (error > stored_rounding(part.actual, part.expected, dtype))
+        largest = float(np.max(np.maximum(np.abs(a), np.abs(e)), initial=0.0, where=finite))
+        doubtful = differ & (part.allowed >= largest) & (error <= part.allowed)
+        if not doubtful.any():
+            return 0
+        noise = part.allowed[doubtful] / (limit * _REAL_ROUNDING)
+        share = np.minimum(np.sqrt(2.0 / np.pi) * largest / noise, 1.0)
+        return int(doubtful.sum()) if np.sum(np.log(share)) < math.log(false_alarm) else 0
 
 
 def _largest(ratios: Array, spread: Spread, false_alarm: float) -> float:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.stages.align.chance import student
+from isomorph.stages.align.chance import largest_deficit, student
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -49,10 +49,10 @@ def moderated(variance: Array, size: Array, freedom: float) -> Moderated:
     shared = relative if relative.freedom > plain.freedom else plain
     total = freedom + shared.freedom
     helped = np.isfinite(shared.variance)
-    # By logarithms: of the sum, what is a billion times larger would be everything.
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        logs = shared.freedom * np.log(shared.variance) + freedom * np.log(variance)
-        mixed = np.exp(logs / total)
+    with np.errstate(invalid="ignore", over="ignore"):
+        mixed = (shared.freedom * shared.variance + freedom * variance) / total
+        # Neighbors may say that its draws were small by chance, and not more than chance can do.
+        mixed = np.minimum(mixed, variance * largest_deficit(freedom, variance.size))
     # One threshold serves the whole tensor: an element that stands alone is widened by what its
     # own, fewer degrees of freedom ask for.
     alone = student(variance.size, freedom) / student(variance.size, total)
@@ -79,8 +79,9 @@ def _shared(variance: Array, unit: Array, freedom: float) -> _Shared:
     worth = min(inverse_trigamma(spread - trigamma(0.5 * freedom)) * 2.0, most)
     if worth <= 0.0:
         return nothing
+    bias = _log_bias(worth) - _log_bias(freedom)
     with np.errstate(over="ignore", invalid="ignore"):
-        value = np.where(seen, np.exp(centers - _log_bias(freedom)) * np.square(unit), np.nan)
+        value = np.where(seen, np.exp(centers + bias) * np.square(unit), np.nan)
     return _Shared(freedom=worth, variance=value)
 
 

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.stages.align.chance import FALSE_ALARM, largest_excess, student, threshold
+from isomorph.stages.align.chance import (
+    FALSE_ALARM,
+    largest_deficit,
+    largest_excess,
+    student,
+    threshold,
+)
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -77,9 +83,7 @@ def hopeless(
     chi-square, which is bounded by the first term of its series.
     """
     if math.isinf(freedom):
-        half = draws / 2.0
-        smallest = 2.0 * (false_alarm * math.gamma(half + 1.0)) ** (1.0 / half)
-        return math.sqrt(draws / smallest)
+        return math.sqrt(largest_deficit(draws, 1, false_alarm))
     alone = student(elements, draws, false_alarm)
     return alone / student(elements, max(freedom, draws), false_alarm)
 

@@ -276,7 +276,7 @@ def _decide(errors: _Errors, question: Question) -> tuple[Verdict, str]:
     # A quantiser's step is no excuse here: two graphs that quantise alike flip alike.
     near = errors.part(errors.candidate.run, errors.reference.run, errors.budget, ROUNDING)
     if _within(errors.rounding) or (_within(near) and _consistent(errors)):
-        if errors.rounding.budget.blind:
+        if errors.observed.budget.blind:
             return Verdict.UNKNOWN, "rounding may move it by more than its own size"
         return _decide_same_meaning(errors)
     # Constants that were rounded again may explain it, however far it reaches. Not so before a

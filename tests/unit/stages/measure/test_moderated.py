@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from isomorph.stages.align.chance import student, threshold
+from isomorph.stages.align.chance import largest_deficit, student, threshold
 from isomorph.stages.measure.moderated import digamma, inverse_trigamma, moderated, trigamma
 
 DRAWS = 10
@@ -34,7 +34,9 @@ def test_unlike_elements_stand_alone():
     variance = estimated(sigma)
     found = moderated(variance, np.ones_like(sigma), DRAWS)
     assert found.freedom < 1.3 * DRAWS
-    assert np.max(np.abs(np.log(found.deviation**2 / variance))) < 1.0
+    raised = found.deviation**2 / variance
+    assert np.max(raised) <= largest_deficit(DRAWS, 300) * (1.0 + 1e-9)
+    assert np.median(raised) < 1.5
 
 
 def test_what_no_draw_moved_has_no_deviation():
