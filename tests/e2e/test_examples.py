@@ -327,8 +327,8 @@ def quantisation_audit(facts):
         )
         assert len(worst) == 3
         assert max(here) < 0
-        # Where the error is spread over many tensors, one of three may do nothing elsewhere.
-        assert max(fresh) < 0 if name == "fer" else sum(fresh) < 0
+        # Where the error is spread over many tensors, none of them repairs it elsewhere.
+        assert max(fresh) < 0 if name == "fer" else min(fresh) > -50
 
 
 CLAIMS = [
