@@ -6,8 +6,8 @@ Measured, in float64, with one tensor at a time left unrounded: the int8 file th
 beside its Keras model has nine quantised weights, all within 2 dB of the ideal. Three of them make
 the error: with one of these in float it falls by 35%, 26% and 15%, and on fresh inputs by 40%, 34%
 and 19%. They are not those with the lowest ratio. In openwakeword's embedding of speech, taken to
-int8 by isomorph, the error is spread over 99 tensors: the worst three give back 16%, 12% and 11%, and
-on fresh inputs the error is even larger without them. Float here and there would not repair it, and
+int8 by isomorph, the error is spread over 99 tensors: the worst three give back 16%, 12% and 11%,
+and on fresh inputs the error is larger without them. Float here and there would not repair it, and
 nothing is broken: both are degraded, within what ideal quantizers lose.
 """
 

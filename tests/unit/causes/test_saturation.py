@@ -143,7 +143,7 @@ class Off:
 
 
 def on_grid(sums):
-    return np.clip(np.rint(sums * 0.125 / 400.0), 0, 255).astype(np.uint8)
+    return np.clip(np.rint(sums * 0.125 / 200.0), 0, 255).astype(np.uint8)
 
 
 def saturating(a):
@@ -174,7 +174,7 @@ def checked(tmp_path, *names):
     """The signed net, the same one with unsigned weights, or the float one they were made of."""
     grids = {
         "sa": np.float32(0.5), "za": np.uint8(0), "sw": np.float32(0.25),
-        "sy": np.float32(400.0), "zy": np.uint8(0),
+        "sy": np.float32(200.0), "zy": np.uint8(0),
     }  # fmt: skip
     unsigned = (SIGNED.astype(np.int16) + 128).astype(np.uint8)
     saved(tmp_path / "signed.onnx", NET, **grids, w=SIGNED, zw=np.int8(0))
