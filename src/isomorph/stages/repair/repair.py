@@ -171,7 +171,6 @@ class Workshop:
                 continue
             sides = self.reference, state.opened
             outer = list(ail.without_a_place(*sides, report.findings))
-            outer = outer or list(of_constants(*sides, report.findings))
             if outer:
                 yield from outer
                 return
@@ -180,6 +179,8 @@ class Workshop:
                 inner = list(ail.guilty(*sides, sample, self.wishes, self.folder))
             except IsomorphError as error:
                 self.refused.append(f"nothing could be located: {error.sentence}")
+            # A node that running proves guilty says more than its weight: how that is to be read.
+            inner = inner or list(of_constants(*sides, report.findings))
             if inner:
                 yield from inner
                 return
