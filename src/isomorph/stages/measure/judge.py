@@ -50,9 +50,12 @@ def judge(
     derivation: str,
     scale: float = 1.0,
     floor: Array | float = 0.0,
+    stored: bool = True,
     false_alarm: float,
 ) -> Part:
     """Measure, and hold every element against ``scale`` · threshold · its deviation + ``floor``.
+
+    ``stored``: at least one side went through the type; two results of float64 did not.
 
     ``dtype`` is the declared type of the tensor: where the expected value overflows it, an
     infinity is what a correct run returns; below its smallest normal number, runtimes may flush.
@@ -66,8 +69,11 @@ def judge(
     limit = student(actual.size, spread.freedom, false_alarm)
     allowed = np.zeros(actual.shape)
     if spread.deviation is not None:
-        allowed = scale * limit * spread.deviation + stored_rounding(actual, expected, dtype)
-        allowed = allowed + floor
+        allowed = scale * limit * spread.deviation + floor
+        if stored:
+            allowed = allowed + stored_rounding(actual, expected, dtype)
+        else:
+            allowed = allowed + flushed_to_zero(actual, expected, dtype)
     ratios = _ratios(actual, expected, allowed, spread.unsettled, exact=exact)
     if spread.reached and bool(np.any(ratios > 1.0)):
         with np.errstate(all="ignore"):
@@ -169,14 +175,20 @@ def stored_rounding(actual: Array, expected: Array, dtype: str) -> Array:
     may flush to zero; a difference between two numbers that both are there is none of that.
     """
     info = float_info(dtype)
-    smallest = float(info.smallest_normal)
+    with np.errstate(all="ignore"):
+        larger = np.maximum(np.abs(widen(actual)), np.abs(widen(expected)))
+        larger = np.where(np.isfinite(larger), larger, 0.0)
+        half = 0.5 * float(info.eps) * np.maximum(larger, float(info.smallest_normal))
+    return np.maximum(half, flushed_to_zero(actual, expected, dtype))
+
+
+def flushed_to_zero(actual: Array, expected: Array, dtype: str) -> Array:
+    """The smallest normal number where one side is zero and the other no larger than that."""
+    smallest = float(float_info(dtype).smallest_normal)
     with np.errstate(all="ignore"):
         sizes = np.abs(widen(actual)), np.abs(widen(expected))
-        larger = np.maximum(*sizes)
-        larger = np.where(np.isfinite(larger), larger, 0.0)
-        half = 0.5 * float(info.eps) * np.maximum(larger, smallest)
-        flushed = (np.minimum(*sizes) == 0) & (larger <= smallest)
-    return np.asarray(np.where(flushed, smallest, half))
+        flushed = (np.minimum(*sizes) == 0) & (np.maximum(*sizes) <= smallest)
+    return np.asarray(np.where(flushed, smallest, 0.0))
 
 
 def _ratios(

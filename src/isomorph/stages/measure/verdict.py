@@ -224,7 +224,7 @@ class _Errors:
         if self.budget is not None and self.budget.deviation is not None:
             floor = _OWN_ROUNDING * self.budget.deviation
         self.translation = self.part(
-            self.candidate.said, self.reference.said, spread, ALLOWANCE, floor=floor
+            self.candidate.said, self.reference.said, spread, ALLOWANCE, floor=floor, stored=False
         )
 
     def allowance_exceeds_values(self) -> bool:
@@ -246,6 +246,7 @@ class _Errors:
         derivation: str,
         *,
         floor: Array | float = 0.0,
+        stored: bool = True,
         dtype: str | None = None,
     ) -> Part | None:
         """One error against one spread; None where either side is missing."""
@@ -258,6 +259,7 @@ class _Errors:
             dtype=dtype or self.question.dtype,
             derivation=derivation,
             floor=floor,
+            stored=stored,
             false_alarm=self.question.false_alarm,
         )
 
