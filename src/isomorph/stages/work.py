@@ -203,7 +203,7 @@ class Work:
                 return comparison
         pairs = [(pair.reference, pair.candidate) for pair in comparison.bindings]
         try:
-            found = locate(reference, candidate, pairs)
+            found = locate(comparison.as_stored(reference), candidate, pairs)
         except IsomorphError as error:
             self.skipped.append(Skipped(what="a look into the loss", why=error.sentence))
             return comparison
@@ -220,6 +220,10 @@ class Work:
     ) -> None:
         """Name the guilty nodes of the first sample on which the two graphs differ."""
         wrong = [d for d in comparison.divergences if d.verdict is Verdict.DIVERGENT]
+        if comparison.underflow is not None:
+            self.findings += comparison.underflow.findings
+            self.explained |= comparison.underflow.outputs
+            wrong = [d for d in wrong if d.candidate_output not in self.explained]
         if not self.wishes.locate or self.located or comparison.order is not None:
             return
         mistranslated = any(graphs_differ(d, self.terms.false_alarm) for d in wrong)
@@ -231,7 +235,8 @@ class Work:
         unexplained: str | None = None
         try:
             if mistranslated:
-                found, located = guilty(reference, candidate, pairs, self.hidden)
+                against = comparison.as_stored(reference)
+                found, located = guilty(against, candidate, pairs, self.hidden)
                 unexplained = located.unexplained
                 names = [d.candidate_output for d in wrong if d.candidate_output is not None]
                 found = [*found, *makers(located.twins, names)]
@@ -247,7 +252,7 @@ class Work:
         found, unexplained = [*found, *runs], unexplained or left_over
         self.findings = [*found, *self.findings]
         if found and not unexplained and all(each.status == "confirmed" for each in found):
-            self.explained = frozenset(d.candidate_output for d in wrong if d.candidate_output)
+            self.explained |= frozenset(d.candidate_output for d in wrong if d.candidate_output)
         if unexplained:
             self.skipped.append(Skipped(what="localisation", why=unexplained))
 

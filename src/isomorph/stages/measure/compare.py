@@ -20,7 +20,8 @@ from isomorph.stages.measure.rearrange import (
 )
 from isomorph.stages.measure.side_by_side import ahead, allowances
 from isomorph.stages.measure.spread import DRAWS, MANY_DRAWS, Spread, merged
-from isomorph.stages.measure.subject import Witness, unmatched_constants
+from isomorph.stages.measure.subject import Subject, Witness, unmatched_constants
+from isomorph.stages.measure.underflow import Underflow, explained, underflow
 from isomorph.stages.measure.verdict import (
     Evidence,
     Question,
@@ -71,13 +72,21 @@ class Comparison:
     rearranged: Mapping[str, Rearrangement]
     bindings: tuple[Binding, ...] = ()
     order: tuple[Binding, ...] | None = None
+    underflow: Underflow | None = None
+    """Constants that the candidate's type cannot hold, where they explain an output."""
+
+    def as_stored(self, reference: Subject) -> Subject:
+        """The reference with constants as the candidate's type stores them, where that matters."""
+        return reference if self.underflow is None else self.underflow.reference
 
 
 def compare(
     reference: Witness, candidate: Witness, bindings: Sequence[Binding], terms: Terms
 ) -> Comparison:
     """Judge every bound pair; where the bound order fails, see whether another one fits."""
-    judged = _compare(reference, candidate, bindings, terms)
+    judged = _with_underflow(
+        reference, candidate, _compare(reference, candidate, bindings, terms), terms
+    )
     wrong = [d for d in judged.divergences if d.verdict is Verdict.DIVERGENT]
     free = unordered(reference.model, candidate.model)
     swapped = _nearest(reference, candidate, bindings, free=free) if wrong else None
@@ -89,6 +98,21 @@ def compare(
     if free:
         return other
     return replace(judged, order=swapped) if fits else judged
+
+
+def _with_underflow(
+    reference: Witness, candidate: Witness, judged: Comparison, terms: Terms
+) -> Comparison:
+    """Losses that constants too small for the candidate's type explain, told as such."""
+    wrong = [each for each in judged.divergences if each.verdict is Verdict.DIVERGENT]
+    if not any(each.intended_loss is not None for each in wrong):
+        return judged
+    found = underflow(reference, candidate)
+    if found is None or not isinstance(reference, Subject):
+        return judged
+    other = _compare(found.reference, candidate, judged.bindings, terms)
+    divergences, told = explained(found, judged.divergences, other.divergences, reference)
+    return replace(judged, divergences=divergences, underflow=told)
 
 
 def _nearest(

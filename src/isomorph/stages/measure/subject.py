@@ -102,6 +102,11 @@ class Subject:
             opened=stored,
         )
 
+    def evaluated_by(self, oracle: Session) -> Subject:
+        """The same model on the same feeds with another oracle; what it gave as run is kept."""
+        kept = {what: value for what, value in self._kept.items() if what.startswith("run")}
+        return replace(self, oracle=lambda: oracle, taken={}, _kept=kept, _spreading={})
+
     def again(self) -> Mapping[str, Array] | IsomorphError:
         """The outputs of a second run in the same session: equal, or the model is random."""
         return self._keep("run again", lambda: self._outputs(self.runtime()))
