@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from isomorph.core.report import Finding
+from isomorph.stages.align.folded_weights import LINEAR
 from isomorph.stages.align.topology import Topology
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _MOST_TOLD = 12
 _RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
+_PRODUCTS = LINEAR | {"Einsum"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +55,9 @@ def strangers(reference: Graph, candidate: Graph) -> Finding | None:
     )
     if not mine or not yours or _elements(mine) == _elements(yours):
         return None  # what is split or joined keeps the number of its elements
+    multiplied = [_elements([w for w in side if w.op in _PRODUCTS]) for side in (mine, yours)]
+    if multiplied[0] == multiplied[1] > 0:
+        return None  # a tensor that is only added somewhere makes no other network
     stored = {each.value_digest for graph in (reference,) for each in graph.constants.values()}
     if any(each.value_digest in stored for each in candidate.constants.values() if _large(each)):
         return None
@@ -108,6 +113,7 @@ def _only(here: Sequence[Weight], there: Sequence[Weight]) -> list[Weight]:
 def _weights(graph: Graph, *, packed: bool) -> Iterator[Weight]:
     """What products are made with: real numbers along two axes and more.
 
+    One of the axes may have size one in a product, where a matrix was split into its columns.
     ``packed``: those of recurrent layers are one, biases included: each framework joins gates,
     directions and biases in its own way, and only the number of them all is the same.
     """
@@ -121,7 +127,7 @@ def _weights(graph: Graph, *, packed: bool) -> Iterator[Weight]:
         weight = Weight(node=reader.name, op=reader.op, shape=constant.shape)
         if packed and reader.op in _RECURRENT:
             joined += [weight] if not _begins(reader, name) else []
-        elif len(weight.sizes) >= 2:
+        elif len(weight.sizes) >= 2 or (reader.op in _PRODUCTS and len(weight.shape) >= 2):
             yield weight
     if joined:
         yield replace(joined[0], shape=(_elements(joined),))

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -55,13 +57,22 @@ def changed(place, weight):
         [draw(*each.shape) for each in NARROW],
         [each.astype(np.float16) for each in NARROW],
         [draw(96, 16), draw(96, 16), draw(32, 32), draw(32, 8)],
+        [draw(96, 31), draw(96, 1), draw(32, 32), draw(32, 1), draw(1, 32, 7)],
         [],
     ],
     ids=["same", "transposed", "one replaced", "one of another size", "trained anew", "rounded",
-         "split", "none"],
+         "split", "split into columns", "none"],
 )  # fmt: skip
 def test_one_network_with_faults_is_none(candidate):
     assert strangers(network(*NARROW), network(*candidate)) is None
+
+
+def test_a_table_that_is_added_makes_no_other_network():
+    weight, table = draw(8, 6), draw(3, 64)
+    split = network(weight[:, :5].copy(), weight[:, 5:].copy(), table)
+    added = replace(split.nodes[2], op="Add", native_op="Add")
+    assert strangers(network(weight), replace(split, nodes=(*split.nodes[:2], added))) is None
+    assert strangers(network(weight), split) is not None, "a third product of another size"
 
 
 def test_integers_count_where_they_stand_for_weights():
