@@ -1,10 +1,62 @@
 """Limits of what is looked at, each with what happens when it is hit.
 
 No limit here makes a verdict better than it is: what a limit leaves out is told, or the verdict
-is lowered by it.
+is lowered by it. A ``Limit`` that is hit during a check is noted where it is hit and becomes an
+entry of the report's ``skipped``.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """At most so many of something; ``left_out`` is what is not looked at beyond it."""
+
+    most: int
+    of: str
+    left_out: str
+
+    @property
+    def why(self) -> str:
+        """The limit in words: ``at most 12 wrong nodes are looked for``."""
+        return f"at most {self.most:,} {self.of}"
+
+    def reached(self) -> None:
+        """Note that something was left out, for the check that is under way."""
+        noted = _NOTED.get()
+        if noted is not None:
+            noted[self] = None
+
+    def first(self, items: Iterable[T]) -> Iterator[T]:
+        """The items up to the limit; that there are more is noted once they are asked for."""
+        for place, item in enumerate(items):
+            if place >= self.most:
+                self.reached()
+                return
+            yield item
+
+
+_NOTED: ContextVar[dict[Limit, None] | None] = ContextVar("noted limits", default=None)
+
+
+@contextmanager
+def noted_limits() -> Iterator[dict[Limit, None]]:
+    """The limits that are hit meanwhile, each once; whoever asks decides what becomes of them."""
+    noted: dict[Limit, None] = {}
+    token = _NOTED.set(noted)
+    try:
+        yield noted
+    finally:
+        _NOTED.reset(token)
+
 
 MOST_REASONS = 8
 """Distinct reasons that a report keeps for one output that was not compared. Beyond: the counts
@@ -23,3 +75,145 @@ MOST_SUSPECT_CONSTANTS = 8
 """Constants that differ from the reference's in a few elements and are examined by runs. Beyond:
 the first ones count only where an input shows the difference, and the report says how many were
 not examined."""
+
+# The budget of an output
+
+DRAWN_BYTES = Limit(
+    most=512 << 20,
+    of="bytes of draws of one tensor are kept, or less where memory is short",
+    left_out="the values that single draws of a large tensor reached",
+)
+"""Beyond: of this tensor only the moments of the draws are known, so an element that jumps is
+held against their deviation and not against the values that it reached."""
+
+OPEN_DECISIONS = Limit(
+    most=4,
+    of="open decisions of one run are tried both ways",
+    left_out="further branches that hang on less than rounding",
+)
+"""Beyond: such a branch is taken as the oracle takes it, which the run may not have done."""
+
+# Which node is wrong
+
+SUBSTITUTIONS = Limit(
+    most=150,
+    of="substitutions are tried in one search for a wrong node",
+    left_out="further places that may be wrong",
+)
+"""Beyond: the node that is named may not be the first wrong one, or none is named."""
+
+DISTANCE = Limit(
+    most=16,
+    of="nodes behind the last right tensor are searched",
+    left_out="places farther behind the last right tensor",
+)
+"""Beyond: none is named where nothing nearer restores an output."""
+
+TENSORS_BEHIND = Limit(
+    most=24,
+    of="tensors behind a substitution are asked whether it restores them",
+    left_out="further tensors behind a substitution",
+)
+"""Beyond: a substitution that restores only others counts for nothing, and a later node may be
+named instead."""
+
+PASSED_ON = Limit(
+    most=5,
+    of="nodes that pass a tensor on are followed back",
+    left_out="what was passed on by more nodes",
+)
+"""Beyond: a tensor that was read at the wrong place, farther back, is not recognized."""
+
+WRONG_NODES = Limit(
+    most=12,
+    of="wrong nodes are looked for",
+    left_out="further wrong nodes",
+)
+"""Beyond: outputs that are still wrong stay unexplained."""
+
+NODE_OUTPUTS = Limit(
+    most=4,
+    of="outputs of one node are paired in every order",
+    left_out="other orders of the outputs of a node",
+)
+"""Beyond: outputs are paired by their places, and a node whose outputs changed places may hide
+in a group."""
+
+AXIS_ORDERS = Limit(
+    most=24,
+    of="orders of axes are tried for one tensor",
+    left_out="further orders of the axes of a tensor",
+)
+"""Beyond: a tensor whose axes stand in another order has no counterpart."""
+
+ROUNDS = Limit(
+    most=16,
+    of="rounds of a loop are entered",
+    left_out="later rounds of a loop",
+)
+"""Beyond: a loop whose rounds differ later is named as a whole."""
+
+NESTED_BODIES = Limit(
+    most=4,
+    of="bodies inside each other are entered",
+    left_out="bodies that lie deeper",
+)
+"""Beyond: the node that holds the body is named, and none inside."""
+
+FIRST_NODES = Limit(
+    most=3,
+    of="first nodes of a trace are named",
+    left_out="further nodes at which the values part",
+)
+"""Beyond: the report names the first ones only."""
+
+STRETCHES = Limit(
+    most=24,
+    of="stretches of the other model are tried in the place of one node",
+    left_out="further stretches that may stand for a node",
+)
+"""Beyond: a node may be called latently different though a stretch that was not tried agrees."""
+
+EQUAL_TENSORS = Limit(
+    most=4,
+    of="equal tensors are tried as the end of a stretch",
+    left_out="further tensors of equal values",
+)
+"""Beyond: as for stretches."""
+
+# Constants
+
+LIKE_WEIGHTS = Limit(
+    most=64,
+    of="weights of one size are compared with one weight",
+    left_out="further weights of the same size",
+)
+"""Beyond: of a weight whose counterpart is not among them it is not known whether it differs."""
+
+LOOKED_UP_NUMBERS = Limit(
+    most=1 << 24,
+    of="numbers of one weight are looked up vector by vector",
+    left_out="the vectors of a large weight",
+)
+"""Beyond: of a weight that was joined from others it is not known whether it differs."""
+
+UNPAIRED_USES = Limit(
+    most=4,
+    of="constants of one use are paired where their numbers differ",
+    left_out="constants of few elements whose numbers differ",
+)
+"""Beyond: so many at once are a rewrite rather than changed constants, and only runs judge them."""
+
+SHOWN_INPUTS = Limit(
+    most=8,
+    of="inputs that show a difference of a weight are judged",
+    left_out="further inputs that show a difference of a weight",
+)
+"""Beyond: the difference counts as shown by none of them."""
+
+TRIED_WEIGHTS = Limit(
+    most=1 << 28,
+    of="numbers are read in trials of one weight: six inputs at least",
+    left_out="further inputs that may show a difference of a weight",
+)
+"""Weights of the model times trials. Beyond: the input that shows a difference may be missed."""

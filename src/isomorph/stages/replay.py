@@ -14,6 +14,7 @@ import numpy as np
 
 from isomorph.core.divergence import Judgement, Verdict
 from isomorph.core.errors import IsomorphError, UsageError
+from isomorph.core.limits import noted_limits
 from isomorph.core.report import Finding, Report, Skipped
 from isomorph.stages.check import Wishes, check_pair, check_recorded
 from isomorph.stages.localise.apart import first_apart, first_astray
@@ -161,11 +162,17 @@ def _first_differences(
     if not wrong:
         return report
     try:
-        found = list(_differences(report, wrong, reference, candidate, sample))
+        with noted_limits() as hit:
+            found = list(_differences(report, wrong, reference, candidate, sample))
     except IsomorphError as error:
         skipped = Skipped(what="first differences", why=error.sentence)
         return replace(report, skipped=(*report.skipped, skipped))
-    return replace(report, findings=ranked([*found, *report.findings]))
+    left_out = (Skipped(what=each.left_out, why=each.why) for each in hit)
+    return replace(
+        report,
+        findings=ranked([*found, *report.findings]),
+        skipped=(*report.skipped, *left_out),
+    )
 
 
 def _differences(

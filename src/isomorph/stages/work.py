@@ -12,6 +12,7 @@ from isomorph.core.coverage import InputKind, concluded
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import FATAL, IsomorphError, RuntimeFailedError
 from isomorph.core.interruption import InterruptedCheck
+from isomorph.core.limits import Limit, noted_limits
 from isomorph.core.report import Binding, Finding, InputSummary, ModelSummary, Report, Skipped
 from isomorph.stages.diagnose.deadly import named
 from isomorph.stages.diagnose.guilty import guilty
@@ -62,6 +63,7 @@ class Work:
         )
         self.findings: list[Finding] = []
         self.skipped: list[Skipped] = []
+        self.limits: dict[Limit, None] = {}
         self.divergences: dict[tuple[str | None, str | None], Divergence] = {}
         self.verdict, self.reason = Verdict.EQUIVALENT, ""
         self.tried: list[Sample] = []
@@ -363,7 +365,7 @@ class Work:
             outputs=divergences,
             coverage=self.accounts.coverage,
             findings=say.ranked(self.findings),
-            skipped=tuple(self.skipped),
+            skipped=(*self.skipped, *(Skipped(what=e.left_out, why=e.why) for e in self.limits)),
             trusted=self.wishes.trusted,
             elapsed={"total": time.monotonic() - self.started},
             version=VERSION,
@@ -373,7 +375,8 @@ class Work:
     def kept(self) -> Iterator[Work]:
         """Whoever interrupts gets what was found until then; a divergence stays one."""
         try:
-            yield self
+            with noted_limits() as self.limits:
+                yield self
         except KeyboardInterrupt as stop:
             if self.verdict is Verdict.DIVERGENT:
                 self.reason = f"interrupted, and by then: {self.reason}"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.limits import UNPAIRED_USES
 from isomorph.stages.align.element_bounds import Elements, Source, compare_elements
 from isomorph.stages.align.few_elements import ChangedConstant, kind_of
 from isomorph.stages.align.stored_weights import HANDS_ON, StoredWeight, WeightReader
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from isomorph.core.model import Constant, Graph, Node
     from isomorph.core.trace import Array
     from isomorph.stages.align.stored_weights import Weights
-
-_MOST_LEFT = 4
-"""Uses of one kind that are left over on a side. More are a rewrite, not a changed constant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -173,5 +171,9 @@ def _paired(left: Sequence[_Use], free: Sequence[_Use]) -> Iterator[tuple[_Use, 
         here, there = (
             [each for each in side if (each.kind, each.weight.size) == key] for side in (left, free)
         )
-        if len(here) == len(there) <= _MOST_LEFT:
-            yield from zip(here, there, strict=True)
+        if len(here) != len(there):
+            continue
+        if len(here) > UNPAIRED_USES.most:
+            UNPAIRED_USES.reached()  # more are a rewrite, not changed constants
+            continue
+        yield from zip(here, there, strict=True)

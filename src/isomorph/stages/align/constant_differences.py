@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.core.limits import LIKE_WEIGHTS
 from isomorph.kernels.noise import unit_roundoff
 from isomorph.stages.align.body_constants import changed_in_bodies
 from isomorph.stages.align.element_bounds import (
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.stages.align.stored_weights import Weights
 
-_MOST_TRIED = 64
-"""Weights of one size that a weight is held against; those of the same name and place first."""
 _SAMPLED = 256
 """Elements that are looked at first: where half of them differ, the rest need not be read."""
 _SAMPLE_ROUNDING = 1e-5
@@ -238,12 +237,15 @@ class _Comparison:
                 yield _Suspect(
                     names=found.names, expected=found.expected, elements=seen, evidence=evidence
                 )
+                return
+        if len(self._sources(weight)) > LIKE_WEIGHTS.most:
+            LIKE_WEIGHTS.reached()
 
     def _origins(
         self, weight: StoredWeight
     ) -> Iterator[tuple[StoredWeight | Folded | None, tuple[str, ...], Array, Source]]:
         """What the weight may have been made from: stored as it is, or folded with what follows."""
-        for stored in self._sources(weight):
+        for stored in self._sources(weight)[: LIKE_WEIGHTS.most]:
             value = self.reference.real(stored)
             if value is not None:
                 half = 0.5 * max(stored.grid.scale) if stored.grid is not None else 0.0
@@ -272,7 +274,7 @@ class _Comparison:
                 abs(each.order / shares[0] - weight.order / shares[1]),
             )
 
-        return sorted(self._by_size.get(weight.size, ()), key=rank)[:_MOST_TRIED]
+        return sorted(self._by_size.get(weight.size, ()), key=rank)
 
     def _evidence(
         self, weight: StoredWeight, source: StoredWeight | Folded | None, seen: Elements

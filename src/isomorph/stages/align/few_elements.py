@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from isomorph.core.limits import UNPAIRED_USES
 from isomorph.stages.align.element_bounds import Elements, Source, compare_elements
 from isomorph.stages.align.quantisers import in_floats
 from isomorph.stages.align.stored_weights import HANDS_ON
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 FEW = 4
 """Elements up to which a constant is paired by its use; larger ones are known by their numbers."""
-_MOST_LEFT = 4
-"""Uses of one kind that are left over on a side. More are a rewrite, not a changed constant."""
 _MIRRORED = {"Less": "Greater", "LessOrEqual": "GreaterOrEqual"}
 
 
@@ -118,7 +117,10 @@ def _paired(left: Iterable[_Use], free: Iterable[_Use]) -> Iterator[tuple[_Use, 
     rest: tuple[list[_Use], list[_Use]] = ([], [])
     for kind in {**uses, **others}:
         here, there = list(uses.get(kind, ())), list(others.get(kind, ()))
-        if max(len(here), len(there)) > _MOST_LEFT:
+        if max(len(here), len(there)) > UNPAIRED_USES.most:
+            # More are a rewrite, not changed constants; where both sides have some, who knows.
+            if here and there:
+                UNPAIRED_USES.reached()
             continue
         while here and there:
             use, other = min(

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.core.limits import LOOKED_UP_NUMBERS
+
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.stages.align.stored_weights import StoredWeight, Weights
 
-_MOST_NUMBERS = 1 << 24
-"""Of one weight: beyond, its vectors are not looked up."""
 _MOST_MISSING = 8
 """Vectors that are held against those left over. More are no single numbers that were spoiled."""
 _CLOSE = 2.0**-10
@@ -48,7 +48,10 @@ def joined(
     weight: StoredWeight, held: Array, sources: Sequence[StoredWeight], reference: Weights
 ) -> Joined | None:
     """The weight as the reference's vectors make it up; None where most of it is not theirs."""
-    if weight.grid is not None or weight.size > _MOST_NUMBERS or held.ndim < 1:
+    if weight.grid is not None or held.ndim < 1:
+        return None
+    if weight.size > LOOKED_UP_NUMBERS.most:
+        LOOKED_UP_NUMBERS.reached()
         return None
     dtype = np.float16 if weight.dtype == "float16" else np.float32
     for back, rows in _views(held):
@@ -87,11 +90,14 @@ def _vectors(
     length: int, sources: Sequence[StoredWeight], reference: Weights
 ) -> Iterator[_Vectors]:
     for source in sources:
-        if source.grid is not None or source.size > _MOST_NUMBERS:
+        if source.grid is not None:
             continue
         if length == 1 and sum(size > 1 for size in source.shape) > 1:
             continue
         if length > 1 and length not in source.shape[-2:]:
+            continue
+        if source.size > LOOKED_UP_NUMBERS.most:
+            LOOKED_UP_NUMBERS.reached()
             continue
         value = reference.real(source)
         if value is None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.limits import AXIS_ORDERS
 from isomorph.stages.align.chance import threshold, usual_peak
 from isomorph.stages.align.likeness import Index, alike
 from isomorph.stages.align.sight import Sight, apart
@@ -19,7 +20,6 @@ from isomorph.stages.run.layout import Rearrangement, arrangements
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
-_MOST_ARRANGEMENTS = 24
 _MOST_JOINED = 4
 
 
@@ -158,7 +158,7 @@ def ways(source: Array, shape: tuple[int, ...]) -> Iterator[Rearrangement]:
     if source.shape == shape:
         yield Rearrangement(permutation=tuple(range(source.ndim)), shape=shape)
     found = sorted(arrangements(source.shape, shape), key=lambda moved: moved.moves)
-    for moved in found[:_MOST_ARRANGEMENTS]:
+    for moved in AXIS_ORDERS.first(found):
         if moved.moves or source.shape != shape:
             yield moved
     if not found and source.size == int(np.prod(shape)):

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.limits import NESTED_BODIES
 from isomorph.core.report import Finding
 from isomorph.stages.diagnose.cases import cases
 from isomorph.stages.diagnose.diagnose import explained
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from isomorph.stages.localise.locate import Located
     from isomorph.stages.run.opened import Opened
 
-_DEEPEST = 4
 _MOST_TENSORS = 3
 
 
@@ -55,9 +55,18 @@ def _found(outer: Finding, within: Inside, depth: int) -> list[Finding]:
     for each in findings(trail, twins.reference.graph, twins.candidate.graph):
         told = explained(each, by_node[each.node], known) if each.node in by_node else each
         sides = (within.reference.opened, within.candidate.opened)
-        deeper = inside(told, within.located, sides, depth + 1) if depth < _DEEPEST else [told]
+        deeper = [told]
+        if depth < NESTED_BODIES.most:
+            deeper = inside(told, within.located, sides, depth + 1)
+        elif _holds_bodies(told, within):
+            NESTED_BODIES.reached()
         found += [told_inside(inner, outer, within) for inner in deeper]
     return found
+
+
+def _holds_bodies(finding: Finding, within: Inside) -> bool:
+    nodes = within.located.twins.candidate.graph.nodes
+    return any(node.bodies for node in nodes if node.name == finding.node)
 
 
 def told_inside(inner: Finding, outer: Finding, within: Inside) -> Finding:

@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from isomorph.core.limits import FIRST_NODES
 from isomorph.core.report import Finding
 from isomorph.core.trace import Noise
 from isomorph.stages.align.sight import Sight, apart
 from isomorph.stages.localise.locate import look
-from isomorph.stages.localise.search import Search, look_at
+from isomorph.stages.localise.search import Search
+from isomorph.stages.localise.value_matcher import look_at
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.protocols import Session
     from isomorph.stages.align.twins import Twins
     from isomorph.stages.measure.subject import Subject
-
-_MOST = 3
 
 
 def first_apart(
@@ -75,7 +75,8 @@ def first_astray(
 
 
 def _begin(search: Search) -> list[Node]:
-    return search.entries([yours for _, yours in search.wrong_outputs()])[:_MOST]
+    first = search.entries([yours for _, yours in search.wrong_outputs()])
+    return list(FIRST_NODES.first(first))
 
 
 def _of_trace(node: Node, why: str) -> Finding:

@@ -17,6 +17,7 @@ import numpy as np
 
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
+from isomorph.core.limits import SHOWN_INPUTS, TRIED_WEIGHTS
 from isomorph.stages.align.topology import Topology
 from isomorph.stages.localise.reach import Carry, Trial, fed, trials
 from isomorph.stages.measure.compare import Terms, compare
@@ -37,13 +38,9 @@ _LEADS_TO_ROWS = frozenset(
     {"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Expand",
      "Slice", "Clip", "OneHot"}
 )  # fmt: skip
-_MOST_NUMBERS = 1 << 28
-"""Weights times trials: the oracle of a large model is asked less often."""
 _FEWEST_TRIALS = 6
 _ALIKE = 1e-6
 """Outputs nearer than this are not judged; it decides only where the search goes on."""
-_MOST_JUDGED = 8
-"""Inputs that show the difference and are judged until one is beyond every budget."""
 
 
 class Effect(StrEnum):
@@ -108,7 +105,10 @@ class ConstantExperiment:
             if best.effect is not Effect.SHOWN or found.divergent:
                 best = found
             judged += 1
-            if found.divergent or judged >= _MOST_JUDGED:
+            if found.divergent:
+                break
+            if judged >= SHOWN_INPUTS.most:
+                SHOWN_INPUTS.reached()
                 break
         return ConstantEffect(
             effect=best.effect, tried=count, trial=best.trial, given=best.given,
@@ -119,7 +119,7 @@ class ConstantExperiment:
         reference = self.sides[0]
         graph, feeds = reference.model.graph, reference.feeds
         size = sum(math.prod(each.shape) for each in graph.constants.values())
-        most = max(_FEWEST_TRIALS, _MOST_NUMBERS // max(size, 1))
+        most = max(_FEWEST_TRIALS, TRIED_WEIGHTS.most // max(size, 1))
         yield None
         if reference.oracle().capabilities.feed != "all":
             return
@@ -133,6 +133,8 @@ class ConstantExperiment:
                 if not seed or each.recipe.startswith("generated")
             ]
         yield from made[:most]
+        if len(made) > most:
+            TRIED_WEIGHTS.reached()
 
     def _seen(self, mine: Subject, yours: Subject, name: str, replaced: Array | None) -> Effect:
         """Which of the two the reference is nearer to, where they differ at all."""

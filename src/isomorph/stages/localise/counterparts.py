@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
+from isomorph.core.limits import EQUAL_TENSORS, STRETCHES
 from isomorph.stages.localise.probes import Way
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from isomorph.stages.align.twins import Twins
     from isomorph.stages.run.layout import Rearrangement
 
-_MOST_WAYS = 24
-_MOST_EQUAL = 4
+_LOOKED_UP = 4 * EQUAL_TENSORS.most
+"""Twins of a tensor that are known: of those behind the end of a stretch none may start it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,7 @@ def paired(twins: Twins) -> Paired:
     ours: dict[str, list[tuple[str, Rearrangement]]] = {}
     theirs: dict[str, list[tuple[str, Rearrangement]]] = {}
     for yours, value in twins.candidate.values.items():
-        for mine, moved in islice(twins.pairs(yours, value), 4 * _MOST_EQUAL):
+        for mine, moved in islice(twins.pairs(yours, value), _LOOKED_UP):
             ours.setdefault(yours, []).append((mine, moved))
             theirs.setdefault(mine, []).append((yours, moved))
     return Paired(twins=twins, of_candidate=ours, of_reference=theirs)
@@ -80,7 +81,7 @@ def _stretches(
     outs = [name for name in node.outputs if pairs.get(name)]
     if not sources or not outs or not all(pairs.get(name) for name in sources):
         return []
-    found = list(islice(_all(sources, outs[0], there, pairs), _MOST_WAYS))
+    found = list(STRETCHES.first(_all(sources, outs[0], there, pairs)))
     maker = there.topology.maker
 
     def unlikely(stretch: tuple[list[tuple[str, _Pair]], str, _Pair]) -> tuple[bool, int]:
@@ -96,8 +97,10 @@ def _stretches(
 def _all(
     sources: Sequence[str], out: str, there: Sight, pairs: Mapping[str, Sequence[_Pair]]
 ) -> Iterator[tuple[list[tuple[str, _Pair]], str, _Pair]]:
-    for end in pairs[out][:_MOST_EQUAL]:
+    for end in EQUAL_TENSORS.first(pairs[out]):
         above = there.topology.above(end[0]) | {end[0]}
-        choices = [[p for p in pairs[name] if p[0] in above][:_MOST_EQUAL] for name in sources]
+        choices = [
+            list(EQUAL_TENSORS.first(p for p in pairs[name] if p[0] in above)) for name in sources
+        ]
         for picked in product(*choices):
             yield list(zip(sources, picked, strict=True)), out, end

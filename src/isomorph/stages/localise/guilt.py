@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from isomorph.stages.align.quantisers import in_floats
+
 if TYPE_CHECKING:
+    from isomorph.core.model import Node
     from isomorph.core.trace import Array
     from isomorph.stages.run.layout import Rearrangement
 
@@ -48,3 +51,19 @@ class Trail:
 
 NOBODY = Trail(guilts=(), explained=True)
 """Where nothing is wrong."""
+
+
+def likeliest(group: Sequence[Node], known: Sequence[Node], counterpart: Node | None) -> Node:
+    """One that is wrong already by another output; else the one like the reference's; the last."""
+    names = {node.name for node in known}
+    again = [node for node in group if node.name in names]
+    if again or counterpart is None:
+        return again[0] if again else group[-1]
+    same = [node for node in group if node.op == counterpart.op]
+    # What follows a product of integers scales it, adds the bias, and has no counterpart.
+    same = same or [node for node in group if _product(node.op) == _product(counterpart.op)]
+    return same[-1] if same else group[-1]
+
+
+def _product(op: str) -> str:
+    return "MatMul" if in_floats(op) == "Gemm" else in_floats(op)

@@ -6,12 +6,13 @@ that input is in the report, and `--inputs` takes it from there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.limits import noted_limits
 from isomorph.core.report import Finding, Skipped
 from isomorph.stages.localise.counterparts import (
     Paired,
@@ -92,16 +93,27 @@ def _affordable(nodes: list[Node], sight: Sight) -> list[Node]:
 def _probed(known: Paired, mine: list[Node], yours: list[Node], seed: int) -> Iterator[Latent]:
     twins = known.twins
     for node in yours:
-        ways = ways_of_candidate(node, known)
-        departure = probe(twins, ways, seed) if ways else None
+        departure = _departure(node, known, ways_of_candidate, seed)
         if departure is not None:
             yield _latent(node, twins.reference.topology.maker.get(departure.way.reference),
                           departure)  # fmt: skip
     for node in mine:
-        ways = ways_of_reference(node, known)
-        departure = probe(twins, ways, seed) if ways else None
+        departure = _departure(node, known, ways_of_reference, seed)
         if departure is not None:
             yield _latent(_stand_in(twins, departure.way), node, departure)
+
+
+def _departure(
+    node: Node, known: Paired, ways_of: Callable[[Node, Paired], list[Way]], seed: int
+) -> Departure | None:
+    """How a node differs from every stretch of the other side that was tried in its place."""
+    with noted_limits() as hit:
+        ways = ways_of(node, known)
+    departure = probe(known.twins, ways, seed) if ways else None
+    if departure is not None:  # one that was not tried might agree
+        for limit in hit:
+            limit.reached()
+    return departure
 
 
 def _stand_in(twins: Twins, way: Way) -> Node | None:
@@ -124,7 +136,7 @@ def _latent(node: Node | None, counterpart: Node | None, departure: Departure) -
         status="confirmed",
         effect="latent",
         summary=f"{told} does what the reference's {like} does on the given inputs, but not on "
-        f"values {departure.kind}{example}; the given inputs do not reach it",
+        f"values {departure.kind}{example}",
         node=name,
         nodes=(name,),
         tensors=(departure.way.candidate,),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.limits import NESTED_BODIES
 from isomorph.core.profile import CloseUp
 from isomorph.core.report import Skipped
 from isomorph.core.trace import Noise
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 _MOST_BODIES = 24
 """Nodes whose bodies are looked into; each is cut out and opened as a model of its own."""
-_DEEPEST = 4
 PROFILE = "error profile"
 """How begins what is told of those that could not be seen."""
 
@@ -149,9 +149,13 @@ class Drawing:
 
     def _holders(self, graph: Graph, depth: int, guilty: Sequence[str] = ()) -> Iterator[Node]:
         """The nodes whose bodies are looked into: the guilty, then others as far as that goes."""
-        held = [node for node in graph.nodes if node.bodies and depth < _DEEPEST]
+        held = [
+            node for node in graph.nodes if node.bodies and (self.all_bodies or node.name in guilty)
+        ]
         for node in sorted(held, key=lambda each: each.name not in guilty):
-            if not self.all_bodies and node.name not in guilty:
+            if depth >= NESTED_BODIES.most:
+                what = f"{PROFILE} inside branches and loops that lie deeper"
+                self._skip(what, NESTED_BODIES.why)
                 return
             if self._entered >= _MOST_BODIES:
                 why = f"the bodies of {_MOST_BODIES} nodes were looked into, those of others not"

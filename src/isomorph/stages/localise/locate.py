@@ -12,9 +12,9 @@ from isomorph.core.trace import Noise
 from isomorph.stages.align.reals import in_reals
 from isomorph.stages.align.sight import DRAWS, Sight
 from isomorph.stages.localise.guilt import Trail
-from isomorph.stages.localise.search import look_at
 from isomorph.stages.localise.strangers import strangers
 from isomorph.stages.localise.trail import follow
+from isomorph.stages.localise.value_matcher import look_at
 from isomorph.stages.measure.widths import narrow_constants, quantised, widths
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.limits import PASSED_ON
 from isomorph.core.ops import RESHAPES
 from isomorph.stages.align.twins import ways
 from isomorph.stages.localise.bare import gone_on_with
@@ -25,7 +26,6 @@ _RESHAPING = RESHAPES | {
 _SPREADING = frozenset({"Expand", "Tile"})
 PASSING = _RESHAPING | {"Slice", "Split", "Concat", "Gather"}
 """Operators that pass on the values that they get."""
-_STEPS_BACK = 5
 
 
 def misplaced(
@@ -52,7 +52,7 @@ def _passed_on(search: Search, names: Sequence[str]) -> list[str]:
     topology = search.candidate.topology
     found = dict.fromkeys(names)
     layer = list(names)
-    for _ in range(_STEPS_BACK):
+    for _ in range(PASSED_ON.most):
         makers = [(name, topology.maker[name]) for name in layer]
         passing = [n for name, n in makers if n.op in PASSING or hands_on(search, name, n)]
         layer = [
@@ -62,6 +62,8 @@ def _passed_on(search: Search, names: Sequence[str]) -> list[str]:
             if name in topology.maker and name not in search.given and name not in found
         ]
         found.update(dict.fromkeys(layer))
+    if layer:
+        PASSED_ON.reached()
     return list(reversed(found))
 
 
@@ -72,7 +74,7 @@ def _turned(search: Search, names: Sequence[str]) -> list[str]:
     made it. Where that goes on and on, the whole candidate has its axes otherwise: no fault.
     """
     makers, found, layer = search.candidate.topology.maker, dict.fromkeys(names), list(names)
-    for _ in range(_STEPS_BACK):
+    for _ in range(PASSED_ON.most):
         layer = [
             source
             for name in layer

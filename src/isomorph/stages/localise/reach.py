@@ -76,7 +76,9 @@ def reached(
     reference, candidate = sides
     told = {str(each.finding.node): each.finding for each in found}
     first: Trial | None = None
+    tried = 0
     for trial in trials(reference.model.graph, reference.feeds, reference.seed):
+        tried += 1
         mine = fed(reference, trial.feeds)
         try:
             yours = fed(candidate, carry(mine))
@@ -95,7 +97,10 @@ def reached(
                 told[node] = _told(told[node], trial, str(wrong[0].candidate_output))
         if all("reached_by" in each.evidence for each in told.values()):
             break
-    return list(told.values()), first
+    return [
+        each if "reached_by" in each.evidence else _not_reached(each, tried)
+        for each in told.values()
+    ], first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +147,9 @@ def _touched(found: Sequence[Latent], mine: Subject, yours: Subject) -> list[str
         one = way.moved.array(np.asarray(here[way.reference], np.float64))
         two = np.asarray(there[way.candidate], np.float64)
         # Worth judging where float32 would show it; whether it matters, the outputs tell.
-        if one.shape == two.shape and np.any(np.float32(one) != np.float32(two)):
+        with np.errstate(all="ignore"):
+            apart = one.shape == two.shape and np.any(np.float32(one) != np.float32(two))
+        if apart:
             touched.append(str(each.finding.node))
     return touched
 
@@ -153,12 +160,20 @@ def _told(finding: Finding, trial: Trial, output: str) -> Finding:
     if (inputs := encoded(trial)) is not None:
         evidence["inputs"] = inputs
         fix = "see it: give the JSON report of this check as --inputs"
-    start = finding.summary.removesuffix("; the given inputs do not reach it")
     return replace(
         finding,
-        summary=f"{start}; {trial.recipe} reach it, and output {output!r} differs",
+        summary=f"{finding.summary}; {trial.recipe} reach it, and output {output!r} differs",
         evidence=evidence,
         fix=fix,
+    )
+
+
+def _not_reached(finding: Finding, tried: int) -> Finding:
+    """The finding with how many inputs were tried: that none reached it proves nothing."""
+    return replace(
+        finding,
+        summary=f"{finding.summary}; the given inputs and {tried} others do not reach it",
+        evidence={**finding.evidence, "inputs_tried": tried},
     )
 
 

@@ -12,27 +12,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
-from isomorph.stages.align.quantisers import in_floats
-from isomorph.stages.align.sight import DRAWS, Sight
-from isomorph.stages.align.twins import Twins, ways
+from isomorph.core.limits import DISTANCE, SUBSTITUTIONS, TENSORS_BEHIND, noted_limits
+from isomorph.stages.align.twins import ways
 from isomorph.stages.localise.bare import cut_at_zero, cut_next, still_to_come
-from isomorph.stages.localise.guilt import Guilt
+from isomorph.stages.localise.guilt import Guilt, likeliest
 from isomorph.stages.localise.misplaced import PASSING, hands_on, misplaced
 from isomorph.stages.localise.proposal import Proposal, as_it_is
 from isomorph.stages.localise.resized import resized
 from isomorph.stages.localise.sizes import of_its_own
 from isomorph.stages.localise.where import own_error, where
-from isomorph.stages.measure.side_by_side import at_once
 from isomorph.stages.run.layout import arrangements
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
+    from isomorph.stages.align.twins import Twins
 
-_DEPTH = 16
-_MOST_TRIALS = 150
 _BEHIND = 5
-_MOST_BEHIND = 24
 
 
 class Search:
@@ -92,15 +88,25 @@ class Search:
         On the way to a wrong output or, ``everywhere``, wherever a tensor is astray: then what
         is right stays as it is, since no output speaks against it.
         """
+        with noted_limits() as hit:
+            found = self._first_guilt(everywhere=everywhere)
+        for limit in hit:
+            # How far is looked matters where nothing was found; what was not tried, always.
+            if found is None or limit in (SUBSTITUTIONS, TENSORS_BEHIND):
+                limit.reached()
+        return found
+
+    def _first_guilt(self, *, everywhere: bool) -> Guilt | None:
         wrong = self.astray() if everywhere else [yours for _, yours in self.wrong_outputs()]
         tried, spare = 0, None
         for layer in self._proposals(wrong, of_right=not everywhere):
             best: tuple[int, Proposal] | None = None
             for proposal in layer:
                 tried += 1
-                healed = (
-                    self._heals(proposal, everywhere=everywhere) if tried <= _MOST_TRIALS else 0
-                )
+                if tried > SUBSTITUTIONS.most:
+                    SUBSTITUTIONS.reached()
+                    break
+                healed = self._heals(proposal, everywhere=everywhere)
                 if healed and (best is None or healed > best[0]):
                     best = healed, proposal
                     if healed >= self._healable(proposal):
@@ -178,7 +184,7 @@ class Search:
         """Wrong tensors by their distance from what is right."""
         layer = [name for node in entries for name in node.outputs if name in region]
         reached: set[str] = set()
-        for _ in range(_DEPTH):
+        for _ in range(DISTANCE.most):
             if not layer:
                 return
             yield layer
@@ -192,6 +198,8 @@ class Search:
                     if name in region and name not in reached
                 )
             )
+        if layer:
+            DISTANCE.reached()
 
     def _counterparts(self, tensor: str) -> Iterator[Proposal]:
         """Tensors of the reference that nothing of the candidate equals yet, likeliest first."""
@@ -241,11 +249,14 @@ class Search:
             sources = topology.sources(node)
             if not sources:
                 continue
-            far = max(0 if name in known else distance.get(name, _DEPTH) for name in sources)
-            for name in node.outputs:
-                if name not in known and far < _DEPTH:
-                    # What holds no numbers (a list of tensors) is a way, not a step.
-                    distance[name] = far + (name in self.reference.values)
+            last = DISTANCE.most
+            far = max(0 if name in known else distance.get(name, last) for name in sources)
+            fresh = [name for name in node.outputs if name not in known]
+            if fresh and far >= last:
+                DISTANCE.reached()
+            for name in fresh if far < last else ():
+                # What holds no numbers (a list of tensors) is a way, not a step.
+                distance[name] = far + (name in self.reference.values)
         there = [name for name in distance if name in self.reference.values]
         return sorted(there, key=lambda name: distance[name])
 
@@ -258,7 +269,8 @@ class Search:
     def _heals(self, proposal: Proposal, *, everywhere: bool) -> int:
         """How many tensors right behind it become right; an output put right counts as one."""
         given = {**self.given, proposal.tensor: self.placed(proposal)}
-        behind = self._behind(proposal.tensor)
+        every = self._behind(proposal.tensor)
+        behind = every[: TENSORS_BEHIND.most]
         reshaped = proposal.moved.shape != self.values[proposal.tensor].shape
         bound = [(mine, yours) for mine, yours in self.outputs if yours == proposal.tensor]
         healed = sum(mine == proposal.counterpart for mine, _ in bound)
@@ -281,6 +293,8 @@ class Search:
                 or (mine in after and mine not in elsewhere and self.reference.prints[mine] != same)
                 for mine, _ in self.twins.pairs(name, value)
             )
+        if not healed and len(every) > TENSORS_BEHIND.most:
+            TENSORS_BEHIND.reached()
         return healed
 
     def _held_elsewhere(self, tensor: str) -> set[str]:
@@ -300,7 +314,7 @@ class Search:
             return {}  # what does not take a tensor of another size is not healed by it
 
     def _healable(self, proposal: Proposal) -> int:
-        return max(1, len(self._behind(proposal.tensor)))
+        return max(1, min(len(self._behind(proposal.tensor)), TENSORS_BEHIND.most))
 
     def _behind(self, tensor: str) -> list[str]:
         """The wrong tensors that are computed from this one within a few nodes.
@@ -323,7 +337,7 @@ class Search:
                     )
                     passed.update(made if passing else fresh)
                     (open_ends if passing else layer).extend(made if passing else fresh)
-        return found[:_MOST_BEHIND]
+        return found
 
     def placed(self, proposal: Proposal) -> Array:
         """The right value as the candidate would hold it."""
@@ -342,7 +356,11 @@ class Search:
         theirs = mine.above(proposal.counterpart, until=self.seen) | {proposal.counterpart}
         right = self.placed(proposal)
         return Guilt(
-            node=self._likeliest(group, proposal).name,
+            node=likeliest(
+                group,
+                [topology.maker[name] for name in self.given],
+                mine.maker.get(proposal.counterpart),
+            ).name,
             nodes=tuple(n.name for n in group),
             tensor=proposal.tensor,
             counterpart=proposal.counterpart,
@@ -366,34 +384,3 @@ class Search:
         mine, yours = proposal.counterpart, proposal.tensor
         sides = self.reference.values[mine], self.values[yours]
         return self.twins.equal(mine, yours, *(np.sort(side, axis=None) for side in sides))
-
-    def _likeliest(self, group: Sequence[Node], proposal: Proposal) -> Node:
-        """One that is guilty already by another output; else the one like the reference's; last."""
-        makers = [self.candidate.topology.maker[name].name for name in self.given]
-        known = [node for node in group if node.name in makers]
-        if known:
-            return known[0]
-        other = self.reference.topology.maker.get(proposal.counterpart)
-        if other is None:
-            return group[-1]
-        same = [node for node in group if node.op == other.op]
-        # What follows a product of integers scales it, adds the bias, and has no counterpart.
-        same = same or [node for node in group if _product(node.op) == _product(other.op)]
-        return same[-1] if same else group[-1]
-
-
-def _product(op: str) -> str:
-    return "MatMul" if in_floats(op) == "Gemm" else in_floats(op)
-
-
-def look_at(
-    reference: Sight,
-    candidate: Sight,
-    *,
-    draws: int = DRAWS,
-    apart: bool = False,
-    same_axes: bool = False,
-) -> Twins:
-    """Compute both sides once; at the same time where their workers stand ``apart``."""
-    at_once(lambda: reference.look(draws), lambda: candidate.look(draws), apart=apart)
-    return Twins(reference, candidate, same_axes=same_axes)

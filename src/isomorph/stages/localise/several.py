@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 from typing import TYPE_CHECKING
 
+from isomorph.core.limits import NODE_OUTPUTS
 from isomorph.stages.align.sight import apart
 from isomorph.stages.align.twins import ways
 from isomorph.stages.localise.proposal import Proposal
@@ -18,9 +19,6 @@ from isomorph.stages.localise.search import Search
 if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.stages.localise.guilt import Guilt
-
-_MOST_OUTPUTS = 4
-"""Outputs of one node that are paired in every order; of more, only those at the same places."""
 
 
 def narrowed(search: Search, guilt: Guilt) -> Guilt:
@@ -50,7 +48,8 @@ def _pairings(
         return
     by_place = dict(zip(node.outputs, other.outputs, strict=False))
     same = tuple(by_place.get(name, "") for name in wrong)
-    orders = permutations(names, len(wrong)) if len(names) <= _MOST_OUTPUTS else iter([same])
+    few = len(names) <= NODE_OUTPUTS.most
+    orders = permutations(names, len(wrong)) if few else iter([same])
     found = []
     for order in orders:
         pairs = [_proposal(search, *pair) for pair in zip(wrong, order, strict=True)]
@@ -58,6 +57,8 @@ def _pairings(
         if len(whole) == len(wrong):
             found.append((sum(_far(search, each) for each in whole), whole))
     yield from (whole for _, whole in sorted(found, key=lambda each: each[0]))
+    if not few:  # and none of these was right
+        NODE_OUTPUTS.reached()
 
 
 def _proposal(search: Search, tensor: str, counterpart: str) -> Proposal | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.limits import WRONG_NODES
 from isomorph.stages.align.sight import apart
 from isomorph.stages.align.twins import Twins, ways
 from isomorph.stages.localise.exchanged import exchanged
@@ -19,7 +20,6 @@ from isomorph.stages.localise.several import narrowed
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
-_MOST_GUILTS = 12
 _LEAST = 1e-300
 """Stands for a tolerance of zero."""
 
@@ -36,7 +36,10 @@ def follow(twins: Twins, outputs: Sequence[tuple[str, str]]) -> Trail:
     guilts += exchanged(search)
     if guilts:
         search = Search(twins, outputs, {each.tensor: each.value for each in guilts})
-    while search.wrong_outputs() and len(guilts) < _MOST_GUILTS:
+    while search.wrong_outputs():
+        if len(guilts) >= WRONG_NODES.most:
+            WRONG_NODES.reached()
+            break
         found = search.next_guilt()
         guilt = None if found is None else narrowed(search, found)
         if guilt is None or any(guilt.tensor == each.tensor for each in guilts):
@@ -61,7 +64,10 @@ def _hidden(twins: Twins, outputs: Sequence[tuple[str, str]], before: float) -> 
     guilty node it is not: there a tensor is off by more, all in all, than any noise explains.
     """
     guilts: list[Guilt] = []
-    while len(guilts) < _MOST_GUILTS:
+    while True:
+        if len(guilts) >= WRONG_NODES.most:
+            WRONG_NODES.reached()
+            break
         search = Search(twins, outputs, {each.tensor: each.value for each in guilts})
         found = search.next_guilt(everywhere=True)
         guilt = None if found is None else narrowed(search, found)

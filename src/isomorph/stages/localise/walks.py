@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.limits import ROUNDS
 from isomorph.core.piece import Piece
 from isomorph.stages.align.sight import Sight
 from isomorph.stages.align.topology import Topology
@@ -20,8 +21,6 @@ from isomorph.stages.run.opened import Opened
 if TYPE_CHECKING:
     from isomorph.core.model import Node, TensorSpec
     from isomorph.core.trace import Array
-
-_MOST_ROUNDS = 16
 
 
 class Walk:
@@ -40,7 +39,10 @@ class Walk:
     def rounds(self) -> Iterator[Round]:
         """Each round, after it was run."""
         now = first_round(self.node, self.read)
-        while now is not None and len(self.results) < _MOST_ROUNDS:
+        while now is not None:
+            if len(self.results) >= ROUNDS.most:
+                ROUNDS.reached()
+                return
             self.now = now
             self.results.append(self.run(now))
             yield now

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.limits import OPEN_DECISIONS
 from isomorph.core.report import Finding
 from isomorph.stages.measure.distance import distance
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array, Arrays, Noise
     from isomorph.stages.measure.spread import Spread
-
-_MOST_TRIED = 4
-"""Open decisions of one run that are tried both ways; there is seldom more than one."""
 
 
 def decisions(graph: Graph) -> tuple[str, ...]:
@@ -87,9 +85,9 @@ def taken_towards(
     """The open decisions as whoever computed ``target`` seems to have taken them.
 
     ``run`` gives the outputs under such decisions. Where several ways come equally near, the
-    decisions stay as they are; so do those beyond the first few, which would cost too many runs.
+    decisions stay as they are; so do those beyond the limit, which would cost too many runs.
     """
-    tried = list(opened)[:_MOST_TRIED]
+    tried = list(OPEN_DECISIONS.first(opened))
     ways = [
         {**opened, **{name: np.logical_xor(opened[name], turned) for name, turned in turns}}
         for turns in (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.limits import DRAWN_BYTES
 from isomorph.core.room import share_of_memory
 from isomorph.stages.measure.distance import is_inexact, is_integer, widen
 from isomorph.stages.measure.moderated import moderated
@@ -14,9 +15,6 @@ from isomorph.stages.measure.spread import Spread
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
-
-KEPT_BYTES = 512 << 20
-"""Draws of one tensor that are kept; of a larger tensor only the moments are."""
 
 
 class Moments:
@@ -114,7 +112,8 @@ class Moments:
         # Steps of whole numbers are exact up to 2**53; those of floats need few digits.
         kept = step.astype(np.float32) if self.inexact else step
         held = (len(self._steps) + 2) * kept.nbytes
-        if held > share_of_memory(KEPT_BYTES):
+        if held > share_of_memory(DRAWN_BYTES.most):
+            DRAWN_BYTES.reached()
             self._steps = None
             return
         # Plain draws first: of the wider ones it is never asked which was which.

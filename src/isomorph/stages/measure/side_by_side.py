@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def at_once(*work: Callable[[], object], apart: bool) -> None:
         return
     pool = ThreadPoolExecutor(len(work), thread_name_prefix="isomorph side")
     try:
-        for future in [pool.submit(each) for each in work]:
+        # Each thread has a context of its own: limits that it hits are noted for this check.
+        for future in [pool.submit(copy_context().run, each) for each in work]:
             future.result()
     finally:
         # Whoever interrupts us closes the host next, which ends what the threads wait for.
