@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from isomorph.core.alignment import Alignment
@@ -86,9 +87,20 @@ class ModelSummary:
         return self.location.startswith("<")
 
 
+class BoundBy(StrEnum):
+    """The ways to pair two names that something else depends on."""
+
+    NAME = "name"
+    POSITION = "position"
+    VALUES = "shape and value"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:
-    """Which name on one side belongs to which on the other, and how that is known."""
+    """Which name on one side belongs to which on the other, and how that is known.
+
+    ``how`` is a ``BoundBy``, or a sentence where nothing depends on it.
+    """
 
     reference: str
     candidate: str

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from isomorph.core.report import BoundBy
 from isomorph.core.text import counted, printable
 from isomorph.reporters._figures import VERDICT_STYLE
 from isomorph.reporters._findings import MARGIN, findings, hanging
@@ -207,7 +208,7 @@ def _renamed(kind: str, bindings: Sequence[Binding], findings: Sequence[Finding]
     return [
         f"{kind} {one.reference} is {one.candidate} in the candidate ({one.how})"
         for one in bindings
-        if (one.reference != one.candidate or one.how != "name")
+        if (one.reference != one.candidate or one.how != BoundBy.NAME)
         and not any(repr(one.reference) in each and repr(one.candidate) in each for each in told)
     ]
 

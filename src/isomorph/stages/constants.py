@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Verdict
 from isomorph.stages.localise.constant_findings import compared_constants
 
@@ -26,14 +27,14 @@ def compare_constants(work: Work, reference: Opened, candidate: Opened) -> None:
     work.findings += found.findings
     work.skipped += found.skipped
     if found.differs and not work.wishes.only_given:
-        origins = [sample.origin for sample in work.tried]
-        work.worsen(Verdict.DIVERGENT, _reason(found.differs, work.verdict, origins))
+        kinds = [sample.kind for sample in work.tried]
+        work.worsen(Verdict.DIVERGENT, _reason(found.differs, work.verdict, kinds))
 
 
-def _reason(differs: str, verdict: Verdict, origins: Sequence[str]) -> str:
+def _reason(differs: str, verdict: Verdict, kinds: Sequence[InputKind]) -> str:
     """What the runs showed, then the weight that decides."""
-    made_up = all(origin.startswith("generated") for origin in origins)
-    where = ("generated" if made_up else "given") + (" input" if len(origins) == 1 else " inputs")
+    generated = all(kind is InputKind.GENERATED for kind in kinds)
+    where = ("generated" if generated else "given") + (" input" if len(kinds) == 1 else " inputs")
     if verdict is Verdict.EQUIVALENT:
         return f"the same on the {where}; {differs}"
     if verdict is Verdict.DEGRADED:

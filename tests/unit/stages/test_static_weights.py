@@ -318,3 +318,9 @@ def test_a_weight_that_is_masked_when_it_is_loaded_is_explained():
     report = checked(reference, candidate, inputs={"x": np.zeros((4, 8), F32)})
     assert report.verdict is isomorph.Verdict.EQUIVALENT
     assert not differing(report)
+
+
+def test_a_sample_of_a_test_set_is_not_generated_whatever_its_file_is_called(tmp_path):
+    np.savez(tmp_path / "generated.npz", x=DEAD)
+    report = checked(linear(POSITIVE), linear(spoiled(POSITIVE, (2, 3), 1.01)), data=tmp_path)
+    assert report.reason.startswith("the same on the given input; weight 'w' differs")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import SHOWN_INPUTS, TRIED_WEIGHTS
@@ -130,7 +131,7 @@ class ConstantExperiment:
             made += [
                 each
                 for each in trials(graph, feeds, reference.seed + seed)
-                if not seed or each.recipe.startswith("generated")
+                if not seed or each.kind is InputKind.GENERATED
             ]
         yield from made[:most]
         if len(made) > most:

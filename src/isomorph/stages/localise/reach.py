@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Skipped
@@ -32,10 +33,14 @@ Carry = Callable[["Subject"], "Mapping[str, Array]"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One input that was tried, and how it was made."""
+    """One input that was tried, and how it was made.
+
+    ``recipe`` is for people to read; ``kind`` says whether it was made of the given inputs.
+    """
 
     recipe: str
     feeds: Mapping[str, Array]
+    kind: InputKind = InputKind.GIVEN
 
 
 def trials(graph: Graph, given: Arrays, seed: int) -> Iterator[Trial]:
@@ -54,7 +59,8 @@ def trials(graph: Graph, given: Arrays, seed: int) -> Iterator[Trial]:
             if any(made[name].shape != shape for name, shape in shapes.items() if name in made):
                 continue
             recipe = f"generated: {sample}, seed {seed + 1}, times {scale:g}"
-            yield Trial(recipe=recipe, feeds=_scaled(made, scale))
+            feeds = _scaled(made, scale)
+            yield Trial(recipe=recipe, feeds=feeds, kind=InputKind.GENERATED)
 
 
 def _scaled(feeds: Mapping[str, Array], factor: float) -> dict[str, Array]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph import registry
 from isomorph.core.divergence import Divergence, DivergenceKind, Judgement, Part, Verdict
-from isomorph.core.report import Binding, Finding
+from isomorph.core.report import Binding, BoundBy, Finding
 from isomorph.stages.run.forecast import largest, readable
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def of_named_order(
     reference: Sequence[TensorSpec], candidate: Sequence[TensorSpec], bound: Sequence[Binding]
 ) -> Finding | None:
     """The same names in another order: right by name, wrong for every positional caller."""
-    by_name = {pair.reference: pair.candidate for pair in bound if pair.how == "name"}
+    by_name = {pair.reference: pair.candidate for pair in bound if pair.how == BoundBy.NAME}
     expected = [by_name[spec.name] for spec in reference if spec.name in by_name]
     got = [spec.name for spec in candidate if spec.name in expected]
     if got == expected:

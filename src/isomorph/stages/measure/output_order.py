@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.model import Model, OutputOrder
-from isomorph.core.report import Binding
+from isomorph.core.report import Binding, BoundBy
 from isomorph.stages.measure.sample_record import relative_error
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
-
-BY_PLACE = "position"
-BY_VALUE = "shape and value"
 
 Flat = Mapping[str, "Array"]
 """Outputs by name; an element of a sequence or a map under its path."""
@@ -37,7 +34,7 @@ def nearest(
     ``spare`` outputs of the candidate are free to be taken. Of equally near pairings the one as
     it stands is kept.
     """
-    places = [pair for pair in bindings if pair.how == BY_PLACE]
+    places = [pair for pair in bindings if pair.how == BoundBy.POSITION]
     names = [*(pair.candidate for pair in places), *spare]
     if not places or len(names) < 2:
         return tuple(bindings)
@@ -46,8 +43,8 @@ def nearest(
     )
     taken = {pair.reference: names[at] for pair, at in zip(places, _assigned(costs), strict=True)}
     return tuple(
-        replace(pair, candidate=taken[pair.reference], how=BY_VALUE)
-        if pair.how == BY_PLACE and taken[pair.reference] != pair.candidate
+        replace(pair, candidate=taken[pair.reference], how=BoundBy.VALUES)
+        if pair.how == BoundBy.POSITION and taken[pair.reference] != pair.candidate
         else pair
         for pair in bindings
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.case import Case
+from isomorph.core.coverage import InputKind
 from isomorph.core.errors import UsageError
 from isomorph.stages.align.constant_differences import constant_differences
 from isomorph.stages.align.stored_weights import Weights
@@ -65,4 +66,5 @@ def showing(reports: Sequence[Report]) -> Iterator[Sample]:
                 except (UsageError, ValueError, KeyError, TypeError):
                     continue
                 origin = f"found: {finding.evidence.get('reached_by', 'by a search')}"
-                yield Sample(origin=origin, feeds={k: np.asarray(v) for k, v in feeds.items()})
+                arrays = {name: np.asarray(value) for name, value in feeds.items()}
+                yield Sample(origin=origin, feeds=arrays, kind=InputKind.GENERATED)

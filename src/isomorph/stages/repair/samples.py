@@ -71,7 +71,7 @@ def _alike(graph: Graph, feeds: Arrays, seed: int) -> list[Sample]:
     }
     fresh |= kept
     origin = f"fresh: like the given ones, seed {seed}"
-    return [Sample(origin=origin, feeds={**arrays, **fresh})]
+    return [Sample(origin=origin, feeds={**arrays, **fresh}, kind=InputKind.GENERATED)]
 
 
 def _scaled(made: Array, given: Array) -> Array:
@@ -123,4 +123,5 @@ def _redrawn(graph: Graph, feeds: Arrays, seed: int) -> Sample:
         random = np.random.default_rng([seed, _FRESH, position])
         redrawn = array.dtype.kind in "fiub" and array.size
         drawn[name] = random.choice(array.reshape(-1), size=array.shape) if redrawn else array
-    return Sample(origin=f"fresh: the given values redrawn, seed {seed}", feeds=drawn)
+    origin = f"fresh: the given values redrawn, seed {seed}"
+    return Sample(origin=origin, feeds=drawn, kind=InputKind.GENERATED)

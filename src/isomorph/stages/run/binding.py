@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from isomorph.core.errors import UsageError
 from isomorph.core.model import Dimension, TensorSpec
-from isomorph.core.report import Binding
+from isomorph.core.report import Binding, BoundBy
 
 PATH = re.compile(r"(\[\d+\]|\.keys|\.values)+$")
 """Behind the name of a sequence or a map, the path of one of its elements."""
@@ -67,7 +67,7 @@ def bind_outputs(
     # What is left over on a side has no counterpart, which the ledger of the check says.
     both = min(len(mine), len(yours))
     for left, right in zip(mine[:both], yours[:both], strict=True):
-        how = "name" if left.name == right.name else "position"
+        how = BoundBy.NAME if left.name == right.name else BoundBy.POSITION
         bound.append(Binding(reference=left.name, candidate=right.name, how=how))
     return tuple(bound)
 
@@ -177,7 +177,7 @@ def _rest(specs: Sequence[TensorSpec], bound: Sequence[Binding], side: int) -> l
 def _by_name(reference: Sequence[TensorSpec], candidate: Sequence[TensorSpec]) -> list[Binding]:
     names = {spec.name for spec in reference}
     bound = [
-        Binding(reference=spec.name, candidate=spec.name, how="name")
+        Binding(reference=spec.name, candidate=spec.name, how=BoundBy.NAME)
         for spec in candidate
         if spec.name in names
     ]
