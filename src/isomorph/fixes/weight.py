@@ -96,6 +96,7 @@ def _of_another_node(case: Case) -> Iterator[Patch]:
     """The reference's constant where another is read: of another size, or twice by one node."""
     for node in case.nodes:
         for counterpart in case.counterparts:
+            # Either node may leave optional inputs out.
             places = zip(node.inputs, counterpart.inputs, strict=False)
             for place, (here, there) in enumerate(places if counterpart.op == node.op else ()):
                 held, right = (

@@ -70,6 +70,7 @@ def summed_length(equation: str, operands: tuple[Array, ...]) -> int:
             sizes.update(zip(letters, operand.shape, strict=True))
         else:
             before, after = term.split("...")
+            # The ellipsis stands for the axes that are left over.
             sizes.update(zip(before, operand.shape, strict=False))
             sizes.update(zip(after[::-1], operand.shape[::-1], strict=False))
     if "->" not in equation:

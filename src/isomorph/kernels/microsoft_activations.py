@@ -48,6 +48,7 @@ def activate(call: Call, y: Array, name: str | None, parameters: tuple[Any, ...]
             f"the fused activation {name!r} of a {call.op} node is not known",
             why=f"known: {', '.join(sorted(_PARAMETERS))}, Clip, Gelu, Silu",
         )
+    # Parameters that are not stated have their defaults.
     stated = dict(zip((key for key, _ in _PARAMETERS[name]), parameters, strict=False))
     attributes: dict[str, Any] = {
         key: default if stated.get(key) is None else float(stated[key])

@@ -137,7 +137,7 @@ def space_to_batch(call: Call, x: Array, block: Array, widths: Array) -> Array:
     rank = len(sizes)
     x = np.pad(x, [(0, 0), *_pairs(widths), *[(0, 0)] * (x.ndim - 1 - rank)])
     rest = x.shape[1 + rank :]
-    cells = [size // step for size, step in zip(x.shape[1:], sizes, strict=False)]
+    cells = [size // step for size, step in zip(x.shape[1 : 1 + rank], sizes, strict=True)]
     pairs = [part for pair in zip(cells, sizes, strict=True) for part in pair]
     split_up = x.reshape(x.shape[0], *pairs, *rest)
     inner, outer = range(2, 2 + 2 * rank, 2), range(1, 1 + 2 * rank, 2)
@@ -157,7 +157,7 @@ def batch_to_space(call: Call, x: Array, block: Array, crops: Array) -> Array:
     for axis in range(rank):
         order += [rank + 1 + axis, axis]
     order += range(1 + 2 * rank, split_up.ndim)
-    whole = [size * step for size, step in zip(x.shape[1:], sizes, strict=False)]
+    whole = [size * step for size, step in zip(x.shape[1 : 1 + rank], sizes, strict=True)]
     y = split_up.transpose(order).reshape(batch, *whole, *rest)
     cuts = [
         slice(before, size - after)

@@ -44,7 +44,7 @@ def _loop(
     count = 0
     while _truth(going) and (most is None or count < most):
         given = [Held(np.array(count, np.int64), constant=True), going, *carried]
-        named = dict(zip(body.inputs, given, strict=False))
+        named = dict(zip(body.inputs, given, strict=True))
         outputs = evaluation.program(body, named, read, (*site, count))
         going, carried = outputs[0], outputs[1 : 1 + len(carried)]
         steady = steady and going.constant
@@ -136,7 +136,7 @@ def _sequence_map(
     for turn in range(len(inputs[0].data)):
         given = {
             name: _element(held, turn) if isinstance(held.data, list) else held
-            for name, held in zip(body.inputs, inputs, strict=False)
+            for name, held in zip(body.inputs, inputs, strict=True)
         }
         for column, held in zip(
             outputs, evaluation.program(body, given, read, (*site, turn)), strict=True

@@ -62,6 +62,7 @@ class Run:
             return ABSENT if outer is None or not name else outer(name)
 
         for step in program.steps:
+            # A node may leave optional outputs out; one that lacks fails where it is read.
             values.update(zip(step.outputs, self.step(step, read, site), strict=False))
         return [read(name) for name in program.outputs]
 
@@ -76,6 +77,7 @@ class Run:
             program = step.expand([(held.dtype, _shape(held)) for held in inputs])
         if program is not None:
             given = dict.fromkeys(program.inputs, ABSENT)
+            # A call may leave optional inputs out.
             given.update(zip(program.inputs, inputs, strict=False))
             return self.program(program, given, None, site)
         fixed = all(held.constant for held in inputs) and step.op not in RANDOM
@@ -90,6 +92,7 @@ class Run:
         results = self._disturbed(step, call, arrays, site)
         return [
             Held(lifted(result), dtype=_tag(result, dtype))
+            # A kernel gives optional outputs that the node leaves out.
             for result, dtype in zip(results, declared, strict=False)
         ]
 
@@ -97,6 +100,7 @@ class Run:
         declared = declared_outputs(step, [held.dtype for held in inputs])
         call = _call(step, inputs, declared, site, constant=True)
         results = _compute(step, call, [held.working() for held in inputs])
+        # A kernel gives optional outputs that the node leaves out.
         tags = [_tag(result, dtype) for result, dtype in zip(results, declared, strict=False)]
         shifts = self._shifts(step, call, inputs, tags, site)
         return [

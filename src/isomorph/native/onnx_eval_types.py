@@ -67,6 +67,7 @@ def declared_types(program: Program, given: dict[str, str | None]) -> dict[str, 
                 zip(
                     step.program.inputs,
                     (known.get(name) for name in step.inputs),
+                    # A call may leave optional inputs out.
                     strict=False,
                 )
             )
@@ -77,6 +78,7 @@ def declared_types(program: Program, given: dict[str, str | None]) -> dict[str, 
             names = next(iter(step.bodies.values())).outputs
             skipped = 1 if step.op == "Loop" else 0
             outputs = [found.get(name) for name in names[skipped:]]
+        # A node may leave optional outputs out; an unknown type is none.
         for name, dtype in zip(step.outputs, outputs, strict=False):
             if name and known.get(name) is None:
                 known[name] = dtype

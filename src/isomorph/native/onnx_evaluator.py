@@ -106,6 +106,7 @@ class Evaluator:
                 outputs = evaluation.step(step, read, ())
                 if fixed is not None:
                     fixed.keep(step, outputs)
+            # A node may leave optional outputs out; one that lacks fails where it is read.
             for name, held in zip(step.outputs, outputs, strict=False):
                 if name in feeds:
                     continue  # what is fed stays, though a step runs for its other outputs

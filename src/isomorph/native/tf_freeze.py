@@ -40,7 +40,9 @@ def freeze(
             why=f"{type(error).__name__}: {message[:200]}",
             fix="export an inference function that assigns no variable and looks up no table",
         ) from error  # fmt: skip
-    results = [(key, tensor_name(each.name)) for key, each in zip(outputs, function.outputs)]  # noqa: B905
+    results = [
+        (key, tensor_name(each.name)) for key, each in zip(outputs, function.outputs, strict=True)
+    ]
     if numbered:
         results.sort(key=lambda pair: int(pair[0].removeprefix("output_")))
     return assemble(

@@ -38,7 +38,10 @@ def from_keras(model: Any, batch: int | None = None) -> TfModel:  # noqa: ANN401
     with quietly():
         # Keras layers are traced as they are; autograph would rewrite Python that has none to say.
         function = tf.function(infer, autograph=False).get_concrete_function(*specs)
-    placed = [(name, tensor_name(each.name)) for name, each in zip(names, function.inputs)]  # noqa: B905
+    # Behind these a function captures variables.
+    placed = [
+        (name, tensor_name(each.name)) for name, each in zip(names, function.inputs, strict=False)
+    ]
     keys, unordered = _keras_outputs(model, function.structured_outputs)
     with quietly():
         program = freeze(function, placed, keys, unordered=unordered)
@@ -112,7 +115,10 @@ def from_saved_model(loaded: Any, location: str) -> TfModel:  # noqa: ANN401
     # A dict has no order of its own: TensorFlow flattens it by its sorted keys.
     keys = sorted(function.structured_outputs)
     names = _argument_names(function)
-    placed = [(name, tensor_name(each.name)) for name, each in zip(names, function.inputs)]  # noqa: B905
+    # Behind these a function captures variables.
+    placed = [
+        (name, tensor_name(each.name)) for name, each in zip(names, function.inputs, strict=False)
+    ]
     numbered = by_number(keys)
     with quietly():
         program = freeze(

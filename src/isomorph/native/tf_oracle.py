@@ -74,6 +74,7 @@ class TfOracle:
         for node, finished in plan.steps:
             leave(node.name)
             outputs = run.step(self._program, node, read)
+            # A node may leave outputs out; one that lacks fails where it is read.
             for name, held in zip(node.outputs, outputs, strict=False):
                 # What is fed stays: another output of a node that runs anyway was cut.
                 if name in feeds:

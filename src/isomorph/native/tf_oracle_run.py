@@ -102,6 +102,7 @@ class Run:
 
         for node in body.nodes:
             outputs = self.step(body, node, read, place, rounds)
+            # A node may leave outputs out; one that lacks fails where it is read.
             values.update(zip(node.outputs, outputs, strict=False))
         return [read(port.tensor) for port in body.outputs]
 
@@ -112,6 +113,7 @@ class Run:
             results = self._disturbed(step, call, [_wide(held) for held in inputs])
         return [
             Held(result if isinstance(result, list) else lifted(result), dtype=dtype)
+            # A kernel gives outputs that the node leaves out.
             for result, dtype in zip(results, step.dtypes, strict=False)
         ]
 
@@ -120,6 +122,7 @@ class Run:
         shifts = self._shifts(step, call, inputs)
         return [
             Held(result, dtype=dtype, constant=True, shift=shift)
+            # A kernel gives outputs that the node leaves out.
             for result, dtype, shift in zip(results, step.dtypes, shifts, strict=False)
         ]
 

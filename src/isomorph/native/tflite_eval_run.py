@@ -62,12 +62,14 @@ class Run:
     def part(self, index: int, given: Sequence[Held], site: Site) -> list[Held]:
         """A sub-graph from beginning to end."""
         part = self.parts[index]
+        # What is not given is read as stored.
         values = dict(zip(part.inputs, given, strict=False))
 
         def read(tensor: int) -> Held:
             return values[tensor] if tensor in values else self.held(part, tensor)
 
         for step in part.steps:
+            # One that lacks fails where it is read.
             values.update(zip(step.outputs, self.step(part, step, read, site), strict=False))
         return [read(tensor) for tensor in part.outputs]
 
@@ -93,11 +95,13 @@ class Run:
             return self._among_constants(part, step, inputs, site)
         call = _call(step, site, constant=False)
         results = self._disturbed(part, step, call, inputs, site)
+        # An operator without states gives none behind its outputs.
         for index, result in zip(step.states, results[len(step.outputs) :], strict=False):
             dtype = part.tensors[index].dtype
             self._states[part.index, index] = Held(lifted(result), dtype=dtype)
         return [
             Held(lifted(result), dtype=dtype)
+            # States stand behind the outputs.
             for result, dtype in zip(results, step.attributes["output_dtypes"], strict=False)
         ]
 
@@ -111,12 +115,14 @@ class Run:
         results = _grounded(step, _compute(step, call, narrow), call)
         made = [
             Held(stored(result, dtype), dtype=dtype, constant=True)
+            # States stand behind the outputs.
             for result, dtype in zip(results, dtypes, strict=False)
         ]
         if self.noise is None or step.op in DISCRETE or step.op in SHAPE_ONLY:
             return made
         moved = self._disturbed(part, step, call, inputs, site)
         if self.noise.quantisers:
+            # States stand behind the outputs.
             moved_made = zip(made, moved, step.onto, strict=False)
             made = [
                 held if grid is None else Held(result, dtype=held.dtype, constant=True)
@@ -124,6 +130,7 @@ class Run:
             ]
         wide = self._operands(part, step, inputs, Held.still, SILENT)
         still = _grounded(step, _compute(step, call, wide), call)
+        # States stand behind the outputs.
         for held, one, other in zip(made, moved, still, strict=False):
             held.shift = difference(one, other) if is_float(held.dtype) else None
         return made

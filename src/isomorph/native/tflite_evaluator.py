@@ -86,6 +86,7 @@ class Evaluator:
                 outputs = evaluation.step(self._main, step, read, ())
                 if whole:
                     self._keep(step, outputs)
+            # One that lacks fails where it is read.
             for index, held in zip(step.outputs, outputs, strict=False):
                 if index in given:
                     continue  # what is fed stays, though a step runs for its other outputs

@@ -112,6 +112,7 @@ def _step(name: str, module: Any, node: Any) -> tuple[Step, dict[str, Spec]]:  #
     values = node.meta.get("val")
     listed = isinstance(values, (list, tuple)) or bool(_items(node))
     outputs = _output_names(node, values) if listed else (node.name,)
+    # Outputs that nothing reads have no name.
     declared = dict(zip(outputs, map(spec_of, values if listed else (values,)), strict=False))
     step = Step(
         name=node.name,

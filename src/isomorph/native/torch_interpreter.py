@@ -123,6 +123,7 @@ def bind(step: Step, result: Any) -> dict[str, Any]:  # noqa: ANN401
     """The names of a step's outputs with their values."""
     if not step.listed:
         return {step.outputs[0]: result}
+    # Outputs that nothing reads have no name.
     given = dict(zip(step.outputs, result, strict=False))
     if step.whole:
         given[step.name] = result

@@ -99,6 +99,7 @@ def writes_into(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     schema = target._schema
     if any(each.alias_info is not None and each.alias_info.is_write for each in schema.arguments):
         return True
+    # Arguments that are not given have their defaults.
     given = dict(zip((each.name for each in schema.arguments), args, strict=False)) | dict(kwargs)
     trains = {"training", "train", "use_input_stats"} & given.keys()
     return "norm" in schema.name and any(given[word] is not False for word in trains)

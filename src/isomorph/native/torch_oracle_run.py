@@ -98,6 +98,7 @@ class OracleRun:
                 return self._constant_step(program, step, values, site)
             types = self.declared.outputs(program, step, values)
             result = self._data_step(program, step, values, site, types)
+            # Types are known as far as they are declared.
             for value, dtype in zip(_as_list(step, result), types, strict=False):
                 self.declared.note(value, dtype)
             return result
@@ -132,6 +133,7 @@ class OracleRun:
         with _wide_default():
             noisy = disturbed(step, lifted(arguments), lifted(named), self.source)
         results, quiet, loud = (_as_list(step, each) for each in (result, silent, noisy))
+        # Outputs that nothing reads have no name.
         for name, own, one, two in zip(step.outputs, results, quiet, loud, strict=False):
             if is_float(own) and is_float(two) and one.shape == two.shape == own.shape:
                 self.tables[name] = (one, two)

@@ -77,6 +77,7 @@ def with_types(node: Any, arguments: list[Any]) -> tuple[tuple[Any, ...], dict[s
         return tuple(arguments), {}
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
+    # Arguments that are not given have their defaults.
     for declared, value in zip(schema.arguments, arguments, strict=False):
         typed = _typed(str(declared.type), declared.name, value)
         if declared.kwarg_only:

@@ -46,6 +46,7 @@ def _stack(step: Step) -> _Stack | None:
     states = _STATES.get(operator_name(step.target))
     if states is None or step.whole or len(step.outputs) != 1 + states:
         return None
+    # Fewer are refused below.
     given = dict(zip(_ARGUMENTS, step.args, strict=False)) | dict(step.kwargs)
     # Between the layers of a model in training values are dropped at random.
     if set(given) != set(_ARGUMENTS) or (given["train"] and given["dropout"]):

@@ -79,9 +79,10 @@ def _length(word: str, given: Mapping[str, Any], result: Any) -> int:  # noqa: A
 def _einsum_length(given: Mapping[str, Any]) -> int:
     left, _, kept = str(given["equation"]).replace(" ", "").partition("->")
     sizes: dict[str, int] = {}
-    for term, operand in zip(left.split(","), given["tensors"], strict=False):
+    for term, operand in zip(left.split(","), given["tensors"], strict=True):
         letters = term.replace("...", "")
         if len(letters) == operand.dim() or "..." in term:
+            # The ellipsis stands for the axes that are left over.
             sizes.update(zip(letters[::-1], list(operand.shape)[::-1], strict=False))
     return int(math.prod(size for letter, size in sizes.items() if letter not in kept)) or 1
 

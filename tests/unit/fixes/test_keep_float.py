@@ -77,3 +77,26 @@ def test_a_stated_budget_ends_the_trade(tmp_path):
     assert repair.trades[-1].verdict == "equivalent"
     kinds = [node.op_type for node in onnx.load(output).graph.node]
     assert any(kind.startswith("QLinear") for kind in kinds)
+
+
+TWO_INPUTS = network(
+    "g (float[4,8] a, float[4,8] b) => (float[4,5] y) {"
+    " [ma] p = MatMul(a, v) [mb] q = MatMul(b, w) [ad] y = Add(p, q) }",
+    v=drawn(8, 5) * np.geomspace(0.05, 4, 8, dtype=np.float32).reshape(8, 1), w=drawn(8, 5, seed=3),
+)  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_inputs_are_told_apart_by_name_not_by_place(tmp_path):
+    source, result = str(faulty.saved(tmp_path, "two", TWO_INPUTS)), str(tmp_path / "q.onnx")
+    quantize_dynamic(source, result, weight_type=QuantType.QUInt8)
+    model = onnx.load(result)
+    turned = list(reversed(model.graph.input))
+    del model.graph.input[:]
+    model.graph.input.extend(turned)
+    onnx.save(model, result)
+    given = {"a": drawn(4, 8, seed=5), "b": drawn(4, 8, scale=30, seed=6)}
+    repair = api.fix(source, result, inputs=given, keep_float=2, in_process=True)
+    errors = [trade.relative_l2 for trade in repair.trades]
+    assert len(errors) > 1
+    assert errors[-1] < 0.01 * errors[0]

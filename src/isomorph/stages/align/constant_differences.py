@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -352,13 +351,23 @@ def _arranged(
     step = 2.0 * source.half_step
     step += max(weight.grid.scale) if weight.grid is not None else 0.0
     unit = 2.0 * (unit_roundoff(weight.dtype) + unit_roundoff(source.dtype)) + _SAMPLE_ROUNDING
-    moved_reach = placements(reach, held.shape) if reach is not None else repeat(None)
-    for expected, lost in zip(placements(value, held.shape), moved_reach, strict=False):
+    for expected, lost in _placed(value, reach, held.shape):
         with np.errstate(all="ignore"):
             sample = expected[spots]
             close = np.abs(sample - wanted) <= step + unit * np.abs(sample)
         if 4 * int(np.count_nonzero(close)) >= places.size:
             yield expected, source if lost is None else replace(source, reach=lost)
+
+
+def _placed(
+    value: Array, reach: Array | None, shape: tuple[int, ...]
+) -> Iterator[tuple[Array, Array | None]]:
+    """Every arrangement of a value in a shape, with its bounds arranged alike."""
+    if reach is None:
+        yield from ((each, None) for each in placements(value, shape))
+        return
+    bounds = placements(np.broadcast_to(reach, value.shape), shape)
+    yield from zip(placements(value, shape), bounds, strict=True)
 
 
 def _difference(weight: StoredWeight, held: Array, suspect: _Suspect) -> ConstantDifference:

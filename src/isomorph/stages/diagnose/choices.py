@@ -98,6 +98,7 @@ def parts(case: Case, node: Node) -> Iterator[dict[str, Any]]:
     first, last = current(case, node, begin), current(case, node, end)
     if not isinstance(first, (tuple, list)) or not isinstance(last, (tuple, list)):
         return
+    # A file may state more starts than ends; what has no pair is not moved.
     for place, (start, stop) in enumerate(zip(first, last, strict=False)):
         length = stop if end == "size" else stop - start
         steps = range(-_LARGEST_STEP, _LARGEST_STEP + 1) if 0 < length < _ENDLESS else ()

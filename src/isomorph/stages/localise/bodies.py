@@ -70,6 +70,7 @@ def enter(
     yours = Walk(sides[1], here, twins.candidate, earlier, folder / "candidate")
     same = [each for each in known.trail.guilts if each.node == guilt.node]
     pairs = _bound(there, here, [guilt, *same], twins)
+    # Another number of rounds is the fault of the node that decides, and told there.
     for left, right in zip(mine.rounds(), yours.rounds(), strict=False):
         names = _names(mine, yours, left, right, pairs)
         if not names or not _differ(mine.results[-1], yours.results[-1], names):
@@ -136,6 +137,7 @@ def _bound(there: Node, here: Node, guilts: Sequence[Guilt], twins: Twins) -> li
     Every one counts: a state that goes wrong in one round makes the others wrong in the next.
     """
     wrong = {each.tensor: each.counterpart for each in guilts if each.counterpart in there.outputs}
+    # Used only where both have as many.
     by_place = dict(zip(here.outputs, there.outputs, strict=False))
     if len(there.outputs) == len(here.outputs) and all(
         by_place.get(yours) == mine for yours, mine in wrong.items()

@@ -65,6 +65,7 @@ def described(part: Graph, holder: Node, key: str) -> Described:
         cut: whole.removeprefix(prefix)
         for node in part.nodes
         if node.name in nodes
+        # A part that was cut out may leave optional outputs out.
         for cut, whole in zip(node.outputs, nodes[node.name].outputs, strict=False)
     }
     return Described(prefix=prefix, nodes=nodes, tensors=tensors)

@@ -41,12 +41,14 @@ def next_round(node: Node, before: Round, results: Mapping[str, Array], read: Re
     names = [spec.name for spec in body.inputs]
     feeds = dict(before.feeds)
     if kind == "while":
+        # Behind the states a body may take what it reads from around the loop.
         carried = dict(zip(names, outputs, strict=False))
     elif kind == "loop":
         going = outputs[0]
         if going is not None and not bool(np.asarray(going).reshape(-1)[0]):
             return None
         carried = {names[0]: np.asarray(before.number + 1, np.int64)}
+        # Behind the states a body gives what is collected over the rounds.
         carried |= dict(zip(names[_before_states(node) :], outputs[1:], strict=False))
     elif kind == "scan":
         states = len(names) - int(node.attributes["num_scan_inputs"])
@@ -68,6 +70,7 @@ def other_branches(node: Node, taken: Round) -> Iterator[Round]:
     values = list(taken.feeds.values())
     for key, body in node.bodies.items():
         if key != taken.key:
+            # Branches may take different numbers of inputs.
             feeds = dict(zip([spec.name for spec in body.inputs], values, strict=False))
             yield Round(key=key, feeds={**taken.feeds, **feeds} if not body.inputs else feeds)
 
@@ -123,7 +126,8 @@ def _while(node: Node, read: Read) -> Round | None:
 def _loop(node: Node, read: Read) -> Round | None:
     (key,), first = node.bodies, _before_states(node)
     names = [spec.name for spec in node.bodies[key].inputs]
-    start = dict(zip(names[:first], (np.asarray(0, np.int64), np.asarray(True)), strict=False))
+    started = (np.asarray(0, np.int64), np.asarray(True))
+    start = dict(zip(names[:first], started[:first], strict=True))
     # A scripted loop has its states last; how often it runs may be a constant, and no input.
     states = node.inputs[2:] if first > 1 else node.inputs[1 - len(names) :]
     if first == 1 and len(states) < len(names) - 1:
@@ -175,6 +179,7 @@ def _given(node: Node, key: str, names: Sequence[str], read: Read, *, skip: int 
     """The body's inputs in order, then whatever it captures."""
     body = node.bodies[key]
     taken = [spec.name for spec in body.inputs][skip:]
+    # Behind its inputs a node may name what its bodies read from around it.
     feeds = {own: read(name) for own, name in zip(taken, names, strict=False) if name}
     return Round(key=key, feeds=feeds)
 

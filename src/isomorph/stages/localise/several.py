@@ -46,6 +46,7 @@ def _pairings(
     names = [name for name in other.outputs if name in search.reference.values]
     if len(names) < len(wrong):
         return
+    # Either node may leave optional outputs out.
     by_place = dict(zip(node.outputs, other.outputs, strict=False))
     same = tuple(by_place.get(name, "") for name in wrong)
     few = len(names) <= NODE_OUTPUTS.most

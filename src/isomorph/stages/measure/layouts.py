@@ -159,6 +159,7 @@ def _decisive(meaning: Mapping[str, Array] | IsomorphError) -> float:
 def _apart(left: Sequence[Array], right: Sequence[Array]) -> float:
     """How far two lists of outputs are apart, whatever the order of their elements."""
     total = size = 0.0
+    # An output that one side lacks says nothing about the order of the axes.
     for mine, yours in zip(left, right, strict=False):
         if mine.size != yours.size:
             return np.inf

@@ -22,6 +22,8 @@ from isomorph.core.report import Finding
 from isomorph.stages.repair.float_weights import with_weights
 from isomorph.stages.repair.measured import measured_on
 from isomorph.stages.repair.repair import Workshop, proving_samples, trusted
+from isomorph.stages.run.binding import bind_inputs, bind_outputs
+from isomorph.stages.run.feeds import carried_over
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
@@ -59,7 +61,7 @@ def keep_float(
     shop = Workshop(reference, proving_samples(reference, candidate, given, wishes), wishes, folder)
     before = shop.measured(candidate)
     patches = {node.name: with_weights(reference, candidate, node) for node in nodes}
-    trial = _Trial(reference, candidate, shop.samples[0], patches)
+    trial = _Trial(reference, candidate, shop.samples[0], patches, wishes)
     kept: list[str] = []
     trades, state, reports = [_trade((), candidate, before)], candidate, before
     for names in trial.worthwhile(kept):
@@ -123,15 +125,21 @@ class _Trial:
     """The outputs' error in the float64 oracle with some nodes in float, one run for each try."""
 
     def __init__(
-        self, reference: Opened, candidate: Opened, sample: Sample, patches: Mapping[str, Patch]
+        self,
+        reference: Opened,
+        candidate: Opened,
+        sample: Sample,
+        patches: Mapping[str, Patch],
+        wishes: Wishes,
     ) -> None:
         self._candidate, self._patches = candidate, patches
         left, right = reference.model.graph, candidate.model.graph
-        self._pairs = list(zip(left.outputs, right.outputs, strict=False))
+        self._pairs = bind_outputs(left.outputs, right.outputs, wishes.bind_outputs)
         feeds = {k: np.asarray(v) for k, v in sample.feeds.items() if v is not None}
-        self._right = reference.oracle().run(feeds, [mine.name for mine, _ in self._pairs])
+        self._right = reference.oracle().run(feeds, [pair.reference for pair in self._pairs])
         self.tries = 0
-        self._feeds = dict(zip((spec.name for spec in right.inputs), feeds.values(), strict=False))
+        inputs = bind_inputs(left.inputs, right.inputs, wishes.bind_inputs)
+        self._feeds = carried_over(feeds, inputs, right.inputs)
 
     def error(self, names: Sequence[str]) -> float:
         """The largest relative error of an output; infinite where they cannot be kept so."""
@@ -142,11 +150,13 @@ class _Trial:
                 self._candidate.model,
                 Patch(summary="", edits=edits),
                 self._feeds,
-                [yours.name for _, yours in self._pairs],
+                [pair.candidate for pair in self._pairs],
             )
         except (IsomorphError, ValueError):
             return float("inf")
-        return max(_apart(self._right[m.name], found[y.name]) for m, y in self._pairs)
+        return max(
+            _apart(self._right[pair.reference], found[pair.candidate]) for pair in self._pairs
+        )
 
     def worthwhile(self, kept: Sequence[str]) -> Iterator[tuple[str, ...]]:
         """Nodes that gain beside those kept by now, one by one; where none does, some together.

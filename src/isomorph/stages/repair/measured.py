@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.core.patch import Measured, MeasuredOutput
@@ -17,8 +17,17 @@ def measured_on(
     samples: Sequence[Sample] | None, reports: Sequence[Report]
 ) -> tuple[Measured, ...]:
     """What was measured, with the inputs it was measured on where they are told."""
-    origins = [each.origin for each in samples] if samples is not None else [""] * len(reports)
-    return tuple(_measured(o, r) for o, r in zip(origins, reports, strict=False))
+    if samples is None:
+        return tuple(_measured("", report) for report in reports)
+    pairs = measured_pairs(samples, reports)
+    return tuple(_measured(sample.origin, report) for sample, report in pairs)
+
+
+def measured_pairs(
+    samples: Sequence[Sample], reports: Sequence[Report]
+) -> Iterator[tuple[Sample, Report]]:
+    """Each report with its sample; a measurement that ends at a bad sample has none of the rest."""
+    return zip(samples[: len(reports)], reports, strict=True)
 
 
 def _measured(origin: str, report: Report) -> Measured:

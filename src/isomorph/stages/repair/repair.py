@@ -19,7 +19,7 @@ from isomorph.stages.repair.advice import by_hand
 from isomorph.stages.repair.choosing import Supply, cheapest_first, picks, proposed
 from isomorph.stages.repair.constants import of_constants, showing
 from isomorph.stages.repair.free_axes import freed, redeclared
-from isomorph.stages.repair.measured import measured_on
+from isomorph.stages.repair.measured import measured_on, measured_pairs
 from isomorph.stages.repair.samples import proving
 from isomorph.stages.repair.session import cured, only_the_run
 from isomorph.stages.repair.unsigned_weights import unsigned_weights
@@ -81,7 +81,7 @@ class Workshop:
 
     def examined(self, candidate: Opened, before: Sequence[Report]) -> tuple[Finding, ...]:
         """What a whole check finds on the first sample that is bad: nodes, causes, cures."""
-        for sample, report in zip(self.samples, before, strict=False):
+        for sample, report in measured_pairs(self.samples, before):
             if report.verdict not in _GOOD:
                 wishes = replace(self.wishes, locate=True)
                 return check_pair(self.reference, candidate, sample, wishes).findings
@@ -166,7 +166,7 @@ class Workshop:
 
     def _ailments(self, state: _State) -> Iterator[Ailment]:
         """Of the first sample that tells something."""
-        for sample, report in zip(self.samples, state.reports, strict=False):
+        for sample, report in measured_pairs(self.samples, state.reports):
             if report.verdict in _GOOD:
                 continue
             sides = self.reference, state.opened
@@ -255,7 +255,8 @@ def _causes(ailment: Ailment) -> list[str]:
 
 def _worse(before: Sequence[Report], after: Sequence[Report]) -> bool:
     """Whether some output is much farther off than it was, on any sample measured twice."""
-    for old, new in zip(before, after, strict=False):
+    both = min(len(before), len(after))  # each ends at its first bad sample
+    for old, new in zip(before[:both], after[:both], strict=True):
         if new.verdict is Verdict.UNKNOWN and old.verdict is not Verdict.UNKNOWN:
             return True
         was = {(d.reference_output, d.candidate_output): _off(d) for d in old.outputs}

@@ -116,7 +116,7 @@ def _check_shape(spec: TensorSpec, array: Array, sizes: dict[str, tuple[str, int
     told = "×".join("?" if size is None else str(size) for size in spec.shape) or "scalar"
     fits = len(spec.shape) == array.ndim and all(
         not isinstance(size, int) or size == real
-        for size, real in zip(spec.shape, array.shape, strict=False)
+        for size, real in zip(spec.shape, array.shape, strict=True)
     )
     if not fits:
         raise UsageError(

@@ -103,8 +103,11 @@ def _batched(spec: TensorSpec, other: TensorSpec | None) -> TensorSpec:
     if not here or not there or isinstance(here[0], int) or not isinstance(there[0], int):
         return spec
     # With its axes in another order, the first of them need not be the batch.
-    known = zip(here[1:], there[1:], strict=False)
-    alike = all(a == b for a, b in known if isinstance(a, int) and isinstance(b, int))
+    alike = len(here) == len(there) and all(
+        a == b
+        for a, b in zip(here[1:], there[1:], strict=True)
+        if isinstance(a, int) and isinstance(b, int)
+    )
     return replace(spec, shape=(there[0], *here[1:])) if alike else spec
 
 
