@@ -41,11 +41,7 @@ PACKAGES = (
     Package(name="deepcut", version="0.7.0.0"),
     Package(name="pythainlp", version="5.4.0"),
     Package(name="crema", version="0.2.0"),
-    Package(
-        name="mne-icalabel",
-        version="0.10.0",
-        pairs=(("ICLabelNet.pt", "ICLabelNet.onnx"),),
-    ),
+    Package(name="mne-icalabel", version="0.10.0"),
     Package(name="distillmos", version="0.9.1"),
     Package(name="musicnn", version="0.1.0"),
     Package(name="captcha-recognizer", version="1.0.2"),

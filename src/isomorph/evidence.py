@@ -55,7 +55,7 @@ def trace(
     ) as intake:
         opened = intake.open("candidate", model)
         graph = opened.model.graph
-        given = intake.sample(graph.inputs) or made_up(opened.model, graph, (), dims or {}, seed)[0]
+        given = intake.sample(graph.inputs) or made_up(opened, graph, (), dims or {}, seed)[0]
         made = record(opened, given.feeds, seed=seed, oracle=oracle, told=progress)
         if output is not None:
             save_record(made, Path(output))

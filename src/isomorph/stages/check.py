@@ -238,4 +238,4 @@ def _of_one(comparison: Comparison) -> Comparison:
 
 
 def _generated(candidate: Opened, wishes: Wishes) -> list[Sample]:
-    return made_up(candidate.model, candidate.model.graph, (), wishes.dims, wishes.seed)
+    return made_up(candidate, candidate.model.graph, (), wishes.dims, wishes.seed)

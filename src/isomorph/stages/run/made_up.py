@@ -9,10 +9,12 @@ from isomorph.core.coverage import InputKind
 from isomorph.stages.run.feeds import Sample
 from isomorph.stages.run.generate import DECIDING, SAMPLES, generate
 from isomorph.stages.run.other_sizes import other_sizes
+from isomorph.stages.run.taken_sizes import taken_sizes, told
 
 if TYPE_CHECKING:
     from isomorph.core.model import Dimension, Graph, Model
     from isomorph.core.report import Binding
+    from isomorph.stages.run.opened import Opened
 
 
 VALID = "valid values"
@@ -22,14 +24,19 @@ _BRANCHES = frozenset({"If", "Case"})
 
 
 def made_up(
-    model: Model,
+    opened: Opened,
     other: Graph,
     inputs: Sequence[Binding],
     dims: Mapping[str, int],
     seed: int,
 ) -> list[Sample]:
-    """From the model's signature; a size that only the ``other`` side fixes is taken from it."""
-    shapes = _shapes(other, inputs)
+    """From the model's signature; a size that only the ``other`` side fixes is taken from it.
+
+    Where the model refuses the usual sizes of its dynamic axes, they are those that it takes.
+    """
+    model, shapes = opened.model, _shapes(other, inputs)
+    sizes = taken_sizes(opened, shapes, dims, seed)
+    dims = {**dims, **sizes}
     has_floats = takes_floats(model)
     wanted = SAMPLES if has_floats else SAMPLES[:1]
     words = {} if has_floats else {SAMPLES[0]: VALID}
@@ -37,7 +44,7 @@ def made_up(
         wanted = (*wanted, *DECIDING)
     return [
         Sample(
-            origin=f"generated: {words.get(sample, sample)}, seed {seed}",
+            origin=f"generated: {words.get(sample, sample)}, seed {seed}{told(sizes)}",
             feeds=generate(model.graph, dims, sample=sample, seed=seed, other_shapes=shapes),
             kind=InputKind.GENERATED,
         )

@@ -88,7 +88,7 @@ class Meeting:
         Nobody knows the data that was, but what lies beyond that range was not among it, and
         what fills a sliver of it was not all.
         """
-        drawn = made_up(self.reference.model, self.candidate.model.graph, inputs, dims, seed)
+        drawn = made_up(self.reference, self.candidate.model.graph, inputs, dims, seed)
         return self._calibrated(drawn, inputs)
 
     def of_other_sizes(
