@@ -56,7 +56,7 @@ def _told(report: Report, path: Path) -> str:
         lines += _lines(finding)
     if report.baseline is not None:
         lines += [
-            f"  baseline: output {each.output!r} is {each.state}: {each.told}"
+            f"  baseline: {each.what} is {each.state}: {each.told}"
             for each in report.baseline.standings
         ]
     repair = repairing(report) or _from_python(report)

@@ -46,7 +46,7 @@ def accept(
         baseline = Path(FILE if project is None else project.baseline)
     entries = api.accept(report, why=why, who=who, until=until, pair=pair, baseline=baseline)
     lines = [
-        f"accepted: output {entry.output!r} of {entry.pair}"
+        f"accepted: {entry.what} of {entry.pair}"
         + (f", largest difference {entry.max_abs:.3g}" if entry.max_abs is not None else "")
         + (f", until {entry.until}" if entry.until else "")
         for entry in entries

@@ -10,13 +10,16 @@ FILE = "isomorph.baseline.toml"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
-    """One output that is known to differ: how far, why that is fine, who says so, until when.
+    """One output or constant that is known to differ: how far, why, who says so, until when.
 
     ``causes`` are those of the guilty nodes that were confirmed then, one for each. ``findings``
     are what was accepted, exactly: each as its cause and its place, ``attribute at conv_2``.
     ``when`` and ``until`` are dates as 2027-01-31. ``differing`` counts values that have no
     distance (words); ``shape`` is the candidate's, as 4×3, where nothing could be compared, and
     ``kind`` says whether values, shapes or nothing stood against the reference's output.
+
+    An entry for a ``constant`` that differs though no output shows it has an empty ``output``;
+    ``numbers`` identifies the numbers that both sides held there.
     """
 
     pair: str
@@ -33,11 +36,18 @@ class Accepted:
     shape: str | None = None
     findings: tuple[str, ...] | None = None
     kind: str | None = None
+    constant: str | None = None
+    numbers: str | None = None
+
+    @property
+    def what(self) -> str:
+        """What was accepted, in words: ``output 'y'`` or ``constant 'w'``."""
+        return _what(self.output, self.constant)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """One output against the baseline.
+    """One output, or one constant that differs by itself, against the baseline.
 
     ``state``: new (nobody accepted it), unchanged, worse (than what was accepted), expired, or
     fixed (accepted, and no longer divergent).
@@ -47,10 +57,16 @@ class Standing:
     state: str
     told: str
     accepted: Accepted | None = None
+    constant: str | None = None
+
+    @property
+    def what(self) -> str:
+        """What it is about, in words: ``output 'y'`` or ``constant 'w'``."""
+        return _what(self.output, self.constant)
 
     @property
     def accepts(self) -> bool:
-        """Whether this output is no reason to fail."""
+        """Whether this is no reason to fail."""
         return self.state in {"unchanged", "fixed"}
 
 
@@ -65,3 +81,7 @@ class Baseline:
     def accepts(self) -> bool:
         """Whether every divergence is one that was examined and accepted."""
         return all(standing.accepts for standing in self.standings)
+
+
+def _what(output: str, constant: str | None) -> str:
+    return f"output {output!r}" if constant is None else f"constant {constant!r}"

@@ -21,10 +21,10 @@ def level(finding: Finding, report: Report) -> str:
 
 
 def accepted(report: Report) -> dict[str, str]:
-    """The outputs whose divergence a baseline accepts, each with the reason written there."""
+    """The outputs and constants that a baseline accepts, each with the reason written there."""
     standings = report.baseline.standings if report.baseline is not None else ()
     return {
-        one.output: one.accepted.why if one.accepted is not None else one.told
+        one.output or one.what: one.accepted.why if one.accepted is not None else one.told
         for one in standings
         if one.accepts
     }

@@ -54,7 +54,8 @@ def _head(report: Report) -> str:
     head = f"## {mark} {word.capitalize()}{covers}: {_code(title(report))}\n"
     standings = report.baseline.standings if report.baseline is not None else ()
     known = [
-        f"- baseline: {_code(one.output)} is {one.state}: {_plain(one.told)}" for one in standings
+        f"- baseline: {_code(one.output or one.constant or '')} is {one.state}: {_plain(one.told)}"
+        for one in standings
     ]
     return "\n".join([f"{head}\n{_plain(report.reason)}\n", *known, ""] if known else
                      [f"{head}\n{_plain(report.reason)}\n"])  # fmt: skip

@@ -158,7 +158,7 @@ def _beside(plain: Environment, run: Environment) -> str:
 def _standings(report: Report) -> Iterator[RenderableType]:
     for each in report.baseline.standings if report.baseline is not None else ():
         until = each.accepted.until if each.accepted is not None else None
-        told = f"output {each.output!r} is {each.state}: {each.told}"
+        told = f"{each.what} is {each.state}: {each.told}"
         yield hanging("baseline", printable(told + (f", until {until}" if until else "")))
 
 

@@ -18,8 +18,8 @@ _OF_OUTPUTS = frozenset(
      "REFERENCE_EXECUTION"}
 )  # fmt: skip
 """Findings that say of an output what its own entry says."""
-_DECIDING = frozenset({"CONSTANT_DIFFERS"})
-"""Findings that make a verdict divergent though no given input shows them."""
+_CONSTANT = "CONSTANT_DIFFERS"
+"""A finding that makes a verdict divergent though no given input shows it."""
 _KINDS = {
     DivergenceKind.VALUES: "its values differ",
     DivergenceKind.SHAPE: "its shape differs",
@@ -44,7 +44,8 @@ def guarded(
     report: Report, file: str, accepted: Sequence[Accepted], *, today: date, pair: str
 ) -> Report:
     """The report with what the baseline says of it."""
-    known = {entry.output: entry for entry in accepted if entry.pair == pair}
+    mine = [entry for entry in accepted if entry.pair == pair]
+    known = {entry.output: entry for entry in mine if entry.constant is None}
     standings = [
         _standing(each, known.get(_name(each)), report, today)
         for each in report.outputs
@@ -57,6 +58,7 @@ def guarded(
         for name, entry in known.items()
         if name not in named and name in judged
     ]
+    standings += _of_constants(report, [each for each in mine if each.constant is not None], today)
     return replace(report, pair=pair, baseline=Baseline(file=file, standings=tuple(standings)))
 
 
@@ -67,18 +69,50 @@ def _name(divergence: Divergence) -> str:
 def _standing(
     divergence: Divergence, entry: Accepted | None, report: Report, today: date
 ) -> Standing:
-    name = _name(divergence)
+    worse = _worse(divergence, entry) if entry is not None else None
+    state, told = _state(report, entry, worse, today)
+    return Standing(output=_name(divergence), state=state, told=told, accepted=entry)
+
+
+def _state(
+    report: Report, entry: Accepted | None, worse: str | None, today: date
+) -> tuple[str, str]:
+    """How a divergence stands against its entry; ``worse`` is how it exceeds the entry."""
     if entry is None:
-        return Standing(output=name, state="new", told="nobody has accepted it")
+        return "new", "nobody has accepted it"
     if entry.until is not None and today > date.fromisoformat(entry.until):
-        told = f"was accepted until {entry.until}"
-        return Standing(output=name, state="expired", told=told, accepted=entry)
+        return "expired", f"was accepted until {entry.until}"
     if (other := _other_finding(report, entry)) is not None:
-        return Standing(output=name, state="new", told=other, accepted=entry)
-    if (worse := _worse(divergence, entry)) is not None:
-        return Standing(output=name, state="worse", told=worse, accepted=entry)
-    told = f"accepted by {entry.who}: {entry.why}"
-    return Standing(output=name, state="unchanged", told=told, accepted=entry)
+        return "new", other
+    if worse is not None:
+        return "worse", worse
+    return "unchanged", f"accepted by {entry.who}: {entry.why}"
+
+
+def _constants(report: Report) -> dict[str, Finding]:
+    """The constants that make the report divergent by themselves, each with its finding."""
+    if report.verdict is not Verdict.DIVERGENT or report.only_given:
+        return {}
+    found = [each for each in report.findings if each.code == _CONSTANT]
+    return {str(each.evidence.get("constant")): each for each in found}
+
+
+def _of_constants(report: Report, entries: Sequence[Accepted], today: date) -> list[Standing]:
+    """Constants that differ, against those that were accepted with just these numbers."""
+    known, found = {str(entry.constant): entry for entry in entries}, _constants(report)
+    standings = []
+    for name, finding in found.items():
+        entry = known.get(name)
+        same = entry is not None and entry.numbers == finding.evidence.get("numbers")
+        worse = None if same else "its numbers are not those that were accepted"
+        state, told = _state(report, entry, worse, today)
+        standings.append(Standing(output="", constant=name, state=state, told=told, accepted=entry))
+    compared = report.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED}
+    return standings + [
+        Standing(output="", constant=name, state="fixed", told="no longer differs", accepted=entry)
+        for name, entry in known.items()
+        if compared and name not in found
+    ]
 
 
 def _other_finding(report: Report, entry: Accepted) -> str | None:
@@ -105,7 +139,9 @@ def _findings(report: Report) -> tuple[str, ...]:
     """What makes the report divergent, each as its cause and its place; outputs aside."""
     told = []
     for finding in report.findings:
-        decides = finding.effect == "reaches_output" or finding.code in _DECIDING
+        # What an input that was searched for shows may decide as well.
+        shown = finding.code == _CONSTANT or "reached_by" in finding.evidence
+        decides = finding.effect == "reaches_output" or shown
         if not decides or finding.code in _OF_OUTPUTS or finding.status == "refuted":
             continue
         place = finding.node or ", ".join(finding.nodes) or ", ".join(finding.tensors)
@@ -146,9 +182,26 @@ def _shape(divergence: Divergence) -> str:
 def acceptances(
     report: Report, *, why: str, who: str, when: date, until: date | None, pair: str
 ) -> tuple[Accepted, ...]:
-    """What is to be written for a report: an entry for each divergent output."""
+    """What is to be written for a report: an entry for each divergent output and constant."""
     guilty = _guilty(report)
-    entries = []
+    entries = [
+        Accepted(
+            pair=pair,
+            output="",
+            max_abs=None,
+            nonfinite=0,
+            causes=(finding.cause or finding.code,),
+            nodes=(finding.node,) if finding.node else (),
+            why=why,
+            who=who,
+            when=when.isoformat(),
+            until=until.isoformat() if until is not None else None,
+            findings=_findings(report),
+            constant=name,
+            numbers=finding.evidence.get("numbers"),
+        )
+        for name, finding in _constants(report).items()
+    ]
     for each in report.outputs:
         if each.verdict is not Verdict.DIVERGENT:
             continue
@@ -174,7 +227,7 @@ def acceptances(
         advice = next((finding.fix for finding in report.findings if finding.fix), None)
         raise UsageError(
             "NOTHING_TO_ACCEPT",
-            "no output of the report is divergent",
+            "no output or constant of the report is divergent",
             why=f"the verdict is {report.verdict}: {report.reason}",
             fix=advice if report.verdict is Verdict.DIVERGENT else None,
         )
@@ -190,7 +243,11 @@ def _guilty(report: Report) -> list[Finding]:
 
 
 def joined(before: Sequence[Accepted], new: Sequence[Accepted]) -> tuple[Accepted, ...]:
-    """The old entries, with those for the same pair and output replaced."""
-    places = {(entry.pair, entry.output) for entry in new}
-    kept = [entry for entry in before if (entry.pair, entry.output) not in places]
-    return tuple(sorted([*kept, *new], key=lambda entry: (entry.pair, entry.output)))
+    """The old entries, with those for the same pair and output or constant replaced."""
+    places = {_place(entry) for entry in new}
+    kept = [entry for entry in before if _place(entry) not in places]
+    return tuple(sorted([*kept, *new], key=_place))
+
+
+def _place(entry: Accepted) -> tuple[str, str, str]:
+    return entry.pair, entry.output, entry.constant or ""

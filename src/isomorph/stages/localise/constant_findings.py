@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -128,6 +129,7 @@ def _finding(difference: ConstantDifference, effect: ConstantEffect, reference: 
         "constant": weight.name,
         "reference_constant": difference.reference[0],
         "difference": difference.words,
+        "numbers": _numbers(difference, reference),
         "known_by": list(difference.evidence),
         "elements": [
             {"index": list(place), "reference": right, "candidate": wrong}
@@ -166,6 +168,14 @@ def _reference_nodes(difference: ConstantDifference, reference: Weights) -> list
     held = reference.stored.get(difference.reference[0])
     readers = held.readers if held is not None else ()
     return list({each.node.name: each.node for each in readers}.values())
+
+
+def _numbers(difference: ConstantDifference, reference: Weights) -> str:
+    """What identifies the numbers of both sides: another difference is another one."""
+    stored = (reference.graph.constants.get(name) for name in difference.reference)
+    held = [difference.weight.digest, *(each.digest if each is not None else "" for each in stored)]
+    text = "\n".join([*held, difference.words, repr(difference.shown)])
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _summary(difference: ConstantDifference, effect: ConstantEffect, node: Node) -> str:
