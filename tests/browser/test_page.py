@@ -7,6 +7,12 @@ import time
 import pytest
 from network_for_pages import HOSTILE
 
+from isomorph.core.baseline import Baseline, Standing
+from isomorph.core.coverage import Coverage, OutputCoverage
+from isomorph.core.divergence import Verdict
+from isomorph.core.report import Report
+from isomorph.reporters.json import as_json
+
 
 def _pixels(page, selector):
     """How many different colours a canvas shows: one means that nothing is drawn."""
@@ -302,3 +308,53 @@ def test_at_most_three_hundred_nodes_are_drawn(opened, divergent):
     page.locator("#slice-size").fill("150")
     page.wait_for_function("document.querySelector('.canvas').dataset.nodes > 200")
     assert int(page.get_attribute(".canvas", "data-nodes")) <= 300
+
+
+def _report(verdict, covered, **more):
+    outputs = (OutputCoverage(output="y", within=1),)
+    coverage = Coverage(**{"values": 4, "outputs": outputs, **covered})
+    return Report(
+        verdict=verdict, reason="as told", command="check", seed=0, draws=3, false_alarm=1e-6,
+        coverage=coverage, **more,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("verdict", "covered", "only_given"),
+    [
+        ("equivalent", {"given": 1}, False),
+        ("equivalent", {"given": 1, "generated": 2}, False),
+        ("degraded", {"generated": 2}, False),
+        ("equivalent", {"from_set": 7, "in_set": 7, "set_name": "samples", "given": 1}, False),
+        ("equivalent", {"given": 2}, True),
+        ("divergent", {"given": 1}, True),
+        ("divergent", {"given": 1}, False),
+    ],
+)
+def test_the_headline_covers_what_the_report_says(opened, verdict, covered, only_given):
+    report = _report(Verdict(verdict), covered, only_given=only_given)
+    page = opened(json.loads(as_json(report)))
+    shown = page.locator("h1 .covers")
+    told = shown.inner_text() if shown.count() else ""
+    assert f"{verdict.upper()} {told}".strip() == report.headline
+
+
+def test_what_was_not_compared_is_listed_and_nothing_is_accepted(opened):
+    missing = OutputCoverage(output="lost", within=1, not_compared=2, reasons=("nobody ran it",))
+    standing = Standing(output="y", state="unchanged", told="accepted by Ada")
+    accepted = Baseline(file="known.toml", standings=(standing,))
+    open_question = _report(Verdict.DIVERGENT, {"outputs": (missing,)}, baseline=accepted)
+    page = opened(json.loads(as_json(open_question)))
+    assert page.locator("#uncompared tbody tr").all_inner_texts() == ["lost\t2 of 3\tnobody ran it"]
+    assert page.locator("h1 .chip").count() == 0
+    compared = _report(Verdict.DIVERGENT, {}, baseline=accepted)
+    page = opened(json.loads(as_json(compared)))
+    assert page.locator("#uncompared").count() == 0
+    assert page.inner_text("h1 .chip") == "accepted"
+
+
+def test_an_accepted_constant_is_named_as_one(opened):
+    standing = Standing(output="", constant="w", state="unchanged", told="accepted by Ada")
+    accepted = Baseline(file="known.toml", standings=(standing,))
+    page = opened(json.loads(as_json(_report(Verdict.DIVERGENT, {}, baseline=accepted))))
+    assert "constant w" in page.inner_text("#baseline tbody tr")

@@ -183,10 +183,21 @@ export interface Baseline {
   file: string;
   standings: {
     output: string;
+    constant?: string | null;
     state: string;
     told: string;
     accepted: { why: string; who: string; when: string; until: string | null } | null;
   }[];
+}
+
+/** Every output of the reference on every input: within its budget, beyond it, or not compared. */
+export interface Coverage {
+  given: number;
+  generated: number;
+  from_set: number;
+  in_set: number;
+  set_name: string | null;
+  outputs: { output: string; within: number; beyond: number; not_compared: number; reasons: string[] }[];
 }
 
 export interface Alignment {
@@ -234,6 +245,8 @@ export interface Report {
   draws: number;
   false_alarm: number;
   strict: boolean;
+  only_given?: boolean;
+  coverage?: Coverage | null;
   models: ModelSummary[];
   environments: Record<string, Environment>;
   inputs: { name: string; dtype: string; shape: number[]; origin: string; digest: string }[];

@@ -23,16 +23,45 @@ export function verdict(report: Report): HTMLElement {
     "header",
     { id: "verdict" },
     h("p", { class: "brand" }, "isomorph"),
-    h("h1", {}, h("span", { class: "verdict" }, SENTENCE[report.verdict]), accepted(report) && h("span", { class: "chip" }, "accepted"), h("span", { class: "reason" }, report.reason)),
+    h("h1", {}, h("span", { class: "verdict" }, SENTENCE[report.verdict]), covers(report) !== "" && h("span", { class: "covers" }, covers(report)), accepted(report) && h("span", { class: "chip" }, "accepted"), h("span", { class: "reason" }, report.reason)),
     h("p", { class: "pair" }, side(report, "reference"), arrow(report), side(report, "candidate")),
     worst !== undefined && numbers(worst, outputs.length, model(report, "reference") === undefined),
     outputs.length > 1 && outputsTable(outputs),
+    uncompared(report),
     baseline(report),
   );
 }
 
+/** What the verdict covers, as the headline of every other report says it: on 1 given input. */
+function covers(report: Report): string {
+  const fine = report.verdict === "equivalent" || report.verdict === "degraded";
+  const only = report.only_given === true;
+  if (!fine) return only ? "on the given inputs only" : "";
+  const ledger = report.coverage;
+  if (!ledger) return only ? "only" : "";
+  const parts: string[] = [];
+  if (ledger.set_name !== null) parts.push(`${ledger.from_set} of ${ledger.in_set} samples of ${ledger.set_name}`);
+  const kinds: [number, string][] = [[ledger.given, "given"], [ledger.generated, "generated"]];
+  const counts = kinds.filter(([count]) => count > 0).map(([count, kind]) => `${count} ${kind}`);
+  if (counts.length > 0) parts.push(`${counts.join(" and ")} ${ledger.given + ledger.generated === 1 ? "input" : "inputs"}`);
+  return [parts.length > 0 ? `on ${parts.join(" and ")}` : "", only ? "only" : ""].filter((part) => part !== "").join(" ");
+}
+
+/** Outputs that were owed a comparison on some input, and why they did not get it. */
+function uncompared(report: Report): HTMLElement | null {
+  const missing = (report.coverage?.outputs ?? []).filter((one) => one.not_compared > 0);
+  if (missing.length === 0) return null;
+  const rows = missing.slice(0, MOST_ROWS).map((one) => [
+    name(one.output),
+    `${one.not_compared} of ${one.within + one.beyond + one.not_compared}`,
+    one.reasons.join("; "),
+  ]);
+  return h("details", { open: true, id: "uncompared" }, h("summary", {}, "Not compared"), table(["output", "#inputs", "reason"], rows));
+}
+
 /** Whether the baseline lets the divergence pass: every one is known, and none has got worse. */
 function accepted(report: Report): boolean {
+  if (!report.coverage || report.coverage.outputs.some((one) => one.not_compared > 0)) return false;
   const standings = report.baseline?.standings ?? [];
   const passes = standings.every((one) => one.state === "unchanged" || one.state === "fixed");
   return report.verdict === "divergent" && passes && standings.some((one) => one.state === "unchanged");
@@ -43,12 +72,12 @@ function baseline(report: Report): HTMLElement | null {
   const told = report.baseline;
   if (!told || told.standings.length === 0) return null;
   const rows = told.standings.map((one) => [
-    name(one.output),
+    one.constant ? h("span", {}, "constant ", name(one.constant)) : name(one.output),
     h("span", { class: `chip ${one.state}` }, one.state),
     one.told,
     one.accepted === null ? "–" : `${one.accepted.why} (${one.accepted.who}, ${one.accepted.when}${one.accepted.until === null ? "" : `, until ${one.accepted.until}`})`,
   ]);
-  return h("details", { open: true, id: "baseline" }, h("summary", {}, "Baseline ", h("span", { class: "dim" }, told.file)), table(["output", "state", "", "accepted"], rows));
+  return h("details", { open: true, id: "baseline" }, h("summary", {}, "Baseline ", h("span", { class: "dim" }, told.file)), table(["output or constant", "state", "", "accepted"], rows));
 }
 
 function arrow(report: Report): HTMLElement | null {
