@@ -12,6 +12,8 @@ FALSE_ALARM = 1e-6
 the float types, the only number that was typed rather than derived."""
 
 _NORMAL = NormalDist()
+_LARGEST_LOG = math.log(1e150)
+"""Of a quantile: the square of anything larger is no float."""
 
 
 @lru_cache(maxsize=4096)
@@ -30,33 +32,42 @@ def student(elements: int, freedom: float, false_alarm: float = FALSE_ALARM) -> 
 def _student(both_tails: float, freedom: float) -> float:
     """Student's quantile: this probability lies beyond it, on both sides together.
 
-    Found by bisection of the logarithm of the exact tail, which is monotone.
+    The logarithm of the exact tail over log t falls ever steeper, so that Newton's steps reach
+    its root from above; the first one is near by Wallace's transformation of a normal quantile.
     """
     wanted = math.log(max(both_tails, 1e-300))
-    low, high = 0.0, 1.0
-    while _log_tail(high, freedom) > wanted and high < 1e150:
-        low, high = high, high * 4.0
-    for _ in range(80):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if _log_tail(middle, freedom) > wanted else (low, middle)
-    return high
-
-
-def _log_tail(t: float, freedom: float) -> float:
-    """The logarithm of the probability beyond ±t: an incomplete beta function of ν/(ν+t²)."""
-    if t <= 0.0:
-        return 0.0
+    normal = -_NORMAL.inv_cdf(0.5 * math.exp(wanted))
     if freedom > 1e6:
-        return math.log(max(2.0 * _NORMAL.cdf(-t), 1e-320))
+        return normal
+    exponent = (normal * (8 * freedom + 3) / (8 * freedom + 1)) ** 2 / freedom
+    start = freedom * max(math.expm1(min(exponent, 2.0 * _LARGEST_LOG)), 2.0**-104)
+    log_t = min(0.5 * math.log(start), _LARGEST_LOG)
+    for _ in range(64):
+        tail, slope = _log_tail(math.exp(log_t), freedom)
+        nearer = min(log_t - (tail - wanted) / slope, _LARGEST_LOG)
+        moved, log_t = abs(nearer - log_t), nearer
+        if moved < 1e-13:
+            break
+    return math.exp(log_t)
+
+
+def _log_tail(t: float, freedom: float) -> tuple[float, float]:
+    """The logarithm of the probability beyond ±t, and its derivative by the logarithm of t.
+
+    It is an incomplete beta function of x = ν/(ν+t²), whose power series begins with ``front``.
+    """
     x = freedom / (freedom + t * t)
     a, b = 0.5 * freedom, 0.5
     front = (
         math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
-        + a * math.log(x) + b * math.log1p(-x)
+        + a * math.log(x) + b * (2.0 * math.log(t) - math.log(freedom + t * t))
     )  # fmt: skip
     if x < (a + 1.0) / (a + b + 2.0):
-        return front + math.log(_fraction(x, a, b) / a)
-    return math.log1p(-min(math.exp(front) * _fraction(1.0 - x, b, a) / b, 1.0 - 2.0**-52))
+        log = front + math.log(_fraction(x, a, b) / a)
+    else:
+        rest = t * t / (freedom + t * t)
+        log = math.log1p(-min(math.exp(front) * _fraction(rest, b, a) / b, 1.0 - 2.0**-52))
+    return log, -2.0 * math.exp(front - log)
 
 
 def _fraction(x: float, a: float, b: float) -> float:

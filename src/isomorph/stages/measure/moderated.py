@@ -114,14 +114,33 @@ def trigamma(x: float) -> float:
     return total + 1.0 / x + 0.5 * square + square / x * series
 
 
+def tetragamma(x: float) -> float:
+    """The third derivative, which is negative."""
+    total = 0.0
+    while x < 8.0:
+        total, x = total - 2.0 / x**3, x + 1.0
+    square = 1.0 / (x * x)
+    series = 1 / 2 - square * (1 / 6 - square * (1 / 6 - square * 3 / 10))
+    return total - square - square / x - square * square * series
+
+
 def inverse_trigamma(value: float) -> float:
-    """The argument at which trigamma has this value; infinite where it is not above zero."""
+    """The argument at which trigamma has this value; infinite where it is not above zero.
+
+    By Newton's method for 1/trigamma, which is nearly a straight line, and convex: steps from
+    below its root stay below it.
+    """
     if value <= 0.0:
         return math.inf
-    low, high = 1e-12, 1e12
-    if value >= trigamma(low):
-        return low
-    for _ in range(120):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if trigamma(middle) > value else (low, middle)
-    return low
+    if value > 1e12:
+        return 1.0 / math.sqrt(value)
+    if value < 1e-12:
+        return 1.0 / value
+    found = 0.5 + 1.0 / value
+    for _ in range(64):
+        current = trigamma(found)
+        step = current * (1.0 - current / value) / tetragamma(found)
+        found += step
+        if abs(step) < 1e-14 * found:
+            break
+    return found
