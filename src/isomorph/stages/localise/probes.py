@@ -16,8 +16,9 @@ import numpy as np
 from isomorph.core.divergence import Judgement
 from isomorph.core.errors import IsomorphError
 from isomorph.core.trace import Noise
+from isomorph.stages.measure.distance import is_inexact, widen
 from isomorph.stages.measure.drawing import spreads
-from isomorph.stages.measure.judge import judge
+from isomorph.stages.measure.judge import judge, stored_rounding
 from isomorph.stages.measure.rearrange import spread_through
 from isomorph.stages.measure.spread import FALSE_ALARM, Spread, merged
 
@@ -81,36 +82,45 @@ def compared(
     twins: Twins, way: Way, left: Mapping[str, Array], right: Mapping[str, Array], seed: int
 ) -> tuple[Array, Array] | None:
     """Both results, in the candidate's arrangement, where they differ by more than rounding."""
-    mine, spread = _noisy(twins.reference, way.reference, left, seed)
-    yours, other = _noisy(twins.candidate, way.candidate, right, seed)
-    if mine.size != yours.size:
-        return None
-    turned = way.moved.array(mine), spread_through(way.moved, spread)
-    return _judged(turned, (yours, other), twins, way)
-
-
-def _noisy(
-    sight: Sight, tensor: str, given: Mapping[str, Array], seed: int
-) -> tuple[Array, Spread]:
-    """The value, and what rounding does to it."""
-    feeds = {**sight.feeds, **given}
-    value = np.asarray(sight.oracle.run(feeds, [tensor])[tensor])
-    noise = Noise(seed=seed, rounding=True, attributes=True)
-    return value, spreads(sight.oracle, feeds, {tensor: value}, noise, draws=_DRAWS)[tensor]
-
-
-def _judged(
-    left: tuple[Array, Spread], right: tuple[Array, Spread], twins: Twins, way: Way
-) -> tuple[Array, Array] | None:
-    (mine, one), (yours, other) = left, right
-    if mine.shape != yours.shape:
+    ref = _value(twins.reference, way.reference, left)
+    cand = _value(twins.candidate, way.candidate, right)
+    turned = way.moved.array(ref) if ref.size == cand.size else ref
+    if turned.shape != cand.shape:
         return None
     spec = twins.candidate.graph.tensors.get(way.candidate)
     dtype = (spec.dtype if spec is not None else None) or "float32"
+    if bool(np.all(_equal_as_stored(cand, turned, dtype))):
+        return None  # within every budget: no draw need tell how wide it is
+    spread = _spread(twins.reference, way.reference, left, ref, seed)
+    other = _spread(twins.candidate, way.candidate, right, cand, seed)
     part = judge(
-        yours, mine, merged(one, other), dtype=dtype, derivation="", false_alarm=FALSE_ALARM,
+        cand, turned, merged(spread_through(way.moved, spread), other),
+        dtype=dtype, derivation="", false_alarm=FALSE_ALARM,
     )  # fmt: skip
-    return (mine, yours) if part.budget.within is Judgement.NO else None
+    return (turned, cand) if part.budget.within is Judgement.NO else None
+
+
+def _value(sight: Sight, tensor: str, given: Mapping[str, Array]) -> Array:
+    return np.asarray(sight.oracle.run({**sight.feeds, **given}, [tensor])[tensor])
+
+
+def _spread(
+    sight: Sight, tensor: str, given: Mapping[str, Array], value: Array, seed: int
+) -> Spread:
+    """What rounding does to the value."""
+    noise = Noise(seed=seed, rounding=True, attributes=True)
+    feeds = {**sight.feeds, **given}
+    return spreads(sight.oracle, feeds, {tensor: value}, noise, draws=_DRAWS)[tensor]
+
+
+def _equal_as_stored(one: Array, two: Array, dtype: str) -> Array:
+    """Where two values are equal, or nearer to each other than their type tells apart."""
+    with np.errstate(all="ignore"):
+        equal = np.asarray(one == two)
+        if is_inexact(one) and is_inexact(two):
+            equal |= np.isnan(one) & np.isnan(two)
+            equal |= np.abs(widen(one) - widen(two)) <= stored_rounding(one, two, dtype)
+    return equal
 
 
 def edge_values(values: Mapping[str, Array], seed: int) -> Iterator[tuple[str, dict[str, Array]]]:
