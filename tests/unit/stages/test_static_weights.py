@@ -171,6 +171,19 @@ def test_masks_that_stand_for_infinity_are_alike():
         assert not differing(report), lowest
 
 
+@pytest.mark.parametrize(("behind", "found"), [("Relu", True), ("Softmax", False)])
+def test_a_very_negative_bias_vanishes_before_a_softmax_only(behind, found):
+    def shut(lowest):
+        bias = normal(6, seed=5)
+        bias[2] = lowest
+        nodes = [node("Add", "x b", "s"), node("Mul", "s f", "h"), node(behind, "h", "y")]
+        held = {"b": bias, "f": F32(2)}
+        return model(nodes, {"x": floats(4, 6)}, {"y": floats(4, 6)}, held)
+
+    report = checked(shut(-1000), shut(-1100), inputs={"x": normal(4, 6, seed=3)})
+    assert bool(differing(report)) is found
+
+
 def test_weights_clipped_to_a_narrower_grid_are_no_spoiled_ones():
     kernel = normal(64, 8)
     scale = F32(np.abs(kernel).max() / 127 * 0.8)

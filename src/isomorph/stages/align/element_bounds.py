@@ -209,7 +209,7 @@ def _rewritten(expected: Array, held: Array, weight: StoredWeight) -> Array:
     least = np.minimum(np.abs(expected), np.abs(held))
     narrow = unit_roundoff(weight.dtype) > _FLOAT32
     aside = alike & (least >= (_CLAMPED if narrow else _LARGEST_FLOAT16))
-    if any(each.node.op in _ADDED for each in weight.readers):
+    if weight.may_mask and any(each.node.op in _ADDED for each in weight.readers):
         aside |= (expected <= -_VANISHED) & (held <= -_VANISHED)
     if weight.dtype == "float16":
         aside |= (held == 0.0) & (np.abs(expected) < _SMALLEST_FLOAT16)

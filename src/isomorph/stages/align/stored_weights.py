@@ -30,6 +30,17 @@ if TYPE_CHECKING:
 HANDS_ON = RESHAPES | {"Transpose", "Cast", "DequantizeLinear"}
 """Operators behind which each stored number is still one number, at another place or narrower."""
 
+_NOT_EXPONENTIAL = frozenset(
+    {"Relu", "LeakyRelu", "PRelu", "ThresholdedRelu", "HardSwish", "HardSigmoid", "Abs", "Sign",
+     "Floor", "Ceil", "Round", "MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose", "MaxPool",
+     "AveragePool", "GlobalMaxPool", "GlobalAveragePool", "ReduceMax", "ReduceMin", "ReduceSum",
+     "ReduceMean", "ArgMax", "ArgMin", "TopK", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"}
+)  # fmt: skip
+"""Operators that no softmax begins with: what was added before them is no mask for one behind."""
+_HANDS_ON_SIGNAL = HANDS_ON | {
+    "Add", "Sub", "Mul", "Div", "Where", "Concat", "Expand", "Slice", "Split", "Gather", "Tile",
+    "Pad", "Max", "Min", "Clip",
+}  # fmt: skip
 _ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Neg", "Sqrt", "Rsqrt", "Reciprocal"})
 _QUANTIZERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
 _SCALED_BY: Mapping[str, tuple[tuple[int, tuple[int, ...]], ...]] = {
@@ -67,6 +78,8 @@ class StoredWeight:
     readers: tuple[WeightReader, ...]
     grid: Quantization | None = None
     order: int = 0
+    may_mask: bool = True
+    """Whether what is made with it may be exponentiated, and so vanish where it is very negative."""
 
     @property
     def size(self) -> int:
@@ -133,6 +146,7 @@ class Weights:
                     value_digest=constant.value_digest,
                     readers=readers,
                     grid=None if "float" in constant.dtype else grid,
+                    may_mask=any(map(self._may_exponentiate, readers)),
                 )
                 found.append((places[readers[0].node.name], weight))
         found.sort(key=lambda each: (each[0], each[1].readers[0].slot))
@@ -211,6 +225,24 @@ class Weights:
                         open_ends.append((output, (*between, node.op)))
         return tuple(found)
 
+    def _may_exponentiate(self, reader: WeightReader) -> bool:
+        """Whether a softmax or something unknown comes before what certainly is none."""
+        open_ends = [name for name in reader.node.outputs if name]
+        seen, results = set(open_ends), {spec.name for spec in self.graph.outputs}
+        while open_ends:
+            tensor = open_ends.pop()
+            if tensor in results:
+                return True
+            for node in self.topology.readers.get(tensor, ()):
+                if node.op in _NOT_EXPONENTIAL:
+                    continue
+                if node.op not in _HANDS_ON_SIGNAL or node.bodies:
+                    return True
+                new = [each for each in node.outputs if each and each not in seen]
+                seen.update(new)
+                open_ends += new
+        return False
+
     def value(self, name: str) -> Array | None:
         """A constant, or what is computed from constants alone, as the oracle gives it."""
         if name in self._cache:
@@ -261,4 +293,5 @@ def _placed(weight: StoredWeight, order: int) -> StoredWeight:
     return StoredWeight(
         name=weight.name, dtype=weight.dtype, shape=weight.shape, digest=weight.digest,
         value_digest=weight.value_digest, readers=weight.readers, grid=weight.grid, order=order,
+        may_mask=weight.may_mask,
     )  # fmt: skip
