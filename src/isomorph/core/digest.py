@@ -13,12 +13,15 @@ if TYPE_CHECKING:
 SMALL = 16
 """Constants of at most this many elements keep their values."""
 
+SMALL_IN_BODY = 1 << 16
+"""Of constants in the body of a branch or loop, which no session shows."""
+
 _BLOCK = 1 << 16
 """Elements mixed at a time: they stay in the cache."""
 
 
-def constant_of(name: str, array: np.ndarray[Any, Any]) -> Constant:
-    """The neutral description of one stored value.
+def constant_of(name: str, array: np.ndarray[Any, Any], *, body: bool = False) -> Constant:
+    """The neutral description of one stored value, of the graph itself or of a ``body`` in it.
 
     ``digest`` covers dtype, shape and the bytes in C order. ``value_digest`` covers dtype and
     the values in whatever order, so it survives any transposition.
@@ -37,7 +40,7 @@ def constant_of(name: str, array: np.ndarray[Any, Any]) -> Constant:
         shape=shape,
         digest=whole,
         value_digest=_value_digest(dtype, plain),
-        values=_values(array) if array.size <= SMALL else None,
+        values=_values(array) if array.size <= (SMALL_IN_BODY if body else SMALL) else None,
     )
 
 

@@ -61,7 +61,8 @@ class _Describer:
         origins = outer.new_child(mine) if outer is not None else ChainMap(mine)
         names = node_names(graph)
         # One constant after the other, so that no two large ones are in memory at once.
-        constants = {name: constant_of(name, self._read(mine[name])) for name in mine}
+        inside = outer is not None
+        constants = {n: constant_of(n, self._read(mine[n]), body=inside) for n in mine}
         specs = _specs(graph, inferred, constants)
         order, _ = topological(graph.node)
         nodes = tuple(

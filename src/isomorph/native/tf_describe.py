@@ -47,7 +47,7 @@ def _tensor(name: str, spec: Spec | None) -> TensorSpec:
 
 def _constants(program: TfProgram, prefix: str) -> Mapping[str, Constant]:
     return {
-        prefix + name: constant_of(prefix + name, array)
+        prefix + name: constant_of(prefix + name, array, body=bool(prefix))
         for name, array in program.constants.items()
     }
 

@@ -89,7 +89,7 @@ def _graph(
 ) -> Graph:
     specs = {tensor.name: spec_of(tensor) for tensor in graph.tensors}
     constants = {
-        tensor.name: _constant(program, tensor, known)
+        tensor.name: _constant(program, tensor, known, body=bool(prefix))
         for tensor in graph.tensors
         if tensor.constant or tensor.variable
     }
@@ -106,7 +106,9 @@ def _graph(
     )
 
 
-def _constant(program: TfliteProgram, tensor: TfliteTensor, known: dict[int, Constant]) -> Constant:
+def _constant(
+    program: TfliteProgram, tensor: TfliteTensor, known: dict[int, Constant], *, body: bool
+) -> Constant:
     """Two tensors often share one buffer, which is then digested once."""
     if tensor.variable:
         return constant_of(tensor.name, np.zeros(tensor.shape, numpy_dtype(tensor.dtype)))
@@ -122,7 +124,7 @@ def _constant(program: TfliteProgram, tensor: TfliteTensor, known: dict[int, Con
         )
     array = program.array(tensor)
     assert array is not None, "only stored tensors are constants"
-    made = constant_of(tensor.name, array)
+    made = constant_of(tensor.name, array, body=body)
     if tensor.buffer and not tensor.sparse:
         known[tensor.buffer] = made
     return made

@@ -56,7 +56,7 @@ def _constants(program: Program) -> Mapping[str, Constant]:
         place = (tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()))
         known = seen.get(place) if tensor.numel() else None
         constants[full] = (
-            constant_of(full, to_array(tensor))
+            constant_of(full, to_array(tensor), body=bool(program.name))
             if known is None
             else Constant(
                 name=full, dtype=known.dtype, shape=known.shape, digest=known.digest,

@@ -125,6 +125,24 @@ def test_a_wrong_weight_in_a_branch_that_the_inputs_do_not_take(size, as_where):
     assert finding.evidence["constant"] == ("b" if as_where else "If_y/else_branch/b")
 
 
+@pytest.mark.parametrize(("size", "as_where"), [(3, False), (40, False), (40, True)])
+def test_a_wrong_weight_in_a_branch_that_no_input_takes(size, as_where):
+    """The sum of squares is never below zero; the numbers themselves say which weight it was."""
+
+    def net(factor, as_where):
+        scales = normal(size, seed=1) + 3, spoiled(normal(size, seed=2) + 3, (0,), factor)
+        made = branches(*scales, as_where=as_where)
+        made.graph.node[0].op_type = "ReduceSumSquare"
+        return made
+
+    inputs = {"x": np.ones((4, size), F32)}
+    assert not differing(checked(net(1, False), net(1, as_where), inputs=inputs))
+    report = checked(net(1, False), net(1.1, as_where), inputs=inputs)
+    assert report.verdict is isomorph.Verdict.DIVERGENT
+    (finding,) = differing(report)
+    assert finding.evidence["difference"] == f"1 of {size} elements, off by 10%"
+
+
 def test_another_fault_is_not_blamed_on_a_constant_of_a_body():
     """A branch differs where no input goes; what the given input shows is another fault."""
 

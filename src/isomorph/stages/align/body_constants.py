@@ -1,20 +1,23 @@
 """Constants inside the bodies of If, Loop and Scan that have no equal on the other side.
 
-No session shows the values inside a body: small constants are in the description of the graph, of
-large ones only digests are known. Each use is held against the uses of the other side, in bodies
-or outside, for a branch may have been rewritten to a selection. What is left over on both sides is
-suspect, and counts only where an input shows that the outputs differ.
+No session shows the values inside a body: the description of the graph has them, and of very large
+ones only digests are known. Each use is held against the uses of the other side, in bodies or
+outside, for a branch may have been rewritten to a selection. What is left over on both sides is
+suspect. It is certain where most of its numbers agree, or where nothing else is left over and both
+bodies take the same steps; otherwise it counts only where an input shows that the outputs differ.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.digest import SMALL_IN_BODY
 from isomorph.core.limits import UNPAIRED_USES
 from isomorph.stages.align.element_bounds import Elements, Source, compare_elements
 from isomorph.stages.align.few_elements import ChangedConstant, kind_of
@@ -32,9 +35,19 @@ class _Use:
     """One node that reads a constant, in a body or outside."""
 
     weight: StoredWeight
-    values: Array | None = field(repr=False)
+    read: Callable[[], Array | None] = field(repr=False)
     kind: tuple[str, ...]
-    inside: bool
+    body: Graph | None = field(default=None, repr=False)
+
+    @property
+    def inside(self) -> bool:
+        """Whether it is in a body."""
+        return self.body is not None
+
+    @property
+    def values(self) -> Array | None:
+        """Its numbers in their order, where they are known."""
+        return self.read()
 
     def equals(self, other: _Use) -> bool:
         """Whether both read the same numbers, in any arrangement or after one rounding."""
@@ -46,10 +59,10 @@ class _Use:
 
     def compared(self, other: _Use) -> Elements | None:
         """Element by element, where both are known."""
-        if self.values is None or other.values is None:
+        held, expected = self.values, other.values
+        if held is None or expected is None:
             return None
-        source = Source(dtype=other.weight.dtype)
-        return compare_elements(other.values, self.values, self.weight, source)
+        return compare_elements(expected, held, self.weight, Source(dtype=other.weight.dtype))
 
 
 def changed_in_bodies(reference: Weights, candidate: Weights) -> list[ChangedConstant]:
@@ -58,7 +71,7 @@ def changed_in_bodies(reference: Weights, candidate: Weights) -> list[ChangedCon
     if not any(use.inside for side in sides for use in side):
         return []
     left, free = _cancelled(*sides)
-    alone = len(left) == len(free) == 1 and _steps(reference.graph) == _steps(candidate.graph)
+    alone = len(left) == len(free) == 1
     found: dict[str, ChangedConstant] = {}
     for use, other in _paired(left, free):
         if use.weight.name not in found and (use.inside or other.inside):
@@ -66,41 +79,42 @@ def changed_in_bodies(reference: Weights, candidate: Weights) -> list[ChangedCon
     return list(found.values())
 
 
-def _steps(graph: Graph) -> list[object]:
-    """The operators of a graph and of its bodies in their order, with their attributes."""
-    return [
-        (node.native_op, repr(sorted(node.attributes.items())),
-         [(key, _steps(body)) for key, body in sorted(node.bodies.items())])
+def _steps(graph: Graph | None) -> list[str]:
+    """The operators of a body and of the bodies in it, with their attributes."""
+    if graph is None:
+        return []
+    return sorted(
+        repr((node.native_op, sorted(node.attributes.items()),
+              [(key, _steps(body)) for key, body in sorted(node.bodies.items())]))
         for node in graph.nodes
-    ]  # fmt: skip
+    )  # fmt: skip
 
 
 def _changed(use: _Use, other: _Use, *, alone: bool) -> ChangedConstant:
     shape = use.weight.shape
-    seen = use.compared(other)
-    if seen is None or other.values is None or use.values is None:
+    seen, expected, held = use.compared(other), other.values, use.values
+    if seen is None or expected is None or held is None:
         seen = Elements(beyond=np.zeros(shape, bool), between=0, telling=0)
         expected = held = np.zeros(shape)
-    else:
-        seen = replace(seen, beyond=seen.beyond.reshape(shape))
-        expected, held = other.values.reshape(shape), use.values.reshape(shape)
+    known = _known(use, other) is not None
+    inside = use.inside and other.inside and _steps(use.body) == _steps(other.body)
     return ChangedConstant(
         weight=use.weight,
         source=other.weight,
-        expected=expected,
-        elements=seen,
-        held=held,
+        expected=expected.reshape(shape),
+        elements=replace(seen, beyond=seen.beyond.reshape(shape)),
+        held=held.reshape(shape),
         inside=use.inside,
-        certain=alone and use.inside and other.inside and seen.count > 0,
+        certain=seen.count > 0 and (known or (alone and inside)),
     )
 
 
 def _uses(side: Weights) -> Iterator[_Use]:
     for weight in (*side.stored.values(), *side.scalars.values()):
-        values = _values(side.graph.constants[weight.name])
         if weight.grid is None:
+            read = partial(_stored_values, side, weight)
             for reader in weight.readers:
-                yield _Use(weight=weight, values=values, kind=kind_of(reader), inside=False)
+                yield _Use(weight=weight, read=read, kind=kind_of(reader))
     for node in side.graph.nodes:
         if node.name in side.useful:
             yield from _inside(node, node.name)
@@ -122,8 +136,8 @@ def _inside(node: Node, path: str) -> Iterator[_Use]:
                 readers=readers,
             )
             for reader in readers:
-                kind, values = kind_of(reader), _values(constant)
-                yield _Use(weight=weight, values=values, kind=kind, inside=True)
+                read = partial(_values, constant)
+                yield _Use(weight=weight, read=read, kind=kind_of(reader), body=body)
         for inner in body.nodes:
             yield from _inside(inner, f"{place}/{inner.name}")
 
@@ -141,6 +155,12 @@ def _readers(body: Graph, name: str) -> Iterator[WeightReader]:
                 open_ends += new
             elif tensor in node.inputs:
                 yield WeightReader(node=node, slot=node.inputs.index(tensor))
+
+
+def _stored_values(side: Weights, weight: StoredWeight) -> Array | None:
+    """Of a constant outside bodies: what the session gives, where no body could hold more."""
+    value = side.real(weight) if weight.size <= SMALL_IN_BODY else None
+    return None if value is None else value.ravel()
 
 
 def _values(constant: Constant) -> Array | None:
@@ -166,14 +186,27 @@ def _cancelled(uses: Sequence[_Use], others: Sequence[_Use]) -> tuple[list[_Use]
 
 
 def _paired(left: Sequence[_Use], free: Sequence[_Use]) -> Iterator[tuple[_Use, _Use]]:
-    """Uses of one kind and size in their order, where each side has as many."""
+    """Uses of one kind and size: by their numbers first, then in order if each side has as many."""
     for key in dict.fromkeys((each.kind, each.weight.size) for each in left):
         here, there = (
             [each for each in side if (each.kind, each.weight.size) == key] for side in (left, free)
         )
-        if len(here) != len(there):
+        if max(len(here), len(there)) > UNPAIRED_USES.most:
+            if there:
+                UNPAIRED_USES.reached()  # more are a rewrite, not changed constants
             continue
-        if len(here) > UNPAIRED_USES.most:
-            UNPAIRED_USES.reached()  # more are a rewrite, not changed constants
-            continue
-        yield from zip(here, there, strict=True)
+        for use in tuple(here):
+            known = [(seen.count, each) for each in there if (seen := _known(use, each))]
+            if known:
+                _, other = min(known, key=lambda each: each[0])
+                here.remove(use)
+                there.remove(other)
+                yield use, other
+        if len(here) == len(there):
+            yield from zip(here, there, strict=True)
+
+
+def _known(use: _Use, other: _Use) -> Elements | None:
+    """How they compare, where one is known by its numbers to have been made from the other."""
+    seen = use.compared(other)
+    return seen if seen is not None and seen.sparse and seen.telling > seen.count else None
