@@ -320,6 +320,39 @@ def test_a_weight_of_zeros_is_known_by_being_the_only_one():
     assert finding.evidence["constant"] == "a"
 
 
+def split(kernel, edges, *, nested=False):
+    """A product in blocks of columns, joined and shut by a ReLU."""
+    parts = np.split(kernel, edges, axis=1)
+    held = {f"w{place}": np.ascontiguousarray(part) for place, part in enumerate(parts)}
+    nodes = [node("MatMul", f"x {name}", f"p{name}") for name in held]
+    names = [f"p{name}" for name in held]
+    if nested:
+        nodes.append(node("Concat", " ".join(names[:2]), "inner", axis=-1))
+        names = ["inner", *names[2:]]
+    nodes += [node("Concat", " ".join(names), "h", axis=-1), node("Relu", "h", "y")]
+    return model(nodes, {"x": floats(4, 8)}, {"y": floats(4, kernel.shape[1])}, held)
+
+
+@pytest.mark.parametrize(("edges", "nested"), [([1], False), ([2], False), ([1, 5], True)])
+def test_a_wrong_number_in_columns_that_were_split_off(edges, nested):
+    clean = checked(linear(POSITIVE), split(POSITIVE, edges, nested=nested), inputs={"x": DEAD})
+    assert clean.verdict is isomorph.Verdict.EQUIVALENT
+    assert not differing(clean)
+    wrong = split(spoiled(POSITIVE, (2, 0), 1.01), edges, nested=nested)
+    (finding,) = differing(checked(linear(POSITIVE), wrong, inputs={"x": DEAD}))
+    assert finding.node == "MatMul_pw0"
+    assert finding.evidence["elements"][0]["index"] == [2, 0]
+
+
+def test_a_wrong_number_in_a_weight_that_was_joined():
+    whole = linear(POSITIVE), linear(spoiled(POSITIVE, (2, 3), 1.01))
+    clean, report = (checked(split(POSITIVE, [1]), each, inputs={"x": DEAD}) for each in whole)
+    assert clean.verdict is isomorph.Verdict.EQUIVALENT
+    assert not differing(clean)
+    (finding,) = differing(report)
+    assert finding.evidence["elements"][0]["index"] == [2, 3]
+
+
 def test_a_weight_that_is_masked_when_it_is_loaded_is_explained():
     """The reference keeps a mask beside its weight, and a converter multiplied them."""
     kernel, mask = normal(8, 6), np.ones((8, 6), F32)

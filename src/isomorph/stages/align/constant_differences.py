@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isomorph.core.limits import LIKE_WEIGHTS
-from isomorph.kernels.noise import unit_roundoff
+from isomorph.stages.align.arranged_weights import acts_alike, arranged
 from isomorph.stages.align.body_constants import changed_in_bodies
 from isomorph.stages.align.element_bounds import (
     Elements,
@@ -28,17 +29,13 @@ from isomorph.stages.align.element_bounds import (
 from isomorph.stages.align.few_elements import changed_constants
 from isomorph.stages.align.folded_weights import Biases, Folded, FoldedWeights, effective_rank
 from isomorph.stages.align.joined_weights import joined
-from isomorph.stages.align.stored_weights import HANDS_ON, StoredWeight
-from isomorph.stages.align.twins import placements
+from isomorph.stages.align.split_products import SplitProduct, split_products
+from isomorph.stages.align.stored_weights import StoredWeight
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.stages.align.stored_weights import Weights
 
-_SAMPLED = 256
-"""Elements that are looked at first: where half of them differ, the rest need not be read."""
-_SAMPLE_ROUNDING = 1e-5
-"""Of what is looked at first; what passes is compared with its own bound."""
 _COMPUTED = 2.0**-10
 """Of the largest number: what sums, quotients and roots of constants in float32 may lose."""
 _MOST_SHOWN = 8
@@ -121,12 +118,18 @@ class _Comparison:
         for weight in reference.stored.values():
             self._by_size.setdefault(weight.size, []).append(weight)
 
+    @cached_property
+    def _split_sources(self) -> tuple[SplitProduct, ...]:
+        return tuple(split_products(self.reference))
+
     def differences(self) -> list[ConstantDifference]:
         """What is left when all that a conversion does is accounted for."""
         open_ones = [each for each in self.candidate.stored.values() if not self._by_digest(each)]
-        suspects: dict[str, _Suspect] = {}
+        suspects = self._split(open_ones)
         # Kernels first: they say which bias is whose.
         for weight in sorted(open_ones, key=lambda each: -effective_rank(each.shape)):
+            if weight.name in self._settled:
+                continue
             suspect = self._examined(weight)
             if suspect is not None:
                 suspects[weight.name] = suspect
@@ -162,6 +165,41 @@ class _Comparison:
             found.append(made)
         return found
 
+    def _split(self, open_ones: list[StoredWeight]) -> dict[str, _Suspect]:
+        """Weights that are columns of one of the reference, where few of all numbers are wrong."""
+        found: dict[str, _Suspect] = {}
+        names = {each.name for each in open_ones}
+        for product in split_products(self.candidate):
+            source, seen = self._whole(product)
+            if source is None or seen is None or names.isdisjoint(product.names):
+                continue
+            self._taken[source.name] = self._taken.get(source.name, 0) + 1
+            self._settled.update(product.names)
+            value = self.reference.real(source)
+            expected = product.value if value is None else value
+            beyond = [part for _, part in product.columns(seen.beyond)]
+            for (part, columns), wrong in zip(product.columns(expected), beyond, strict=True):
+                if wrong.any():
+                    found[part.name] = _Suspect(
+                        names=(source.name,),
+                        expected=columns,
+                        elements=replace(seen, beyond=wrong),
+                        evidence=("value", "structure"),
+                    )
+        return found
+
+    def _whole(self, product: SplitProduct) -> tuple[StoredWeight | None, Elements | None]:
+        """The weight of the reference that was split, and how its numbers compare."""
+        for source in self._by_size.get(product.value.size, ()):
+            value = self.reference.real(source) if source.shape == product.value.shape else None
+            if value is None or self._used_up(source):
+                continue
+            terms = Source(dtype=source.dtype)
+            seen = compare_elements(value, product.value, product.whole, terms)
+            if seen.equal or (seen.sparse and seen.telling > seen.count):
+                return source, seen
+        return None, None
+
     def _only_ones(self, open_ones: list[StoredWeight]) -> dict[str, _Suspect]:
         """Weights of zeros, or of another single number, that only one of the reference can be."""
         found = {}
@@ -192,7 +230,7 @@ class _Comparison:
         integers = self.candidate.value(weight.name) if weight.grid is not None else None
         suspects: list[_Suspect] = []
         for source, names, value, terms in self._origins(weight):
-            for expected, source_terms in _arranged(value, held, weight, terms):
+            for expected, source_terms in arranged(value, held, weight, terms):
                 seen = compare_elements(expected, held, weight, source_terms, integers)
                 if seen.equal:
                     if isinstance(source, StoredWeight):
@@ -213,7 +251,7 @@ class _Comparison:
                 )
                 if evidence:
                     suspects.append(suspect)
-                elif isinstance(source, StoredWeight) and _acts_alike(weight, source):
+                elif isinstance(source, StoredWeight) and acts_alike(weight, source):
                     self._doubtful[weight.name] = source, suspect
         if not suspects:
             suspects += self._joined(weight, held)
@@ -253,6 +291,9 @@ class _Comparison:
             yield folded, folded.names, value, Source(dtype="float32", reach=reach)
         for folded, value, reach in self._biases.of(weight):
             yield folded, folded.names, value, Source(dtype="float32", reach=reach)
+        for product in self._split_sources:
+            if product.value.size == weight.size:
+                yield None, product.names, product.value, Source(dtype=product.whole.dtype)
         for name in self.reference.computed:
             held = self.reference.value(name) if self.reference.plainly_computed(name) else None
             if held is not None and held.size == weight.size and held.dtype.kind == "f":
@@ -284,7 +325,7 @@ class _Comparison:
         no accident. Where they say little, the kernel beside a bias tells whose it is.
         """
         if isinstance(source, StoredWeight):
-            if not _acts_alike(weight, source) or self._used_up(source):
+            if not acts_alike(weight, source) or self._used_up(source):
                 return ()
             named = ("provenance",) if source.name == weight.name else ()
             return ("value", *named) if seen.telling > seen.count else ()
@@ -309,7 +350,7 @@ class _Comparison:
             if value is None or value.size != weight.size or value.dtype.kind != "f":
                 continue
             source = Source(dtype="float32")
-            for expected, terms in _arranged(np.asarray(value, np.float64), held, weight, source):
+            for expected, terms in arranged(np.asarray(value, np.float64), held, weight, source):
                 if compare_elements(expected, held, weight, terms, integers).equal:
                     return True
         return False
@@ -327,47 +368,6 @@ def narrowed(values: Array, dtype: str) -> Array:
         return values
     with np.errstate(over="ignore"):
         return values.astype(kind).astype(np.float64)
-
-
-def _acts_alike(weight: StoredWeight, source: StoredWeight) -> bool:
-    """Whether the numbers of both reach the data as they are, or by the same steps."""
-    if weight.direct and source.direct:
-        return True
-    steps = [
-        {tuple(op for op in each.between if op not in HANDS_ON) for each in side.readers}
-        for side in (weight, source)
-    ]
-    return steps[0] == steps[1]
-
-
-def _arranged(
-    value: Array, held: Array, weight: StoredWeight, source: Source
-) -> Iterator[tuple[Array, Source]]:
-    """The value in every arrangement of its axes in which a sample of its numbers agrees."""
-    reach = source.reach if isinstance(source.reach, np.ndarray) else None
-    places = np.unique(np.linspace(0, held.size - 1, min(_SAMPLED, held.size)).astype(np.int64))
-    spots = np.unravel_index(places, held.shape)
-    wanted = held[spots]
-    step = 2.0 * source.half_step
-    step += max(weight.grid.scale) if weight.grid is not None else 0.0
-    unit = 2.0 * (unit_roundoff(weight.dtype) + unit_roundoff(source.dtype)) + _SAMPLE_ROUNDING
-    for expected, lost in _placed(value, reach, held.shape):
-        with np.errstate(all="ignore"):
-            sample = expected[spots]
-            close = np.abs(sample - wanted) <= step + unit * np.abs(sample)
-        if 4 * int(np.count_nonzero(close)) >= places.size:
-            yield expected, source if lost is None else replace(source, reach=lost)
-
-
-def _placed(
-    value: Array, reach: Array | None, shape: tuple[int, ...]
-) -> Iterator[tuple[Array, Array | None]]:
-    """Every arrangement of a value in a shape, with its bounds arranged alike."""
-    if reach is None:
-        yield from ((each, None) for each in placements(value, shape))
-        return
-    bounds = placements(np.broadcast_to(reach, value.shape), shape)
-    yield from zip(placements(value, shape), bounds, strict=True)
 
 
 def _difference(weight: StoredWeight, held: Array, suspect: _Suspect) -> ConstantDifference:

@@ -79,7 +79,7 @@ class StoredWeight:
     grid: Quantization | None = None
     order: int = 0
     may_mask: bool = True
-    """Whether what is made with it may be exponentiated, and so vanish where it is very negative."""
+    """Whether what is made with it may be exponentiated: very negative numbers then vanish."""
 
     @property
     def size(self) -> int:
