@@ -90,6 +90,47 @@ def test_a_scalar_that_no_input_shows_decides_nothing():
     assert not differing(report)
 
 
+def limited(limit, op="Greater"):
+    """A sigmoid against a limit: as a comparison, or cut off there."""
+    nodes = [node("Sigmoid", "x", "s"), node(op, "s t", "g"), node("Cast", "g", "y", to=1)]
+    held = {"t": np.asarray(limit, F32)}
+    return model(nodes, {"x": floats(1, 2)}, {"y": floats(1, 2)}, held)
+
+
+GIVEN = {"x": np.array([[1.5, -0.7]], F32)}
+
+
+@pytest.mark.parametrize("limit", [0.50001, [0.3, 0.50001]])
+def test_a_threshold_that_no_input_hits_is_known_by_what_is_compared(limit):
+    right = 0.5 if isinstance(limit, float) else [0.3, 0.5]
+    report = checked(limited(right), limited(limit), inputs=GIVEN)
+    assert report.verdict is isomorph.Verdict.DIVERGENT
+    (finding,) = differing(report)
+    assert (finding.node, finding.status) == ("Greater_g", "suspected")
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "op"), [(1.5, 2.0, "Greater"), (1.5, 2.0, "Min"), (-3.0, -7.0, "Max")]
+)
+def test_a_limit_beyond_what_the_data_reaches_is_no_difference(right, wrong, op):
+    report = checked(limited(right, op), limited(wrong, op), inputs=GIVEN)
+    assert report.verdict is isomorph.Verdict.EQUIVALENT
+    assert not differing(report)
+
+
+def test_a_fill_that_a_maximum_covers_is_no_difference():
+    """Behind a ReLU a border of 0 and one of -5 have the same maxima."""
+
+    def pooled(fill):
+        nodes = [node("Relu", "x", "r"), node("Pad", "r p f", "b"),
+                 node("MaxPool", "b", "y", kernel_shape=[2, 2], strides=[2, 2])]  # fmt: skip
+        held = {"p": np.array([0, 0, 1, 1, 0, 0, 1, 1], np.int64), "f": F32(fill)}
+        return model(nodes, {"x": floats(1, 1, 6, 6)}, {"y": floats(1, 1, 4, 4)}, held)
+
+    report = checked(pooled(0), pooled(-5), inputs={"x": normal(1, 1, 6, 6)})
+    assert report.verdict is isomorph.Verdict.EQUIVALENT
+
+
 def branches(then, other, *, as_where=False):
     """One of two scales by the sign of the sum; as a branch, or as a selection."""
     outs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("p", "q")]

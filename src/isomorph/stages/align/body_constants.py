@@ -20,7 +20,7 @@ import numpy as np
 from isomorph.core.digest import SMALL_IN_BODY
 from isomorph.core.limits import UNPAIRED_USES
 from isomorph.stages.align.element_bounds import Elements, Source, compare_elements
-from isomorph.stages.align.few_elements import ChangedConstant, kind_of
+from isomorph.stages.align.few_elements import FEW, ChangedConstant, kind_of
 from isomorph.stages.align.stored_weights import HANDS_ON, StoredWeight, WeightReader
 from isomorph.stages.align.topology import Topology
 
@@ -77,6 +77,19 @@ def changed_in_bodies(reference: Weights, candidate: Weights) -> list[ChangedCon
         if use.weight.name not in found and (use.inside or other.inside):
             found[use.weight.name] = _changed(use, other, alone=alone)
     return list(found.values())
+
+
+def only_one_changed(reference: Weights, candidate: Weights) -> bool:
+    """Whether one use of one constant is left over on each side, and all others are equal."""
+    sides = [list(_uses(each)) for each in (candidate, reference)]
+    if any(w.grid is not None for side in (reference, candidate) for w in side.stored.values()):
+        return False
+    left, free = _cancelled(*sides)
+    # Many numbers are known by themselves, whatever operator reads them.
+    large = [[use for use in side if use.weight.size > FEW] for side in (left, free)]
+    still = _cancelled(*([replace(use, kind=()) for use in side] for side in large))
+    few = [sum(use.weight.size <= FEW for use in side) for side in (left, free)]
+    return few == [1, 1] and not any(still)
 
 
 def _steps(graph: Graph | None) -> list[str]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from isomorph.core.limits import LIKE_WEIGHTS
 from isomorph.stages.align.arranged_weights import acts_alike, arranged
-from isomorph.stages.align.body_constants import changed_in_bodies
+from isomorph.stages.align.body_constants import changed_in_bodies, only_one_changed
 from isomorph.stages.align.element_bounds import (
     Elements,
     Source,
@@ -60,6 +60,8 @@ class ConstantDifference:
     certain: bool = True
     inside: bool = False
     """Whether it is in a body, where no other number can be put in for it."""
+    alone: bool = False
+    """Whether all other constants of both graphs are equal."""
 
     @property
     def count(self) -> int:
@@ -161,6 +163,7 @@ class _Comparison:
                 _difference(each.weight, each.held, suspect),
                 certain=each.certain,
                 inside=each.inside,
+                alone=not known and len(changed) == 1 and only_one_changed(*sides),
             )
             found.append(made)
         return found

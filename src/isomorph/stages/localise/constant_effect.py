@@ -21,6 +21,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import SHOWN_INPUTS, TRIED_WEIGHTS
 from isomorph.stages.align.topology import Topology
 from isomorph.stages.localise.reach import Carry, Trial, fed, trials
+from isomorph.stages.localise.same_operand import reads_same_data
 from isomorph.stages.measure.compare import Terms, compare
 from isomorph.stages.measure.subject import Subject, flattened
 from isomorph.stages.run.layout import arrangements
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from isomorph.core.report import Binding
     from isomorph.core.trace import Array
     from isomorph.stages.align.constant_differences import ConstantDifference
+    from isomorph.stages.align.stored_weights import Weights
 
 _SURE = 3.0
 """Standard errors by which a share has to stand off from one half before it says anything."""
@@ -42,6 +44,10 @@ _LEADS_TO_ROWS = frozenset(
 _FEWEST_TRIALS = 6
 _ALIKE = 1e-6
 """Outputs nearer than this are not judged; it decides only where the search goes on."""
+
+
+_SUBJECTS = 8
+"""Further inputs on which two nodes have to be given the same data."""
 
 
 class Effect(StrEnum):
@@ -115,6 +121,25 @@ class ConstantExperiment:
             effect=best.effect, tried=count, trial=best.trial, given=best.given,
             output=best.output, divergent=best.divergent,
         )  # fmt: skip
+
+    def reads_same_data(
+        self, difference: ConstantDifference, weights: tuple[Weights, Weights]
+    ) -> bool:
+        """Whether a constant that is alone in being another one is known by what its node reads."""
+        reference, candidate = self.sides
+        replaced = _corrected(difference, candidate)
+        if replaced is None or reference.oracle().capabilities.feed != "all":
+            return False
+        subjects = [(reference, candidate)]
+        for trial in self._trials(difference):
+            if trial is None or len(subjects) > _SUBJECTS:
+                continue
+            try:
+                mine = fed(reference, trial.feeds)
+                subjects.append((mine, fed(candidate, self.carry(mine))))
+            except (IsomorphError, ValueError):
+                continue
+        return reads_same_data(difference, weights, subjects, replaced)
 
     def _trials(self, difference: ConstantDifference) -> Iterator[Trial | None]:
         reference = self.sides[0]

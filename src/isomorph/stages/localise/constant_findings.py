@@ -49,7 +49,8 @@ def compared_constants(
     With a ``stated_budget`` a weight counts only where an input shows outputs beyond it.
     """
     try:
-        sides = [Weights(each.model.graph, each.oracle()) for each in (reference, candidate)]
+        mine, yours = (Weights(e.model.graph, e.oracle()) for e in (reference, candidate))
+        sides = mine, yours
         differences = constant_differences(*sides)
     except IsomorphError as error:
         return ComparedConstants(skipped=(Skipped(what="constants", why=error.sentence),))
@@ -71,6 +72,8 @@ def compared_constants(
                 in_bodies = in_bodies or experiment.effect(difference)
                 effect = in_bodies
         sure = difference.certain and not many
+        if difference.alone and not difference.inside and experiment is not None and not sure:
+            sure = effect.divergent or experiment.reads_same_data(difference, sides)
         if effect.effect is Effect.REFUTED or not (sure or effect.divergent):
             if difference.inside and effect.effect is Effect.NOT_REACHED:
                 not_shown.append(_not_shown(difference, effect))
