@@ -138,7 +138,7 @@ def _differs(
             candidate.oracle().run({**feeds, name: constant}, node.outputs[:1])
             for constant in (held, replaced)
         )
-        wrong, right = (np.float32(each[node.outputs[0]]) for each in results)
+        wrong, right = (np.asarray(each[node.outputs[0]], np.float32) for each in results)
         return not np.array_equal(wrong, right, equal_nan=True)
 
     try:
