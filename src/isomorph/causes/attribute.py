@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
+from isomorph.core.limits import PARAMETER_NODES, PARAMETER_TRIALS
 from isomorph.core.patch import Edit, Patch
 from isomorph.core.report import Experiment
 from isomorph.stages.align.sight import apart
@@ -37,8 +37,6 @@ Change = tuple[str, Any, Any]
 Trial = tuple["Node | None", tuple[Change, ...], tuple[Edit, ...]]
 """A node, what is changed of it, and the edits that do it."""
 
-_MOST_TRIALS = 64
-_MOST_NODES = 4
 _SPOKEN_FOR = frozenset({"Constant", "Cast", "CastLike"})
 """What these are told is a value or a type, and other causes know them."""
 _MOVES = frozenset({"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Gemm", "MatMul",
@@ -97,8 +95,7 @@ def _quantised(case: Case) -> bool:
 
 def _confirmed(case: Case) -> Iterator[Diagnosis]:
     """Every value that puts the node right, the likeliest first; few are tried."""
-    trials = islice(_trials(case), _MOST_TRIALS)
-    for node, changes, edits in trials:
+    for node, changes, edits in PARAMETER_TRIALS.first(_trials(case)):
         found = case.rehearse(Patch(summary="", edits=edits))
         if found is not None and case.equals(found):
             yield _told(node, changes)
@@ -111,7 +108,8 @@ def _trials(case: Case) -> Iterator[Trial]:
         node
         for node in nodes
         if node.op not in _SPOKEN_FOR and (node.attributes or parameter_places(node))
-    ][:_MOST_NODES]
+    ]
+    nodes = list(PARAMETER_NODES.first(nodes))
     for node in nodes:
         stated: dict[str, Any] = {}
         for name, value in (*told(case, node), *read(case, node)):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.execution import Switch
+from isomorph.core.limits import OPTIMIZER_ROUNDS
 from isomorph.core.report import Experiment
 from isomorph.stages.align.topology import Topology
 from isomorph.stages.diagnose import constants
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from isomorph.core.execution import Execution
     from isomorph.core.model import Node
 
-_MOST_ROUNDS = 4
 _SIZES = frozenset({"Shape", "Size", "Gather", "Concat", "Slice", "Cast", "Unsqueeze", "Squeeze"})
 """What computes sizes: an exporter may store them, and fuses nothing by that."""
 
@@ -151,7 +151,7 @@ def _together(execution: Execution) -> Switch | None:
     round, and those that need not be are switched on again.
     """
     off: dict[str, Switch] = {}
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(OPTIMIZER_ROUNDS.most):
         more = {each.name: each for each in execution.single(_joined(off)) if each.name not in off}
         if not more:
             return None
@@ -159,6 +159,7 @@ def _together(execution: Execution) -> Switch | None:
         if execution.right(_joined(off)):
             break
     else:
+        OPTIMIZER_ROUNDS.reached()
         return None
     for name in list(off):
         rest = {key: each for key, each in off.items() if key != name}

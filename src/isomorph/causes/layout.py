@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
+from isomorph.core.limits import AXIS_ORDERS, INPUT_ORDERS
 from isomorph.core.patch import Patch, SetInput
 from isomorph.core.report import Experiment
 from isomorph.stages.align.topology import Topology
@@ -25,7 +26,6 @@ _ORDERED = frozenset(
     {"Sub", "Div", "MatMul", "Pow", "Mod", "Less", "Greater", "LessOrEqual", "GreaterOrEqual",
      "BitShift", "Concat", "Einsum"}
 )  # fmt: skip
-_MOST_ORDERS = 24
 _KNOWN_BY_PLACE = 3
 """Operators of so many inputs know each by its place; of two, only those above do."""
 
@@ -82,7 +82,7 @@ def _order_of_axes(case: Case) -> tuple[int, ...] | None:
         if int(np.prod(sizes)) != case.wrong.size:
             continue
         wrong = case.wrong.reshape(sizes)
-        for order in islice(permutations(range(wrong.ndim)), 1, _MOST_ORDERS):
+        for order in islice(AXIS_ORDERS.first(permutations(range(wrong.ndim))), 1, None):
             moved = np.transpose(wrong, order)
             if moved.size == case.right.size and case.equals(moved.reshape(case.right.shape)):
                 return order
@@ -99,7 +99,7 @@ def _exchanged(case: Case) -> Iterator[Diagnosis]:
             orders = islice(permutations(node.inputs), 1, None)
         elif len(node.inputs) < _KNOWN_BY_PLACE:
             continue
-        for order in islice(orders, _MOST_ORDERS):
+        for order in INPUT_ORDERS.first(orders):
             found = _rehearsed(case, node, order)
             if order != node.inputs and found is not None and case.equals(found):
                 yield _diagnosis(node, order)
@@ -109,7 +109,7 @@ def _exchanged(case: Case) -> Iterator[Diagnosis]:
 def _outputs_exchanged(case: Case) -> Iterator[Diagnosis]:
     """Two outputs of one node, each read where the reference reads the other."""
     for node in (*case.nodes, *_read_amiss(case)):
-        for (left, right), edits in islice(outputs_exchanged(case.candidate, node), _MOST_ORDERS):
+        for (left, right), edits in INPUT_ORDERS.first(outputs_exchanged(case.candidate, node)):
             if case.tensor in (node.outputs[left], node.outputs[right]):
                 # It is the tensor itself that holds the other's values.
                 other = left if case.tensor == node.outputs[right] else right
@@ -157,7 +157,7 @@ def _misread(case: Case) -> Iterator[Diagnosis]:
         # What is fixed here and computed there was frozen, which other causes know.
         live = [i for i, n in enumerate(node.inputs) if n in outside]
         live = [i for i in live if i not in parameter_places(node).values()]
-        for place, tensor in islice(product(live, wanted), _MOST_ORDERS):
+        for place, tensor in INPUT_ORDERS.first(product(live, wanted)):
             edit = SetInput(node=node.name, index=place, tensor=tensor)
             found = case.rehearse(Patch(summary="", edits=(edit,)))
             if found is not None and case.equals(found):

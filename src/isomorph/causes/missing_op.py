@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
+from isomorph.core.limits import CONNECTIONS
 from isomorph.core.ops import BUILT_IN, FUSED, RESHAPES
 from isomorph.core.patch import Patch, SetOp
 from isomorph.core.report import Experiment
@@ -33,7 +33,6 @@ _PASSING_ON = RESHAPES | {"Cast", "CastLike", "Transpose"}
 _JOINING = frozenset({"Concat", "Expand", "Tile"})
 _MASK = 3
 """Which input of an attention is added to its scores."""
-_MOST_CONNECTIONS = 16
 
 
 class MissingOp:
@@ -123,7 +122,7 @@ class MissingOp:
 
 def _reconnected(case: Case) -> Experiment | None:
     """The missing input connected, if that makes the result right."""
-    for patch in islice(connections(case, case.node), _MOST_CONNECTIONS):
+    for patch in CONNECTIONS.first(connections(case, case.node)):
         found = case.rehearse(patch)
         if found is not None and case.equals(found):
             return _experiment(patch.summary, "the node is right")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
+from isomorph.core.limits import SIZES
 from isomorph.stages.align.topology import Topology
 from isomorph.stages.diagnose.experiments import put_right
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from isomorph.core.model import Constant, Graph, Node
     from isomorph.core.trace import Array
 
-_MOST_SIZES = 16
+_MOST_TOLD = 16
 
 
 class Shape:
@@ -64,7 +65,7 @@ def _computed(case: Case, node: Node, stored: Constant) -> Iterator[tuple[str, A
     alike = [each for each in case.reference.nodes if each.op == node.op]
     names = [name for each in (*case.counterparts, *alike) for name in each.inputs]
     names = [n for n in dict.fromkeys(names) if n in topology.live and _whole(case.reference, n)]
-    for name in names[:_MOST_SIZES]:
+    for name in SIZES.first(names):
         value = case.value(case.reference, name)
         if value is None or value.dtype.kind not in "iu":
             continue
@@ -116,7 +117,7 @@ def _dynamic(graph: Graph) -> bool:
 def _frozen(
     node: Node, name: str, stored: tuple[object, ...], value: Array, theirs: str
 ) -> Diagnosis:
-    right = [int(each) for each in value.reshape(-1)][:_MOST_SIZES]
+    right = [int(each) for each in value.reshape(-1)][:_MOST_TOLD]
     frozen = " that were frozen" if len(stored) == value.size else ""
     return Diagnosis(
         cause="shape",

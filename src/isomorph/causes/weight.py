@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
+from isomorph.core.limits import BODY_CONSTANTS, FOLDED_WEIGHTS
 from isomorph.stages.align.twins import placements, ways
 from isomorph.stages.diagnose import constants
 from isomorph.stages.diagnose.differences import difference
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
-_MOST_FOLDINGS = 48
-_MOST_IN_BODIES = 12
 _FLAGS = {"transA", "transB"}
 """By these a node says how it reads a weight; without them it takes it as it is stored."""
 _GATES = {"LSTM": 4, "GRU": 3}
@@ -130,7 +129,7 @@ class Weight:
 
     def _kept_inside(self, case: Case) -> Iterator[Diagnosis]:
         """A constant in the body of a loop or branch, where the reference's is handed in."""
-        for patch in islice(inside_bodies(case), _MOST_IN_BODIES):
+        for patch in BODY_CONSTANTS.first(inside_bodies(case)):
             found = case.rehearse(patch)
             if found is not None and case.equals(found):
                 yield Diagnosis(
@@ -175,7 +174,7 @@ def _worked_in(case: Case) -> Iterator[dict[str, Array]]:
         placed = [moved.array(value) for value in fitting for moved in ways(value, shape)]
         if placed:
             choices[name] = placed
-    for picked in islice(product(*choices.values()), _MOST_FOLDINGS if choices else 0):
+    for picked in FOLDED_WEIGHTS.first(product(*choices.values())) if choices else ():
         yield dict(zip(choices, picked, strict=True))
 
 

@@ -217,3 +217,88 @@ TRIED_WEIGHTS = Limit(
     left_out="further inputs that may show a difference of a weight",
 )
 """Weights of the model times trials. Beyond: the input that shows a difference may be missed."""
+
+# Why a node is wrong: told where no cause was confirmed
+
+FUSED_PRODUCTS = Limit(
+    most=64,
+    of="products of bytes between quantizers are predicted, each by a run of the oracle",
+    left_out="whether fused products of bytes saturate",
+)
+"""Beyond: saturation of products that a runtime fuses is not recognized, and no node is named."""
+
+PARAMETER_TRIALS = Limit(
+    most=64,
+    of="values of parameters are tried at one wrong place",
+    left_out="further values of parameters",
+)
+PARAMETER_NODES = Limit(
+    most=4,
+    of="nodes of one wrong place have their parameters tried",
+    left_out="the parameters of further nodes of a group",
+)
+INPUT_ORDERS = Limit(
+    most=24,
+    of="orders of the inputs or outputs of one node are tried",
+    left_out="further orders of inputs or outputs",
+)
+FOLDED_WEIGHTS = Limit(
+    most=48,
+    of="combinations of weights with what follows worked in are tried",
+    left_out="further combinations of folded weights",
+)
+BODY_CONSTANTS = Limit(
+    most=12,
+    of="constants of the bodies of one node are tried",
+    left_out="further constants inside a body",
+)
+CONNECTIONS = Limit(
+    most=16,
+    of="tensors are tried as the missing input of a node",
+    left_out="further tensors that may be a missing input",
+)
+SIZES = Limit(
+    most=16,
+    of="computed sizes are tried in the place of a stored one",
+    left_out="further sizes that the reference computes",
+)
+OPTIMIZER_ROUNDS = Limit(
+    most=4,
+    of="times further optimizers are switched off that come up meanwhile",
+    left_out="further combinations of optimizers",
+)
+"""Beyond, for all of these: the cause may be named as unknown, or by what merely looks like it."""
+
+# A repair: told where nothing was repaired
+
+REPAIR_ROUNDS = Limit(
+    most=4,
+    of="rounds of patches are applied, each on the one before",
+    left_out="further rounds of repair",
+)
+REPAIR_ATTEMPTS = Limit(
+    most=12,
+    of="combinations of patches are measured in one round",
+    left_out="further combinations of patches",
+)
+PROPOSALS = Limit(
+    most=600,
+    of="patches of one kind are tried at one place",
+    left_out="further patches of one kind",
+)
+ORIGINAL_NODES = Limit(
+    most=24,
+    of="nodes of the reference are put back by one patch: more would be another model",
+    left_out="a patch that puts the original nodes back",
+)
+FLOAT_NODES = Limit(
+    most=64,
+    of="nodes are tried in float, those with the most weights first",
+    left_out="further nodes that might be kept in float",
+)
+FLOAT_TRIES = Limit(
+    most=512,
+    of="runs of the model in float64 are made to find nodes that gain together",
+    left_out="further groups of nodes that might be kept in float",
+)
+"""Beyond, for all of these: there may be a repair that was not tried."""

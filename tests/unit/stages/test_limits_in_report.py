@@ -9,10 +9,13 @@ import pytest
 from tests.unit.stages.weight_pairs import F32, floats, model, node, normal
 
 import isomorph
+from isomorph import api
+from isomorph.causes import attribute, layout
 from isomorph.core import limits
 from isomorph.stages.align import constant_differences, few_elements, twins
 from isomorph.stages.localise import constant_effect, counterparts, search, trail
 from isomorph.stages.measure import decisions, moments
+from isomorph.stages.repair import choosing, repair
 
 
 def checked(reference, candidate, **options):
@@ -165,3 +168,43 @@ def test_orders_of_axes(lowered):
 
     inputs = {"x": normal(*shape, seed=4)}
     assert what in left_out(checked(turned(1, 0, 2), turned(2, 1, 0), inputs=inputs))
+
+
+def repaired(reference, candidate, tmp_path):
+    for name, each in (("a", reference), ("b", candidate)):
+        (tmp_path / f"{name}.onnx").write_bytes(each.SerializeToString())
+    return api.fix(tmp_path / "a.onnx", tmp_path / "b.onnx", inputs=X, in_process=True)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [(repair, "REPAIR_ROUNDS"), (repair, "REPAIR_ATTEMPTS"), (choosing, "PROPOSALS")],
+)
+def test_what_a_repair_did_not_try(lowered, tmp_path, module, name):
+    assert repaired(RIGHT, WRONG, tmp_path).repaired
+    what = lowered(module, name, 0)
+    done = repaired(RIGHT, WRONG, tmp_path)
+    assert not done.repaired
+    assert any(line.startswith(what) for line in done.refused), done.refused
+
+
+def test_a_cause_that_was_not_found(lowered):
+    what = lowered(attribute, "PARAMETER_TRIALS", 0)
+    report = checked(RIGHT, layers(0.2, 0.1, 0.1), inputs=X)
+    assert what in left_out(report)
+
+
+def test_with_a_cause_nothing_is_told_of_those_that_were_not_examined(lowered):
+    what = lowered(layout, "INPUT_ORDERS", 0)
+
+    def product(first, second):
+        nodes = [node("MatMul", f"{first} {second}", "y")]
+        held = {"w": normal(6, 6, seed=1)}
+        return model(nodes, {"x": floats(6, 6)}, {"y": floats(6, 6)}, held)
+
+    given = {"x": normal(6, 6, seed=2)}
+    unknown = checked(product("x", "w"), product("w", "x"), inputs=given)
+    assert what in left_out(unknown)
+    known = checked(RIGHT, layers(0.2, 0.1, 0.1), inputs=X)
+    assert known.findings[0].cause == "attribute"
+    assert what not in left_out(known)

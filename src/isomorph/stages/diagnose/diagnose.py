@@ -10,6 +10,7 @@ import numpy as np
 
 from isomorph import registry
 from isomorph.core.case import Case, Diagnosis
+from isomorph.core.limits import noted_limits
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
 from isomorph.stages.diagnose.known_issues import cited
@@ -31,12 +32,16 @@ def diagnoses(case: Case) -> list[Diagnosis]:
     """Every answer, the best founded first; among equals the order of the registry."""
     accused = GRAPH if case.execution is None else RUN
     causes = [registry.cause(name) for name in registry.names("causes")]
-    answers = [
-        answer
-        for cause in causes
-        if accused in getattr(cause, "accuses", (GRAPH,))
-        for answer in _examined(cause, case)
-    ]
+    with noted_limits() as hit:
+        answers = [
+            answer
+            for cause in causes
+            if accused in getattr(cause, "accuses", (GRAPH,))
+            for answer in _examined(cause, case)
+        ]
+    if all(answer.certainty < CONFIRMED for answer in answers):
+        for limit in hit:
+            limit.reached()
     return sorted(answers, key=lambda answer: -answer.certainty)
 
 

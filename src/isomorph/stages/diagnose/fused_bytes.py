@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.limits import FUSED_PRODUCTS
 from isomorph.core.report import Experiment, Finding
 from isomorph.stages.diagnose.saturation import SATURATED, SEVEN_BITS, Grid, taken_away
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 _PRODUCTS = frozenset({"MatMul", "Gemm", "Conv"})
 _READER = "DequantizeLinear"
 _BYTES = frozenset({"uint8", "int8"})
-_MOST_PRODUCTS = 64
-"""Each is one more pass of the oracle; a larger model is not predicted, and nothing is claimed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +55,8 @@ def _predicted(candidate: Subject) -> tuple[list[_Loss], dict[str, Array]]:
     found: list[_Loss] = []
     given: dict[str, Array] = {}
     places = list(_places(candidate.model.graph))
-    if len(places) > _MOST_PRODUCTS:
+    if len(places) > FUSED_PRODUCTS.most:
+        FUSED_PRODUCTS.reached()
         return [], {}
     for node, data, weight in places:
         stored = [name for reader in (data, weight) for name in reader.inputs if name]

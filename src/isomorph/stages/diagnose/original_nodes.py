@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.limits import ORIGINAL_NODES
 from isomorph.core.patch import AddConstant, AddNode, Edit, Patch
 from isomorph.stages.align.topology import Topology
 from isomorph.stages.diagnose.parameters import dtype_of, fresh
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 
-_MOST_NODES = 24
-"""So many nodes are put back at most: more would be another model, not a repair of this one."""
 _FEW = 4
 """So many may be all that a model has."""
 
@@ -74,7 +73,10 @@ class _Copy:
             node = open_ends.pop()
             if node.name in self.nodes:
                 continue
-            if node.bodies or len(self.nodes) == _MOST_NODES:
+            if node.bodies:
+                return False
+            if len(self.nodes) == ORIGINAL_NODES.most:
+                ORIGINAL_NODES.reached()
                 return False
             self.nodes[node.name] = node
             for output in filter(None, node.outputs):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.limits import PROPOSALS
 from isomorph.stages.diagnose.diagnose import EXPECTED
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from isomorph.core.protocols import Fix
     from isomorph.core.report import Finding
 
-_MOST_TRIALS = 600
-"""Of one fix for one place: beyond it a search is a guess."""
 _LOOK_AHEAD = 24
 """How many more proposals are tried after one heals, in case a smaller one does too."""
 _MOST_KEPT = 4
@@ -49,9 +48,7 @@ def cheapest_first(proposals: Iterator[Patch], heals: Callable[[Patch], bool]) -
     """
     kept: list[Patch] = []
     since = 0
-    for number, patch in enumerate(proposals):
-        if number >= _MOST_TRIALS:
-            break
+    for patch in PROPOSALS.first(proposals):
         if heals(patch):
             kept.append(patch)
         since = since + 1 if kept else 0

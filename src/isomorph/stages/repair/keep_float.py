@@ -17,11 +17,12 @@ import numpy as np
 
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError, UsageError
+from isomorph.core.limits import FLOAT_NODES, FLOAT_TRIES, noted_limits
 from isomorph.core.patch import Applied, Patch, Proof, Repair, Trade
 from isomorph.core.report import Finding
 from isomorph.stages.repair.float_weights import with_weights
-from isomorph.stages.repair.measured import measured_on
-from isomorph.stages.repair.repair import Workshop, proving_samples, trusted
+from isomorph.stages.repair.measured import measured_on, told_limits, trusted
+from isomorph.stages.repair.repair import Workshop, proving_samples
 from isomorph.stages.run.binding import bind_inputs, bind_outputs
 from isomorph.stages.run.feeds import carried_over
 
@@ -32,10 +33,6 @@ if TYPE_CHECKING:
     from isomorph.stages.run.feeds import Sample
     from isomorph.stages.run.opened import Opened
 
-_MOST = 64
-"""Nodes that are tried one by one; beyond it those with the most weights."""
-_MOST_TRIES = 512
-"""Runs of the whole model in float64 that the search for a step may take."""
 _QUANTISERS = frozenset({"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"})
 
 
@@ -49,6 +46,20 @@ def keep_float(
     wanted: int | None,
 ) -> tuple[Repair, Opened]:
     """The trade step by step, and the model of its last one; ``wanted`` None: until it is good."""
+    with noted_limits() as hit:
+        done, state = _kept(reference, candidate, given, wishes, folder=folder, wanted=wanted)
+    return (done if done.repaired else told_limits(done, hit)), state
+
+
+def _kept(
+    reference: Opened,
+    candidate: Opened,
+    given: Sample | None,
+    wishes: Wishes,
+    *,
+    folder: Path,
+    wanted: int | None,
+) -> tuple[Repair, Opened]:
     started = time.monotonic()
     nodes = quantised_nodes(candidate.model.graph)
     if not nodes:
@@ -65,7 +76,7 @@ def keep_float(
     kept: list[str] = []
     trades, state, reports = [_trade((), candidate, before)], candidate, before
     for names in trial.worthwhile(kept):
-        if (wanted is None and trusted(reports)) or len(kept) + len(names) > (wanted or _MOST):
+        if (wanted is None and trusted(reports)) or len(kept) + len(names) > (wanted or len(nodes)):
             break
         told = ", ".join(patches[name].summary for name in names)
         after = _with(shop, candidate, [patches[each] for each in (*kept, *names)])
@@ -118,7 +129,7 @@ def quantised_nodes(graph: Graph) -> list[Node]:
     ]
     sizes = {name: int(np.prod(each.shape)) for name, each in graph.constants.items()}
     found.sort(key=lambda node: -max((sizes.get(name, 0) for name in node.inputs), default=0))
-    return found[:_MOST]
+    return list(FLOAT_NODES.first(found))
 
 
 class _Trial:
@@ -180,7 +191,10 @@ class _Trial:
     def _together(self, kept: Sequence[str], left: list[str]) -> tuple[str, ...]:
         """The fewest nodes, each the best beside the ones before it, that gain as a whole."""
         now, chosen = self.error(kept), list[str]()
-        while left and self.tries < _MOST_TRIES:
+        while left:
+            if self.tries >= FLOAT_TRIES.most:
+                FLOAT_TRIES.reached()
+                break
             errors = {name: self.error([*kept, *chosen, name]) for name in left}
             best = min(left, key=lambda name: errors[name])
             chosen.append(best)

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from isomorph.core.divergence import Verdict
 from isomorph.core.patch import Measured, MeasuredOutput
 
 if TYPE_CHECKING:
     from isomorph.core.divergence import Divergence
+    from isomorph.core.limits import Limit
+    from isomorph.core.patch import Repair
     from isomorph.core.report import Report
     from isomorph.stages.run.feeds import Sample
+
+GOOD = frozenset({Verdict.EQUIVALENT, Verdict.DEGRADED})
+
+
+def trusted(reports: Sequence[Report]) -> bool:
+    """Whether every sample is good."""
+    return all(report.verdict in GOOD for report in reports)
 
 
 def measured_on(
@@ -52,3 +63,9 @@ def _measured_output(found: Divergence) -> MeasuredOutput:
         relative_l2=distance.relative_l2 if distance is not None else None,
         times_over_budget=part.budget.ratio if part is not None else None,
     )
+
+
+def told_limits(done: Repair, hit: Iterable[Limit]) -> Repair:
+    """The repair with what was not tried, beside what was refused."""
+    left_out = [f"{limit.left_out}: {limit.why}" for limit in hit]
+    return replace(done, refused=(*done.refused, *left_out))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isomorph import registry
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
+from isomorph.core.limits import REPAIR_ATTEMPTS, REPAIR_ROUNDS, noted_limits
 from isomorph.core.patch import Applied, Patch, Proof, RaiseOpset, Repair
 from isomorph.stages.check import Wishes, check_pair
 from isomorph.stages.repair import ailments as ail
@@ -19,7 +19,7 @@ from isomorph.stages.repair.advice import by_hand
 from isomorph.stages.repair.choosing import Supply, cheapest_first, picks, proposed
 from isomorph.stages.repair.constants import of_constants, showing
 from isomorph.stages.repair.free_axes import freed, redeclared
-from isomorph.stages.repair.measured import measured_on, measured_pairs
+from isomorph.stages.repair.measured import GOOD, measured_on, measured_pairs, told_limits, trusted
 from isomorph.stages.repair.samples import proving
 from isomorph.stages.repair.session import cured, only_the_run
 from isomorph.stages.repair.unsigned_weights import unsigned_weights
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from isomorph.stages.repair.ailments import Ailment
     from isomorph.stages.run.feeds import Sample
 
-_GOOD = frozenset({Verdict.EQUIVALENT, Verdict.DEGRADED})
-_MOST_ROUNDS = 4
-_MOST_ATTEMPTS = 12
 _MUCH_WORSE = 2.0
 """How much farther off an output may be for a while: two faults may have hidden each other."""
 
@@ -55,7 +52,7 @@ class _State:
 
     @property
     def good(self) -> bool:
-        return all(report.verdict in _GOOD for report in self.reports)
+        return trusted(self.reports)
 
 
 class Workshop:
@@ -75,14 +72,14 @@ class Workshop:
         reports: list[Report] = []
         for sample in self.samples:
             reports.append(check_pair(self.reference, opened, sample, self.wishes))
-            if reports[-1].verdict not in _GOOD:
+            if reports[-1].verdict not in GOOD:
                 break
         return tuple(reports)
 
     def examined(self, candidate: Opened, before: Sequence[Report]) -> tuple[Finding, ...]:
         """What a whole check finds on the first sample that is bad: nodes, causes, cures."""
         for sample, report in measured_pairs(self.samples, before):
-            if report.verdict not in _GOOD:
+            if report.verdict not in GOOD:
                 wishes = replace(self.wishes, locate=True)
                 return check_pair(self.reference, candidate, sample, wishes).findings
         return ()
@@ -93,7 +90,7 @@ class Workshop:
         if any(each.finding.cause == "shape" for each, _ in found):
             self._prove_at_other_sizes(state.opened)
         best: _State | None = None
-        for pick in islice(picks([supply for _, supply in found]), _MOST_ATTEMPTS):
+        for pick in REPAIR_ATTEMPTS.first(picks([supply for _, supply in found])):
             chosen = [
                 Applied(patch=supply[place], finding=each.finding, round=state.rounds)
                 for (each, supply), place in zip(found, pick, strict=True)
@@ -167,7 +164,7 @@ class Workshop:
     def _ailments(self, state: _State) -> Iterator[Ailment]:
         """Of the first sample that tells something."""
         for sample, report in measured_pairs(self.samples, state.reports):
-            if report.verdict in _GOOD:
+            if report.verdict in GOOD:
                 continue
             sides = self.reference, state.opened
             outer = list(ail.without_a_place(*sides, report.findings))
@@ -262,7 +259,7 @@ def _worse(before: Sequence[Report], after: Sequence[Report]) -> bool:
         was = {(d.reference_output, d.candidate_output): _off(d) for d in old.outputs}
         for divergence in new.outputs:
             key = divergence.reference_output, divergence.candidate_output
-            bad = key in was and divergence.verdict not in _GOOD
+            bad = key in was and divergence.verdict not in GOOD
             if bad and _off(divergence) > _MUCH_WORSE * was[key]:
                 return True
     return False
@@ -311,6 +308,14 @@ def repair(
     folder: Path,
 ) -> Repair:
     """What was tried, what was kept, and the measurements that speak for it."""
+    with noted_limits() as hit:
+        done = _repaired(reference, candidate, given, wishes, folder)
+    return done if done.repaired else told_limits(done, hit)
+
+
+def _repaired(
+    reference: Opened, candidate: Opened, given: Sample | None, wishes: Wishes, folder: Path
+) -> Repair:
     started = time.monotonic()
     samples = proving_samples(reference, candidate, given, wishes)
     shop = Workshop(reference, samples, wishes, folder)
@@ -320,8 +325,9 @@ def repair(
     if not state.good and only_the_run(before):
         return _run_otherwise(shop, candidate, before, started)
     patchable = can_patch(candidate.model)
-    for _ in range(_MOST_ROUNDS if patchable else 0):
-        if state.good:
+    while patchable and not state.good:
+        if state.rounds >= REPAIR_ROUNDS.most:
+            REPAIR_ROUNDS.reached()
             break
         better = shop.improved(state)
         if better is None:
@@ -369,7 +375,7 @@ def _result(
         before=measured_on(shop.samples, before),
         after=after if state.applied else (),
     )
-    worst = next((r for r in state.reports if r.verdict not in _GOOD), state.reports[0])
+    worst = next((r for r in state.reports if r.verdict not in GOOD), state.reports[0])
     repaired = state.good and (not state.applied or proof.holds)
     if repaired and not state.applied:
         reason = f"nothing to repair: {worst.reason}"
@@ -388,8 +394,3 @@ def _result(
         seed=wishes.seed,
         elapsed=elapsed,
     )
-
-
-def trusted(reports: Sequence[Report]) -> bool:
-    """Whether every sample is good."""
-    return all(report.verdict in _GOOD for report in reports)

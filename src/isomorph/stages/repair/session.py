@@ -12,20 +12,19 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from isomorph import registry
-from isomorph.core.divergence import Judgement, Verdict
+from isomorph.core.divergence import Judgement
 from isomorph.core.patch import SessionOption
+from isomorph.stages.repair.measured import GOOD, trusted
 from isomorph.stages.run.opened import Opened
 
 if TYPE_CHECKING:
     from isomorph.core.divergence import Part
     from isomorph.core.report import Finding, Report
 
-_GOOD = frozenset({Verdict.EQUIVALENT, Verdict.DEGRADED})
-
 
 def only_the_run(reports: Sequence[Report]) -> bool:
     """Whether every output that is off is off in the run alone, and right in float64."""
-    bad = [d for report in reports for d in report.outputs if d.verdict not in _GOOD]
+    bad = [d for report in reports for d in report.outputs if d.verdict not in GOOD]
     return bool(bad) and all(
         _within(d.execution_candidate) is Judgement.NO
         and _within(d.intended_loss or d.rounding) is Judgement.YES
@@ -51,7 +50,7 @@ def cured(
             continue
         seen.append(whole)
         reports = measured(_under(candidate, whole))
-        if reports and all(report.verdict in _GOOD for report in reports):
+        if reports and trusted(reports):
             return _option(runtime, name, settings), reports
     return None
 
