@@ -1,16 +1,11 @@
 """The work of a check grows as the model does, counted in lines of code and not in seconds."""
 
-import sys
-import threading
-from pathlib import Path
-
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
+from tests.line_counts import lines_run
 
 import isomorph
-
-OURS = str(Path(isomorph.__file__).parent)
 
 
 def chain(path, count):
@@ -27,29 +22,6 @@ def chain(path, count):
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     onnx.save(made, path)
     return path
-
-
-def lines_run(work):
-    """How many lines of isomorph ran, in whatever thread."""
-    counted = 0
-
-    def line(frame, event, argument):
-        nonlocal counted
-        counted += event == "line"
-        return line
-
-    def called(frame, event, argument):
-        return line if frame.f_code.co_filename.startswith(OURS) else None
-
-    before = sys.gettrace(), threading.gettrace()
-    threading.settrace(called)
-    sys.settrace(called)
-    try:
-        work()
-    finally:
-        sys.settrace(before[0])
-        threading.settrace(before[1])
-    return counted
 
 
 def test_four_times_the_nodes_are_at_most_four_times_the_work(tmp_path):
