@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,23 +38,28 @@ def rounded_again(name: str, held: Held, noise: Noise | None) -> Held:
 
 
 def stands_for_itself(values: Array, unit: float) -> Array:
-    """Whole numbers that somebody wrote down, rather than real ones that happened to be rounded.
+    """Numbers that somebody wrote down, rather than real ones that happened to be rounded.
 
-    Small ones: beside an exponent of 2, every power of a negative number is NaN. Small is what
-    the type holds with half of its digits to spare: larger numbers are whole for want of digits.
-    Of those, round ones in the decimal system and the largest numbers of a type: masks of -1e9
-    or -3.4e38, whose rounding is larger than anything else in the model.
+    Small whole ones: beside an exponent of 2, every power of a negative number is NaN. Small is
+    what the type holds with half of its digits to spare: larger numbers are whole for want of
+    digits. Other numbers with half of the digits to spare, such as the 0.5 that is added before
+    a Floor: beside it every tie is broken. Of large whole numbers, round ones in the decimal
+    system and the largest numbers of a type: masks of -1e9 or -3.4e38, whose rounding is larger
+    than anything else in the model.
     """
+    half_of_digits = unit**-0.5
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         whole = values == np.rint(values)
         size = np.abs(values)
-        large = whole & (size > unit**-0.5)
-        if not large.any():
-            return np.asarray(whole)
-        written = np.isin(size, _LARGEST)
+        large = whole & (size > half_of_digits)
         if unit > 10.0 ** (-2 * _DIGITS):
-            return np.asarray(whole & (~large | written))  # every number has so few digits
+            # Every number has so few digits.
+            return np.asarray(whole & (~large | np.isin(size, _LARGEST)))
+        digits = np.frexp(values)[0] * 2.0 ** math.floor(math.log2(half_of_digits))
+        few = np.isfinite(values) & (digits == np.rint(digits))
+        if not large.any():
+            return np.asarray(few)
         ten = 10.0 ** np.floor(np.log10(np.where(large, size, 1.0)) - _DIGITS + 1)
         round_number = np.rint(size / ten) * ten
-        written |= np.abs(round_number - size) <= unit * size
-    return np.asarray(whole & (~large | written))
+        written = np.isin(size, _LARGEST) | (np.abs(round_number - size) <= unit * size)
+    return np.asarray(few | (large & written))

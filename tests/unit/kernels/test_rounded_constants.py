@@ -53,7 +53,13 @@ def test_only_what_the_noise_names_moves():
 
 def test_scalars_are_told_apart_too():
     assert bool(stands_for_itself(np.array(2.0), 2.0**-24))
-    assert not bool(stands_for_itself(np.array(0.5), 2.0**-24))
+    assert not bool(stands_for_itself(np.array(0.1), 2.0**-24))
+
+
+@pytest.mark.parametrize("value", [0.5, -1.5, 0.25, 2.0**-30, 3.0 * 2.0**100])
+def test_numbers_with_half_of_their_digits_to_spare_were_not_rounded(value: float):
+    assert bool(stands_for_itself(np.array(value), 2.0**-24))
+    assert not bool(stands_for_itself(np.array(np.nextafter(np.float32(value), 0)), 2.0**-24))
 
 
 def test_what_underflows_moves_by_half_its_spacing_and_keeps_its_sign():
