@@ -51,11 +51,13 @@ def judge(
     scale: float = 1.0,
     floor: Array | float = 0.0,
     stored: bool = True,
+    flushed: bool = True,
     false_alarm: float,
 ) -> Part:
     """Measure, and hold every element against ``scale`` · threshold · its deviation + ``floor``.
 
     ``stored``: at least one side went through the type; two results of float64 did not.
+    ``flushed``: at least one side is a run, which may have flushed a number to zero.
 
     ``dtype`` is the declared type of the tensor: where the expected value overflows it, an
     infinity is what a correct run returns; below its smallest normal number, runtimes may flush.
@@ -71,9 +73,7 @@ def judge(
     if spread.deviation is not None:
         allowed = scale * limit * spread.deviation + floor
         if stored:
-            allowed = allowed + stored_rounding(actual, expected, dtype)
-        else:
-            allowed = allowed + flushed_to_zero(actual, expected, dtype)
+            allowed = allowed + stored_rounding(actual, expected, dtype, flushed=flushed)
     ratios = _ratios(actual, expected, allowed, spread.unsettled, exact=exact)
     if spread.reached and bool(np.any(ratios > 1.0)):
         with np.errstate(all="ignore"):
@@ -168,7 +168,7 @@ def as_stored(expected: Array, actual: Array, dtype: str, spread: Spread | None)
     return np.asarray(shown)
 
 
-def stored_rounding(actual: Array, expected: Array, dtype: str) -> Array:
+def stored_rounding(actual: Array, expected: Array, dtype: str, *, flushed: bool = True) -> Array:
     """What storing a number in its type may change, whatever was computed before.
 
     Half the distance to the next number of the type. Below the smallest normal number runtimes
@@ -179,10 +179,10 @@ def stored_rounding(actual: Array, expected: Array, dtype: str) -> Array:
         larger = np.maximum(np.abs(widen(actual)), np.abs(widen(expected)))
         larger = np.where(np.isfinite(larger), larger, 0.0)
         half = 0.5 * float(info.eps) * np.maximum(larger, float(info.smallest_normal))
-    return np.maximum(half, flushed_to_zero(actual, expected, dtype))
+    return np.maximum(half, _flushed_to_zero(actual, expected, dtype)) if flushed else half
 
 
-def flushed_to_zero(actual: Array, expected: Array, dtype: str) -> Array:
+def _flushed_to_zero(actual: Array, expected: Array, dtype: str) -> Array:
     """The smallest normal number where one side is zero and the other no larger than that."""
     smallest = float(float_info(dtype).smallest_normal)
     with np.errstate(all="ignore"):

@@ -190,7 +190,9 @@ class _Errors:
         # Between the sides the wider type rules: an overflow of the narrower one is a difference.
         wider = _wider(_stored_type(reference.run, question.dtype), question.dtype)
         self.observed = self.part(candidate.run, reference.run, either, ROUNDING, dtype=wider)
-        self.rounding = self.part(candidate.shown, reference.shown, both, ROUNDING, dtype=wider)
+        self.rounding = self.part(
+            candidate.shown, reference.shown, both, ROUNDING, dtype=wider, flushed=False
+        )
         self.execution_reference = self.part(
             reference.run,
             reference.meaning,
@@ -247,6 +249,7 @@ class _Errors:
         *,
         floor: Array | float = 0.0,
         stored: bool = True,
+        flushed: bool = True,
         dtype: str | None = None,
     ) -> Part | None:
         """One error against one spread; None where either side is missing."""
@@ -260,6 +263,7 @@ class _Errors:
             derivation=derivation,
             floor=floor,
             stored=stored,
+            flushed=flushed,
             false_alarm=self.question.false_alarm,
         )
 

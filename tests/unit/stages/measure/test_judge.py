@@ -148,6 +148,9 @@ def test_underflow_excuses_what_is_zero_on_one_side_alone():
     spread = Spread(draws=10, deviation=np.zeros(3), unsettled=np.zeros(3, bool))
     assert ratio([0.0, 3e-5, 0.0], small, spread, "float16") <= 1.0
     assert ratio([2e-5, 3e-5, 0.0], small, spread, "float16") > 1.0
+    # Two results of float64 have flushed nothing.
+    meant = stored_rounding(np.array([0.0, 3e-5, 0.0]), small, "float16", flushed=False)
+    assert meant.max() < 1e-7
 
 
 def test_elements_that_often_move_excuse_none_that_never_does():
