@@ -200,3 +200,27 @@ def test_a_budget_of_a_sequence_holds_for_its_elements():
     report = check(*pair, inputs=inputs, budget=told)
     verdicts = {each.reference_output: each.verdict.value for each in report.outputs}
     assert verdicts == {"y[0]": "equivalent", "y[1]": "divergent"}
+
+
+def doubled(factor=2.0):
+    nodes = [("Mul", "x k", "y", {})]
+    shapes = {"x": (F, [2, 3])}, {"y": (F, [2, 3])}
+    return model(nodes, *shapes, {"k": np.float32(factor)})
+
+
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_a_budget_of_zero_lets_nothing_pass(zero):
+    report = check(doubled(), doubled(2.5), inputs={"x": ROW}, budget=zero)
+    assert report.verdict == "divergent"
+
+
+def test_a_layout_that_is_no_order_of_axes_is_refused():
+    with pytest.raises(isomorph.IsomorphError, match="no order of axes"):
+        check(doubled(), doubled(), inputs={"x": ROW}, layouts={"y": (0, 0)})
+
+
+def test_a_recorded_element_beside_its_whole_is_not_passed_over(tmp_path):
+    np.savez(tmp_path / "kept.npz", **{"y": 2 * ROW, "y[0]": ROW})
+    report = check(tmp_path / "kept.npz", doubled(), inputs={"x": ROW})
+    assert (report.verdict, report.exit_code) == ("unknown", 3)
+    assert "'y[0]'" in report.reason

@@ -29,7 +29,7 @@ def is_budget(value: object) -> bool:
 
 def _valid(name: str, value: float) -> float:
     if is_budget(value):
-        return float(value)
+        return float(value) + 0.0  # an error over -0.0 would be below every bound
     of = f" of output {name!r}" if name else ""
     raise UsageError(
         "BAD_OPTION",

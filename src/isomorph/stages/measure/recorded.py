@@ -45,7 +45,8 @@ class Recording:
             if spec.name in inputs:
                 continue
             holder = PATH.sub("", spec.name)
-            whole = holder in known and spec.name not in known
+            # Beside an array of the holder's own name it is no element of it, but left over.
+            whole = holder in known and spec.name not in known and holder not in self.arrays
             found.append(replace(spec, name=holder, kind="sequence") if whole else spec)
         return tuple({spec.name: spec for spec in found}.values())
 

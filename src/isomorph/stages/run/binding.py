@@ -91,12 +91,18 @@ def refuse_strange_layouts(
 ) -> None:
     """A layout of a tensor that the candidate lacks would decide nothing, without a word."""
     names = {spec.name for spec in specs}
-    for name in layouts:
+    for name, axes in layouts.items():
         if name not in names:
             raise UsageError(
                 "UNKNOWN_NAME",
                 f"--layout names {name!r}, which the candidate has not",
                 why=f"its inputs and outputs: {', '.join(spec.name for spec in specs)}",
+            )
+        if sorted(axes) != list(range(len(axes))):
+            raise UsageError(
+                "BAD_OPTION",
+                f"--layout {name}={','.join(map(str, axes))} is no order of axes",
+                why="it names each axis from 0 on once",
             )
 
 
