@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isomorph.stages.measure.widths import OF_SHAPES
+
 if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.stages.align.sight import Sight
     from isomorph.stages.localise.search import Search
-
-_OF_SHAPES = ("Shape", "Size", "aten.sym_size", "aten.size", "aten.sym_numel", "aten.numel")
 
 
 def of_its_own(search: Search) -> set[str]:
@@ -46,4 +46,4 @@ def _sizes(sight: Sight) -> list[str]:
 
 
 def _asks_for_a_size(node: Node) -> bool:
-    return node.op in _OF_SHAPES or node.native_op.startswith(_OF_SHAPES[2:])
+    return node.op in OF_SHAPES or node.native_op.startswith(OF_SHAPES[2:])

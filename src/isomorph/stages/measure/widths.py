@@ -12,7 +12,8 @@ QUANTISED_OPS = frozenset(
      "QLinearConv", "QLinearMatMul", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul",
      "MatMulIntegerToFloat", "QGemm", "QAttention", "MatMulNBits", "FakeQuant"}
 )  # fmt: skip
-_OF_SHAPES = ("Shape", "Size", "aten.sym_size", "aten.size", "aten.sym_numel", "aten.numel")
+OF_SHAPES = ("Shape", "Size", "aten.sym_size", "aten.size", "aten.sym_numel", "aten.numel")
+"""Operators that ask for a size and not for values."""
 _STEPS = frozenset({"Floor", "Ceil", "Round", "Sign", "Mod", "TopK", "Unique"})
 _NARROW = ("float16", "bfloat16", "float8", "float4")
 
@@ -62,7 +63,7 @@ def jumps(graph: Graph) -> bool:
         or bool(node.bodies)
         or _narrows(graph, node)
         or not (
-            node.op.startswith(_OF_SHAPES)
+            node.op.startswith(OF_SHAPES)
             or floats.isdisjoint(node.inputs)
             or floats.issuperset(filter(None, node.outputs))
         )

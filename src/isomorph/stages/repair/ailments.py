@@ -285,21 +285,37 @@ def without_a_place(
         if finding.code not in WITHOUT_A_PLACE or not nodes:
             continue
         nothing = np.empty(0)
-        case = Case(
-            reference=reference.model.graph,
-            candidate=graph,
-            node=nodes[0],
-            nodes=nodes,
-            counterparts=(),
-            tensor=nodes[0].outputs[0],
-            wrong=nothing,
-            right=nothing,
-            scattered=False,
-            constant=lambda _graph, _name: None,
-            heals=lambda _given: False,
-            equals=lambda _array: False,
-        )
-        yield Ailment(finding=finding, case=case, heals=lambda _patch: True, local=False)
+        graphs = reference.model.graph, graph
+        place = nodes[0], nodes
+        yield unrehearsed(finding, graphs, place, nodes[0].outputs[0], (nothing, nothing))
+
+
+def unrehearsed(
+    finding: Finding,
+    graphs: tuple[Graph, Graph],
+    place: tuple[Node, tuple[Node, ...]],
+    tensor: str,
+    values: tuple[Array, Array],
+) -> Ailment:
+    """What only measuring the whole model proves; ``values`` are the wrong and the right one.
+
+    ``place`` is the node that is named, and all that belong to it.
+    """
+    case = Case(
+        reference=graphs[0],
+        candidate=graphs[1],
+        node=place[0],
+        nodes=place[1],
+        counterparts=(),
+        tensor=tensor,
+        wrong=values[0],
+        right=values[1],
+        scattered=False,
+        constant=lambda _graph, _name: None,
+        heals=lambda _given: False,
+        equals=lambda _array: False,
+    )
+    return Ailment(finding=finding, case=case, heals=lambda _patch: True, local=False)
 
 
 def _nodes(graph: Graph, finding: Finding) -> tuple[Node, ...]:

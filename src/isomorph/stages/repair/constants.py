@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.case import Case
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import UsageError
 from isomorph.stages.align.constant_differences import constant_differences
 from isomorph.stages.align.stored_weights import Weights
 from isomorph.stages.align.topology import Topology
 from isomorph.stages.localise.constant_findings import CODE
-from isomorph.stages.repair.ailments import Ailment
+from isomorph.stages.repair.ailments import Ailment, unrehearsed
 from isomorph.stages.run.feeds import Sample
 from isomorph.stages.run.reported_inputs import decoded_inputs
 
@@ -39,21 +38,9 @@ def of_constants(
             continue
         readers = tuple(each for each in graph.nodes if name in Topology.reads(each))
         right = difference.corrected(held if held.dtype.kind in "iu" else None)
-        case = Case(
-            reference=reference.model.graph,
-            candidate=graph,
-            node=difference.weight.readers[0].node,
-            nodes=readers,
-            counterparts=(),
-            tensor=name,
-            wrong=held,
-            right=right,
-            scattered=False,
-            constant=lambda _graph, _name: None,
-            heals=lambda _given: False,
-            equals=lambda _array: False,
-        )
-        yield Ailment(finding=blamed[name], case=case, heals=lambda _patch: True, local=False)
+        graphs = reference.model.graph, graph
+        node = difference.weight.readers[0].node
+        yield unrehearsed(blamed[name], graphs, (node, readers), name, (held, right))
 
 
 def showing(reports: Sequence[Report]) -> Iterator[Sample]:

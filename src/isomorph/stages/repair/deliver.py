@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from isomorph import registry
 from isomorph.core.errors import UsageError
+from isomorph.core.limits import noted_limits
 from isomorph.core.patch import Applied, Patch, Repair
 from isomorph.stages.repair.keep_float import keep_float
+from isomorph.stages.repair.measured import told_limits
 from isomorph.stages.repair.repair import repair
 from isomorph.stages.run.in_process import can_patch
 from isomorph.store.targets import check_target
@@ -33,7 +35,9 @@ def delivered(
     if output is not None:
         check_target(output, candidate.model.location, reference.model.location)
     with TemporaryDirectory(prefix="isomorph-fix-") as folder:
-        done = repair(reference, candidate, given, wishes, Path(folder))
+        with noted_limits() as hit:
+            done = repair(reference, candidate, given, wishes, Path(folder))
+        done = told_limits(done, hit)
         nothing = done.session is not None or not can_patch(candidate.model)
         if output is None or not done.repaired or nothing:
             return done
@@ -82,9 +86,11 @@ def delivered_in_float(
     if output is not None:
         check_target(output, candidate.model.location, reference.model.location)
     with TemporaryDirectory(prefix="isomorph-fix-") as folder:
-        done, last = keep_float(
-            reference, candidate, given, wishes, folder=Path(folder), wanted=wanted
-        )
+        with noted_limits() as hit:
+            done, last = keep_float(
+                reference, candidate, given, wishes, folder=Path(folder), wanted=wanted
+            )
+        done = told_limits(done, hit)
         if output is None or not done.repaired:
             return done
         candidate.host.apply(last.model, Patch(summary="", edits=()), output)

@@ -17,11 +17,11 @@ import numpy as np
 
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError, UsageError
-from isomorph.core.limits import FLOAT_NODES, FLOAT_TRIES, noted_limits
+from isomorph.core.limits import FLOAT_NODES, FLOAT_TRIES
 from isomorph.core.patch import Applied, Patch, Proof, Repair, Trade
 from isomorph.core.report import Finding
 from isomorph.stages.repair.float_weights import with_weights
-from isomorph.stages.repair.measured import measured_on, told_limits, trusted
+from isomorph.stages.repair.measured import measured_on, trusted
 from isomorph.stages.repair.repair import Workshop, proving_samples
 from isomorph.stages.run.binding import bind_inputs, bind_outputs
 from isomorph.stages.run.feeds import carried_over
@@ -46,20 +46,6 @@ def keep_float(
     wanted: int | None,
 ) -> tuple[Repair, Opened]:
     """The trade step by step, and the model of its last one; ``wanted`` None: until it is good."""
-    with noted_limits() as hit:
-        done, state = _kept(reference, candidate, given, wishes, folder=folder, wanted=wanted)
-    return (done if done.repaired else told_limits(done, hit)), state
-
-
-def _kept(
-    reference: Opened,
-    candidate: Opened,
-    given: Sample | None,
-    wishes: Wishes,
-    *,
-    folder: Path,
-    wanted: int | None,
-) -> tuple[Repair, Opened]:
     started = time.monotonic()
     nodes = quantised_nodes(candidate.model.graph)
     if not nodes:

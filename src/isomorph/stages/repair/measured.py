@@ -66,6 +66,8 @@ def _measured_output(found: Divergence) -> MeasuredOutput:
 
 
 def told_limits(done: Repair, hit: Iterable[Limit]) -> Repair:
-    """The repair with what was not tried, beside what was refused."""
+    """A repair that failed, with what was not tried beside what was refused."""
+    if done.repaired:
+        return done
     left_out = [f"{limit.left_out}: {limit.why}" for limit in hit]
     return replace(done, refused=(*done.refused, *left_out))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from isomorph import registry
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
-from isomorph.core.limits import REPAIR_ATTEMPTS, REPAIR_ROUNDS, noted_limits
+from isomorph.core.limits import REPAIR_ATTEMPTS, REPAIR_ROUNDS
 from isomorph.core.patch import Applied, Patch, Proof, RaiseOpset, Repair
 from isomorph.stages.check import Wishes, check_pair
 from isomorph.stages.repair import ailments as ail
@@ -19,7 +19,7 @@ from isomorph.stages.repair.advice import by_hand
 from isomorph.stages.repair.choosing import Supply, cheapest_first, picks, proposed
 from isomorph.stages.repair.constants import of_constants, showing
 from isomorph.stages.repair.free_axes import freed, redeclared
-from isomorph.stages.repair.measured import GOOD, measured_on, measured_pairs, told_limits, trusted
+from isomorph.stages.repair.measured import GOOD, measured_on, measured_pairs, trusted
 from isomorph.stages.repair.samples import proving
 from isomorph.stages.repair.session import cured, only_the_run
 from isomorph.stages.repair.unsigned_weights import unsigned_weights
@@ -308,14 +308,6 @@ def repair(
     folder: Path,
 ) -> Repair:
     """What was tried, what was kept, and the measurements that speak for it."""
-    with noted_limits() as hit:
-        done = _repaired(reference, candidate, given, wishes, folder)
-    return done if done.repaired else told_limits(done, hit)
-
-
-def _repaired(
-    reference: Opened, candidate: Opened, given: Sample | None, wishes: Wishes, folder: Path
-) -> Repair:
     started = time.monotonic()
     samples = proving_samples(reference, candidate, given, wishes)
     shop = Workshop(reference, samples, wishes, folder)
