@@ -76,6 +76,22 @@ MOST_SUSPECT_CONSTANTS = 8
 the first ones count only where an input shows the difference, and the report says how many were
 not examined."""
 
+# What is compared
+
+SIZE_COMBINATIONS = Limit(
+    most=16,
+    of="combinations of sizes of dynamic axes are tried, the smallest first",
+    left_out="further sizes of dynamic axes",
+)
+"""Beyond: nothing is known of the larger sizes; a test set may hold more."""
+
+AXES = Limit(
+    most=6,
+    of="axes of a tensor are tried in other orders",
+    left_out="other orders of the axes of a tensor that has more",
+)
+"""Beyond: such a tensor corresponds only to one with its axes in the same order."""
+
 # The budget of an output
 
 DRAWN_BYTES = Limit(

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING
 
+from isomorph.core.limits import AXES
+
 if TYPE_CHECKING:
     from isomorph.core.model import Dimension
     from isomorph.core.trace import Array
-
-_MOST_AXES = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,8 @@ def arrangements(shape: Sequence[int], wanted: Sequence[Dimension]) -> tuple[Rea
 
     The order of axes of size one among themselves cannot matter and is not varied.
     """
-    if len(shape) > _MOST_AXES or len(wanted) > _MOST_AXES:
+    if len(shape) > AXES.most or len(wanted) > AXES.most:
+        AXES.reached()
         return ()
     if len(shape) == len(wanted):
         return _permuted(shape, wanted)

@@ -7,15 +7,13 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import UsageError
+from isomorph.core.limits import SIZE_COMBINATIONS
 from isomorph.stages.run.generate import DEFAULT_BATCH, DEFAULT_SIZE, axis_name
 
 if TYPE_CHECKING:
     from isomorph.core.model import Dimension, Graph
 
 Shapes = Mapping[str, Sequence["Dimension"] | None]
-
-MOST = 16
-"""Combinations of sizes that are tried; a user who names more wants a test set."""
 
 
 def free_axes(graph: Graph, others: Shapes) -> dict[str, int]:
@@ -47,7 +45,7 @@ def other_sizes(
         _refuse_unknown(stated, free)
         combined = product(*([(axis, size) for size in sizes] for axis, sizes in stated.items()))
         wanted = [dict(pairs) for pairs in combined if pairs]
-        return sorted(wanted, key=_volume)[:MOST]
+        return list(SIZE_COMBINATIONS.first(sorted(wanted, key=_volume)))
     return list(_usual(free))
 
 

@@ -7,12 +7,13 @@ five times. Only a run tells. Where the usual sizes fail, others are tried befor
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import product
+from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import FATAL, RuntimeFailedError
+from isomorph.core.limits import SIZE_COMBINATIONS
 from isomorph.stages.run.generate import DEFAULT_BATCH, DEFAULT_SIZE, SAMPLES, generate
-from isomorph.stages.run.other_sizes import MOST, Shapes, free_axes
+from isomorph.stages.run.other_sizes import Shapes, free_axes
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -35,7 +36,8 @@ def taken_sizes(
         return {}
     batch = [name for name, place in free.items() if place == 0]
     rest = [name for name in free if name not in batch]
-    for first, size in list(product(_BATCHES if batch else (0,), _SIZES if rest else (0,)))[1:MOST]:
+    pairs = product(_BATCHES if batch else (0,), _SIZES if rest else (0,))
+    for first, size in islice(SIZE_COMBINATIONS.first(pairs), 1, None):
         sizes = {**dict.fromkeys(batch, first), **dict.fromkeys(rest, size)}
         if _takes(opened, others, {**dims, **sizes}, seed):
             return sizes

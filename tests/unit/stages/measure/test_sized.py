@@ -7,6 +7,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import isomorph
 from isomorph.core.errors import UsageError
+from isomorph.core.limits import SIZE_COMBINATIONS
 from isomorph.core.sketch import node, spec, subject
 from isomorph.stages.run.other_sizes import free_axes, other_sizes
 
@@ -49,6 +50,15 @@ def test_a_frozen_batch_is_found_without_being_asked_for(free, tmp_path):
     assert found.cause == "shape"
     assert found.node == "flatten"
     assert found.evidence["smallest"] == {"batch": 1}
+
+
+def test_sizes_beyond_the_limit_are_told(free):
+    most = SIZE_COMBINATIONS.most
+    tried = isomorph.check(free, free, sizes={"batch": range(1, most + 1)}, in_process=True)
+    assert SIZE_COMBINATIONS.left_out not in {each.what for each in tried.skipped}
+    more = isomorph.check(free, free, sizes={"batch": range(1, most + 2)}, in_process=True)
+    assert more.coverage.inputs == tried.coverage.inputs
+    assert SIZE_COMBINATIONS.left_out in {each.what for each in more.skipped}
 
 
 def test_sizes_that_are_stated_are_the_ones_tried(free, tmp_path):
