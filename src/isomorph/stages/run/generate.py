@@ -126,6 +126,10 @@ def _draw(
         return words[: int(np.prod(shape))].reshape(shape)
     if "int" in dtype:
         return _integers(graph, spec, shape, random, sequence).astype(dtype)
+    bound = table_size(graph, spec.name)
+    if bound is not None:
+        # Keras declares the numbers of words as floats, and casts them before it looks them up.
+        return random.integers(0, max(bound, 1), size=shape).astype(_float_type(dtype))
     values = random.standard_normal(shape) if sample in _NORMAL else random.random(shape)
     values *= _FACTORS.get(sample, 1.0)
     if dtype in {"complex64", "complex128"}:

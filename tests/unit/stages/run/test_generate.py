@@ -29,6 +29,22 @@ def table(name, shape):
     return Constant(name=name, dtype="float32", shape=shape, digest="", value_digest="")
 
 
+@pytest.mark.parametrize("sample", ["normal", "uniform"])
+def test_floats_that_select_rows_are_whole_and_inside_the_table(sample):
+    g = graph(
+        [spec("words", "float32", (8, 32))],
+        [
+            node("Cast", ("words",), ("ids",), to="int32"),
+            node("Gather", ("table", "ids"), ("e",), axis=0),
+        ],
+        [table("table", (20, 4))],
+    )
+    words = generate(g, {}, sample=sample, seed=0)["words"]
+    assert words.dtype == np.float32
+    assert set(words.ravel()) <= set(range(20))
+    assert len(set(words.ravel())) > 10
+
+
 def test_indices_stay_inside_the_smallest_table_they_reach():
     g = graph(
         [spec("ids", "int64", (4, 9))],
