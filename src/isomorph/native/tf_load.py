@@ -14,6 +14,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from isomorph.core.errors import IsomorphError, UnreadableModelError
 from isomorph.core.foreign_json import read_json
+from isomorph.native.intact_files import NOT_BUILT, NOT_BUILT_FIX, intact
 from isomorph.native.tf_assemble import assemble
 from isomorph.native.tf_functions import from_keras, from_saved_model
 from isomorph.native.tf_model import TfModel
@@ -79,11 +80,22 @@ def _load_with_tf_keras(path: Path, named: Path, refused: Exception) -> Any:  # 
     try:
         with quietly():
             old = import_quietly("tf_keras", "a file of Keras 2")
-            return old.models.load_model(str(named), compile=False)
+            return old.models.load_model(str(named), custom_objects=_as_then(old), compile=False)
     except IsomorphError:
         raise unreadable(path, refused) from refused
     except Exception as error:  # its older sibling, likewise
         raise unreadable(path, refused, also=f"tf_keras: {_first_line(error)}") from error
+
+
+def _as_then(keras: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Layers whose default changed: before a file could say ``reset_after``, there was no other."""
+
+    class GRU(keras.layers.GRU):  # type: ignore[misc]
+        @classmethod
+        def from_config(cls, config: dict[str, Any]) -> Any:  # noqa: ANN401
+            return keras.layers.GRU.from_config({"reset_after": False, **config})
+
+    return {"GRU": GRU}
 
 
 def _keras_major(path: Path) -> int:
@@ -155,6 +167,11 @@ def unreadable(path: Path, error: Exception, *, also: str = "") -> UnreadableMod
         return UnreadableModelError(
             "UNSUPPORTED_OP", "the model uses an operator that this TensorFlow does not have",
             file=str(path), why=why, fix="install the package that registers the operator",
+        )  # fmt: skip
+    if intact(path):
+        return UnreadableModelError(
+            NOT_BUILT, "Keras cannot build the model of the file", file=str(path), why=why,
+            fix=NOT_BUILT_FIX,
         )  # fmt: skip
     return UnreadableModelError(
         "MODEL_TRUNCATED", "TensorFlow cannot read the model", file=str(path), why=why,

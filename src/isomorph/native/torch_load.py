@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from isomorph.core.errors import IsomorphError, RefusedError, UnreadableModelError, UsageError
+from isomorph.native.intact_files import NOT_BUILT, NOT_BUILT_FIX, intact
 from isomorph.native.torch_archive import (
     holds_traced_inputs,
     kind_of,
@@ -257,6 +258,11 @@ def example_in(options: Mapping[str, str]) -> Example | None:
 
 def unreadable(path: Path, error: Exception) -> UnreadableModelError:
     """The error for a file that torch's readers, or ours after them, stumble over."""
+    if intact(path):
+        return UnreadableModelError(
+            NOT_BUILT, "this torch cannot build the model of the file", file=str(path),
+            why=_first_and_last_line(error), fix=NOT_BUILT_FIX,
+        )  # fmt: skip
     return UnreadableModelError(
         "MODEL_TRUNCATED", "torch cannot read the model", file=str(path),
         where=f"{path.stat().st_size} bytes", why=_first_line(error),
@@ -266,3 +272,9 @@ def unreadable(path: Path, error: Exception) -> UnreadableModelError:
 def _first_line(error: BaseException) -> str:
     lines = [line for line in str(error).strip().splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0].strip()}" if lines else type(error).__name__
+
+
+def _first_and_last_line(error: BaseException) -> str:
+    """The interpreter of TorchScript says what happened last, behind the source."""
+    first, last = _first_line(error), str(error).strip().rpartition("\n")[2].strip()
+    return first if not last or last in first else f"{first} {last}"
