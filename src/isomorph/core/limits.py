@@ -318,3 +318,7 @@ FLOAT_TRIES = Limit(
     left_out="further groups of nodes that might be kept in float",
 )
 """Beyond, for all of these: there may be a repair that was not tried."""
+
+UNDERFLOW_ELEMENTS = 4096
+"""Elements of a constant in which numbers are looked for that a narrow float type stores as zero.
+Beyond: what such a number moves counts as a difference of the models, never as a loss."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
+from isomorph.core.limits import UNDERFLOW_ELEMENTS
 from isomorph.core.report import Experiment, Finding
 from isomorph.kernels.noise import unit_roundoff
 from isomorph.stages.measure.distance import float_info, widen
@@ -154,7 +155,8 @@ def _lost(
         by_size.setdefault(math.prod(there[name].shape), []).append(name)
     kept = {*narrow_constants(reference.model.graph)}
     for name, constant in here.items():
-        rivals = by_size.get(math.prod(constant.shape), [])
+        size = math.prod(constant.shape)
+        rivals = by_size.get(size, []) if size <= UNDERFLOW_ELEMENTS else []
         if not rivals or name in kept or "float" not in constant.dtype:
             continue
         exact = widen(np.asarray(mine.run({}, [name])[name]))
