@@ -3,8 +3,8 @@
 Every weight of the candidate is held against the reference's: byte by byte, rearranged, rounded
 to a narrower type, on a grid, with a normalization folded in. What none of these explains, and
 what agrees with one weight of the reference in almost every number, was made from that weight, and
-the few other numbers are wrong. Where most numbers differ nothing is said: a rescaled, learned or
-other weight is not known from here, and what it does is measured by running it.
+the few other numbers are wrong. Where most numbers differ, a weight is known only by its place in
+two graphs of the same structure: a rescaled or learned weight is measured by running it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,12 +29,16 @@ from isomorph.stages.align.element_bounds import (
 from isomorph.stages.align.few_elements import changed_constants
 from isomorph.stages.align.folded_weights import Biases, Folded, FoldedWeights, effective_rank
 from isomorph.stages.align.joined_weights import joined
+from isomorph.stages.align.rounded_weights import narrowed
 from isomorph.stages.align.split_products import SplitProduct, split_products
 from isomorph.stages.align.stored_weights import StoredWeight
+from isomorph.stages.align.structural_constants import Isolation, placed_constants
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
+    from isomorph.stages.align.few_elements import ChangedConstant
     from isomorph.stages.align.stored_weights import Weights
+    from isomorph.stages.align.structural_constants import PlacedConstant
 
 _COMPUTED = 2.0**-10
 """Of the largest number: what sums, quotients and roots of constants in float32 may lose."""
@@ -62,6 +66,8 @@ class ConstantDifference:
     """Whether it is in a body, where no other number can be put in for it."""
     alone: bool = False
     """Whether all other constants of both graphs are equal."""
+    isolation: Isolation = Isolation.UNKNOWN
+    """What else differs, where it is known by its place in graphs of the same structure."""
 
     @property
     def count(self) -> int:
@@ -98,6 +104,16 @@ class _Suspect:
     expected: Array = field(repr=False)
     elements: Elements
     evidence: tuple[str, ...]
+
+    @classmethod
+    def in_place_of(cls, found: ChangedConstant | PlacedConstant) -> _Suspect:
+        """A constant that its use or its place tells."""
+        return cls(
+            names=(found.source.name,),
+            expected=found.expected,
+            elements=found.elements,
+            evidence=("structure",),
+        )
 
 
 def constant_differences(reference: Weights, candidate: Weights) -> list[ConstantDifference]:
@@ -141,7 +157,20 @@ class _Comparison:
             held = self.candidate.real(weight) if weight.name in suspects else None
             if held is not None:
                 found.append(_difference(weight, held, suspects[weight.name]))
+        found += self._in_place({each.weight.name for each in found})
         return found + self._without_equal({each.weight.name for each in found})
+
+    def _in_place(self, known: set[str]) -> list[ConstantDifference]:
+        """What is known by its place alone: most of its numbers, or its only one, are others."""
+        return [
+            replace(
+                _difference(each.weight, each.held, _Suspect.in_place_of(each)),
+                certain=False,
+                isolation=each.isolation,
+            )
+            for each in placed_constants(self.reference, self.candidate)
+            if each.weight.name not in known
+        ]
 
     def _without_equal(self, known: set[str]) -> list[ConstantDifference]:
         """What has no equal beside what it may have been: scales, thresholds, body constants."""
@@ -153,14 +182,8 @@ class _Comparison:
         for name, each in changed.items():
             if name in known:
                 continue
-            suspect = _Suspect(
-                names=(each.source.name,),
-                expected=each.expected,
-                elements=each.elements,
-                evidence=("structure",),
-            )
             made = replace(
-                _difference(each.weight, each.held, suspect),
+                _difference(each.weight, each.held, _Suspect.in_place_of(each)),
                 certain=each.certain,
                 inside=each.inside,
                 alone=not known and len(changed) == 1 and only_one_changed(*sides),
@@ -357,20 +380,6 @@ class _Comparison:
                 if compare_elements(expected, held, weight, terms, integers).equal:
                     return True
         return False
-
-
-def narrowed(values: Array, dtype: str) -> Array:
-    """Float64 numbers after one rounding to a float type."""
-    if dtype == "bfloat16":
-        import ml_dtypes
-
-        kind: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
-    elif dtype in {"float16", "float32"}:
-        kind = np.dtype(dtype)
-    else:
-        return values
-    with np.errstate(over="ignore"):
-        return values.astype(kind).astype(np.float64)
 
 
 def _difference(weight: StoredWeight, held: Array, suspect: _Suspect) -> ConstantDifference:

@@ -19,6 +19,7 @@ from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import SHOWN_INPUTS, TRIED_WEIGHTS
+from isomorph.stages.align.structural_constants import Isolation
 from isomorph.stages.align.topology import Topology
 from isomorph.stages.localise.reach import Carry, Trial, fed, trials
 from isomorph.stages.localise.same_operand import reads_same_data
@@ -140,6 +141,43 @@ class ConstantExperiment:
             except (IsomorphError, ValueError):
                 continue
         return reads_same_data(difference, weights, subjects, replaced)
+
+    def counts(
+        self,
+        difference: ConstantDifference,
+        effect: ConstantEffect,
+        weights: tuple[Weights, Weights],
+    ) -> bool:
+        """Whether a constant that is known by its place makes another function, though unseen."""
+        if effect.effect is not Effect.NOT_REACHED:
+            return False  # what an input reaches is judged there
+        if difference.isolation is Isolation.ONLY_LIMIT:
+            return self.reads_same_data(difference, weights)
+        return difference.isolation is Isolation.ONLY or self.unmoved(difference)
+
+    def unmoved(self, difference: ConstantDifference) -> bool:
+        """Whether what reads a constant computes the same with the reference's numbers in it."""
+        reference, candidate = self.sides
+        replaced, name = _corrected(difference, candidate), difference.weight.name
+        if replaced is None:
+            return False
+        read = dict.fromkeys(e for r in difference.weight.readers for e in r.node.outputs if e)
+        generated = 0
+        for trial in self._trials(difference):
+            if trial is not None and generated > _SUBJECTS:
+                break
+            try:
+                mine = reference if trial is None else fed(reference, trial.feeds)
+                feeds = candidate.feeds if trial is None else self.carry(mine)
+                held = _numbers(flattened(candidate.oracle().run(feeds, list(read))))
+                put = {**feeds, name: replaced}
+                right = _numbers(flattened(candidate.oracle().run(put, list(read))))
+            except (IsomorphError, ValueError):
+                continue  # an input that a model refuses shows nothing
+            if _part(held, right):
+                return False
+            generated += trial is not None and trial.kind is InputKind.GENERATED
+        return generated > 0
 
     def _trials(self, difference: ConstantDifference) -> Iterator[Trial | None]:
         reference = self.sides[0]

@@ -12,6 +12,7 @@ from isomorph.core.limits import MOST_SUSPECT_CONSTANTS
 from isomorph.core.report import Experiment, Finding, Skipped
 from isomorph.stages.align.constant_differences import ConstantDifference, constant_differences
 from isomorph.stages.align.stored_weights import Weights
+from isomorph.stages.align.structural_constants import Isolation
 from isomorph.stages.localise.constant_effect import ConstantEffect, ConstantExperiment, Effect
 from isomorph.stages.localise.reach import encoded
 
@@ -74,6 +75,15 @@ def compared_constants(
         sure = difference.certain and not many
         if difference.alone and not difference.inside and experiment is not None and not sure:
             sure = effect.divergent or experiment.reads_same_data(difference, sides)
+        if difference.isolation is not Isolation.UNKNOWN:
+            first = difference.isolation is Isolation.FIRST
+            if effect.given and (first or not effect.divergent):
+                continue  # the runs reach it, and judge what it does
+            sure = (
+                difference.isolation is Isolation.ONLY
+                if experiment is None
+                else experiment.counts(difference, effect, sides)
+            )
         if effect.effect is Effect.REFUTED or not (sure or effect.divergent):
             if difference.inside and effect.effect is Effect.NOT_REACHED:
                 not_shown.append(_not_shown(difference, effect))

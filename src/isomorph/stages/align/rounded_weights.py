@@ -1,0 +1,63 @@
+"""Numbers that were rounded to a narrower type or to a grid, and are kept in a wider type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.kernels.noise import unit_roundoff
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+_SYMMETRIC = (7, 8, 127, 128, 32767, 32768)
+"""The largest integers of signed grids: the largest weight is that many steps."""
+_RANGES = (15, 255, 65535)
+"""Steps between the smallest and the largest number of an unsigned grid."""
+_ROUNDINGS = 8.0 * unit_roundoff("float32")
+"""Of a product of an integer and a scale, and of the quotient by which it is known again."""
+_BY_CHANCE = 2.0**-20
+"""How likely numbers may be on a grid that they were not rounded to."""
+
+
+def narrowed(values: Array, dtype: str) -> Array:
+    """Float64 numbers after one rounding to a float type."""
+    if dtype == "bfloat16":
+        import ml_dtypes
+
+        kind: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    elif dtype in {"float16", "float32"}:
+        kind = np.dtype(dtype)
+    else:
+        return values
+    with np.errstate(over="ignore"):
+        return values.astype(kind).astype(np.float64)
+
+
+def steps_of(values: Array) -> Iterator[Array]:
+    """The steps of every grid that all of the numbers lie on, for the whole or by channel."""
+    if not values.size or not np.isfinite(values).all():
+        return
+    for axis in (None, *range(values.ndim if values.ndim > 1 else 0)):
+        others = tuple(each for each in range(values.ndim) if each != axis)
+        low, high = values.min(axis=others, keepdims=True), values.max(axis=others, keepdims=True)
+        largest = np.maximum(np.abs(low), np.abs(high))
+        for count in _SYMMETRIC:
+            if _lie_on(values, largest / count, count, ends=1):
+                yield largest / count
+        for count in _RANGES:
+            if _lie_on(values - low, (high - low) / count, count, ends=2):
+                yield (high - low) / count
+
+
+def _lie_on(values: Array, steps: Array, count: int, ends: int) -> bool:
+    """Whether all numbers are whole steps, and more of them than are so by chance."""
+    with np.errstate(all="ignore"):
+        places = values / np.where(steps > 0.0, steps, 1.0)
+    bound = count * _ROUNDINGS
+    telling = np.count_nonzero(np.rint(places)) - ends * steps.size
+    if telling <= 0 or (2.0 * bound) ** telling > _BY_CHANCE:
+        return False
+    return bool(np.all(np.abs(places - np.rint(places)) <= bound))

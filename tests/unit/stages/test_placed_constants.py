@@ -1,0 +1,126 @@
+"""Constants that are known by their place in two graphs of the same structure."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.unit.stages.weight_pairs import F32, floats, linear, model, node, normal
+
+import isomorph
+
+SHUT = np.full(4, -1e9, F32)
+"""Behind it a ReLU stays shut, whatever is put in."""
+
+
+def checked(reference, candidate, **options):
+    options = {"inputs": {"x": normal(2, 6, seed=3)}, **options}
+    return isomorph.check(reference, candidate, in_process=True, **options)
+
+
+def differing(report):
+    return [each for each in report.findings if each.code == "CONSTANT_DIFFERS"]
+
+
+FIRST, SECOND = normal(6, 5, seed=1), normal(5, 4, seed=2)
+
+
+def shut(first=FIRST, second=SECOND, scale=1.0, bias=SHUT):
+    """The product of two weights behind a ReLU that no input opens, beside the first one."""
+    nodes = [
+        node("MatMul", "x w1", "a"), node("MatMul", "a w2", "b"), node("Mul", "b s", "m"),
+        node("Add", "m b2", "c"), node("Relu", "c", "d"), node("Concat", "x d", "y", axis=1),
+    ]  # fmt: skip
+    held = {"w1": first, "w2": second, "s": F32(scale), "b2": bias}
+    return model(nodes, {"x": floats(2, 6)}, {"y": floats(2, 10)}, held)
+
+
+@pytest.mark.parametrize(
+    ("other", "name"),
+    [
+        (shut(second=SECOND * F32(1.01)), "w2"),
+        (shut(second=normal(5, 4, seed=9)), "w2"),
+        (shut(scale=0.7), "s"),
+        (shut(bias=SHUT * F32(1.2)), None),
+    ],
+    ids=["all numbers", "other numbers", "one number", "stand-ins for infinity"],
+)
+def test_the_only_constant_that_differs_counts_though_no_input_shows_it(other, name):
+    report = checked(shut(), other)
+    assert [each.evidence["constant"] for each in differing(report)] == [name] * (name is not None)
+    wanted = isomorph.Verdict.DIVERGENT if name else isomorph.Verdict.EQUIVALENT
+    assert report.verdict is wanted
+    assert all(each.effect == "latent" for each in differing(report))
+
+
+def test_weights_that_may_make_up_for_each_other_do_not_count_unseen():
+    """A scale was moved to the next weight; a hidden layer was put in another order."""
+    moved = shut(first=FIRST * F32(4), second=SECOND / F32(4))
+    order = [3, 1, 4, 0, 2]
+    permuted = shut(first=FIRST[:, order], second=SECOND[order])
+    for other in (moved, permuted):
+        report = checked(shut(), other)
+        assert report.verdict is isomorph.Verdict.EQUIVALENT
+        assert not differing(report)
+
+
+def test_rounded_weights_that_no_input_shows_are_no_others():
+    for rounded in (
+        SECOND.astype(np.float16).astype(F32),
+        (np.rint(SECOND / (np.abs(SECOND).max() / 127)) * (np.abs(SECOND).max() / 127)).astype(F32),
+        (np.rint(SECOND / (np.abs(SECOND).max(0) / 7)) * (np.abs(SECOND).max(0) / 7)).astype(F32),
+    ):
+        report = checked(shut(), shut(second=rounded))
+        assert report.verdict is isomorph.Verdict.EQUIVALENT
+        assert not differing(report)
+
+
+def test_a_table_that_was_computed_again_is_no_other():
+    """Sines of large numbers: float32 keeps few of their digits."""
+    angles = np.arange(1, 513)[:, None] / np.array([1.0, 3.3, 10.0, 33.0])
+    exact, rough = np.sin(angles), np.sin(angles.astype(F32) * F32(1 + 1e-6))
+    assert np.abs(exact - rough).max() > 1e-5
+    for values, verdict in ((rough, "equivalent"), (exact * 1.1, "divergent")):
+        sides = positions(exact), positions(np.concatenate([exact[:6], values[6:]]))
+        assert checked(*sides, inputs={"x": normal(1, 6, 4)}).verdict == verdict
+
+
+def positions(table):
+    """A table of which as many rows are used as the input has."""
+    nodes = [node("Shape", "x", "s", start=1, end=2), node("Slice", "p z s", "q"),
+             node("Add", "x q", "y")]  # fmt: skip
+    held = {"p": table.astype(F32), "z": np.array([0])}
+    return model(nodes, {"x": floats(1, "t", 4)}, {"y": floats(1, "t", 4)}, held)
+
+
+def test_a_weight_before_which_nothing_differs_counts_where_no_input_moves_its_node():
+    """Two tables with other rows behind those that are used; neither is the only one."""
+
+    def both(first, second):
+        nodes = [node("Shape", "x", "s", start=1, end=2), node("Slice", "p z s", "q"),
+                 node("Slice", "r z s", "t"), node("Add", "x q", "h"),
+                 node("Mul", "h t", "y")]  # fmt: skip
+        held = {"p": first, "r": second, "z": np.array([0])}
+        return model(nodes, {"x": floats(1, "t", 4)}, {"y": floats(1, "t", 4)}, held)
+
+    right = normal(64, 4, seed=1), normal(64, 4, seed=2)
+    wrong = [np.concatenate([each[:10], normal(54, 4, seed=7)]) for each in right]
+    report = checked(both(*right), both(*wrong), inputs={"x": normal(1, 10, 4)})
+    assert report.verdict is isomorph.Verdict.DIVERGENT
+    assert [each.evidence["constant"] for each in differing(report)] == ["r", "p"]
+
+
+def test_an_input_that_reaches_a_weight_is_judged_by_its_run():
+    kernel = normal(8, 6)
+    close = (kernel * (1 + 1e-5)).astype(F32)
+    report = checked(linear(kernel), linear(close), inputs={"x": normal(4, 8)}, budget=1e-2)
+    assert report.verdict is isomorph.Verdict.EQUIVALENT
+
+
+def test_a_ratio_that_inference_does_not_use_is_no_difference():
+    def dropped(ratio):
+        nodes = [node("Dropout", "x r", "h"), node("Relu", "h", "y")]
+        return model(nodes, {"x": floats(2, 6)}, {"y": floats(2, 6)}, {"r": F32(ratio)})
+
+    report = checked(dropped(0.1), dropped(0.5))
+    assert report.verdict is isomorph.Verdict.EQUIVALENT
+    assert not differing(report)
