@@ -76,6 +76,16 @@ MOST_SUSPECT_CONSTANTS = 8
 the first ones count only where an input shows the difference, and the report says how many were
 not examined."""
 
+MOST_PROBED_NODES = 24
+"""Nodes of a side that are given edge values. Beyond: the report says how many were not probed."""
+
+MOST_PROBED_VALUES = 1 << 22
+"""Values of all probes of a side together. Beyond: as for the nodes; small ones come first."""
+
+MOST_BODIES = 24
+"""Nodes whose bodies are looked into for the error profile; each is cut out and opened as a model
+of its own. Beyond: the report says that others were not looked into."""
+
 # What is compared
 
 SIZE_COMBINATIONS = Limit(
@@ -213,6 +223,13 @@ LOOKED_UP_NUMBERS = Limit(
 )
 """Beyond: of a weight that was joined from others it is not known whether it differs."""
 
+MISSING_VECTORS = Limit(
+    most=8,
+    of="vectors of a joined weight are compared with those of the reference that are left over",
+    left_out="a joined weight of which more vectors differ",
+)
+"""Beyond: more are no single numbers that were spoiled, and only runs judge the weight."""
+
 UNPAIRED_USES = Limit(
     most=4,
     of="constants of one use are paired where their numbers differ",
@@ -252,6 +269,11 @@ PARAMETER_NODES = Limit(
     most=4,
     of="nodes of one wrong place have their parameters tried",
     left_out="the parameters of further nodes of a group",
+)
+PARAMETER_COMBINATIONS = Limit(
+    most=320,
+    of="combinations of parameters are tried at one node",
+    left_out="further combinations of parameters",
 )
 INPUT_ORDERS = Limit(
     most=24,

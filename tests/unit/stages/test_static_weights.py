@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import onnx
 import pytest
@@ -19,7 +21,9 @@ from tests.unit.stages.weight_pairs import (
 
 import isomorph
 from isomorph.core.errors import UsageError
+from isomorph.core.limits import MISSING_VECTORS, noted_limits
 from isomorph.core.model import Constant, Node, TensorSpec
+from isomorph.stages.align import joined_weights
 from isomorph.stages.align.constant_differences import constant_differences
 from isomorph.stages.align.stored_weights import Weights
 
@@ -265,6 +269,19 @@ def test_gates_in_another_order_are_the_same_weights_and_one_number_is_not():
     assert not constant_differences(*(Weights(e.graph, e) for e in (reference, clean)))
     (found,) = constant_differences(*(Weights(e.graph, e) for e in (reference, damaged)))
     assert np.argwhere(found.beyond).tolist() == [[0, 8, 3]]
+
+
+def test_a_joined_weight_with_more_wrong_vectors_than_are_examined_is_noted(monkeypatch):
+    monkeypatch.setattr(joined_weights, "MISSING_VECTORS", replace(MISSING_VECTORS, most=0))
+    parts = [normal(5, 7, seed=n) for n in range(4)]
+    inner = [normal(5, 5, seed=10 + n) for n in range(4)]
+    reference, damaged = (
+        Graph(parts, inner, (0, 1, 2, 3)),
+        Graph(parts, inner, (0, 3, 1, 2), (8, 3)),
+    )
+    with noted_limits() as hit:
+        assert not constant_differences(*(Weights(e.graph, e) for e in (reference, damaged)))
+    assert [each.left_out for each in hit] == [MISSING_VECTORS.left_out]
 
 
 class Graph:

@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.limits import LOOKED_UP_NUMBERS
+from isomorph.core.limits import LOOKED_UP_NUMBERS, MISSING_VECTORS
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.stages.align.stored_weights import StoredWeight, Weights
 
-_MOST_MISSING = 8
-"""Vectors that are held against those left over. More are no single numbers that were spoiled."""
 _CLOSE = 2.0**-10
 """By which numbers of a spoiled vector are known again: a rounding to float16 and some."""
 _FEWEST = 4
@@ -122,7 +120,10 @@ def _matched(
             where.setdefault(key, []).append((place, index))
     origins = [where.get(key, ()) for key in _keys(rows, dtype)]
     missing = [index for index, each in enumerate(origins) if not each]
-    if not missing or len(missing) > _MOST_MISSING or 4 * len(missing) > len(origins):
+    if not missing or 4 * len(missing) > len(origins):
+        return None
+    if len(missing) > MISSING_VECTORS.most:
+        MISSING_VECTORS.reached()
         return None
     used = {origin for each in origins for origin in each}
     involved = {place for place, _ in used}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, islice, product
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
+from isomorph.core.limits import PARAMETER_COMBINATIONS
 from isomorph.stages.diagnose.parameters import attributes, current, parameter_places
 
 if TYPE_CHECKING:
@@ -66,7 +67,6 @@ _BOUNDS = {"Slice": ("starts", "ends"), "SLICE": ("begin", "size"),
            "STRIDED_SLICE": ("begin", "end")}  # fmt: skip
 _ENDLESS = 2**31 - 1
 """From here on, a boundary says that there is none."""
-_MOST_COMBINATIONS = 320
 
 
 def single(case: Case, node: Node, rank: int) -> Iterator[tuple[str, Any]]:
@@ -87,7 +87,8 @@ def several(case: Case, node: Node, rank: int) -> Iterator[dict[str, Any]]:
         for names in combinations(small, size):
             for values in product(*(small[name] for name in names)):
                 counted += 1
-                if counted > _MOST_COMBINATIONS:
+                if counted > PARAMETER_COMBINATIONS.most:
+                    PARAMETER_COMBINATIONS.reached()
                     return
                 yield dict(zip(names, values, strict=True))
 
@@ -185,7 +186,7 @@ def _paddings(now: tuple[int, ...]) -> list[tuple[int, ...]]:
     even = tuple(part for total in totals for part in (total // 2, total - total // 2))
     uneven = tuple(even[axis + side] for axis in axes for side in (1, 0))
     splits = [[(begin, total - begin) for begin in range(total + 1)] for total in totals]
-    every = islice(product(*splits), _MOST_COMBINATIONS)
+    every = PARAMETER_COMBINATIONS.first(product(*splits))
     found = [tuple(part for split in each for part in split) for each in every]
     found.sort(key=lambda each: sum(one != other for one, other in zip(each, now, strict=True)))
     return list(dict.fromkeys([even, uneven, flipped, turned, *found]))

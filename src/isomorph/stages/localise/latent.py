@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.limits import noted_limits
+from isomorph.core.limits import MOST_PROBED_NODES, MOST_PROBED_VALUES, noted_limits
 from isomorph.core.report import Finding, Skipped
 from isomorph.stages.localise.counterparts import (
     Paired,
@@ -31,11 +31,8 @@ if TYPE_CHECKING:
     from isomorph.stages.align.twins import Twins
     from isomorph.stages.measure.subject import Subject
 
-_MOST_NODES = 24
 _ONE_DRAW = 1
 """Of a graph that is right as far as it was reached, one shows the noise well enough."""
-_MOST_ELEMENTS = 1 << 22
-"""Values into and out of the probed nodes of one side: each node is computed dozens of times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +66,9 @@ def latent(reference: Subject, candidate: Subject) -> tuple[list[Latent], list[S
         found.setdefault(str(each.finding.node), each)
     skipped = []
     if (left := len(mine) + len(yours) - len(ours) - len(theirs)) > 0:
-        why = f"{_MOST_NODES} of a side, and {_MOST_ELEMENTS:,} values, are probed at most"
+        why = (
+            f"{MOST_PROBED_NODES} of a side, and {MOST_PROBED_VALUES:,} values, are probed at most"
+        )
         skipped.append(Skipped(what=f"probes of {left} nodes", why=why))
     return list(found.values()), skipped
 
@@ -85,7 +84,7 @@ def _affordable(nodes: list[Node], sight: Sight) -> list[Node]:
     total = 0
     for node in sorted(nodes, key=lambda node: (node.op not in PIECEWISE, size(node))):
         total += size(node)
-        if len(chosen) < _MOST_NODES and total <= _MOST_ELEMENTS:
+        if len(chosen) < MOST_PROBED_NODES and total <= MOST_PROBED_VALUES:
             chosen.append(node)
     return chosen
 

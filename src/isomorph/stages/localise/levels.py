@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
-from isomorph.core.limits import NESTED_BODIES
+from isomorph.core.limits import MOST_BODIES, NESTED_BODIES
 from isomorph.core.profile import CloseUp
 from isomorph.core.report import Skipped
 from isomorph.core.trace import Noise
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from isomorph.stages.measure.subject import Subject
     from isomorph.stages.run.opened import Opened
 
-_MOST_BODIES = 24
-"""Nodes whose bodies are looked into; each is cut out and opened as a model of its own."""
 PROFILE = "error profile"
 """How begins what is told of those that could not be seen."""
 
@@ -157,8 +155,8 @@ class Drawing:
                 what = f"{PROFILE} inside branches and loops that lie deeper"
                 self._skip(what, NESTED_BODIES.why)
                 return
-            if self._entered >= _MOST_BODIES:
-                why = f"the bodies of {_MOST_BODIES} nodes were looked into, those of others not"
+            if self._entered >= MOST_BODIES:
+                why = f"the bodies of {MOST_BODIES} nodes were looked into, those of others not"
                 self._skip(f"{PROFILE} inside more branches and loops", why)
                 return
             self._entered += 1
