@@ -73,8 +73,8 @@ compared."""
 
 MOST_SUSPECT_CONSTANTS = 8
 """Constants that differ from the reference's in a few elements and are examined by runs. Beyond:
-the first ones count only where an input shows the difference, and the report says how many were
-not examined."""
+the first ones count where an input shows the difference or none reaches them, and the report says
+how many were not examined."""
 
 MOST_PROBED_NODES = 24
 """Nodes of a side that are given edge values. Beyond: the report says how many were not probed."""

@@ -48,6 +48,27 @@ def test_suspects_beyond_the_limit_are_reported(more):
     assert all(str(count) in each.why for each in skipped(report))
 
 
+def test_many_weights_that_no_input_reaches_are_still_others():
+    """A fault alone is a fault in company."""
+
+    def shut(factor):
+        nodes, held, outputs = [], {"t": F32(1e9)}, {}
+        for place in range(MOST_SUSPECT_CONSTANTS + 1):
+            held[f"w{place}"] = spoiled(normal(8, 6, seed=place), (2, 3), factor)
+            nodes += [
+                node("MatMul", f"x w{place}", f"h{place}"),
+                node("Sub", f"h{place} t", f"s{place}"),
+                node("Relu", f"s{place}", f"y{place}"),
+            ]
+            outputs[f"y{place}"] = floats(4, 6)
+        return model(nodes, {"x": floats(4, 8)}, outputs, held)
+
+    report = checked(shut(1), shut(1.05), inputs={"x": -np.ones((4, 8), F32)})
+    assert report.verdict is isomorph.Verdict.DIVERGENT
+    assert len(differing(report)) == MOST_SUSPECT_CONSTANTS
+    assert skipped(report)
+
+
 def steps(factor, limit):
     """Rounded to steps, then a threshold: what small changes do not reach."""
     nodes = [node("Mul", "x f", "h"), node("Round", "h", "r"), node("Greater", "r t", "g"),

@@ -60,7 +60,7 @@ def compared_constants(
     in_bodies: ConstantEffect | None = None
     not_shown: list[Skipped] = []
     differences = [e for e in differences if not any(_blames(each, e) for each in known)]
-    # Many at once are rarely single numbers that were spoiled: then only an input proves it.
+    # Many at once may be another rounding of all weights: what inputs reach, the runs judge then.
     groups = [[each for each in differences if each.certain is sure] for sure in (True, False)]
     many = len(groups[0]) > MOST_SUSPECT_CONSTANTS
     for difference in (each for group in groups for each in group[:MOST_SUSPECT_CONSTANTS]):
@@ -72,7 +72,8 @@ def compared_constants(
                 # Nothing is put in for a constant of a body: one search answers for all of them.
                 in_bodies = in_bodies or experiment.effect(difference)
                 effect = in_bodies
-        sure = difference.certain and not many
+        unseen = experiment is not None and effect.effect is Effect.NOT_REACHED
+        sure = difference.certain and (unseen or not many)
         if difference.alone and not difference.inside and experiment is not None and not sure:
             sure = effect.divergent or experiment.reads_same_data(difference, sides)
         if difference.isolation is not Isolation.UNKNOWN:
@@ -118,7 +119,7 @@ def _left_out(suspects: Sequence[ConstantDifference]) -> Skipped:
     return Skipped(
         what="constants",
         why=f"{len(suspects)} {which}; the first {MOST_SUSPECT_CONSTANTS} were examined, and "
-        "count only where an input shows a difference; the others were not examined",
+        "count where no input reaches them or one shows a difference; the others were not examined",
     )
 
 
