@@ -141,15 +141,16 @@ def _made_up(source: Path, folder: Path) -> bool:
     """Samples to calibrate on, enough for a benchmark; False where none can be made."""
     from isomorph.core.errors import IsomorphError
     from isomorph.opening import intake
-    from isomorph.stages.run.generate import generate
     from isomorph.stages.run.input_files import write_arrays
+    from isomorph.stages.run.made_up import made_up
 
     folder.mkdir()
     try:
         with intake(in_process=False) as opener:
-            graph = opener.load(str(source)).graph
-        for seed in range(_SAMPLES):
-            write_arrays(folder / f"{seed}.npz", generate(graph, {}, sample="normal", seed=seed))
+            opened = opener.open("candidate", str(source))
+            for seed in range(_SAMPLES):
+                feeds = made_up(opened, opened.model.graph, (), {}, seed)[0].feeds
+                write_arrays(folder / f"{seed}.npz", feeds)
     except IsomorphError:
         return False
     return True

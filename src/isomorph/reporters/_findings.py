@@ -14,6 +14,7 @@ from rich.text import Text
 from isomorph.core.divergence import Verdict
 from isomorph.core.text import printable
 from isomorph.reporters._figures import number
+from isomorph.stages.measure import underflow
 
 if TYPE_CHECKING:
     from isomorph.core.report import Finding, Report
@@ -41,8 +42,12 @@ def findings(report: Report) -> Iterator[RenderableType]:
 
 
 def mendable(finding: Finding) -> bool:
-    """Whether a patch may help; the words of advice about a runtime that crashed are none."""
-    return finding.fix is not None and finding.cause is not None
+    """Whether a patch may help; the words of advice about a runtime that crashed are none.
+
+    A constant that its type cannot hold needs another type, which no patch gives it.
+    """
+    advised = finding.fix is not None and finding.cause is not None
+    return advised and finding.code != underflow.CODE
 
 
 def repairing(report: Report) -> str | None:
