@@ -92,8 +92,8 @@ def beside_zero(x: Array, size: Array | float) -> Array:
 @kernel("Add", "Sub", "Mul")
 def ring(call: Call, a: Array, b: Array) -> Array:
     """Sum, difference or product: rounded once."""
-    y = _RING[call.op](_placed(call, a, b)[0], _placed(call, a, b)[1])
-    return call.noise.rounded(np.asarray(y))
+    a, b = _placed(call, a, b)
+    return call.noise.added(np.asarray(_RING[call.op](a, b)), a, b)
 
 
 _RING: dict[str, Callable[[Array, Array], Array]] = {

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from isomorph.kernels.exact_sums import Exact, at_most_one, sums_of
 from isomorph.kernels.noise import Array, NoiseSource
 from isomorph.kernels.table import Call, kernel
 
@@ -13,7 +14,16 @@ from isomorph.kernels.table import Call, kernel
 def product(a: Array, b: Array, noise: NoiseSource) -> Array:
     """``a @ b`` with the noise of its sums."""
     y = np.asarray(_matmul(a, b))
-    return noise.reduced(y, lambda: np.asarray(_matmul(np.abs(a), np.abs(b))), a.shape[-1])
+
+    def magnitude() -> Array:
+        return np.asarray(_matmul(np.abs(a), np.abs(b)))
+
+    return noise.reduced(y, magnitude, a.shape[-1], _exact(a, b) if noise.active else None)
+
+
+def _exact(a: Array, b: Array) -> Exact | None:
+    """Where products of rows that are one-hot, or of coarse numbers, are not rounded."""
+    return sums_of(a, b, single=at_most_one(a, -1) if a.ndim > 1 and b.ndim > 1 else None)
 
 
 @kernel("MatMul")

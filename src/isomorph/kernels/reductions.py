@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from isomorph.kernels.exact_sums import at_most_one, sums_of
 from isomorph.kernels.noise import Array, NoiseSource
 from isomorph.kernels.table import Call, kernel
 
@@ -25,7 +26,8 @@ def total(x: Array, axes: Axes, noise: NoiseSource, *, keep: bool = True) -> Arr
     """A sum with the noise of its additions; its type is that of ``x``."""
     y = np.asarray(np.sum(x, axis=axes, keepdims=keep, dtype=x.dtype))
     length = x.size // max(y.size, 1)
-    return noise.reduced(y, lambda: np.sum(np.abs(x), axis=axes, keepdims=keep), length)
+    exact = sums_of(x, single=at_most_one(x, axes, keep=keep)) if noise.active else None
+    return noise.reduced(y, lambda: np.sum(np.abs(x), axis=axes, keepdims=keep), length, exact)
 
 
 def mean(x: Array, axes: Axes, noise: NoiseSource, *, keep: bool = True) -> Array:
@@ -145,5 +147,7 @@ def cumulate(call: Call, x: Array, axis: Array) -> Array:
     y = run(x)
     length = math.ceil(x.shape[place] / 2)
     if adds:
-        return call.noise.reduced(y, lambda: run(np.abs(x)), length)
+        single = run(np.not_equal(x, 0).astype(x.dtype)) <= 1 if call.noise.active else None
+        exact = sums_of(x, single=single) if call.noise.active else None
+        return call.noise.reduced(y, lambda: run(np.abs(x)), length, exact)
     return call.noise.rounded(y, np.sqrt(float(max(length, 1))) * np.abs(y))

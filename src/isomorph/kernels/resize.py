@@ -11,9 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isomorph.kernels.exact_sums import on_grid, sums_of
 from isomorph.kernels.movement import integers
 from isomorph.kernels.noise import Array, NoiseSource
 from isomorph.kernels.table import Call, kernel
+
+_PLAIN = frozenset({"asymmetric", "half_pixel", "pytorch_half_pixel"})
+"""Modes whose coordinate is that of the output, half a step off or not, divided by the scale."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,8 +147,11 @@ def _nearest(axis: Axis, how: str) -> Array:
 def _interpolated(call: Call, x: Array, axis: Axis, *, cubic: bool) -> Array:
     noise: NoiseSource = call.noise
     at = axis.coordinates(np.float64)
-    if noise.active:
-        # A coordinate is a quotient and a difference, each rounded at its own size.
+    plain = not cubic and not call.attributes.get("antialias") and axis.mode in _PLAIN
+    halved = plain and math.frexp(axis.scale)[0] == 0.5
+    if noise.active and not (halved and on_grid(at)):
+        # A coordinate is a quotient and a difference, each rounded at its own size; where a power
+        # of two divides, neither is.
         at = noise.rounded(at, 2.0 * (np.abs(at) + 0.5))
     squeeze = min(axis.scale, 1.0) if call.attributes.get("antialias") else 1.0
     reach = math.ceil((2.0 if cubic else 1.0) / squeeze)
@@ -169,7 +176,8 @@ def _interpolated(call: Call, x: Array, axis: Axis, *, cubic: bool) -> Array:
         return np.asarray(total)
 
     y = taps(x, weights)
-    return noise.reduced(y, lambda: taps(np.abs(x), np.abs(weights)), weights.shape[1])
+    exact = sums_of(x, weights) if noise.active else None
+    return noise.reduced(y, lambda: taps(np.abs(x), np.abs(weights)), weights.shape[1], exact)
 
 
 def _cubic(t: Array, a: float) -> Array:

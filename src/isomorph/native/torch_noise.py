@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from isomorph.core.ops import MOVES_DATA
+from isomorph.kernels.exact_sums import Exact
 from isomorph.kernels.noise import NoiseSource
 from isomorph.native.torch_bound import array, bound, each_float, on_floats, tensor
 from isomorph.native.torch_composites import COMPOSITES
@@ -110,6 +111,17 @@ class StoredAtEachStep:
         """Rounded in float32, and again when it is kept."""
         return _kept(tensor(self.source.rounded(y, magnitude)), self.dtype, self.random)
 
-    def reduced(self, y: Array, magnitude: Callable[[], Array], length: int) -> Array:
+    def added(self, y: Array, *operands: Array) -> Array:
+        """Rounded in float32, and again when it is kept."""
+        return _kept(tensor(self.source.added(y, *operands)), self.dtype, self.random)
+
+    def reduced(
+        self,
+        y: Array,
+        magnitude: Callable[[], Array],
+        length: int,
+        exact: Exact | None = None,
+    ) -> Array:
         """Summed in float32, and rounded when it is kept."""
-        return _kept(tensor(self.source.reduced(y, magnitude, length)), self.dtype, self.random)
+        moved = self.source.reduced(y, magnitude, length, exact)
+        return _kept(tensor(moved), self.dtype, self.random)
