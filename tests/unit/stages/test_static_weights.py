@@ -337,6 +337,42 @@ def test_a_weight_of_zeros_is_known_by_being_the_only_one():
     assert finding.evidence["constant"] == "a"
 
 
+def scaled(kernel, bias, *, gemm):
+    """The same product with its factors as attributes or in the weights, shut by a ReLU."""
+    if gemm:
+        nodes = [node("Gemm", "x w b", "h", alpha=0.75, beta=1.25)]
+    else:
+        kernel, bias = kernel * F32(0.75), bias * F32(1.25)
+        nodes = [node("MatMul", "x w", "p"), node("Add", "p b", "h")]
+    nodes += [node("Relu", "h", "y")]
+    return model(nodes, {"x": floats(4, 8)}, {"y": floats(4, 6)}, {"w": kernel, "b": bias})
+
+
+@pytest.mark.parametrize(("place", "name"), [((2, 3), "w"), ((4,), "b")])
+def test_a_wrong_number_where_the_factors_of_a_product_were_folded(place, name):
+    held = {"w": POSITIVE, "b": -(normal(6, seed=8) ** 2) - F32(1)}
+    right = scaled(*held.values(), gemm=True)
+    clean = checked(right, scaled(*held.values(), gemm=False), inputs={"x": DEAD})
+    assert clean.verdict is isomorph.Verdict.EQUIVALENT
+    assert not differing(clean)
+    held[name] = spoiled(held[name], place, 1.01)
+    (finding,) = differing(checked(right, scaled(*held.values(), gemm=False), inputs={"x": DEAD}))
+    assert finding.evidence["constant"] == name
+
+
+def test_a_wrong_number_where_a_division_became_a_product():
+    def net(op, factors):
+        nodes = [node(op, "x f", "h"), node("Relu", "h", "y")]
+        return model(nodes, {"x": floats(4, 6)}, {"y": floats(4, 6)}, {"f": factors})
+
+    factors, dead = POSITIVE[0], -np.ones((4, 6), F32)
+    right, times = net("Div", factors), F32(1) / factors
+    assert not differing(checked(right, net("Mul", times), inputs={"x": dead}))
+    wrong = net("Mul", spoiled(times, (2,), 1.1))
+    (finding,) = differing(checked(right, wrong, inputs={"x": dead}))
+    assert finding.evidence["elements"][0]["index"] == [2]
+
+
 def split(kernel, edges, *, nested=False):
     """A product in blocks of columns, joined and shut by a ReLU."""
     parts = np.split(kernel, edges, axis=1)

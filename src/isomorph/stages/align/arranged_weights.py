@@ -61,3 +61,18 @@ def _placed(
         return
     bounds = placements(np.broadcast_to(reach, value.shape), shape)
     yield from zip(placements(value, shape), bounds, strict=True)
+
+
+def applied(source: StoredWeight, value: Array) -> Iterator[Array]:
+    """A weight as its reader applies it: times alpha or beta of a Gemm, or as the divisor.
+
+    A converter that writes the product without the factor, or multiplies instead, stores that.
+    """
+    for reader in source.readers:
+        factor = {1: "alpha", 2: "beta"}.get(reader.slot) if reader.node.op == "Gemm" else None
+        number = reader.node.attributes.get(factor, 1.0) if factor is not None else 1.0
+        if isinstance(number, float) and number not in (0.0, 1.0):
+            yield value * number
+        elif reader.node.op == "Div" and reader.slot == 1 and np.all(value != 0):
+            with np.errstate(over="ignore"):
+                yield 1.0 / value

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.limits import LIKE_WEIGHTS
-from isomorph.stages.align.arranged_weights import acts_alike, arranged
+from isomorph.stages.align.arranged_weights import acts_alike, applied, arranged
 from isomorph.stages.align.body_constants import changed_in_bodies, only_one_changed
 from isomorph.stages.align.element_bounds import (
     Elements,
@@ -30,7 +30,7 @@ from isomorph.stages.align.few_elements import changed_constants
 from isomorph.stages.align.folded_weights import Biases, Folded, FoldedWeights, effective_rank
 from isomorph.stages.align.joined_weights import joined
 from isomorph.stages.align.rounded_weights import narrowed
-from isomorph.stages.align.split_products import SplitProduct, split_products
+from isomorph.stages.align.split_products import SplitProduct, split_from, split_products
 from isomorph.stages.align.stored_weights import StoredWeight
 from isomorph.stages.align.structural_constants import Isolation, placed_constants
 
@@ -196,13 +196,13 @@ class _Comparison:
         found: dict[str, _Suspect] = {}
         names = {each.name for each in open_ones}
         for product in split_products(self.candidate):
-            source, seen = self._whole(product)
-            if source is None or seen is None or names.isdisjoint(product.names):
+            free = [e for e in self._by_size.get(product.value.size, ()) if not self._used_up(e)]
+            origin = split_from(product, free, self.reference)
+            if origin is None or names.isdisjoint(product.names):
                 continue
+            source, expected, seen = origin
             self._taken[source.name] = self._taken.get(source.name, 0) + 1
             self._settled.update(product.names)
-            value = self.reference.real(source)
-            expected = product.value if value is None else value
             beyond = [part for _, part in product.columns(seen.beyond)]
             for (part, columns), wrong in zip(product.columns(expected), beyond, strict=True):
                 if wrong.any():
@@ -213,18 +213,6 @@ class _Comparison:
                         evidence=("value", "structure"),
                     )
         return found
-
-    def _whole(self, product: SplitProduct) -> tuple[StoredWeight | None, Elements | None]:
-        """The weight of the reference that was split, and how its numbers compare."""
-        for source in self._by_size.get(product.value.size, ()):
-            value = self.reference.real(source) if source.shape == product.value.shape else None
-            if value is None or self._used_up(source):
-                continue
-            terms = Source(dtype=source.dtype)
-            seen = compare_elements(value, product.value, product.whole, terms)
-            if seen.equal or (seen.sparse and seen.telling > seen.count):
-                return source, seen
-        return None, None
 
     def _only_ones(self, open_ones: list[StoredWeight]) -> dict[str, _Suspect]:
         """Weights of zeros, or of another single number, that only one of the reference can be."""
@@ -313,6 +301,8 @@ class _Comparison:
             if value is not None:
                 half = 0.5 * max(stored.grid.scale) if stored.grid is not None else 0.0
                 yield stored, (stored.name,), value, Source(dtype=stored.dtype, half_step=half)
+                for other in applied(stored, value) if stored.grid is None else ():
+                    yield None, (stored.name,), other, Source(dtype=stored.dtype)
         for folded, value, reach in self._folds.kernels_of(weight.size):
             yield folded, folded.names, value, Source(dtype="float32", reach=reach)
         for folded, value, reach in self._biases.of(weight):

@@ -6,13 +6,14 @@ known by their own numbers; put together again they are a weight like any other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isomorph.core.limits import LOOKED_UP_NUMBERS
+from isomorph.stages.align.element_bounds import Elements, Source, compare_elements
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -73,6 +74,20 @@ def split_products(side: Weights) -> Iterator[SplitProduct]:
             LOOKED_UP_NUMBERS.reached()
         elif len(held) == len(known):
             yield SplitProduct(parts=tuple(known), value=np.concatenate(held, axis=-1))
+
+
+def split_from(
+    product: SplitProduct, sources: Sequence[StoredWeight], reference: Weights
+) -> tuple[StoredWeight, Array, Elements] | None:
+    """The weight that was split, its value, and how the numbers of the parts compare with it."""
+    for source in sources:
+        value = reference.real(source) if source.shape == product.value.shape else None
+        if value is None:
+            continue
+        seen = compare_elements(value, product.value, product.whole, Source(dtype=source.dtype))
+        if seen.equal or (seen.sparse and seen.telling > seen.count):
+            return source, value, seen
+    return None
 
 
 def _joins(node: Node) -> bool:
