@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from onnx import TensorProto
 from tests.unit.stages.weight_pairs import F32, floats, linear, model, node, normal
 
 import isomorph
@@ -122,5 +123,88 @@ def test_a_ratio_that_inference_does_not_use_is_no_difference():
         return model(nodes, {"x": floats(2, 6)}, {"y": floats(2, 6)}, {"r": F32(ratio)})
 
     report = checked(dropped(0.1), dropped(0.5))
+    assert report.verdict is isomorph.Verdict.EQUIVALENT
+    assert not differing(report)
+
+
+def table(values, kind):
+    """Rows of a table that an input selects."""
+    shapes = {"i": (TensorProto.INT64, [3])}, {"y": (kind, [3])}
+    return model([node("Gather", "t i", "y")], *shapes, {"t": values})
+
+
+@pytest.mark.parametrize(
+    ("values", "other", "kind"),
+    [
+        (np.arange(50), 2**60, TensorProto.INT64),
+        (np.arange(50) % 2 == 0, True, TensorProto.BOOL),
+        (np.array([f"word {n}" for n in range(50)], object), "another", TensorProto.STRING),
+    ],
+    ids=["integers", "truth values", "words"],
+)
+def test_tables_that_hold_no_floats_are_compared_exactly(values, other, kind):
+    wrong = values.copy()
+    wrong[41] = other
+    inputs = {"i": np.array([1, 2, 3])}
+    report = checked(table(values, kind), table(wrong, kind), inputs=inputs)
+    assert report.verdict is isomorph.Verdict.DIVERGENT
+    assert [each.evidence["constant"] for each in differing(report)] == ["t"]
+
+
+def reshaped(sizes, rows):
+    """Sizes and rows of which one may be written in two ways."""
+    nodes = [node("Reshape", "x n", "r"), node("Gather", "r i", "g", axis=0),
+             node("Relu", "g", "y")]  # fmt: skip
+    held = {"n": np.array(sizes), "i": np.array(rows)}
+    return model(nodes, {"x": floats(2, 6)}, {"y": floats(2, 4)}, held)
+
+
+@pytest.mark.parametrize("other", [([-1, 4], [0, 2]), ([3, 4], [0, -1])])
+def test_sizes_and_rows_that_are_written_differently_are_the_same(other):
+    report = checked(reshaped([3, 4], [0, 2]), reshaped(*other))
+    assert report.verdict is isomorph.Verdict.EQUIVALENT
+    assert not differing(report)
+
+
+INTEGERS = np.arange(-24, 24, dtype=np.int8).reshape(8, 6)
+SCALES, ZEROS = np.linspace(0.01, 0.02, 6).astype(F32), np.zeros(6, np.int8)
+
+
+def on_grid(integers=INTEGERS, scales=SCALES, zeros=ZEROS):
+    """A weight on a grid, behind a ReLU that no input opens."""
+    nodes = [node("DequantizeLinear", "q s z", "w", axis=1), node("MatMul", "x w", "h"),
+             node("Sub", "h t", "c"), node("Relu", "c", "y")]  # fmt: skip
+    held = {"q": integers, "s": scales, "z": zeros, "t": F32(1e9)}
+    return model(nodes, {"x": floats(2, 8)}, {"y": floats(2, 6)}, held)
+
+
+def changed(values, place, by):
+    copy = values.copy()
+    copy[place] += values.dtype.type(by)
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("other", "name"),
+    [
+        (on_grid(integers=changed(INTEGERS, (2, 3), 1)), "q"),
+        (on_grid(scales=changed(SCALES, 3, 5e-4)), "s"),
+        (on_grid(zeros=changed(ZEROS, 3, 2)), "z"),
+    ],
+)
+def test_integers_on_the_same_grid_are_equal_or_others(other, name):
+    report = checked(on_grid(), other, inputs={"x": normal(2, 8)})
+    assert report.verdict is isomorph.Verdict.DIVERGENT
+    assert [each.evidence["constant"] for each in differing(report)] == [name]
+
+
+def test_a_mask_that_is_cut_to_size_stands_for_infinity_by_any_large_number():
+    def masked(lowest):
+        held = {"m": np.where(np.tril(np.ones((9, 9))), 0, lowest).astype(F32), "z": np.array([0])}
+        nodes = [node("Shape", "x", "s", start=1, end=2), node("Slice", "m z s", "n"),
+                 node("Add", "n x", "a"), node("Softmax", "a", "y")]  # fmt: skip
+        return model(nodes, {"x": floats("t", 9)}, {"y": floats("t", 9)}, held)
+
+    report = checked(masked(-1e9), masked(-1e4), inputs={"x": normal(9, 9)})
     assert report.verdict is isomorph.Verdict.EQUIVALENT
     assert not differing(report)

@@ -165,7 +165,7 @@ class _Comparison:
         return [
             replace(
                 _difference(each.weight, each.held, _Suspect.in_place_of(each)),
-                certain=False,
+                certain=each.exact and each.isolation is Isolation.ONLY,
                 isolation=each.isolation,
             )
             for each in placed_constants(self.reference, self.candidate)
@@ -374,7 +374,7 @@ class _Comparison:
 
 def _difference(weight: StoredWeight, held: Array, suspect: _Suspect) -> ConstantDifference:
     beyond = suspect.elements.beyond
-    places = np.argwhere(beyond)[:_MOST_SHOWN]
+    places = np.argwhere(beyond & (suspect.expected != held))[:_MOST_SHOWN]
     shown = tuple(
         (tuple(map(int, place)), float(suspect.expected[tuple(place)]), float(held[tuple(place)]))
         for place in places

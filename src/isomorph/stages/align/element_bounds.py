@@ -36,7 +36,7 @@ _SPACING_FLOAT16 = 2.0**-24
 
 _AT_A_TIME = 1 << 20
 
-_ADDED = frozenset({"Add", "Sub", "Where", "Concat", "Expand", "Max", "Min"})
+_ADDED = frozenset({"Add", "Sub", "Where", "Concat", "Expand", "Max", "Min", "Slice", "Gather"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

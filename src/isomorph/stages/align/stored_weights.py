@@ -206,14 +206,34 @@ class Weights:
             open_ends += new
         return True
 
-    def _readers(self, name: str) -> tuple[WeightReader, ...]:
+    def constant(self, name: str) -> StoredWeight | None:
+        """Any constant that acts on an output, whatever it holds: scales, integers, words."""
+        known = self._all.get(name)
+        if known is not None:
+            return known
+        held, readers = self.graph.constants[name], self._readers(name, grids=True)
+        if not readers or not math.prod(held.shape):
+            return None
+        return StoredWeight(
+            name=name, dtype=held.dtype, shape=held.shape, digest=held.digest,
+            value_digest=held.value_digest, readers=readers,
+        )  # fmt: skip
+
+    def stored_array(self, name: str) -> Array | None:
+        """What a constant holds, words and integers of any size included."""
+        try:
+            return np.asarray(self._session.run({}, [name])[name])
+        except (IsomorphError, ValueError, KeyError):
+            return None
+
+    def _readers(self, name: str, *, grids: bool = False) -> tuple[WeightReader, ...]:
         found: list[WeightReader] = []
         open_ends: list[tuple[str, tuple[str, ...]]] = [(name, ())]
         seen = {name}
         while open_ends:
             tensor, between = open_ends.pop()
             for node in self.topology.readers.get(tensor, ()):
-                if node.name not in self.useful or _only_a_grid(node, tensor):
+                if node.name not in self.useful or (not grids and _only_a_grid(node, tensor)):
                     continue
                 if any(each in self.topology.live for each in self.topology.reads(node)):
                     slots = [i for i, each in enumerate(node.inputs) if each == tensor] or [-1]

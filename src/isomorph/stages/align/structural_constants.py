@@ -18,6 +18,8 @@ import numpy as np
 
 from isomorph.stages.align.element_bounds import Elements, Source, compare_elements
 from isomorph.stages.align.few_elements import FEW
+from isomorph.stages.align.integer_roles import Role, role_of
+from isomorph.stages.align.quantisers import changed
 from isomorph.stages.align.rounded_weights import narrowed, steps_of
 from isomorph.stages.align.same_structure import same_structure
 
@@ -60,6 +62,8 @@ class PlacedConstant:
     held: Array = field(repr=False)
     elements: Elements
     isolation: Isolation
+    exact: bool = False
+    """Whether both hold integers or words of one type, which no conversion rounds."""
 
 
 def placed_constants(reference: Weights, candidate: Weights) -> list[PlacedConstant]:
@@ -79,7 +83,10 @@ def placed_constants(reference: Weights, candidate: Weights) -> list[PlacedConst
     for name, each in differing.items():
         if each is None or name not in first or not _telling(each):
             continue
-        limit = any(reader.node.op in _LIMITS for reader in each.weight.readers)
+        limit = any(
+            reader.node.op in _LIMITS and (reader.node.op, reader.slot) != ("Where", 0)
+            for reader in each.weight.readers
+        )
         if len(differing) == 1:
             only = Isolation.ONLY_LIMIT if limit else Isolation.ONLY
             found.append(replace(each, isolation=only))
@@ -97,8 +104,10 @@ def _compared(
         return None
     if [n for n in weight.shape if n > 1] != [n for n in source.shape if n > 1]:
         return None
+    if weight.dtype == source.dtype and "float" not in weight.dtype and _one_grid(weight, source):
+        return _exact(reference, candidate, weight, source)
     held, expected = candidate.real(weight), reference.real(source)
-    if held is None or expected is None:
+    if held is None or expected is None or held.dtype.kind != "f":
         return None
     expected = expected.reshape(weight.shape)
     half = 0.5 * max(source.grid.scale) if source.grid is not None else 0.0
@@ -113,8 +122,40 @@ def _compared(
     )  # fmt: skip
 
 
+def _one_grid(weight: StoredWeight, source: StoredWeight) -> bool:
+    """Whether the same integers stand for the same numbers."""
+    if weight.grid is None or source.grid is None:
+        return weight.grid is source.grid
+    return not changed(source.grid, weight.grid)
+
+
+def _exact(
+    reference: Weights, candidate: Weights, weight: StoredWeight, source: StoredWeight
+) -> PlacedConstant | None:
+    """Integers, truth values and words of one type, of which nothing was rounded."""
+    roles = {role_of(candidate, weight.name), role_of(reference, source.name)}
+    held, expected = candidate.stored_array(weight.name), reference.stored_array(source.name)
+    if Role.UNKNOWN in roles or held is None or expected is None or held.size != expected.size:
+        return None
+    held, expected = held.reshape(weight.shape), expected.reshape(weight.shape)
+    beyond = np.asarray(held != expected, bool)
+    if Role.ROWS in roles and held.dtype.kind == "i":
+        beyond &= (held < 0) == (expected < 0)  # from the end it is another number for one row
+    if held.dtype.kind in "iub":
+        real = candidate.real(weight), reference.real(source)
+    else:
+        real = np.zeros(held.shape), np.zeros(held.shape)
+    if real[0] is None or real[1] is None:
+        return None
+    return PlacedConstant(
+        weight=weight, source=source, expected=real[1].reshape(weight.shape), held=real[0],
+        elements=Elements(beyond=beyond, between=0, telling=held.size - int(beyond.sum())),
+        isolation=Isolation.UNKNOWN, exact=True,
+    )  # fmt: skip
+
+
 def _weight(side: Weights, name: str) -> StoredWeight | None:
-    found = side.stored.get(name) or side.scalars.get(name)
+    found = side.constant(name)
     if found is None or all(
         each.slot in _NO_EFFECT.get(each.node.op, ()) for each in found.readers
     ):
@@ -135,7 +176,7 @@ def _rounded(expected: Array, held: Array, weight: StoredWeight, source: Source)
 
 def _telling(found: PlacedConstant) -> bool:
     """Whether more than a table that was computed again would explain the difference."""
-    if found.elements.sparse or found.weight.size <= FEW:
+    if found.exact or found.elements.sparse or found.weight.size <= FEW:
         return True
     finite = np.abs(found.expected[np.isfinite(found.expected)])
     lost = _COMPUTED * float(np.max(finite, initial=0.0))

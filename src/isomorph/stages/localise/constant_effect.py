@@ -316,6 +316,8 @@ def _corrected(difference: ConstantDifference, candidate: Subject) -> Array | No
         held = np.asarray(candidate.oracle().run({}, [name])[name])
     except (IsomorphError, ValueError, KeyError):
         return None
+    if held.dtype.kind in "OSU":
+        return None  # words
     put = difference.corrected(held if held.dtype.kind in "iu" else None)
     return np.ascontiguousarray(put.astype(held.dtype))
 

@@ -76,7 +76,7 @@ def compared_constants(
         sure = difference.certain and (unseen or not many)
         if difference.alone and not difference.inside and experiment is not None and not sure:
             sure = effect.divergent or experiment.reads_same_data(difference, sides)
-        if difference.isolation is not Isolation.UNKNOWN:
+        if difference.isolation is not Isolation.UNKNOWN and not difference.certain:
             first = difference.isolation is Isolation.FIRST
             if effect.given and (first or not effect.divergent):
                 continue  # the runs reach it, and judge what it does
