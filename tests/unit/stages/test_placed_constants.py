@@ -208,3 +208,16 @@ def test_a_mask_that_is_cut_to_size_stands_for_infinity_by_any_large_number():
     report = checked(masked(-1e9), masked(-1e4), inputs={"x": normal(9, 9)})
     assert report.verdict is isomorph.Verdict.EQUIVALENT
     assert not differing(report)
+
+
+def test_a_table_of_doubles_is_compared_as_doubles():
+    values = np.random.default_rng(2).normal(size=50)
+    wrong = values.copy()
+    wrong[41] *= 1 + 1e-9
+    through = values.astype(F32).astype(np.float64)
+    finer = np.concatenate([through[:4], values[4:]])
+    inputs = {"i": np.array([1, 2, 3])}
+    pairs = {"divergent": (values, wrong), "equivalent": (through, finer)}
+    for verdict, sides in pairs.items():
+        made = [table(each, TensorProto.DOUBLE) for each in sides]
+        assert checked(*made, inputs=inputs).verdict == verdict

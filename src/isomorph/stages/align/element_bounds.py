@@ -97,8 +97,9 @@ def compare_elements(
     between = telling = 0
     ends = None if integers is None else (int(integers.min()), int(integers.max()))
     scale = _Scale(
-        weight=weight, source=source, largest=_largest(expected), steps=_steps(weight), ends=ends
-    )
+        weight=weight, source=source, largest=_largest(expected), steps=_steps(weight), ends=ends,
+        unit=_widest_unit(expected, held, weight, source),
+    )  # fmt: skip
     for piece in _pieces(held.shape):
         whole = None if integers is None else integers[piece]
         apart, unsure = scale.apart(expected[piece], held[piece], whole, piece)
@@ -109,6 +110,20 @@ def compare_elements(
     if beyond.any():
         telling = sum(_telling(expected[each][~beyond[each]]) for each in _pieces(held.shape))
     return Elements(beyond=beyond, between=between, telling=telling)
+
+
+def _widest_unit(expected: Array, held: Array, weight: StoredWeight, source: Source) -> float:
+    """The rounding of float32, or of float64 where both are kept in it and none went through less.
+
+    A table of doubles that are all float32 numbers was rounded to float32 on its way.
+    """
+    if (weight.dtype, source.dtype) != ("float64", "float64"):
+        return _FLOAT32
+    with np.errstate(over="ignore"):
+        through = (
+            np.array_equal(np.float32(each), each, equal_nan=True) for each in (held, expected)
+        )
+        return _FLOAT32 if any(through) else unit_roundoff("float64")
 
 
 def _pieces(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
@@ -142,6 +157,8 @@ class _Scale:
     largest: float
     steps: Array | None
     ends: tuple[int, int] | None
+    unit: float
+    """The rounding of the type in which both were computed."""
 
     def apart(
         self, expected: Array, held: Array, integers: Array | None, piece: tuple[slice, ...]
@@ -164,9 +181,9 @@ class _Scale:
         dtypes = self.weight.dtype, self.source.dtype
         unit = max(map(unit_roundoff, dtypes))
         narrow = unit if unit > _FLOAT32 else 0.0
-        bound = (narrow + _ROUNDINGS * _FLOAT32) * sizes + self.source.half_step
-        # What float32 does not see beside the largest number can be no one's intention.
-        bound = bound + _FLOAT32 * min(self.largest, _CLAMPED)
+        bound = (narrow + _ROUNDINGS * self.unit) * sizes + self.source.half_step
+        # What the type does not see beside the largest number can be no one's intention.
+        bound = bound + self.unit * min(self.largest, _CLAMPED)
         bound = bound + (_SPACING_FLOAT16 if "float16" in dtypes else 0.0)
         bound = bound + _cut(self.source.reach, piece)
         if self.steps is not None:

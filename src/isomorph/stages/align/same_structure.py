@@ -86,11 +86,12 @@ def _captured(body: Graph, other: Graph) -> list[Pair] | None:
     if counts[0] != counts[1]:
         return None
     own = {one.name: two.name for one, two in zip(body.inputs, other.inputs, strict=True)}
+    theirs = set(own.values())
     outside: list[Pair] = []
 
     def agree(pairs: Sequence[Pair]) -> bool:
         for name, partner in pairs:
-            if name in own or partner in own.values():
+            if name in own or partner in theirs:
                 if own.get(name) != partner:
                     return False
             elif name in body.constants or partner in other.constants:
@@ -106,6 +107,7 @@ def _captured(body: Graph, other: Graph) -> list[Pair] | None:
         if pairs is None or not agree(pairs):
             return None
         own.update(zip(node.outputs, partner.outputs, strict=True))
+        theirs.update(partner.outputs)
     ends = [(one.name, two.name) for one, two in zip(body.outputs, other.outputs, strict=True)]
     return outside if agree(ends) else None
 
