@@ -221,3 +221,16 @@ def test_a_table_of_doubles_is_compared_as_doubles():
     for verdict, sides in pairs.items():
         made = [table(each, TensorProto.DOUBLE) for each in sides]
         assert checked(*made, inputs=inputs).verdict == verdict
+
+
+def test_a_table_that_was_filled_up_is_compared_in_the_rows_it_had():
+    values = normal(50)
+    padded = np.concatenate([values, np.zeros(14, F32)])
+    wrong = padded.copy()
+    wrong[41] += 1
+    inputs = {"i": np.array([1, 2, 3])}
+    for other, verdict in ((padded, "equivalent"), (wrong, "divergent")):
+        sides = [table(each, TensorProto.FLOAT) for each in (values, other)]
+        report = checked(*sides, inputs=inputs)
+        assert report.verdict == verdict
+        assert len(differing(report)) == (verdict == "divergent")

@@ -100,15 +100,24 @@ def _compared(
 ) -> PlacedConstant | None:
     """How two constants compare; None where they cannot be compared number by number."""
     weight, source = _weight(candidate, name), _weight(reference, other)
-    if weight is None or source is None or weight.size != source.size:
+    if weight is None or source is None:
         return None
-    if [n for n in weight.shape if n > 1] != [n for n in source.shape if n > 1]:
+    grown = _more_rows(weight, source)
+    if grown is None and [n for n in weight.shape if n > 1] != [n for n in source.shape if n > 1]:
         return None
-    if weight.dtype == source.dtype and "float" not in weight.dtype and _one_grid(weight, source):
+    if (
+        grown is None
+        and weight.dtype == source.dtype
+        and "float" not in weight.dtype
+        and _one_grid(weight, source)
+    ):
         return _exact(reference, candidate, weight, source)
     held, expected = candidate.real(weight), reference.real(source)
     if held is None or expected is None or held.dtype.kind != "f":
         return None
+    if grown is not None:
+        rows = range(source.shape[grown], weight.shape[grown])
+        expected = np.concatenate([expected, np.take(held, rows, axis=grown)], axis=grown)
     expected = expected.reshape(weight.shape)
     half = 0.5 * max(source.grid.scale) if source.grid is not None else 0.0
     terms = Source(dtype=source.dtype, half_step=half)
@@ -120,6 +129,22 @@ def _compared(
         weight=weight, source=source, expected=expected, held=held, elements=seen,
         isolation=Isolation.UNKNOWN,
     )  # fmt: skip
+
+
+def _more_rows(weight: StoredWeight, source: StoredWeight) -> int | None:
+    """The axis along which a table was filled up with rows that nothing selected before."""
+    if len(weight.shape) != len(source.shape):
+        return None
+    sizes = enumerate(zip(weight.shape, source.shape, strict=True))
+    other = [(axis, new > old) for axis, (new, old) in sizes if new != old]
+    if len(other) != 1 or not other[0][1]:
+        return None
+    axis, rank = other[0][0], len(weight.shape)
+    for reader in (*weight.readers, *source.readers):
+        along = int(reader.node.attributes.get("axis", 0) or 0) % rank
+        if (reader.node.op, reader.slot, along) != ("Gather", 0, axis) or reader.between:
+            return None
+    return axis
 
 
 def _one_grid(weight: StoredWeight, source: StoredWeight) -> bool:
