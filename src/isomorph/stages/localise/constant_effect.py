@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -319,7 +319,17 @@ def _corrected(difference: ConstantDifference, candidate: Subject) -> Array | No
     if held.dtype.kind in "OSU":
         return None  # words
     put = difference.corrected(held if held.dtype.kind in "iu" else None)
-    return np.ascontiguousarray(put.astype(held.dtype))
+    return np.ascontiguousarray(_as_type(put, held.dtype))
+
+
+def _as_type(values: Array, dtype: np.dtype[Any]) -> Array:
+    """The numbers in another type; float64 rounds the largest integers up to what none holds."""
+    if dtype.kind not in "iu" or values.dtype.kind != "f":
+        return values.astype(dtype)
+    limits = np.iinfo(dtype)
+    above, below = values >= float(limits.max), values <= float(limits.min)
+    inside = np.where(above | below, 0.0, values).astype(dtype)
+    return np.where(above, limits.max, np.where(below, limits.min, inside)).astype(dtype)
 
 
 def _rows(
