@@ -98,11 +98,11 @@ def refuse_strange_layouts(
                 f"--layout names {name!r}, which the candidate has not",
                 why=f"its inputs and outputs: {', '.join(spec.name for spec in specs)}",
             )
-        if sorted(axes) != list(range(len(axes))):
+        if len(set(axes)) != len(axes):
             raise UsageError(
                 "BAD_OPTION",
                 f"--layout {name}={','.join(map(str, axes))} is no order of axes",
-                why="it names each axis from 0 on once",
+                why="it names an axis of the reference twice",
             )
 
 
