@@ -100,11 +100,11 @@ def test_named_constants_are_disturbed_by_one_rounding_of_their_type():
         helper.make_node("Mul", ["x", "w"], ["a"]),
         helper.make_node("Add", ["a", "v"], ["y"]),
     ]
-    w, v = np.float32([3.5]), np.float32([5.5])
+    w, v = np.float32([3.3]), np.float32([5.7])
     evaluator = opened(nodes, {"w": w, "v": v})
     ones = np.ones(1, np.float32)
     deviation, _ = spread(evaluator, ones, constants=("w",))
-    assert deviation[0] == pytest.approx(3.5 * U32, rel=0.4)
+    assert deviation[0] == pytest.approx(3.3 * U32, rel=0.4)
     none, _ = spread(evaluator, ones, constants=())
     assert not none.any()
     fetched, _ = spread(evaluator, ones, fetch="w", constants=("w",))
@@ -116,10 +116,10 @@ def test_a_disturbed_constant_is_felt_behind_a_subgraph_of_constants():
         helper.make_node("Mul", ["w", "w"], ["square"]),
         helper.make_node("Mul", ["x", "square"], ["y"]),
     ]
-    evaluator = opened(nodes, {"w": np.float32([3.5])})
+    evaluator = opened(nodes, {"w": np.float32([3.3])})
     deviation, y = spread(evaluator, np.ones(1, np.float32), constants=("w",))
-    assert y[0] == 12.25
-    assert deviation[0] == pytest.approx(24.5 * U32, rel=0.4)
+    assert y[0] == pytest.approx(10.89, rel=1e-6)
+    assert deviation[0] == pytest.approx(2 * 10.89 * U32, rel=0.4)
 
 
 def test_the_square_of_a_negative_number_stays_a_number():
@@ -138,7 +138,8 @@ def test_rounding_among_constants_spreads_about_the_declared_value():
     evaluator = opened(nodes, {"w": third})
     deviation, square = spread(evaluator, np.ones(300, np.float32), fetch="square", rounding=True)
     assert square[0] == np.float64(third[0] * third[0])
-    assert np.median(deviation / square) == pytest.approx(U32, rel=0.15)
+    # One product is rounded correctly everywhere: its noise stays within the neighbors.
+    assert U32 / 3 < np.median(deviation / square) < 1.15 * U32
 
 
 def test_noise_does_not_make_a_constant_jump():
