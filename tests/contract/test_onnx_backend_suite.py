@@ -12,8 +12,8 @@ import pytest
 from onnx import helper
 
 from isomorph.core.trace import Noise
-from isomorph.kernels.dtypes import is_float, type_name
 from isomorph.native.onnx_evaluator import Evaluator
+from isomorph.oracle.dtypes import is_float, type_name
 
 REVIEWED = tomllib.loads(
     Path(__file__).with_name("onnx_backend_exceptions.toml").read_text(encoding="utf-8")

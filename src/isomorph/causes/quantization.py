@@ -10,7 +10,7 @@ import numpy as np
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
-from isomorph.kernels.quantised import limits
+from isomorph.kernels.quantized import limits
 from isomorph.stages.diagnose import grids
 from isomorph.stages.diagnose.experiments import put_right
 from isomorph.stages.diagnose.ties import rounding_places, ties

@@ -8,8 +8,8 @@ import numpy as np
 
 from isomorph.kernels.elementwise import beside_zero
 from isomorph.kernels.erf import erf
-from isomorph.kernels.noise import Array
-from isomorph.kernels.table import Call, kernel
+from isomorph.kernels.registry import Call, kernel
+from isomorph.oracle.noise import Array
 
 
 def sigmoid(x: Array) -> Array:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from isomorph.kernels.matmul import product
-from isomorph.kernels.noise import Array, NoiseSource
+from isomorph.kernels.registry import Call, kernel
 from isomorph.kernels.softmax import softmax
-from isomorph.kernels.table import Call, kernel
+from isomorph.oracle.noise import Array, NoiseSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from isomorph.kernels.dtypes import ONNX_DTYPES, holds, is_float, numpy_dtype, type_name
-from isomorph.kernels.noise import Array
-from isomorph.kernels.rounding_rules import is_real, stored_noise
-from isomorph.kernels.table import Call, kernel
+from isomorph.kernels.registry import Call, kernel
+from isomorph.oracle.dtypes import ONNX_DTYPES, holds, is_float, numpy_dtype, type_name
+from isomorph.oracle.noise import Array
+from isomorph.oracle.rounding_rules import is_real, stored_noise
 
 
 @kernel("Cast", "CastLike")

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from isomorph.kernels.noise import Array
-from isomorph.kernels.table import Call, kernel
+from isomorph.kernels.registry import Call, kernel
 from isomorph.kernels.windows import Windows, padded, shifted, view, windows
+from isomorph.oracle.noise import Array
 
 _BLOCK_BYTES = 4 << 20
 """Unfolded input per matrix product, of the order of a core's caches.

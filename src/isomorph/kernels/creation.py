@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from isomorph.kernels.dtypes import ONNX_DTYPES, numpy_dtype, type_name
-from isomorph.kernels.movement import integers
-from isomorph.kernels.noise import Array
-from isomorph.kernels.table import Call, kernel
+from isomorph.kernels.data_movement import integers
+from isomorph.kernels.registry import Call, kernel
+from isomorph.oracle.dtypes import ONNX_DTYPES, numpy_dtype, type_name
+from isomorph.oracle.noise import Array
 
 
 @kernel("Constant")

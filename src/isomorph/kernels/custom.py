@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from isomorph.core.errors import UsageError
-from isomorph.kernels.table import Call, kernel
+from isomorph.kernels.registry import Call, kernel
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _ORIGINS: dict[str, None] = {}

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from isomorph.kernels.erf import erf
-from isomorph.kernels.noise import Array
-from isomorph.kernels.table import Call, kernel
+from isomorph.kernels.registry import Call, kernel
+from isomorph.oracle.noise import Array
 
 Size = Callable[[Array, Array], Any]
 """From input and result to the largest intermediate; None for the result itself."""

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from isomorph.kernels.noise import Array, NoiseSource
-from isomorph.kernels.table import Call, kernel
+from isomorph.kernels.registry import Call, kernel
+from isomorph.oracle.noise import Array, NoiseSource
 
 _BUTTERFLY = math.hypot(1.0, math.pi / math.sqrt(3.0))
 """Roundings of one stage: its sum, and a factor whose angle, up to π, was rounded before."""

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from isomorph.kernels.dtypes import numpy_dtype
-from isomorph.kernels.noise import Array
-from isomorph.kernels.table import Call, kernel
+from isomorph.kernels.registry import Call, kernel
+from isomorph.oracle.dtypes import numpy_dtype
+from isomorph.oracle.noise import Array
 
 _BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "Equal": np.equal,
@@ -86,7 +86,7 @@ def bit_cast(call: Call, x: Array) -> Array:
 
     A lifted float is rounded into its declared type first: it has no other bits.
     """
-    from isomorph.kernels.dtypes import ONNX_DTYPES
+    from isomorph.oracle.dtypes import ONNX_DTYPES
 
     declared = call.input_dtypes[0] if call.input_dtypes else None
     source = x if declared is None else x.astype(numpy_dtype(declared))

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from isomorph.kernels.exact_sums import Exact, at_most_one, sums_of
-from isomorph.kernels.noise import Array, NoiseSource
-from isomorph.kernels.table import Call, kernel
+from isomorph.kernels.registry import Call, kernel
+from isomorph.oracle.exact_sums import Exact, at_most_one, sums_of
+from isomorph.oracle.noise import Array, NoiseSource
 
 
 def product(a: Array, b: Array, noise: NoiseSource) -> Array:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from isomorph.kernels.noise import Array
-from isomorph.kernels.table import Call, kernel
+from isomorph.kernels.registry import Call, kernel
 from isomorph.kernels.windows import Windows, padded, shifted, windows
+from isomorph.oracle.noise import Array
 
 
 def summed(x: Array, place: Windows) -> Array:

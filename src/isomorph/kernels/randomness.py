@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from isomorph.kernels.dtypes import ONNX_DTYPES, numpy_dtype
-from isomorph.kernels.noise import Array, generator
-from isomorph.kernels.table import Call, kernel
+from isomorph.kernels.registry import Call, kernel
+from isomorph.oracle.dtypes import ONNX_DTYPES, numpy_dtype
+from isomorph.oracle.noise import Array, generator
 
 
 @kernel("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike")

@@ -13,7 +13,7 @@ import numpy as np
 
 from isomorph.kernels.activations import sigmoid
 from isomorph.kernels.matmul import product
-from isomorph.kernels.noise import Array, NoiseSource
+from isomorph.oracle.noise import Array, NoiseSource
 
 Activation = Callable[[Array, NoiseSource], Array]
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from isomorph.kernels.exact_sums import at_most_one, sums_of
-from isomorph.kernels.noise import Array, NoiseSource
-from isomorph.kernels.table import Call, kernel
+from isomorph.kernels.registry import Call, kernel
+from isomorph.oracle.exact_sums import at_most_one, sums_of
+from isomorph.oracle.noise import Array, NoiseSource
 
 Axes = tuple[int, ...] | None
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isomorph.kernels.exact_sums import on_grid, sums_of
-from isomorph.kernels.movement import integers
-from isomorph.kernels.noise import Array, NoiseSource
-from isomorph.kernels.table import Call, kernel
+from isomorph.kernels.data_movement import integers
+from isomorph.kernels.registry import Call, kernel
+from isomorph.oracle.exact_sums import on_grid, sums_of
+from isomorph.oracle.noise import Array, NoiseSource
 
 _PLAIN = frozenset({"asymmetric", "half_pixel", "pytorch_half_pixel"})
 """Modes whose coordinate is that of the output, half a step off or not, divided by the scale."""

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from isomorph.kernels.movement import integers
-from isomorph.kernels.noise import Array
-from isomorph.kernels.table import Call, kernel
+from isomorph.kernels.data_movement import integers
+from isomorph.kernels.registry import Call, kernel
+from isomorph.oracle.noise import Array
 
 
 @kernel("SequenceConstruct")

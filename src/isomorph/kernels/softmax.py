@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from isomorph.kernels.noise import Array, NoiseSource
 from isomorph.kernels.reductions import total
-from isomorph.kernels.table import Call, kernel
+from isomorph.kernels.registry import Call, kernel
+from isomorph.oracle.noise import Array, NoiseSource
 
 
 def softmax(x: Array, axis: int, noise: NoiseSource) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from isomorph.kernels.noise import Array
+from isomorph.oracle.noise import Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

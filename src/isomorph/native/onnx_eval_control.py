@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 
-from isomorph.kernels.dtypes import is_float, numpy_dtype
-from isomorph.kernels.held import ABSENT, Held
 from isomorph.native.onnx_eval_types import of_proto
+from isomorph.oracle.dtypes import is_float, numpy_dtype
+from isomorph.oracle.value import ABSENT, Held
 
 if TYPE_CHECKING:
     from isomorph.native.onnx_eval_program import Program, Step

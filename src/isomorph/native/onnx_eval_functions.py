@@ -7,7 +7,7 @@ from typing import Any
 
 import onnx
 
-from isomorph.kernels.dtypes import ONNX_DTYPES
+from isomorph.oracle.dtypes import ONNX_DTYPES
 
 InputType = tuple[str | None, tuple[int, ...] | None]
 """The element type and shape of an input, each None where it has none."""

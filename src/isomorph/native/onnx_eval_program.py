@@ -11,8 +11,7 @@ import onnx
 from onnx import AttributeProto
 
 from isomorph.core.errors import UnreadableModelError
-from isomorph.kernels import table
-from isomorph.kernels.held import Held
+from isomorph.kernels import registry
 from isomorph.native.onnx_eval_attributes import (
     Read,
     bind,
@@ -23,6 +22,7 @@ from isomorph.native.onnx_eval_attributes import (
 )
 from isomorph.native.onnx_eval_functions import InputType, expanded
 from isomorph.native.onnx_eval_reference import ReferenceNode, reference_node
+from isomorph.oracle.value import Held
 
 CONTROL = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 DEEPEST = 50
@@ -44,7 +44,7 @@ class Step:
     outputs: tuple[str, ...]
     attributes: Mapping[str, Any]
     captured: tuple[str, ...] = ()
-    kernel: table.Kernel | None = None
+    kernel: registry.Kernel | None = None
     reference: ReferenceNode | None = None
     program: Program | None = None
     expand: Callable[[Sequence[InputType]], Program] | None = None
@@ -82,7 +82,7 @@ class Compiler:
     """Turns protos into programs, and collects what it has no means to compute."""
 
     def __init__(self, model: onnx.ModelProto, read: Read) -> None:
-        table.load_all()
+        registry.load_all()
         self.read = read
         self.functions = {_key(f): f for f in model.functions}
         self.opsets = _opsets(model.opset_import)
@@ -203,7 +203,7 @@ class Compiler:
         local = self.functions.get((node.domain, node.op_type, getattr(node, "overload", "")))
         if local is not None:
             return {"program": self._local(local, bound)}
-        kernel = table.find(domain, node.op_type, version)
+        kernel = registry.find(domain, node.op_type, version)
         if kernel is not None:
             return {"kernel": kernel}
         # A function's steps are our kernels, in float64 and each with its own noise; the

@@ -12,14 +12,18 @@ import numpy as np
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.ops import RANDOM
 from isomorph.core.trace import Noise
-from isomorph.kernels.dtypes import HALVES, is_float, numpy_dtype
-from isomorph.kernels.held import ABSENT, Held, element_type, lifted, stored
-from isomorph.kernels.noise import (
+from isomorph.kernels.registry import Call
+from isomorph.native import onnx_eval_control as control
+from isomorph.native.onnx_eval_exact import DISCRETE, EXACT, KEPT_AS_DECLARED, SHAPE_ONLY
+from isomorph.native.onnx_eval_program import Program, Step
+from isomorph.native.onnx_eval_types import declared_outputs
+from isomorph.oracle.dtypes import HALVES, is_float, numpy_dtype
+from isomorph.oracle.noise import (
     Array,
     Rounding,
     generator,
 )
-from isomorph.kernels.rounding_rules import (
+from isomorph.oracle.rounding_rules import (
     arithmetic_unit,
     difference,
     disturbed_attributes,
@@ -27,11 +31,7 @@ from isomorph.kernels.rounding_rules import (
     own_noise,
     stored_noise,
 )
-from isomorph.kernels.table import Call
-from isomorph.native import onnx_eval_control as control
-from isomorph.native.onnx_eval_exact import DISCRETE, EXACT, KEPT_AS_DECLARED, SHAPE_ONLY
-from isomorph.native.onnx_eval_program import Program, Step
-from isomorph.native.onnx_eval_types import declared_outputs
+from isomorph.oracle.value import ABSENT, Held, element_type, lifted, stored
 
 _LOOK_UPS = frozenset({"Gather", "GatherElements", "GatherND"})
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from isomorph.kernels.dtypes import ONNX_DTYPES, is_float, type_name
 from isomorph.native.onnx_eval_attributes import schema_of
+from isomorph.oracle.dtypes import ONNX_DTYPES, is_float, type_name
 
 if TYPE_CHECKING:
     from isomorph.native.onnx_eval_program import Program, Step

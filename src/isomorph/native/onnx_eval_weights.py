@@ -10,10 +10,10 @@ import onnx
 from numpy.typing import NDArray
 
 from isomorph.core.ops import RANDOM
-from isomorph.kernels.dtypes import ONNX_DTYPES
-from isomorph.kernels.held import Held
 from isomorph.native.onnx_eval_attributes import Read, dense
 from isomorph.native.onnx_eval_program import Program, Step
+from isomorph.oracle.dtypes import ONNX_DTYPES
+from isomorph.oracle.value import Held
 
 KEPT_BYTES = 16 << 20
 """Lifted weights kept between runs; beyond it they are read again each time, which costs little

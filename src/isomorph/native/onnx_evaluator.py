@@ -13,17 +13,8 @@ from onnx import numpy_helper
 from isomorph.core.breadcrumb import leave
 from isomorph.core.model import Quantization
 from isomorph.core.trace import Noise
-from isomorph.kernels.dtypes import is_float, numpy_dtype
-from isomorph.kernels.held import Held, lifted
-from isomorph.kernels.noise import (
-    SILENT,
-    Array,
-    NoiseSource,
-    Rounding,
-)
-from isomorph.kernels.quantised import requantise
-from isomorph.kernels.rounded_constants import rounded_again
-from isomorph.kernels.table import Call
+from isomorph.kernels.quantized import requantise
+from isomorph.kernels.registry import Call
 from isomorph.native.onnx_eval_attributes import Read
 from isomorph.native.onnx_eval_exact import SHAPE_ONLY
 from isomorph.native.onnx_eval_plan import Plan, make_plan
@@ -31,6 +22,15 @@ from isomorph.native.onnx_eval_program import Compiler, Program
 from isomorph.native.onnx_eval_run import Run
 from isomorph.native.onnx_eval_types import declared_types, of_proto
 from isomorph.native.onnx_eval_weights import Fixed, Weights
+from isomorph.oracle.dtypes import is_float, numpy_dtype
+from isomorph.oracle.noise import (
+    SILENT,
+    Array,
+    NoiseSource,
+    Rounding,
+)
+from isomorph.oracle.rounded_constants import rounded_again
+from isomorph.oracle.value import Held, lifted
 
 _PLANS = 64
 """Plans kept; a search that cuts everywhere would otherwise keep one for every cut."""

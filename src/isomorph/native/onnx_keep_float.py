@@ -16,7 +16,7 @@ import numpy as np
 from onnx import helper, numpy_helper
 
 from isomorph.core.errors import UsageError
-from isomorph.kernels.quantised import dequantise
+from isomorph.kernels.quantized import dequantise
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from isomorph.kernels.noise import Array
-from isomorph.kernels.table import Call, Kernel, load_all, standard
+from isomorph.kernels.registry import Call, Kernel, load_all, standard
+from isomorph.oracle.noise import Array
 
 _TABLE: dict[str, Kernel] = {}
 _PARTS = ("layers", "quantised", "random", "recurrent", "resize")

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from isomorph.kernels.dtypes import holds, is_float
 from isomorph.kernels.matmul import product
-from isomorph.kernels.noise import Array
 from isomorph.kernels.reductions import mean
-from isomorph.kernels.rounding_rules import complex_noise
-from isomorph.kernels.table import Call, standard
+from isomorph.kernels.registry import Call, standard
 from isomorph.native.tf_kernels import OPSET, find, tf_kernel
 from isomorph.native.tf_oracle_execute import execute
+from isomorph.oracle.dtypes import holds, is_float
+from isomorph.oracle.noise import Array
+from isomorph.oracle.rounding_rules import complex_noise
 
 
 def channels_last(call: Call) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from isomorph.kernels.noise import Array
-from isomorph.kernels.quantised import ideal_rounding
-from isomorph.kernels.table import Call
+from isomorph.kernels.quantized import ideal_rounding
+from isomorph.kernels.registry import Call
 from isomorph.native.tf_kernels import tf_kernel
+from isomorph.oracle.noise import Array
 
 
 @tf_kernel("FakeQuantWithMinMaxArgs")

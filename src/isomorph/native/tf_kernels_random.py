@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from isomorph.kernels.dtypes import numpy_dtype
-from isomorph.kernels.noise import Array, generator
-from isomorph.kernels.table import Call
+from isomorph.kernels.registry import Call
 from isomorph.native.tf_kernels import tf_kernel
 from isomorph.native.tf_oracle_execute import execute
+from isomorph.oracle.dtypes import numpy_dtype
+from isomorph.oracle.noise import Array, generator
 
 RANDOM = frozenset({"RandomUniform", "RandomUniformInt", "RandomStandardNormal", "TruncatedNormal"})
 """Operators that draw from a state of their own."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from isomorph.kernels.matmul import product
-from isomorph.kernels.noise import Array
 from isomorph.kernels.recurrent import rounded_sigmoid, rounded_tanh
-from isomorph.kernels.table import Call
+from isomorph.kernels.registry import Call
 from isomorph.native.tf_kernels import tf_kernel
+from isomorph.oracle.noise import Array
 
 _ORDER = {"BlockLSTM": "icfo", "BlockLSTMV2": "ifco", "LSTMBlockCell": "icfo"}
 """How the gates lie next to each other in the weights."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from isomorph.kernels.noise import Array, NoiseSource
-from isomorph.kernels.table import Call, standard
+from isomorph.kernels.registry import Call, standard
 from isomorph.native.tf_kernels import OPSET, tf_kernel
+from isomorph.oracle.noise import Array, NoiseSource
 
 _TABLE_SIZE = 1024
 """TensorFlow reads the weights of cubic interpolation from a table with this many places."""

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from isomorph.core.ops import MOVES_DATA
-from isomorph.kernels.dtypes import HALVES
 from isomorph.kernels.matmul import summed_length
-from isomorph.kernels.noise import Array, unit_roundoff
-from isomorph.kernels.rounding_rules import arithmetic_unit, complex_noise, is_real, own_noise
-from isomorph.kernels.table import Call, Kernel
+from isomorph.kernels.registry import Call, Kernel
 from isomorph.native.tf_kernels import find
 from isomorph.native.tf_ops import neutral_name
 from isomorph.native.tf_oracle_execute import absolute, execute
+from isomorph.oracle.dtypes import HALVES
+from isomorph.oracle.noise import Array, unit_roundoff
+from isomorph.oracle.rounding_rules import arithmetic_unit, complex_noise, is_real, own_noise
 
 
 @cache

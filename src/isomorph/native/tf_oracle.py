@@ -13,8 +13,6 @@ import numpy as np
 from isomorph.core.breadcrumb import leave
 from isomorph.core.errors import UsageError
 from isomorph.core.trace import Capabilities, Environment, Noise
-from isomorph.kernels.dtypes import is_float, numpy_dtype
-from isomorph.kernels.held import Held, lifted
 from isomorph.native.tf_model import TfModel
 from isomorph.native.tf_oracle_control import DEAD
 from isomorph.native.tf_oracle_lists import from_feed, to_fetch
@@ -22,6 +20,8 @@ from isomorph.native.tf_oracle_run import Run
 from isomorph.native.tf_oracle_steps import Book
 from isomorph.native.tf_oracle_support import constant_names, refuse_unsupported
 from isomorph.native.tf_program import Spec, TfNode
+from isomorph.oracle.dtypes import is_float, numpy_dtype
+from isomorph.oracle.value import Held, lifted
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array, Arrays

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from isomorph.kernels.held import Held
 from isomorph.native.tf_program import TfNode, TfProgram
+from isomorph.oracle.value import Held
 
 RunBody = Callable[[TfProgram, Sequence[Held], str, tuple[int, ...]], list[Held]]
 """Runs a body on its inputs; the words and numbers say where it stands, and in which round."""

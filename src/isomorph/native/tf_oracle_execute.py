@@ -14,7 +14,7 @@ from tensorflow.python.framework import kernels, op_def_registry
 from tensorflow.python.framework.errors_impl import OpError
 
 from isomorph.core.errors import RuntimeFailedError
-from isomorph.kernels.noise import Array
+from isomorph.oracle.noise import Array
 
 WIDER = {"float16": "float64", "bfloat16": "float64", "float32": "float64",
          "complex64": "complex128"}  # fmt: skip

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from isomorph.kernels.dtypes import numpy_dtype
-from isomorph.kernels.noise import Array
-from isomorph.kernels.table import Call
+from isomorph.kernels.registry import Call
+from isomorph.oracle.dtypes import numpy_dtype
+from isomorph.oracle.noise import Array
 
 Elements = list[Any]
 

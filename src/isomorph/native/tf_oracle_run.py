@@ -10,12 +10,7 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.trace import Noise
-from isomorph.kernels.dtypes import HALVES, numpy_dtype
-from isomorph.kernels.held import Held, lifted
-from isomorph.kernels.noise import Array, Rounding, generator
-from isomorph.kernels.rounded_constants import rounded_again
-from isomorph.kernels.rounding_rules import difference, disturbed_attributes, stored_noise
-from isomorph.kernels.table import Call
+from isomorph.kernels.registry import Call
 from isomorph.native.tf_kernels_random import RANDOM
 from isomorph.native.tf_noise import arithmetic_unit_of, rounds_nothing, storage_steps
 from isomorph.native.tf_oracle_control import BODIES, DEAD, SWITCHES, run_bodies, run_switch
@@ -24,6 +19,11 @@ from isomorph.native.tf_oracle_lists import LISTS
 from isomorph.native.tf_oracle_steps import Book, Step
 from isomorph.native.tf_oracle_support import DISCRETE, NOTHING, PASSES, SHAPE_ONLY, is_inexact
 from isomorph.native.tf_program import TfNode, TfProgram
+from isomorph.oracle.dtypes import HALVES, numpy_dtype
+from isomorph.oracle.noise import Array, Rounding, generator
+from isomorph.oracle.rounded_constants import rounded_again
+from isomorph.oracle.rounding_rules import difference, disturbed_attributes, stored_noise
+from isomorph.oracle.value import Held, lifted
 
 Read = Callable[[str], Held]
 Site = tuple[Any, ...]

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from isomorph.kernels.dtypes import is_float
-from isomorph.kernels.held import Held
-from isomorph.kernels.rounding_rules import is_inexact_number
-from isomorph.kernels.table import Call, Kernel
+from isomorph.kernels.registry import Call, Kernel
 from isomorph.native.tf_noise import computed_by, moved_as_declared
 from isomorph.native.tf_oracle_lists import LISTS, computed_list
 from isomorph.native.tf_oracle_support import (
@@ -18,6 +15,9 @@ from isomorph.native.tf_oracle_support import (
     works_in_floats,
 )
 from isomorph.native.tf_program import Spec, TfNode, TfProgram
+from isomorph.oracle.dtypes import is_float
+from isomorph.oracle.rounding_rules import is_inexact_number
+from isomorph.oracle.value import Held
 
 KEPT_BYTES = 4 << 30
 """Lifted constants kept between runs; beyond it they are lifted again each time."""

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from tensorflow.python.framework import op_def_registry
 
 from isomorph.core.errors import UnreadableModelError
-from isomorph.kernels.dtypes import is_float
 from isomorph.native.tf_kernels import find
 from isomorph.native.tf_kernels_random import RANDOM
 from isomorph.native.tf_oracle_control import BODIES, SWITCHES
 from isomorph.native.tf_oracle_execute import has_wide_kernel
 from isomorph.native.tf_oracle_lists import LISTS
 from isomorph.native.tf_program import Spec, TfNode, TfProgram
+from isomorph.oracle.dtypes import is_float
 
 SHAPE_ONLY = frozenset(
     {"Shape", "ShapeN", "Size", "Rank", "ZerosLike", "OnesLike", "TensorListLength"}

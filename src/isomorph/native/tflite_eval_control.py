@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.errors import RuntimeFailedError
-from isomorph.kernels.held import Held
+from isomorph.oracle.value import Held
 
 if TYPE_CHECKING:
     from isomorph.native.tflite_eval_run import Run, Site

@@ -11,18 +11,8 @@ import numpy as np
 from isomorph.core.breadcrumb import leave
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.trace import Noise
-from isomorph.kernels.dtypes import HALVES, is_float, numpy_dtype
-from isomorph.kernels.held import ABSENT as NOTHING
-from isomorph.kernels.held import Held, lifted, stored
-from isomorph.kernels.noise import SILENT, Array, Rounding, generator
-from isomorph.kernels.rounding_rules import (
-    arithmetic_unit,
-    difference,
-    disturbed_attributes,
-    stored_noise,
-)
-from isomorph.kernels.table import Call
-from isomorph.kernels.tflite_quantised import Grid, onto, reals, stored_reals
+from isomorph.kernels.registry import Call
+from isomorph.kernels.tflite.quantized import Grid, onto, reals, stored_reals
 from isomorph.native import tflite_eval_control as control
 from isomorph.native.tflite_eval_facts import (
     CONTROL,
@@ -35,6 +25,16 @@ from isomorph.native.tflite_eval_facts import (
 from isomorph.native.tflite_eval_steps import Part, Step
 from isomorph.native.tflite_eval_weights import Weights
 from isomorph.native.tflite_program import ABSENT
+from isomorph.oracle.dtypes import HALVES, is_float, numpy_dtype
+from isomorph.oracle.noise import SILENT, Array, Rounding, generator
+from isomorph.oracle.rounding_rules import (
+    arithmetic_unit,
+    difference,
+    disturbed_attributes,
+    stored_noise,
+)
+from isomorph.oracle.value import ABSENT as NOTHING
+from isomorph.oracle.value import Held, lifted, stored
 
 Site = tuple[int, ...]
 Read = Callable[[int], Held]

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from isomorph.core.errors import UnreadableModelError
-from isomorph.kernels import table
-from isomorph.kernels.tflite_activations import TFLITE
-from isomorph.kernels.tflite_quantised import Grid, Reach
-from isomorph.kernels.tflite_reach import reach_of
+from isomorph.kernels import registry
+from isomorph.kernels.tflite.activations import TFLITE
+from isomorph.kernels.tflite.error_bounds import reach_of
+from isomorph.kernels.tflite.quantized import Grid, Reach
 from isomorph.native.tflite_eval_facts import (
     AS_STORED,
     BIASES,
@@ -49,7 +49,7 @@ class Step:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     attributes: Mapping[str, Any]
-    kernel: table.Kernel | None
+    kernel: registry.Kernel | None
     input_dtypes: tuple[str | None, ...]
     grids: tuple[Grid | None, ...]
     onto: tuple[Grid | None, ...]
@@ -81,7 +81,7 @@ def compiled(program: TfliteProgram, *, file: str | None = None) -> tuple[Part, 
 
     Sub-graphs that nothing reaches are empty.
     """
-    table.load_all()
+    registry.load_all()
     reached = set(_reached(program, 0))
     parts = tuple(_part(graph, reached=graph.index in reached) for graph in program.graphs)
     _refuse_unsupported(parts, file)
@@ -187,15 +187,15 @@ def _cell_grids(
 
 def _kernel(
     operator: TfliteOperator, given: Sequence[TfliteTensor | None], grids: Sequence[Grid | None]
-) -> table.Kernel | None:
+) -> registry.Kernel | None:
     """None, too, where a quantised cell does not say what its biases count in."""
     if operator.custom:
-        return table.find(TFLITE, operator.op, operator.version)  # if a user says what it means
+        return registry.find(TFLITE, operator.op, operator.version)  # if a user says what it means
     pairs = zip(given, grids, strict=True)
     bare = any(t is not None and t.dtype == "int32" and grid is None for t, grid in pairs)
     if operator.op in CELLS and bare:
         return None
-    return table.find(TFLITE, operator.op, operator.version)
+    return registry.find(TFLITE, operator.op, operator.version)
 
 
 def _factors(op: str, grids: Sequence[Grid | None]) -> tuple[Grid | None, Grid | None]:

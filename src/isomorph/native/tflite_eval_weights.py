@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from isomorph.kernels.dtypes import is_float, numpy_dtype
-from isomorph.kernels.held import Held, lifted
-from isomorph.kernels.noise import Array
-from isomorph.kernels.tflite_quantised import Grid, reals
+from isomorph.kernels.tflite.quantized import Grid, reals
 from isomorph.native.tflite_eval_steps import grid_of
 from isomorph.native.tflite_program import TfliteProgram
+from isomorph.oracle.dtypes import is_float, numpy_dtype
+from isomorph.oracle.noise import Array
+from isomorph.oracle.value import Held, lifted
 
 KEPT_BYTES = 4 << 30
 """Decoded and lifted weights kept between runs; beyond it they are made again each time."""

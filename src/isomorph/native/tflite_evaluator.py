@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from isomorph.core.trace import Noise
-from isomorph.kernels.dtypes import is_float, numpy_dtype
-from isomorph.kernels.held import Held, lifted
-from isomorph.kernels.noise import SILENT, Array, NoiseSource, Rounding
-from isomorph.kernels.rounded_constants import rounded_again
-from isomorph.kernels.table import Call
-from isomorph.kernels.tflite_quantised import Reach, onto
+from isomorph.kernels.registry import Call
+from isomorph.kernels.tflite.quantized import Reach, onto
 from isomorph.native.tflite_eval_facts import QUANTISED
 from isomorph.native.tflite_eval_plan import Plan, Planner
 from isomorph.native.tflite_eval_run import Run
 from isomorph.native.tflite_eval_steps import Step, compiled, grid_of
 from isomorph.native.tflite_eval_weights import Weights
 from isomorph.native.tflite_program import TfliteProgram, TfliteTensor
+from isomorph.oracle.dtypes import is_float, numpy_dtype
+from isomorph.oracle.noise import SILENT, Array, NoiseSource, Rounding
+from isomorph.oracle.rounded_constants import rounded_again
+from isomorph.oracle.value import Held, lifted
 
 _PLANS = 64
 """Plans kept; a search that cuts everywhere would otherwise keep one for every cut."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from isomorph.kernels.quantised import dequantise
+from isomorph.kernels.quantized import dequantise
 from isomorph.native.tflite_program import ABSENT
 from isomorph.native.tflite_spell import Spelled
 

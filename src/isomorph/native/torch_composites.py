@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from isomorph.kernels.noise import NoiseSource
 from isomorph.native.torch_bound import array, axes_of, tensor
 from isomorph.native.torch_recurrent import RECURRENT, Array
+from isomorph.oracle.noise import NoiseSource
 
 Given = Mapping[str, Any]
 Composite = Callable[[Given, NoiseSource], Any]

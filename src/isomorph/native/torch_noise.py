@@ -15,8 +15,6 @@ import numpy as np
 import torch
 
 from isomorph.core.ops import MOVES_DATA
-from isomorph.kernels.exact_sums import Exact
-from isomorph.kernels.noise import NoiseSource
 from isomorph.native.torch_bound import array, bound, each_float, on_floats, tensor
 from isomorph.native.torch_composites import COMPOSITES
 from isomorph.native.torch_interpreter import call_target
@@ -26,6 +24,8 @@ from isomorph.native.torch_recurrent import RECURRENT, Array
 from isomorph.native.torch_sizes import EXACTLY, size_rule
 from isomorph.native.torch_sums import disturbed_sum
 from isomorph.native.torch_words import EXACT, SUMS
+from isomorph.oracle.exact_sums import Exact
+from isomorph.oracle.noise import NoiseSource
 
 
 def disturbed(

@@ -10,8 +10,6 @@ import numpy as np
 import torch
 
 from isomorph.core.trace import Noise
-from isomorph.kernels.noise import UNIT_ROUNDOFF, Rounding, generator, spread_evenly, unit_roundoff
-from isomorph.kernels.rounded_constants import stands_for_itself
 from isomorph.native.torch_arrays import FLOATS, dtype_name, is_float
 from isomorph.native.torch_control import is_control, run_control
 from isomorph.native.torch_declared import Declared
@@ -28,6 +26,8 @@ from isomorph.native.torch_lift import (
 from isomorph.native.torch_noise import disturbed, rounds_nothing, stored
 from isomorph.native.torch_program import Program, Step, replace_refs
 from isomorph.native.torch_weights import LiftedWeights
+from isomorph.oracle.noise import UNIT_ROUNDOFF, Rounding, generator, spread_evenly, unit_roundoff
+from isomorph.oracle.rounded_constants import stands_for_itself
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isomorph.kernels.noise import NoiseSource
 from isomorph.native.torch_bound import array, tensor
+from isomorph.oracle.noise import NoiseSource
 
 Array = NDArray[Any]
 

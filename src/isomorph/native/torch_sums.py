@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from isomorph.kernels.noise import NoiseSource
-from isomorph.kernels.rounding_rules import steepest
 from isomorph.native.torch_bound import array, axes_of, bound, each_float, on_floats, tensor
 from isomorph.native.torch_interpreter import call_target
 from isomorph.native.torch_program import Step
+from isomorph.oracle.noise import NoiseSource
+from isomorph.oracle.rounding_rules import steepest
 
 
 def disturbed_sum(

@@ -4,7 +4,7 @@ import pytest
 
 import isomorph
 from isomorph.core.errors import RefusedError, UsageError
-from isomorph.kernels import table
+from isomorph.kernels import registry
 from isomorph.kernels.custom import import_ops, op, origins
 
 HEAD = '<ir_version: 9, opset_import: ["" : 18, "com.example" : 1]>'
@@ -36,7 +36,7 @@ def ops(tmp_path):
 @pytest.fixture(autouse=True)
 def _forgotten(monkeypatch):
     """Nothing that is registered here is left behind."""
-    monkeypatch.setattr(table, "_TABLE", {key: list(v) for key, v in table._TABLE.items()})
+    monkeypatch.setattr(registry, "_TABLE", {key: list(v) for key, v in registry._TABLE.items()})
     monkeypatch.setattr("isomorph.kernels.custom._ORIGINS", {})
 
 
@@ -90,20 +90,20 @@ def test_what_this_process_registered_is_known_to_workers_too():
         return 2 * x
 
     assert origins() == (__file__,)
-    assert table.find("com.example", "Twice", 1) is not None
+    assert registry.find("com.example", "Twice", 1) is not None
 
 
 def test_a_second_registration_takes_the_place_of_the_first():
     op("com.example", "Once")(lambda x: x)
     op("com.example", "Once")(lambda x: -x)
-    meaning = table.find("com.example", "Once", 1)
-    assert meaning(table.Call(op="Once"), np.ones(2))[0].tolist() == [-1, -1]
+    meaning = registry.find("com.example", "Once", 1)
+    assert meaning(registry.Call(op="Once"), np.ones(2))[0].tolist() == [-1, -1]
 
 
 def test_an_error_inside_is_the_users_and_told(ops):
     op("com.example", "Break")(lambda x: x.nonsense)
     with pytest.raises(UsageError, match=r"com\.example::Break raised AttributeError"):
-        table.find("com.example", "Break", 1)(table.Call(op="Break"), np.ones(2))
+        registry.find("com.example", "Break", 1)(registry.Call(op="Break"), np.ones(2))
 
 
 def test_a_module_that_is_not_there_is_told(tmp_path):

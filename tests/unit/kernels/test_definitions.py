@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from isomorph.kernels import (
     casting,
     convolution,
+    data_movement,
     elementwise,
-    movement,
     pooling,
     recurrent,
     softmax,
 )
-from isomorph.kernels.dtypes import holds
 from isomorph.kernels.erf import erf
-from isomorph.kernels.noise import SILENT, Rounding
-from isomorph.kernels.table import Call
+from isomorph.kernels.registry import Call
 from isomorph.kernels.windows import windows
+from isomorph.oracle.dtypes import holds
+from isomorph.oracle.noise import SILENT, Rounding
 
 quick = settings(max_examples=40, deadline=None)
 integers = st.integers(-(2**31), 2**31 - 1)
@@ -192,7 +192,7 @@ def test_slices_follow_the_clamped_bounds_of_the_operator(start, end, step):
     assume(step != 0)
     x = np.arange(7)
     call = Call(op="Slice", version=13)
-    y = movement.cut(call, x, *(np.array([v]) for v in (start, end, 0, step)))
+    y = data_movement.cut(call, x, *(np.array([v]) for v in (start, end, 0, step)))
     first = start + 7 if start < 0 else start
     last = end + 7 if end < 0 else end
     first = min(max(first, 0), 7) if step > 0 else min(max(first, 0), 6)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from isomorph.kernels.noise import SILENT, UNIT_ROUNDOFF, Rounding
+from isomorph.kernels.registry import Call, find, load_all
 from isomorph.kernels.softmax import log_softmax
-from isomorph.kernels.table import Call, find, load_all
+from isomorph.oracle.noise import SILENT, UNIT_ROUNDOFF, Rounding
 
 load_all()
 

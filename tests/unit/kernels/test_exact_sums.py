@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from one_node import OneNode, rounding
 
-from isomorph.kernels.exact_sums import at_most_one, on_grid, sums_of
-from isomorph.kernels.table import load_all
+from isomorph.kernels.registry import load_all
+from isomorph.oracle.exact_sums import at_most_one, on_grid, sums_of
 
 load_all()
 UNIT = 2.0**-24

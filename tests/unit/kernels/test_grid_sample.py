@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from one_node import OneNode, assert_same_within_rounding
 
-from isomorph.kernels import table
+from isomorph.kernels import registry
 
-table.load_all()
+registry.load_all()
 
 RANDOM = np.random.default_rng(11)
 SPELLED = {

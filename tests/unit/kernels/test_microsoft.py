@@ -7,7 +7,7 @@ import pytest
 from one_node import OneNode, assert_same_within_rounding
 
 from isomorph.core.errors import UnreadableModelError
-from isomorph.kernels.table import load_all
+from isomorph.kernels.registry import load_all
 
 load_all()
 RANDOM = np.random.default_rng(3)

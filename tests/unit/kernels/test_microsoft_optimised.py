@@ -10,7 +10,7 @@ import pytest
 from onnxruntime.quantization import QuantFormat
 
 from isomorph.core.trace import Noise
-from isomorph.kernels.table import find, load_all
+from isomorph.kernels.registry import find, load_all
 from isomorph.native.onnx_evaluator import Evaluator
 
 load_all()

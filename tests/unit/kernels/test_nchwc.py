@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from one_node import OneNode, assert_same_within_rounding
 
-from isomorph.kernels import nchwc
-from isomorph.kernels.nchwc import NCHWC, block_size, blocked, unblocked
-from isomorph.kernels.table import load_all
+from isomorph.kernels.ort import nchwc
+from isomorph.kernels.ort.nchwc import NCHWC, block_size, blocked, unblocked
+from isomorph.kernels.registry import load_all
 
 load_all()
 RANDOM = np.random.default_rng(29)

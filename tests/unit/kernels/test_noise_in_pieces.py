@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isomorph.kernels import noise
+from isomorph.oracle import noise
 
 
 @pytest.mark.parametrize("piece", [1 << 6, 1 << 20])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from one_node import OneNode, assert_same_within_rounding, rounding
 
-from isomorph.kernels.table import load_all
+from isomorph.kernels.registry import load_all
 
 load_all()
 RANDOM = np.random.default_rng(23)

@@ -8,9 +8,9 @@ import pytest
 from one_node import OneNode, assert_same_within_rounding, assert_within_quanta, rounding
 from onnx import TensorProto
 
-from isomorph.kernels import quantised_linear
-from isomorph.kernels.quantised import requantise
-from isomorph.kernels.table import Call
+from isomorph.kernels import quantized_linear
+from isomorph.kernels.quantized import requantise
+from isomorph.kernels.registry import Call
 
 RANDOM = np.random.default_rng(5)
 X = RANDOM.normal(0, 3, (4, 6, 5)).astype(np.float32)
@@ -137,7 +137,7 @@ def test_disturbed_weights_get_the_step_of_their_own_channel():
     np.testing.assert_allclose(np.std(error, axis=0), steps / np.sqrt(12), rtol=0.25)
     call = Call(op="DequantizeLinear", version=19, attributes={"axis": 1}, noise=noise,
                 input_dtypes=("int8",))  # fmt: skip
-    had_its_step = quantised_linear.dequantize_linear(
+    had_its_step = quantized_linear.dequantize_linear(
         call, stored.astype(np.float64), CHANNELS.astype(np.float64)
     )
     np.testing.assert_array_equal(had_its_step, exact)

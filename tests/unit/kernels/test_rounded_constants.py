@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from isomorph.core.trace import Noise
-from isomorph.kernels.held import Held
-from isomorph.kernels.rounded_constants import rounded_again, stands_for_itself
+from isomorph.oracle.rounded_constants import rounded_again, stands_for_itself
+from isomorph.oracle.value import Held
 
 NOISE = Noise(seed=3, constants=("c",))
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isomorph.kernels.dtypes import numpy_dtype
-from isomorph.kernels.noise import Rounding
-from isomorph.kernels.rounding_rules import stored_noise
+from isomorph.oracle.dtypes import numpy_dtype
+from isomorph.oracle.noise import Rounding
+from isomorph.oracle.rounding_rules import stored_noise
 
 REALS = st.floats(min_value=-60000, max_value=60000, allow_nan=False)
 

@@ -8,13 +8,13 @@ import test_tflite_movement
 import test_tflite_quantised
 from ai_edge_litert import schema_py_generated as schema
 
-from isomorph.kernels import table
-from isomorph.kernels.table import Call, find
+from isomorph.kernels import registry
+from isomorph.kernels.registry import Call, find
 from isomorph.native.tflite_evaluator import Evaluator
 from isomorph.native.tflite_parse import parse
 from tflite_building import Building
 
-table.load_all()
+registry.load_all()
 X = np.random.default_rng(19).normal(size=(2, 3))
 Y = np.abs(X[::-1]) + 0.5
 BITS = np.array([3, 5, 12]), np.array([1, 6, 10])
@@ -104,6 +104,6 @@ def test_every_kernel_of_ours_is_tested_somewhere():
     tested |= {make().op for _, make in test_tflite_quantised.CASES.values()}
     tested |= {f"STABLEHLO_{word}" for word in DEFINED} | {"RFFT2D"}
     # A sparse constant is written out before the oracle sees it: DENSIFY hands it on.
-    ours = {op for domain, op in table.known() if domain == "tflite"} - {"DENSIFY"}
+    ours = {op for domain, op in registry.known() if domain == "tflite"} - {"DENSIFY"}
     assert ours - tested == set()
     assert len(ours) > 150

@@ -6,7 +6,7 @@ from tf_oracle_cases import Case, normal, opened, positive, rms, tf
 
 from isomorph.core.trace import Noise
 from isomorph.frameworks.tensorflow import TensorflowFramework
-from isomorph.kernels.dtypes import HALVES
+from isomorph.oracle.dtypes import HALVES
 from tf_building import constant, graph, placeholder, set_attribute
 
 raw = tf.raw_ops

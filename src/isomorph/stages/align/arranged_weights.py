@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.kernels.noise import unit_roundoff
+from isomorph.oracle.noise import unit_roundoff
 from isomorph.stages.align.element_bounds import Source
 from isomorph.stages.align.stored_weights import HANDS_ON, StoredWeight
 from isomorph.stages.align.twins import placements

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.alignment import Confidence, Pair
-from isomorph.kernels.noise import unit_roundoff
+from isomorph.oracle.noise import unit_roundoff
 from isomorph.stages.align.quantisers import real_values, written
 from isomorph.stages.align.twins import ways
 

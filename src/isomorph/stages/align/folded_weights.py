@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.ops import RESHAPES
-from isomorph.kernels.noise import unit_roundoff
+from isomorph.oracle.noise import unit_roundoff
 from isomorph.stages.align.quantisers import in_floats
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.kernels.quantised import dequantise
+from isomorph.kernels.quantized import dequantise
 from isomorph.stages.align.islands import Islands
 from isomorph.stages.align.twins import ways
 

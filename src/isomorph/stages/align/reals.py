@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.kernels.quantised import dequantise
+from isomorph.kernels.quantized import dequantise
 from isomorph.stages.run import real_numbers
 
 if TYPE_CHECKING:

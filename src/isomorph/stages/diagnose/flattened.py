@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.report import Experiment
-from isomorph.kernels.noise import SILENT
 from isomorph.kernels.softmax import log_softmax, one_hot, softmax
+from isomorph.oracle.noise import SILENT
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.kernels.quantised import dequantise
+from isomorph.kernels.quantized import dequantise
 from isomorph.stages.align.quantisers import written
 from isomorph.stages.align.twins import ways
 from isomorph.stages.diagnose import constants

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.divergence import Distance
-from isomorph.kernels.fused import Sums, fused_sums, worth_it
+from isomorph.measure.compiled_distance import Sums, fused_sums, worth_it
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import ml_dtypes
 import numpy as np
 
-from isomorph.kernels.dtypes import numpy_dtype
-from isomorph.kernels.quantised import dequantise, limits, requantise, spread
-from isomorph.kernels.table import Call
+from isomorph.kernels.quantized import dequantise, limits, requantise, spread
+from isomorph.kernels.registry import Call
+from isomorph.oracle.dtypes import numpy_dtype
 from isomorph.stages.align.quantisers import along_axis
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import UNDERFLOW_ELEMENTS
 from isomorph.core.report import Experiment, Finding
-from isomorph.kernels.noise import unit_roundoff
+from isomorph.oracle.noise import unit_roundoff
 from isomorph.stages.measure.distance import float_info, widen
 from isomorph.stages.measure.subject import Subject
 from isomorph.stages.measure.widths import narrow_constants

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.kernels.quantised import dequantise, limits, requantise
-from isomorph.kernels.table import Call
+from isomorph.kernels.quantized import dequantise, limits, requantise
+from isomorph.kernels.registry import Call
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Quantization, TensorSpec

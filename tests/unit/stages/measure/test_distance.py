@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from isomorph.kernels import fused
+from isomorph.measure import compiled_distance
 from isomorph.stages.measure.distance import _BLOCK, distance
 
 
@@ -17,7 +17,9 @@ def way(request):
     if request.param == "fused":
         pytest.importorskip("numba")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fused, "WORTH_COMPILING", 0 if request.param == "fused" else math.inf)
+        patch.setattr(
+            compiled_distance, "WORTH_COMPILING", 0 if request.param == "fused" else math.inf
+        )
         for kinds in product((np.float32, np.float64), repeat=2):
             distance(*(np.ones(1, kind) for kind in kinds))  # compiled before anything is timed
         yield request.param
@@ -114,7 +116,7 @@ def test_argmax_agreement_counts_rows():
 @given(arrays(np.float32, 9, elements=st.floats(width=32)), arrays(np.float64, 9))
 def test_both_ways_give_the_same(a, e):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fused, "WORTH_COMPILING", math.inf)
+        patch.setattr(compiled_distance, "WORTH_COMPILING", math.inf)
         plain = distance(a, e, dtype="float32")
     other = distance(a, e, dtype="float32")
     for field in ("compared", "differing", "nonfinite_mismatch", "signed_zero_mismatch",

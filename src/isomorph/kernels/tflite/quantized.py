@@ -1,0 +1,120 @@
+"""Grids of TFLite tensors, and the operators that only put numbers on them or take them off.
+
+Every operator of a quantised model computes on the real numbers behind its integers and goes
+onto its output's grid once. Ties go to the even neighbour here; TFLite's kernels round them away
+from zero or upwards, and some round twice, so under noise a tie may go either way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isomorph.kernels.quantized import dequantise, ideal_rounding, requantise, spread
+from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.tflite.activations import TFLITE
+from isomorph.oracle.noise import Array
+
+TIE = 2.0**-14
+"""Quanta about a tie within which any kernel may decide either way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """Which real numbers the integers of a tensor stand for; ``axis`` None for one scale."""
+
+    dtype: str
+    scale: Array
+    zero_point: Array
+    axis: int | None = None
+
+    def equals(self, other: Grid) -> bool:
+        """Whether the same integer means the same real number on both."""
+        return (
+            self.dtype == other.dtype
+            and self.axis == other.axis
+            and np.array_equal(self.scale, other.scale)
+            and np.array_equal(self.zero_point, other.zero_point)
+        )
+
+
+def reals(integers: Array, grid: Grid) -> Array:
+    """The float64 numbers that these integers stand for."""
+    return dequantise(integers, grid.scale, grid.zero_point, grid.axis)
+
+
+def stored_reals(integers: Array, grid: Grid, call: Call) -> Array:
+    """The same for stored weights, which get their ideal step where quantisers are disturbed."""
+    real = reals(integers, grid)
+    if not call.noise.quantisers:
+        return real
+    return np.asarray(real + ideal_rounding(real, grid.dtype, grid.axis, call))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """How far the integer arithmetic of a kernel may be off before it rounds.
+
+    ``quanta`` of the output, one number or one per channel; and a share of the result, where a
+    multiplier is cut short. ``step`` is the output's where the format fixes it: there no
+    quantiser of this width can be finer, whatever range the values fill.
+    """
+
+    quanta: Array | float = TIE
+    share: float = 0.0
+    step: float = 0.0
+
+
+def onto(real: Array, grid: Grid, call: Call, *, keeps: bool, reach: Reach) -> Array:
+    """Real numbers on the grid.
+
+    ``keeps`` says that the operator only selected numbers which lie on it already.
+    """
+    if keeps and call.noise.quantisers:
+        width = spread(grid.scale, real.shape, grid.axis)
+        return np.asarray(real / width + spread(grid.zero_point, real.shape, grid.axis))
+    if call.noise.active and not call.noise.quantisers and not keeps:
+        width = spread(grid.scale, real.shape, grid.axis)
+        draw = call.noise.random.uniform(-1.0, 1.0, real.shape)
+        real = real + draw * (reach.quanta * width + reach.share * np.abs(real))
+    return requantise(
+        real, grid.scale, grid.zero_point, grid.dtype, grid.axis, call, least_step=reach.step
+    )
+
+
+def kept(real: Array, grid: Grid | None, call: Call) -> Array:
+    """Onto a grid and off it again, as a state that is kept in integers between two steps."""
+    if grid is None:
+        return real
+    return reals(onto(real, grid, call, keeps=False, reach=Reach()), grid)
+
+
+@kernel("QUANTIZE", "DENSIFY", domain=TFLITE)
+def same(call: Call, x: Array) -> Array:
+    """The same real numbers; the output's grid does the rest."""
+    return x
+
+
+@kernel("DEQUANTIZE", domain=TFLITE)
+def dequantize(call: Call, x: Array) -> Array:
+    """The same real numbers, rounded once into the output's type."""
+    return call.noise.rounded(x)
+
+
+@kernel("FAKE_QUANT", domain=TFLITE)
+def fake_quant(call: Call, x: Array) -> Array:
+    """Onto a grid and off it again; the grid is moved until zero lies on it."""
+    given = call.attributes
+    bits, narrow = int(given["num_bits"]), int(bool(given.get("narrow_range")))
+    if call.noise.quantisers:
+        return np.asarray(x + ideal_rounding(x, f"uint{bits}", None, call))
+    least, most = float(narrow), float(2**bits - 1)
+    # The options are float32, and so is the grid that the kernels derive from them.
+    low, high = np.float32(given["min"]), np.float32(given["max"])
+    step = (high - low) / np.float32(most - least)
+    zero = np.clip(np.floor(np.float32(least) - low / step + np.float32(0.5)), least, most)
+    bottom, top = (np.float32(end - zero) * step for end in (least, most))
+    inside = np.clip(x, bottom, top)
+    steps = call.noise.rounded(np.asarray((inside - x.dtype.type(bottom)) / x.dtype.type(step)))
+    return np.asarray(np.rint(steps) * x.dtype.type(step) + x.dtype.type(bottom), dtype=x.dtype)

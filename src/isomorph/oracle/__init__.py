@@ -1,0 +1,1 @@
+"""What the float64 oracles of all frameworks share: values, noise, rounding."""

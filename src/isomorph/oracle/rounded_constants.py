@@ -1,0 +1,65 @@
+"""Constants that a conversion may have rounded again: each moved by one rounding of its type."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isomorph.oracle.dtypes import is_float
+from isomorph.oracle.noise import generator, least_rounding, spread_evenly, unit_roundoff
+from isomorph.oracle.value import Held, lifted
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Noise
+
+Array = NDArray[Any]
+
+_DIGITS = 3
+"""Decimal digits of a number that somebody writes down: one in ten thousand others has as few."""
+_LARGEST = (65504.0, float(np.finfo(np.float32).max), (2.0 - 2.0**-7) * 2.0**127)
+"""The largest finite numbers of float16, float32 and bfloat16."""
+
+
+def rounded_again(name: str, held: Held, noise: Noise | None) -> Held:
+    """The stored float constant as it is, or disturbed by one rounding where the noise names it."""
+    if noise is None or not held.constant or name not in noise.constants:
+        return held
+    if not is_float(held.dtype) or not isinstance(held.data, np.ndarray):
+        return held
+    values, unit = lifted(held.data), unit_roundoff(held.dtype)
+    draw = spread_evenly(generator(noise.seed, ("constant", name)), values.shape)
+    # A number that underflows is off by more than its digits: an epsilon of 1e-10 in float16.
+    shift = np.maximum(unit * np.abs(values), least_rounding(held.dtype)) * draw
+    shift = np.where(np.isfinite(shift) & ~stands_for_itself(values, unit), shift, 0.0)
+    return Held(held.data, dtype=held.dtype, constant=True, shift=shift)
+
+
+def stands_for_itself(values: Array, unit: float) -> Array:
+    """Numbers that somebody wrote down, rather than real ones that happened to be rounded.
+
+    Small whole ones: beside an exponent of 2, every power of a negative number is NaN. Small is
+    what the type holds with half of its digits to spare: larger numbers are whole for want of
+    digits. Other numbers with half of the digits to spare, such as the 0.5 that is added before
+    a Floor: beside it every tie is broken. Of large whole numbers, round ones in the decimal
+    system and the largest numbers of a type: masks of -1e9 or -3.4e38, whose rounding is larger
+    than anything else in the model.
+    """
+    half_of_digits = unit**-0.5
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        whole = values == np.rint(values)
+        size = np.abs(values)
+        large = whole & (size > half_of_digits)
+        if unit > 10.0 ** (-2 * _DIGITS):
+            # Every number has so few digits.
+            return np.asarray(whole & (~large | np.isin(size, _LARGEST)))
+        digits = np.frexp(values)[0] * 2.0 ** math.floor(math.log2(half_of_digits))
+        few = np.isfinite(values) & (digits == np.rint(digits))
+        if not large.any():
+            return np.asarray(few)
+        ten = 10.0 ** np.floor(np.log10(np.where(large, size, 1.0)) - _DIGITS + 1)
+        round_number = np.rint(size / ten) * ten
+        written = np.isin(size, _LARGEST) | (np.abs(round_number - size) <= unit * size)
+    return np.asarray(few | (large & written))

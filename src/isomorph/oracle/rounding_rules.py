@@ -1,0 +1,111 @@
+"""What every oracle's noise has in common, whatever framework its nodes come from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from isomorph.oracle.dtypes import HALVES, is_float, numpy_dtype
+from isomorph.oracle.noise import Array, NoiseSource, least_rounding, unit_roundoff
+
+ATTRIBUTE_UNIT = 2.0**-24
+"""Model files store every number of an attribute as float32."""
+
+
+def arithmetic_unit(dtype: str | None) -> float:
+    """The unit roundoff of sums and products; halves are accumulated in float32."""
+    return unit_roundoff("float32" if dtype in HALVES else dtype)
+
+
+def is_real(value: Any) -> bool:  # noqa: ANN401
+    """Whether this is an array of real numbers that a type had to round."""
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
+def stored_noise(
+    value: Any,  # noqa: ANN401
+    dtype: str | None,
+    noise: NoiseSource,
+    steps: float = 1.0,
+) -> Any:  # noqa: ANN401
+    """Uniform within one rounding of a narrow storage type; none where the value fits it.
+
+    ``steps`` is the largest error of that rounding in units roundoff: one where it goes to the
+    nearest number, two where the rest is cut off.
+    """
+    if not is_real(value):
+        return value
+    step = np.maximum(unit_roundoff(dtype) * np.abs(value), least_rounding(dtype))
+    step *= steps * noise.scale
+    with np.errstate(over="ignore", invalid="ignore"):
+        step = np.where(value.astype(numpy_dtype(str(dtype))) == value, 0.0, step)
+    draw = noise.random.uniform(-1.0, 1.0, value.shape)
+    with np.errstate(invalid="ignore"):
+        moved = value + np.where(np.isfinite(step), step, 0.0) * draw
+        # Rounding may end at zero and never beyond it: a root or a logarithm may follow.
+        moved = np.where(value > 0, np.maximum(moved, 0.0), np.minimum(moved, 0.0))
+    return np.asarray(np.where(np.isnan(value), value, moved), dtype=value.dtype)
+
+
+def own_noise(value: Any, noise: NoiseSource) -> Any:  # noqa: ANN401
+    """One rounding of the value itself: all that can be said of arithmetic nobody described."""
+    if isinstance(value, np.ndarray) and value.dtype.kind == "c":
+        return complex_noise(value, np.abs(value), noise)
+    return noise.rounded(value, np.abs(value)) if is_real(value) else value
+
+
+def complex_noise(value: Array, size: Array, noise: NoiseSource) -> Array:
+    """One rounding of ``size`` in each part of a complex number."""
+    return np.asarray(noise.rounded(value.real, size) + 1j * noise.rounded(value.imag, size))
+
+
+def steepest(value: Array, axis: int) -> Array:
+    """How much a tensor changes from an element to either neighbor along an axis, at most.
+
+    What is read at a coordinate that was rounded moves by a share of it; the mean of both slopes
+    would be nothing at a peak.
+    """
+    change = np.abs(np.diff(value, axis=axis))
+    none = np.zeros_like(np.take(change, [0], axis=axis))
+    ends = (none, change), (change, none)
+    left, right = (np.concatenate(pair, axis=axis) for pair in ends)
+    return np.asarray(np.maximum(left, right))
+
+
+def disturbed_attributes(
+    attributes: Mapping[str, Any], random: np.random.Generator
+) -> dict[str, Any]:
+    """Every inexact number multiplied by one rounding of float32.
+
+    Numbers that are integers (1.0, 0.0, -2.0) are taken to be meant exactly.
+    """
+    return {name: _disturb(value, random) for name, value in attributes.items()}
+
+
+def is_inexact_number(value: Any) -> bool:  # noqa: ANN401
+    """Whether an attribute is, or holds, a number that ``disturbed_attributes`` moves."""
+    if isinstance(value, tuple):
+        return any(map(is_inexact_number, value))
+    return isinstance(value, float) and math.isfinite(value) and not value.is_integer()
+
+
+def difference(moved: Any, still: Any) -> Array | None:  # noqa: ANN401
+    """How far the noise moved a value; None where that has no meaning."""
+    if not (isinstance(moved, np.ndarray) and isinstance(still, np.ndarray)):
+        return None
+    if moved.shape != still.shape or not is_float(moved.dtype.name):
+        return None
+    with np.errstate(invalid="ignore", over="ignore"):
+        gap = np.asarray(moved, np.float64) - np.asarray(still, np.float64)
+    return np.where(np.isfinite(gap), gap, 0.0)
+
+
+def _disturb(value: Any, random: np.random.Generator) -> Any:  # noqa: ANN401
+    if isinstance(value, tuple):
+        return tuple(_disturb(item, random) for item in value)
+    if not is_inexact_number(value):
+        return value
+    return value * (1.0 + ATTRIBUTE_UNIT * float(random.standard_normal()))

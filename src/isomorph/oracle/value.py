@@ -1,0 +1,102 @@
+"""What an oracle holds of a tensor: its numbers, its declared type, where they come from.
+
+A value that depends on the fed data is held in float64, whatever its declared float type. One
+that depends on stored constants and shapes alone is held in its declared type, because there
+the width is part of the meaning, and lifted when a data-dependent node consumes it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isomorph.oracle.dtypes import HALVES, is_float, numpy_dtype, type_name
+
+Array = NDArray[Any]
+
+
+class Held:
+    """One tensor, sequence (a list), map (a dict) or absent optional (None).
+
+    ``dtype`` is the declared element type. ``shift`` is what the noise of this draw adds to a
+    constant once it is lifted; the declared value itself stays as it is.
+    """
+
+    __slots__ = ("_wide", "constant", "data", "dtype", "shift")
+
+    def __init__(
+        self,
+        data: Any,  # noqa: ANN401
+        *,
+        dtype: str | None = None,
+        constant: bool = False,
+        shift: Array | None = None,
+    ) -> None:
+        self.data, self.constant, self.shift = data, constant, shift
+        self.dtype = dtype if dtype is not None else element_type(data)
+        self._wide: Any = None
+
+    def wide(self) -> Any:  # noqa: ANN401
+        """As a data-dependent node sees it: every float in float64, with the noise of the draw."""
+        if self._wide is None:
+            self._wide = lifted(self.data)
+            if self.shift is not None:
+                self._wide = np.asarray(self._wide, dtype=np.float64) + self.shift
+        return self._wide
+
+    def still(self) -> Any:  # noqa: ANN401
+        """As ``wide``, without the noise."""
+        return self.wide() if self.shift is None else lifted(self.data)
+
+    def working(self) -> Any:  # noqa: ANN401
+        """As a node among constants sees it: in the type its arithmetic is done in."""
+        return _each(self.data, _to_working)
+
+
+def lifted(data: Any) -> Any:  # noqa: ANN401
+    """Every float in float64; everything else untouched."""
+    return _each(data, _to_wide)
+
+
+def stored(data: Any, dtype: str | None) -> Any:  # noqa: ANN401
+    """A constant after its arithmetic: rounded into the declared float type."""
+    if not is_float(dtype):
+        return data
+    target = numpy_dtype(str(dtype))
+
+    def narrow(array: Array) -> Array:
+        return array.astype(target, copy=False) if is_float(type_name(array)) else array
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _each(data, narrow)
+
+
+def element_type(data: Any) -> str | None:  # noqa: ANN401
+    """The declared type of an array, or of a sequence's elements."""
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    return type_name(data) if isinstance(data, np.ndarray) else None
+
+
+def _each(data: Any, function: Any) -> Any:  # noqa: ANN401
+    if isinstance(data, list):
+        return [_each(item, function) for item in data]
+    return function(data) if isinstance(data, np.ndarray) else data
+
+
+def _to_wide(array: Array) -> Array:
+    if array.dtype.kind == "c":
+        return array.astype(np.complex128, copy=False)
+    if array.dtype == np.float64 or not is_float(type_name(array)):
+        return array
+    return array.astype(np.float64)
+
+
+def _to_working(array: Array) -> Array:
+    return array.astype(np.float32) if type_name(array) in HALVES else array
+
+
+ABSENT = Held(None, constant=True)
+"""An optional input that is not there."""
