@@ -53,10 +53,10 @@ def one(nodes: int, variant: str) -> dict[str, object]:
     import numpy as np
 
     from isomorph.core.trace import Environment, Noise
+    from isomorph.sessions.in_process import InProcessHost
     from isomorph.stages.align.alignment import aligned, seen
     from isomorph.stages.align.sight import Sight
     from isomorph.stages.align.twins import Twins
-    from isomorph.stages.run.in_process import InProcessHost
 
     reference = grown(nodes)
     feeds = {"x": np.random.default_rng(0).normal(size=(1, 4, 6, 6)).astype(np.float32)}

@@ -27,14 +27,14 @@ from measuring.tables import write_json
 
 from isomorph.core.conversion import AS_IS
 from isomorph.core.errors import IsomorphError, UsageError
+from isomorph.inputs.data_sets import data_set
+from isomorph.inputs.generate import generate
 from isomorph.opening import intake
 from isomorph.stages.check import Wishes
 from isomorph.stages.convert.plan import formats, routes
 from isomorph.stages.convert.survey import Trip, survey
 from isomorph.stages.convert.workshop import Workshop
-from isomorph.stages.run.data_sets import data_set
-from isomorph.stages.run.generate import generate
-from isomorph.stages.run.input_files import write_arrays
+from isomorph.store.input_files import write_arrays
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "routes.md"
 MAKER = Path(__file__).parent / "networks" / "to_convert.py"

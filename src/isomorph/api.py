@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from isomorph.core.patch import Repair
     from isomorph.core.report import Report
     from isomorph.core.trace import Trace
+    from isomorph.inputs.data_sets import DataSet
     from isomorph.stages.measure.user_metric import UserMetric
-    from isomorph.stages.run.data_sets import DataSet
 
 Progress = Callable[[str, str], None]
 
@@ -237,7 +237,7 @@ def run(
     progress: Progress | None = None,
 ) -> Trace:
     """The outputs of a model, the tensors named in ``fetch``, or every tensor of its graph."""
-    from isomorph.stages.run.intake import trace
+    from isomorph.checking.loader import trace
 
     with _intake(
         in_process=in_process,
@@ -307,8 +307,8 @@ def _test_set(
     trust: bool,
 ) -> tuple[DataSet | None, UserMetric | None]:
     from isomorph.core.errors import UsageError
+    from isomorph.inputs.data_sets import data_set
     from isomorph.stages.measure.user_metric import user_metric
-    from isomorph.stages.run.data_sets import data_set
 
     if data is None:
         if metric is None:
@@ -324,7 +324,7 @@ def _test_set(
 
 
 def _is_file(source: Any) -> bool:  # noqa: ANN401
-    from isomorph.stages.run.sniff import source_kind
+    from isomorph.store.format_detection import source_kind
 
     return source is None or (
         isinstance(source, (str, Path)) and source_kind(str(source)) != "factory"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from isomorph.core.conversion import Conversion, Route
     from isomorph.core.lint import Lint
-    from isomorph.stages.run.data_sets import DataSet
+    from isomorph.inputs.data_sets import DataSet
 
 Progress = Callable[[str, str], None]
 
@@ -106,7 +106,7 @@ def routes(
     """The ways from a model to a target, the best first; nothing is converted."""
     from isomorph.stages.convert.deliver import wanted
     from isomorph.stages.convert.plan import routes as planned
-    from isomorph.stages.run.sniff import identify, source_kind
+    from isomorph.store.format_detection import identify, source_kind
 
     wish = wanted(target, to=to, width=quantize, via=via)
     factory = source_kind(str(source)) == "factory"
@@ -154,7 +154,7 @@ def _samples(
     memory: int | None,
 ) -> DataSet | None:
     from isomorph.core.errors import UsageError
-    from isomorph.stages.run.data_sets import data_set
+    from isomorph.inputs.data_sets import data_set
 
     if data is None:
         return None

@@ -39,9 +39,9 @@ def trace(
     Written to the folder ``output``, it may stand in the place of a model in ``check``, on this
     machine or on another.
     """
+    from isomorph.inputs.generated_samples import made_up
     from isomorph.stages.measure.tracing import record
-    from isomorph.stages.run.made_up import made_up
-    from isomorph.stages.run.records import save_record
+    from isomorph.store.trace_files import save_record
 
     with opened_intake(
         in_process=in_process,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from isomorph.core.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
-    from isomorph.stages.run.host import Host
-    from isomorph.stages.run.intake import Intake
+    from isomorph.checking.loader import Intake
+    from isomorph.sessions.host import Host
 
 
 @contextmanager
@@ -25,10 +25,10 @@ def intake(
     **stated: Any,  # noqa: ANN401
 ) -> Iterator[Intake]:
     """Opens models in worker processes, or here; everything is ended behind it."""
-    from isomorph.stages.run.host import Limits
-    from isomorph.stages.run.in_process import InProcessHost
-    from isomorph.stages.run.intake import Intake
-    from isomorph.stages.run.workers import WorkerHost
+    from isomorph.checking.loader import Intake
+    from isomorph.sessions.host import Limits
+    from isomorph.sessions.in_process import InProcessHost
+    from isomorph.workers.worker_host import WorkerHost
 
     phases = ("load_seconds", "open_seconds", "run_seconds")
     limits = Limits(memory_bytes=memory, **dict.fromkeys(phases if timeout else (), timeout or 0.0))
@@ -72,7 +72,7 @@ def options(
 
 def _refuse_idle_state(sources: Sequence[object]) -> None:
     """Weights that nobody would load are a mistake of the user's, not a detail."""
-    from isomorph.stages.run.sniff import source_kind
+    from isomorph.store.format_detection import source_kind
 
     words = [each for each in sources if isinstance(each, (str, Path))]
     if not any(source_kind(str(word)) == "factory" for word in words):

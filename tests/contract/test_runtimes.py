@@ -9,7 +9,7 @@ from isomorph import registry
 from isomorph.core.errors import IsomorphError
 from isomorph.core.model import Graph, Model
 from isomorph.core.trace import Environment, Noise, flatten
-from isomorph.stages.run.disturbed import hand_over
+from isomorph.oracle.noise_stats import hand_over
 from samples import SAMPLES, UNKNOWN
 
 NOTHING = Graph(name="", inputs=(), outputs=(), nodes=(), tensors={}, constants={})

@@ -14,7 +14,7 @@ import isomorph
 from isomorph import evidence
 from isomorph.__main__ import main
 from isomorph.core.errors import UnreadableModelError, UsageError
-from isomorph.stages.run.records import INDEX, read_record, save_record
+from isomorph.store.trace_files import INDEX, read_record, save_record
 
 RNG = np.random.default_rng(3)
 W1, W2 = (RNG.normal(size=(6, 6)).astype(np.float32) for _ in range(2))

@@ -11,11 +11,11 @@ from isomorph.core.case import Case, Diagnosis
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
 from isomorph.kernels.quantized import limits
+from isomorph.sessions.dequantized_session import reach
 from isomorph.stages.diagnose import grids
 from isomorph.stages.diagnose.experiments import put_right
 from isomorph.stages.diagnose.ties import rounding_places, ties
 from isomorph.stages.measure.widths import QUANTISED_OPS
-from isomorph.stages.run.real_numbers import reach
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array

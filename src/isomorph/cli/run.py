@@ -71,7 +71,7 @@ def keep(trace: Trace, output: Path) -> tuple[str, ...]:
     The notes say what could not be kept as it was.
     """
     if output.suffix in (".npz", ".safetensors"):
-        from isomorph.stages.run.input_files import write_arrays
+        from isomorph.store.input_files import write_arrays
 
         return write_arrays(output, trace.tensors)
     from isomorph import store

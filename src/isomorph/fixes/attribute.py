@@ -10,6 +10,7 @@ import numpy as np
 from isomorph.core.patch import Edit, Patch, SetAttribute
 from isomorph.fixes._forms import exact_gelu, over_its_own_axes
 from isomorph.fixes._numbers import apart, decimals, fitted
+from isomorph.oracle.fingerprint import FLOAT64_ORDER, fingerprint
 from isomorph.stages.diagnose import constants
 from isomorph.stages.diagnose.choices import parts, several, single
 from isomorph.stages.diagnose.counterpart import SAME_MEANING, read, told
@@ -20,7 +21,6 @@ from isomorph.stages.diagnose.parameters import (
     parameter_places,
     stored,
 )
-from isomorph.stages.run.fingerprint import FLOAT64_ORDER, fingerprint
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case

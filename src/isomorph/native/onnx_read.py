@@ -20,7 +20,7 @@ from isomorph.native.onnx_model import OnnxModel, opened, stored_tensors
 from isomorph.native.onnx_tensors import check_declared, check_size
 from isomorph.native.onnx_validate import nesting_too_deep, validate
 from isomorph.native.onnx_wire import anatomy, looks_like_model
-from isomorph.stages.run.files import require_file
+from isomorph.store.safe_paths import require_file
 
 PROTOBUF_LIMIT = 1 << 31
 DECODER_DEPTH = 31

@@ -8,7 +8,7 @@ from pathlib import Path
 from isomorph.core.errors import RefusedError, UnreadableModelError
 from isomorph.native.onnx_wire import BrokenWireError
 from isomorph.native.tf_wire import WireGraph, WireNode, read_graph, read_saved_model
-from isomorph.stages.run.magic import not_a_model
+from isomorph.store.file_signatures import not_a_model
 
 CHECKPOINTS = frozenset(
     {"Save", "SaveSlices", "SaveV2", "Restore", "RestoreSlice", "RestoreV2", "MergeV2Checkpoints"}

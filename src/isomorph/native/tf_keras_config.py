@@ -18,7 +18,7 @@ from isomorph.core.errors import RefusedError, UnreadableModelError
 from isomorph.core.foreign_json import read_json
 from isomorph.core.lazy import require
 from isomorph.native.zip_members import members
-from isomorph.stages.run.archives import BOMB_BYTES, BOMB_RATIO
+from isomorph.store.zip_safety import BOMB_BYTES, BOMB_RATIO
 
 HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 _CODE = {

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from isomorph.core.errors import UnreadableModelError
 from isomorph.native.tflite_parse import parse
 from isomorph.native.tflite_wire import looks_like_model
-from isomorph.stages.run.files import require_file
 from isomorph.store.atomic import new_file
+from isomorph.store.safe_paths import require_file
 from isomorph.store.targets import refuse_overwriting
 
 if TYPE_CHECKING:

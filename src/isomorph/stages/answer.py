@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isomorph.checking.loader import is_trace_of_model, recorded
 from isomorph.core.errors import UsageError
 from isomorph.stages import check as stage
 from isomorph.stages.measure.recorded import Recording
 from isomorph.stages.measure.side_by_side import at_once
 from isomorph.stages.replay import check_replayed
-from isomorph.stages.run.intake import is_trace_of_model, recorded
 
 if TYPE_CHECKING:
+    from isomorph.checking.loader import Intake
     from isomorph.core.report import Report
-    from isomorph.stages.run.intake import Intake
-    from isomorph.stages.run.opened import Opened
+    from isomorph.sessions.model_handle import Opened
 
 
 def answer(intake: Intake, reference: Any, candidate: Any, wishes: stage.Wishes) -> Report:  # noqa: ANN401

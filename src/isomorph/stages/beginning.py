@@ -17,7 +17,7 @@ from isomorph.stages.align.chance import FALSE_ALARM
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
-    from isomorph.stages.run.opened import Opened
+    from isomorph.sessions.model_handle import Opened
     from isomorph.stages.wishes import Wishes
 
 

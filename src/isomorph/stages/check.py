@@ -8,9 +8,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.checking.io_dequantize import Meeting, against_values, meet
 from isomorph.core.divergence import Verdict
 from isomorph.core.model import OutputOrder
 from isomorph.core.report import Binding, Report
+from isomorph.inputs import feeds as feeding
+from isomorph.inputs.feeds import Sample
+from isomorph.inputs.generated_samples import made_up
+from isomorph.inputs.sample_batching import for_both
+from isomorph.match.axis_layout import moves_channels
+from isomorph.match.binding import (
+    bind_inputs,
+    bind_outputs,
+    refuse_strange_budgets,
+    refuse_strange_layouts,
+)
+from isomorph.sessions.model_handle import Opened
 from isomorph.stages.constants import compare_constants
 from isomorph.stages.dataset import judged_samples
 from isomorph.stages.measure import findings as say
@@ -21,19 +34,6 @@ from isomorph.stages.measure.screening import screened
 from isomorph.stages.measure.sides import alone, together
 from isomorph.stages.measure.subject import Subject
 from isomorph.stages.measure.whereabouts import first_trouble
-from isomorph.stages.run import feeds as feeding
-from isomorph.stages.run.binding import (
-    bind_inputs,
-    bind_outputs,
-    refuse_strange_budgets,
-    refuse_strange_layouts,
-)
-from isomorph.stages.run.feeds import Sample
-from isomorph.stages.run.layout import moves_channels
-from isomorph.stages.run.made_up import made_up
-from isomorph.stages.run.meeting import Meeting, against_values, meet
-from isomorph.stages.run.opened import Opened
-from isomorph.stages.run.slicing import for_both
 from isomorph.stages.wishes import Wishes as Wishes  # noqa: PLC0414 - it is used from here
 from isomorph.stages.work import Work
 

@@ -10,7 +10,7 @@ from isomorph.core.divergence import Verdict
 from isomorph.stages.localise.constant_findings import compared_constants
 
 if TYPE_CHECKING:
-    from isomorph.stages.run.opened import Opened
+    from isomorph.sessions.model_handle import Opened
     from isomorph.stages.work import Work
 
 

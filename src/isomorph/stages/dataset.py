@@ -11,10 +11,10 @@ from isomorph.stages.measure.over_samples import Found, measure
 if TYPE_CHECKING:
     from isomorph.core.model import TensorSpec
     from isomorph.core.report import Binding
+    from isomorph.inputs.data_sets import DataSet
+    from isomorph.inputs.feeds import Sample
     from isomorph.stages.measure.screening import Judge
     from isomorph.stages.measure.sides import Sides
-    from isomorph.stages.run.data_sets import DataSet
-    from isomorph.stages.run.feeds import Sample
     from isomorph.stages.work import Work
 
 

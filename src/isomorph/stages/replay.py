@@ -16,16 +16,16 @@ from isomorph.core.divergence import Judgement, Verdict
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.limits import noted_limits
 from isomorph.core.report import Finding, Report, Skipped
+from isomorph.inputs import feeds as feeding
+from isomorph.inputs.feeds import Sample
+from isomorph.match.axis_layout import arrangements
+from isomorph.match.binding import bind_inputs
+from isomorph.sessions.model_handle import Opened
+from isomorph.sessions.trace_session import Replayed
 from isomorph.stages.check import Wishes, check_pair, check_recorded
 from isomorph.stages.localise.apart import first_apart, first_astray
 from isomorph.stages.measure.findings import ranked
 from isomorph.stages.measure.subject import Subject
-from isomorph.stages.run import feeds as feeding
-from isomorph.stages.run.binding import bind_inputs
-from isomorph.stages.run.feeds import Sample
-from isomorph.stages.run.layout import arrangements
-from isomorph.stages.run.opened import Opened
-from isomorph.stages.run.playback import Replayed
 from isomorph.stages.values import recording_of, values_alone
 
 if TYPE_CHECKING:

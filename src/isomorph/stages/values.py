@@ -16,6 +16,9 @@ import numpy as np
 from isomorph.core.coverage import concluded
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.report import Finding, Report, Skipped
+from isomorph.inputs import feeds as feeding
+from isomorph.inputs.feeds import Sample
+from isomorph.match.binding import bind_outputs
 from isomorph.stages.measure.accounts import Accounts
 from isomorph.stages.measure.compare import Terms, compare
 from isomorph.stages.measure.findings import of_outputs, ranked
@@ -24,15 +27,12 @@ from isomorph.stages.measure.rearrange import Arrangeable
 from isomorph.stages.measure.recorded import Recording, Values
 from isomorph.stages.measure.spread import FALSE_ALARM
 from isomorph.stages.measure.worst import SEVERITY
-from isomorph.stages.run import feeds as feeding
-from isomorph.stages.run.binding import bind_outputs
-from isomorph.stages.run.feeds import Sample
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
+    from isomorph.sessions.trace_session import Replayed
     from isomorph.stages.check import Wishes
-    from isomorph.stages.run.playback import Replayed
 
 _SAME = "the recorded values are the same to the last bit"
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from isomorph.inputs.data_sets import DataSet
     from isomorph.stages.measure.user_metric import UserMetric
-    from isomorph.stages.run.data_sets import DataSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

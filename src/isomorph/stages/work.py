@@ -14,6 +14,7 @@ from isomorph.core.errors import FATAL, IsomorphError, RuntimeFailedError
 from isomorph.core.interruption import InterruptedCheck
 from isomorph.core.limits import Limit, noted_limits
 from isomorph.core.report import Binding, Finding, InputSummary, ModelSummary, Report, Skipped
+from isomorph.inputs import feeds as feeding
 from isomorph.stages.diagnose.deadly import named
 from isomorph.stages.diagnose.guilty import guilty
 from isomorph.stages.diagnose.randomness import random_run
@@ -39,15 +40,14 @@ from isomorph.stages.measure.steadiness import of_trembling, unsteady
 from isomorph.stages.measure.subject import Subject
 from isomorph.stages.measure.verdict import doubtful, most_draws
 from isomorph.stages.measure.worst import SEVERITY, Worst, weight
-from isomorph.stages.run import feeds as feeding
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
     from isomorph.core.model import TensorSpec
     from isomorph.core.trace import Array
+    from isomorph.inputs.feeds import Sample
+    from isomorph.sessions.model_handle import Opened
     from isomorph.stages.measure.recorded import Recording
-    from isomorph.stages.run.feeds import Sample
-    from isomorph.stages.run.opened import Opened
     from isomorph.stages.wishes import Wishes
 
 

@@ -121,7 +121,7 @@ def test_d06_hostile_tensor_names(isomorph, tmp_path, target):
     np.savez(tmp_path / "x.npz", x=np.float32([1, 2]))
     ran = isomorph("run", "m.onnx", "--inputs", "x.npz", "--all", "-o", target, makes=[target])
     assert ran.exit == 0
-    from isomorph.stages.run.input_files import read_arrays
+    from isomorph.store.input_files import read_arrays
 
     arrays = read_arrays(tmp_path / target)
     assert set(arrays) == {*HOSTILE, "y"}

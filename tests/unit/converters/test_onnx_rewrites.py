@@ -13,10 +13,10 @@ from isomorph import registry
 from isomorph.core.conversion import Order
 from isomorph.core.cpu import CpuScope
 from isomorph.core.errors import UsageError
+from isomorph.sessions.in_process import InProcessHost
+from isomorph.sessions.model_handle import Opened
 from isomorph.stages.convert.cpus import never_saturates, scope
 from isomorph.stages.diagnose.saturation import lost
-from isomorph.stages.run.in_process import InProcessHost
-from isomorph.stages.run.opened import Opened
 
 
 @pytest.fixture

@@ -100,7 +100,7 @@ def outcome(path: Path) -> str:
     """``read``, an error's code and exit code, or the exception that is nobody's error."""
     from isomorph import registry
     from isomorph.core.errors import IsomorphError
-    from isomorph.stages.run.sniff import identify, source_kind
+    from isomorph.store.format_detection import identify, source_kind
 
     try:
         source_kind(str(path))

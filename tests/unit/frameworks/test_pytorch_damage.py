@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 
 from isomorph.core.errors import IsomorphError  # noqa: E402
 from isomorph.frameworks.pytorch import PytorchFramework  # noqa: E402
-from isomorph.stages.run.sniff import identify  # noqa: E402
+from isomorph.store.format_detection import identify  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isomorph.core.trace import Environment
-from isomorph.stages.run.workers import WorkerHost
+from isomorph.workers.worker_host import WorkerHost
 from tf_building import graph, placeholder, tensorflow, unary
 
 tensorflow()

@@ -22,10 +22,10 @@ from isomorph.stages.align.quantisers import written
 if TYPE_CHECKING:
     from isomorph.core.model import Graph
     from isomorph.core.trace import Array
+    from isomorph.match.axis_layout import Rearrangement
     from isomorph.stages.align.sight import Sight
     from isomorph.stages.align.topology import Topology
     from isomorph.stages.align.twins import Twins
-    from isomorph.stages.run.layout import Rearrangement
 
 Found = tuple[str, "Rearrangement"]
 _QUANTISERS = frozenset({"QuantizeLinear", "DequantizeLinear"})

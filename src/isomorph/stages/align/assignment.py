@@ -15,9 +15,9 @@ from isomorph.stages.align.twins import ways
 if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
+    from isomorph.match.axis_layout import Rearrangement
     from isomorph.stages.align.sight import Sight
     from isomorph.stages.align.twins import Twins
-    from isomorph.stages.run.layout import Rearrangement
 
 _MOST_COMPARED = 8
 

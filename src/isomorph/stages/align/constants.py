@@ -20,7 +20,7 @@ from isomorph.stages.align.twins import ways
 if TYPE_CHECKING:
     from isomorph.core.model import Constant, Graph
     from isomorph.core.trace import Array
-    from isomorph.stages.run.layout import Rearrangement
+    from isomorph.match.axis_layout import Rearrangement
 
 Reader = Callable[[Sequence[str]], Mapping[str, "Array"]]
 """Gives the values of these constants when they are asked for; some may lack."""

@@ -9,14 +9,14 @@ import numpy as np
 
 from isomorph.core.contrast import Contrast, OpsetPair, QuantizationPair, SpecPair
 from isomorph.core.errors import IsomorphError, UsageError
+from isomorph.match.binding import bind_inputs, bind_outputs
 from isomorph.stages.align.quantisers import Reader, changed, matched, written
-from isomorph.stages.run.binding import bind_inputs, bind_outputs
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model, TensorSpec
     from isomorph.core.report import Binding
     from isomorph.core.trace import Array
-    from isomorph.stages.run.opened import Opened
+    from isomorph.sessions.model_handle import Opened
 
 
 def contrast(reference: Opened, candidate: Opened) -> Contrast:

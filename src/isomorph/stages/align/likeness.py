@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 
-from isomorph.stages.run.fingerprint import FLOAT64_ORDER, Fingerprint
+from isomorph.oracle.fingerprint import FLOAT64_ORDER, Fingerprint
 
 
 def alike(left: Fingerprint, right: Fingerprint, tolerance: float, reach: float) -> bool:

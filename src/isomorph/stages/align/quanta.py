@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from isomorph.oracle.fingerprint import fingerprint
 from isomorph.stages.align.chance import threshold
 from isomorph.stages.align.quantisers import real_values
 from isomorph.stages.align.sight import apart
 from isomorph.stages.align.twins import ways
-from isomorph.stages.run.fingerprint import fingerprint
 
 if TYPE_CHECKING:
     from isomorph.core.model import Quantization
     from isomorph.core.trace import Array
+    from isomorph.match.axis_layout import Rearrangement
     from isomorph.stages.align.twins import Twins
-    from isomorph.stages.run.layout import Rearrangement
 
 _MOST_COMPARED = 16
 _ROUNDING = math.sqrt(12.0)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.kernels.quantized import dequantise
-from isomorph.stages.run import real_numbers
+from isomorph.sessions import dequantized_session
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Quantization
@@ -68,12 +68,12 @@ def in_reals(session: Session, graph: Graph) -> Session:
 
     Inputs and outputs that are seen in real numbers already are so once.
     """
-    known = session.grids if isinstance(session, real_numbers.RealSession) else {}
+    known = session.grids if isinstance(session, dequantized_session.RealSession) else {}
     grids = {name: grid for name, grid in beside(graph).items() if name not in known}
     if grids:
         return RealSession(session, grids)
     made = {name: grid for name, grid in computed(graph).items() if name not in known}
-    return real_numbers.RealSession(session, made) if made else session
+    return dequantized_session.RealSession(session, made) if made else session
 
 
 class RealSession:

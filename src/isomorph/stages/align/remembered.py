@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from isomorph.stages.run.segments import let_go, mapping_of
+from isomorph.store.shared_arrays import let_go, mapping_of
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
+from isomorph.core.system_memory import usual_share
+from isomorph.oracle.fingerprint import Fingerprint, fingerprint
+from isomorph.oracle.noise_stats import Moved, Moving, disturbed, mean, numeric
+from isomorph.sessions.memory_estimate import in_float64
 from isomorph.stages.align.chance import freedom
 from isomorph.stages.align.remembered import Layered, Remembered, batches, held
 from isomorph.stages.align.topology import Topology
-from isomorph.stages.run.disturbed import Moved, Moving, disturbed, mean, numeric
-from isomorph.stages.run.fingerprint import Fingerprint, fingerprint
-from isomorph.stages.run.forecast import in_float64
-from isomorph.stages.run.memory import usual_share
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.limits import AXIS_ORDERS
+from isomorph.match.axis_layout import Rearrangement, arrangements
+from isomorph.oracle.fingerprint import FLOAT64_ORDER, Fingerprint, fingerprint
+from isomorph.oracle.noise_stats import within
 from isomorph.stages.align.chance import threshold, usual_peak
 from isomorph.stages.align.likeness import Index, alike
 from isomorph.stages.align.sight import Sight, apart
-from isomorph.stages.run.disturbed import within
-from isomorph.stages.run.fingerprint import FLOAT64_ORDER, Fingerprint, fingerprint
-from isomorph.stages.run.layout import Rearrangement, arrangements
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array

@@ -19,9 +19,9 @@ from isomorph.stages.convert.plan import routes
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
+    from isomorph.checking.loader import Intake
     from isomorph.stages.check import Wishes
     from isomorph.stages.convert.workshop import Workshop
-    from isomorph.stages.run.intake import Intake
 
 _WEIGHT = {"failed": 0, "unproven": 1, "guilty": 2, "repaired": 3, "proven": 3}
 """Of two routes of which none was proven, the one whose last hop tells more is shown."""

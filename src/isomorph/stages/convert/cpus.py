@@ -16,7 +16,7 @@ from isomorph.stages.measure.widths import quantised
 if TYPE_CHECKING:
     from isomorph.core.model import Graph
     from isomorph.core.trace import Array
-    from isomorph.stages.run.opened import Opened
+    from isomorph.sessions.model_handle import Opened
 
 _SATURATING_RUNTIME = "onnxruntime"
 _INTEGER_PRODUCTS = frozenset(

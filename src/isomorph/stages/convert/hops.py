@@ -12,21 +12,21 @@ from isomorph import registry
 from isomorph.core.conversion import AS_IS, Cure, Hop, Order, Step, Trouble
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
+from isomorph.sessions.in_process import can_patch
 from isomorph.stages import check as checking
 from isomorph.stages.convert.cpus import scope
 from isomorph.stages.convert.losses import losses
 from isomorph.stages.convert.samples import Supply
 from isomorph.stages.convert.workshop import Attempt, Workshop, told
 from isomorph.stages.repair.deliver import delivered
-from isomorph.stages.run.in_process import can_patch
 
 if TYPE_CHECKING:
+    from isomorph.checking.loader import Intake
     from isomorph.core.model import Model
     from isomorph.core.report import Report
+    from isomorph.inputs.feeds import Sample
+    from isomorph.sessions.model_handle import Opened
     from isomorph.stages.check import Wishes
-    from isomorph.stages.run.feeds import Sample
-    from isomorph.stages.run.intake import Intake
-    from isomorph.stages.run.opened import Opened
 
 _STATUS = {
     Verdict.EQUIVALENT: "proven",

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.errors import UsageError
-from isomorph.stages.run import feeds as feeding
-from isomorph.stages.run.binding import bind_inputs
-from isomorph.stages.run.generate import SAMPLES, generate
-from isomorph.stages.run.input_files import write_arrays
+from isomorph.inputs import feeds as feeding
+from isomorph.inputs.generate import SAMPLES, generate
+from isomorph.match.binding import bind_inputs
+from isomorph.store.input_files import write_arrays
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model, TensorSpec
     from isomorph.core.trace import Array
-    from isomorph.stages.run.data_sets import DataSet
-    from isomorph.stages.run.feeds import Sample
+    from isomorph.inputs.data_sets import DataSet
+    from isomorph.inputs.feeds import Sample
 
 MOST_CALIBRATION = 512
 """Samples that calibrate; ranges hardly move after the first hundreds."""

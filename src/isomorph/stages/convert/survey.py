@@ -13,9 +13,9 @@ from isomorph.stages.convert.hops import Hopper, Stop
 from isomorph.stages.convert.plan import formats, routes
 
 if TYPE_CHECKING:
+    from isomorph.checking.loader import Intake
     from isomorph.stages.check import Wishes
     from isomorph.stages.convert.workshop import Workshop
-    from isomorph.stages.run.intake import Intake
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,12 +12,12 @@ from typing import Any
 from isomorph import registry
 from isomorph.core.conversion import Order, Step, Trouble
 from isomorph.core.errors import IsomorphError
+from isomorph.core.system_memory import usual_share
 from isomorph.core.text import printable
-from isomorph.stages.run.codec import encode
-from isomorph.stages.run.host import Limits
-from isomorph.stages.run.memory import usual_share
-from isomorph.stages.run.scratch import Scratch
-from isomorph.stages.run.slots import Slot
+from isomorph.sessions.host import Limits
+from isomorph.store.codec import encode
+from isomorph.store.tempdirs import Scratch
+from isomorph.workers.worker_pool import Slot
 
 PATIENCE = 1200.0
 """Seconds for one conversion unless the user states others."""

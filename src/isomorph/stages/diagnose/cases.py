@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from isomorph.core.model import Graph
     from isomorph.core.patch import Patch
     from isomorph.core.trace import Array
+    from isomorph.sessions.model_handle import Opened
     from isomorph.stages.align.twins import Twins
     from isomorph.stages.localise.guilt import Guilt
-    from isomorph.stages.run.opened import Opened
 
 
 def cases(

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.piece import Piece
-from isomorph.stages.run.in_process import carver
-from isomorph.stages.run.opened import Opened
+from isomorph.sessions.in_process import carver
+from isomorph.sessions.model_handle import Opened
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node

@@ -16,8 +16,8 @@ from isomorph.stages.localise.bodies import Inside, enter
 from isomorph.stages.localise.findings import findings
 
 if TYPE_CHECKING:
+    from isomorph.sessions.model_handle import Opened
     from isomorph.stages.localise.locate import Located
-    from isomorph.stages.run.opened import Opened
 
 _MOST_TENSORS = 3
 

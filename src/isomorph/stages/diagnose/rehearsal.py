@@ -14,16 +14,16 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.patch import RemoveNode, SetConstant, SetQuantization
+from isomorph.oracle.noise_stats import numeric
+from isomorph.sessions.dequantized_session import integers
 from isomorph.stages.align.reals import GRID_OF_RESULT, beside, computed, real
 from isomorph.stages.align.sight import Sight
-from isomorph.stages.run.disturbed import numeric
-from isomorph.stages.run.real_numbers import integers
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node, Quantization
     from isomorph.core.patch import Patch
     from isomorph.core.trace import Array
-    from isomorph.stages.run.opened import Opened
+    from isomorph.sessions.model_handle import Opened
 
 
 class Rehearsal:

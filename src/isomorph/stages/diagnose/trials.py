@@ -13,11 +13,11 @@ from isomorph.core.divergence import Judgement
 from isomorph.core.errors import IsomorphError
 from isomorph.core.execution import LOG_LINES, Execution, Switch
 from isomorph.core.trace import Environment
+from isomorph.sessions.model_handle import completed
 from isomorph.stages.measure.compare import differs
 from isomorph.stages.measure.judge import judge
 from isomorph.stages.measure.spread import Spread, merged
 from isomorph.stages.measure.widths import widths
-from isomorph.stages.run.opened import completed
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node

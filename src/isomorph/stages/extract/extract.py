@@ -15,16 +15,16 @@ from isomorph import registry
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.extraction import Extraction
 from isomorph.core.piece import Piece
+from isomorph.inputs.feeds import Sample
+from isomorph.match.binding import bind_inputs
+from isomorph.sessions.in_process import carver
+from isomorph.sessions.model_handle import Opened
 from isomorph.stages.check import Wishes, check_alone, check_pair
 from isomorph.stages.extract.places import Place, Request, places
 from isomorph.stages.extract.readme import readme
 from isomorph.stages.localise.surroundings import Part, Surroundings, closest, part_alone
-from isomorph.stages.run.binding import bind_inputs
-from isomorph.stages.run.feeds import Sample
-from isomorph.stages.run.in_process import carver
-from isomorph.stages.run.input_files import write_arrays
-from isomorph.stages.run.opened import Opened
 from isomorph.store.atomic import new_folder
+from isomorph.store.input_files import write_arrays
 
 INPUTS = "inputs.npz"
 

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.checking.io_dequantize import meet
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.report import Binding
+from isomorph.inputs import feeds as feeding
+from isomorph.match.binding import bind_inputs, bind_outputs
+from isomorph.sessions.model_handle import Opened
 from isomorph.stages.localise.bodies import enter
 from isomorph.stages.localise.guilt import Guilt
 from isomorph.stages.localise.locate import Located, locate, locate_execution
 from isomorph.stages.measure import layouts
 from isomorph.stages.measure.subject import Subject
-from isomorph.stages.run import feeds as feeding
-from isomorph.stages.run.binding import bind_inputs, bind_outputs
-from isomorph.stages.run.meeting import meet
-from isomorph.stages.run.opened import Opened
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array, Arrays
+    from isomorph.inputs.feeds import Sample
     from isomorph.stages.check import Wishes
-    from isomorph.stages.run.feeds import Sample
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,8 @@ from isomorph.stages.lint.tables import abilities
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
+    from isomorph.checking.loader import Intake
     from isomorph.stages.convert.workshop import Workshop
-    from isomorph.stages.run.intake import Intake
 
 _GRAVE = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 

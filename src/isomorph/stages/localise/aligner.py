@@ -11,10 +11,10 @@ import numpy as np
 from isomorph.core.alignment import Alignment, Confidence, Pair
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Skipped
+from isomorph.match.axis_layout import Rearrangement
 from isomorph.stages.align.alignment import Seen, aligned
 from isomorph.stages.localise.locate import look
 from isomorph.stages.localise.search import Search
-from isomorph.stages.run.layout import Rearrangement
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array

@@ -26,10 +26,10 @@ from isomorph.stages.localise.walks import Walk
 if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
+    from isomorph.sessions.model_handle import Opened
     from isomorph.stages.align.twins import Twins
     from isomorph.stages.localise.guilt import Guilt
     from isomorph.stages.measure.subject import Subject
-    from isomorph.stages.run.opened import Opened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

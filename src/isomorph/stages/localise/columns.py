@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.profile import GraphProfile, Number
+from isomorph.oracle.noise_stats import numeric
 from isomorph.stages.align.sight import apart
 from isomorph.stages.localise.walks import declared
 from isomorph.stages.measure.close_ups import short
 from isomorph.stages.measure.spread import threshold
-from isomorph.stages.run.disturbed import numeric
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session

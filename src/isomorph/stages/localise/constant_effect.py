@@ -19,13 +19,13 @@ from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import SHOWN_INPUTS, TRIED_WEIGHTS
+from isomorph.match.axis_layout import arrangements
 from isomorph.stages.align.structural_constants import Isolation
 from isomorph.stages.align.topology import Topology
 from isomorph.stages.localise.reach import Carry, Trial, fed, trials
 from isomorph.stages.localise.same_operand import reads_same_data
 from isomorph.stages.measure.compare import Terms, compare
 from isomorph.stages.measure.subject import Subject, flattened
-from isomorph.stages.run.layout import arrangements
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node

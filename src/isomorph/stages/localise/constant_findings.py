@@ -18,7 +18,7 @@ from isomorph.stages.localise.reach import encoded
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
-    from isomorph.stages.run.opened import Opened
+    from isomorph.sessions.model_handle import Opened
 
 CODE = "CONSTANT_DIFFERS"
 _MOST_TENSORS = 3

@@ -12,9 +12,9 @@ from isomorph.stages.localise.probes import Way
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
+    from isomorph.match.axis_layout import Rearrangement
     from isomorph.stages.align.sight import Sight
     from isomorph.stages.align.twins import Twins
-    from isomorph.stages.run.layout import Rearrangement
 
 _LOOKED_UP = 4 * EQUAL_TENSORS.most
 """Twins of a tensor that are known: of those behind the end of a stretch none may start it."""

@@ -11,7 +11,7 @@ from isomorph.stages.align.quantisers import in_floats
 if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
-    from isomorph.stages.run.layout import Rearrangement
+    from isomorph.match.axis_layout import Rearrangement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,9 +30,9 @@ from isomorph.stages.measure.close_ups import close_up
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
     from isomorph.core.trace import Array
+    from isomorph.sessions.model_handle import Opened
     from isomorph.stages.localise.guilt import Guilt
     from isomorph.stages.measure.subject import Subject
-    from isomorph.stages.run.opened import Opened
 
 PROFILE = "error profile"
 """How begins what is told of those that could not be seen."""

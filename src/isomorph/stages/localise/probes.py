@@ -24,9 +24,9 @@ from isomorph.stages.measure.spread import FALSE_ALARM, Spread, merged
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
+    from isomorph.match.axis_layout import Rearrangement
     from isomorph.stages.align.sight import Sight
     from isomorph.stages.align.twins import Twins
-    from isomorph.stages.run.layout import Rearrangement
 
 _DRAWS = 4
 

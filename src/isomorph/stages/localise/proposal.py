@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isomorph.stages.run.layout import Rearrangement
+from isomorph.match.axis_layout import Rearrangement
 
 if TYPE_CHECKING:
     from isomorph.stages.align.sight import Sight

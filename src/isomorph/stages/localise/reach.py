@@ -13,10 +13,10 @@ from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Skipped
+from isomorph.inputs.generate import SAMPLES, generate
 from isomorph.stages.localise.latent import Latent, latent
 from isomorph.stages.measure.compare import Terms, compare
 from isomorph.stages.measure.subject import Subject
-from isomorph.stages.run.generate import SAMPLES, generate
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph

@@ -13,6 +13,7 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import DISTANCE, SUBSTITUTIONS, TENSORS_BEHIND, noted_limits
+from isomorph.match.axis_layout import arrangements
 from isomorph.stages.align.twins import ways
 from isomorph.stages.localise.bare import cut_at_zero, cut_next, still_to_come
 from isomorph.stages.localise.guilt import Guilt, likeliest
@@ -21,7 +22,6 @@ from isomorph.stages.localise.proposal import Proposal, as_it_is
 from isomorph.stages.localise.resized import resized
 from isomorph.stages.localise.sizes import of_its_own
 from isomorph.stages.localise.where import own_error, where
-from isomorph.stages.run.layout import arrangements
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node

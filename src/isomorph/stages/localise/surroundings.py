@@ -13,9 +13,9 @@ from isomorph.stages.localise.walks import declared
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
+    from isomorph.match.axis_layout import Rearrangement
     from isomorph.stages.align.twins import Twins
     from isomorph.stages.localise.guilt import Guilt
-    from isomorph.stages.run.layout import Rearrangement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,12 +11,12 @@ import numpy as np
 
 from isomorph.core.limits import ROUNDS
 from isomorph.core.piece import Piece
+from isomorph.sessions.in_process import carver
+from isomorph.sessions.model_handle import Opened
 from isomorph.stages.align.sight import Sight
 from isomorph.stages.align.topology import Topology
 from isomorph.stages.localise.rounds import Read, Round, captured, first_round, next_round
 from isomorph.stages.measure.subject import Subject
-from isomorph.stages.run.in_process import carver
-from isomorph.stages.run.opened import Opened
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node, TensorSpec

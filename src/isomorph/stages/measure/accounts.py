@@ -10,7 +10,7 @@ from isomorph.core.divergence import Divergence, DivergenceKind, Verdict
 
 if TYPE_CHECKING:
     from isomorph.core.report import Binding
-    from isomorph.stages.run.feeds import Sample
+    from isomorph.inputs.feeds import Sample
 
 LACKING = "the candidate has no such output"
 

@@ -17,11 +17,11 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.model import Quantization
 from isomorph.core.report import Skipped
 from isomorph.core.trace import Noise
+from isomorph.sessions.dequantized_session import RealSession
 from isomorph.stages.align.islands import Islands
 from isomorph.stages.align.originals import Originals
 from isomorph.stages.align.quantisers import real_values, written
 from isomorph.stages.measure.grids import Figures, Grid
-from isomorph.stages.run.real_numbers import RealSession
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session

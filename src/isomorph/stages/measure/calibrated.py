@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.sessions.dequantized_session import clipped
 from isomorph.stages.align.chance import FALSE_ALARM, beyond_another
 from isomorph.stages.align.quantisers import written
-from isomorph.stages.run.real_numbers import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,6 +11,7 @@ import numpy as np
 from isomorph.core.divergence import Divergence, DivergenceKind, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Binding
+from isomorph.match.binding import PATH
 from isomorph.stages.measure.output_order import elements, nearest, unordered
 from isomorph.stages.measure.rearrange import (
     Arrangeable,
@@ -31,11 +32,10 @@ from isomorph.stages.measure.verdict import (
     widened_by_few_draws,
 )
 from isomorph.stages.measure.widths import jumps, quantised, widths
-from isomorph.stages.run.binding import PATH
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
-    from isomorph.stages.run.layout import Rearrangement
+    from isomorph.match.axis_layout import Rearrangement
 
 _T = TypeVar("_T")
 

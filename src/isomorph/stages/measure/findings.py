@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from isomorph import registry
 from isomorph.core.divergence import Divergence, DivergenceKind, Judgement, Part, Verdict
 from isomorph.core.report import Binding, BoundBy, Finding
-from isomorph.stages.run.forecast import largest, readable
+from isomorph.sessions.memory_estimate import largest, readable
 
 if TYPE_CHECKING:
     from isomorph.core.errors import IsomorphError
     from isomorph.core.model import Model, TensorSpec
     from isomorph.core.trace import Arrays
-    from isomorph.stages.run.layout import Rearrangement
-    from isomorph.stages.run.opened import Opened
+    from isomorph.match.axis_layout import Rearrangement
+    from isomorph.sessions.model_handle import Opened
 
 FIXED_AXES = "fixed_axes"
 """Evidence: the axes of an input that the reference leaves free."""

@@ -17,9 +17,9 @@ import numpy as np
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.limits import MOST_LAYOUTS
 from isomorph.core.report import Binding, Finding
+from isomorph.match.axis_layout import Rearrangement, arrangements, keeps_order
 from isomorph.stages.align.chance import decisive
 from isomorph.stages.measure.distance import is_inexact, widen
-from isomorph.stages.run.layout import Rearrangement, arrangements, keeps_order
 
 if TYPE_CHECKING:
     from isomorph.core.model import TensorSpec

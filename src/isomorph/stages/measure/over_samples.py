@@ -24,11 +24,11 @@ from isomorph.stages.measure.verdict import doubtful
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array, Arrays
+    from isomorph.inputs.data_sets import Drawn
+    from isomorph.inputs.feeds import Sample
     from isomorph.stages.measure.compare import Comparison
     from isomorph.stages.measure.sides import Sides
     from isomorph.stages.measure.user_metric import UserMetric
-    from isomorph.stages.run.data_sets import Drawn
-    from isomorph.stages.run.feeds import Sample
 
 
 @dataclass(slots=True, kw_only=True)

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.stages.measure.judge import judge
-from isomorph.stages.measure.spread import Spread, merged
-from isomorph.stages.run.layout import (
+from isomorph.match.axis_layout import (
     Rearrangement,
     arrangements,
     channel_moves,
     keeps_order,
     stated_arrangement,
 )
+from isomorph.stages.measure.judge import judge
+from isomorph.stages.measure.spread import Spread, merged
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array

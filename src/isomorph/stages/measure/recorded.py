@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.model import Graph, Model, TensorSpec
 from isomorph.core.report import ModelSummary
+from isomorph.match.binding import PATH
 from isomorph.stages.measure.spread import Spread
-from isomorph.stages.run.binding import PATH
 
 if TYPE_CHECKING:
     from isomorph.core.errors import IsomorphError

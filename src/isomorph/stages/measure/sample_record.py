@@ -16,8 +16,8 @@ from isomorph.stages.measure.rearrange import Arrangeable
 if TYPE_CHECKING:
     from isomorph.core.divergence import Distance
     from isomorph.core.trace import Array
-    from isomorph.stages.run.feeds import Sample
-    from isomorph.stages.run.layout import Rearrangement
+    from isomorph.inputs.feeds import Sample
+    from isomorph.match.axis_layout import Rearrangement
 
 PROBABILITIES = (0.0, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 

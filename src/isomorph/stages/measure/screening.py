@@ -18,8 +18,8 @@ from isomorph.stages.measure.verdict import doubtful
 if TYPE_CHECKING:
     from isomorph.core.report import Binding
     from isomorph.core.trace import Array
+    from isomorph.inputs.feeds import Sample
     from isomorph.stages.measure.subject import Subject, Witness
-    from isomorph.stages.run.feeds import Sample
 
 Judge = Callable[["Sample", Sequence["Binding"]], Comparison]
 """Judges one sample under these bindings."""

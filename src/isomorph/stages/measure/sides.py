@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.report import Binding
+from isomorph.inputs import feeds as feeding
+from isomorph.match.axis_layout import moves_channels
 from isomorph.stages.measure import layouts
 from isomorph.stages.measure.output_order import unordered
 from isomorph.stages.measure.subject import Subject
-from isomorph.stages.run import feeds as feeding
-from isomorph.stages.run.layout import moves_channels
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array, Arrays
-    from isomorph.stages.run.feeds import Sample
-    from isomorph.stages.run.opened import Opened
+    from isomorph.inputs.feeds import Sample
+    from isomorph.sessions.model_handle import Opened
 
 
 Feeds = Mapping[str, "Array"]

@@ -11,8 +11,8 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Finding, Skipped
 
 if TYPE_CHECKING:
+    from isomorph.inputs.feeds import Sample
     from isomorph.stages.measure.subject import Subject
-    from isomorph.stages.run.feeds import Sample
 
 
 _USUAL = "the usual sizes"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from isomorph.core.model import Graph, Model
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array, Arrays
-    from isomorph.stages.run.opened import Opened
+    from isomorph.sessions.model_handle import Opened
 
 _T = TypeVar("_T")
 

@@ -10,6 +10,8 @@ import numpy as np
 
 from isomorph.core.record import Meaning, Record
 from isomorph.core.trace import Noise, Trace
+from isomorph.sessions.memory_estimate import refuse_without_room
+from isomorph.sessions.trace_session import SEEDS, Playback
 from isomorph.stages.measure.compare import differs
 from isomorph.stages.measure.decisions import of_decisions
 from isomorph.stages.measure.drawing import spreads
@@ -17,14 +19,12 @@ from isomorph.stages.measure.judge import rounded_apart
 from isomorph.stages.measure.spread import DRAWS, FALSE_ALARM
 from isomorph.stages.measure.subject import Subject, flattened
 from isomorph.stages.measure.widths import narrow_constants, widths
-from isomorph.stages.run.forecast import refuse_without_room
-from isomorph.stages.run.playback import SEEDS, Playback
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Model
     from isomorph.core.trace import Array, Arrays
-    from isomorph.stages.run.opened import Opened
+    from isomorph.sessions.model_handle import Opened
 
 LOOKS = 4
 """Draws over every tensor: a root mean square over a whole one is steady after few."""

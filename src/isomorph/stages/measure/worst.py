@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from isomorph.core.over_samples import OverSamples
     from isomorph.core.quantized_tensor import QuantizedTensor
     from isomorph.core.report import Skipped
+    from isomorph.inputs.feeds import Sample
     from isomorph.stages.measure.subject import Subject
-    from isomorph.stages.run.feeds import Sample
 
 SEVERITY = (Verdict.EQUIVALENT, Verdict.DEGRADED, Verdict.UNKNOWN, Verdict.DIVERGENT)
 

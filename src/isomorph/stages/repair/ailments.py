@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.checking.io_dequantize import meet
 from isomorph.core.case import Case
 from isomorph.core.errors import IsomorphError
 from isomorph.core.patch import EditBody, Patch
+from isomorph.inputs import feeds as feeding
+from isomorph.match.binding import bind_inputs, bind_outputs
 from isomorph.stages.align.chance import threshold
 from isomorph.stages.align.reals import GRID_OF_RESULT, GRIDS_READ, beside
 from isomorph.stages.align.sight import apart
@@ -28,19 +31,16 @@ from isomorph.stages.localise.locate import Located, locate
 from isomorph.stages.measure import layouts
 from isomorph.stages.measure.subject import Subject
 from isomorph.stages.repair.parts import taken_apart
-from isomorph.stages.run import feeds as feeding
-from isomorph.stages.run.binding import bind_inputs, bind_outputs
-from isomorph.stages.run.meeting import meet
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
     from isomorph.core.report import Finding
     from isomorph.core.trace import Array
+    from isomorph.inputs.feeds import Sample
+    from isomorph.sessions.model_handle import Opened
     from isomorph.stages.align.twins import Twins
     from isomorph.stages.check import Wishes
     from isomorph.stages.localise.guilt import Guilt
-    from isomorph.stages.run.feeds import Sample
-    from isomorph.stages.run.opened import Opened
 
 WITHOUT_A_PLACE = frozenset({"OUTPUT_ORDER", "NONDETERMINISM"})
 """Findings that a check makes without looking inside, and that a patch can answer."""

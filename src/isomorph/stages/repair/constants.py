@@ -9,17 +9,17 @@ import numpy as np
 
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import UsageError
+from isomorph.inputs.feeds import Sample
 from isomorph.stages.align.constant_differences import constant_differences
 from isomorph.stages.align.stored_weights import Weights
 from isomorph.stages.align.topology import Topology
 from isomorph.stages.localise.constant_findings import CODE
 from isomorph.stages.repair.ailments import Ailment, unrehearsed
-from isomorph.stages.run.feeds import Sample
-from isomorph.stages.run.reported_inputs import decoded_inputs
+from isomorph.store.reported_inputs import decoded_inputs
 
 if TYPE_CHECKING:
     from isomorph.core.report import Finding, Report
-    from isomorph.stages.run.opened import Opened
+    from isomorph.sessions.model_handle import Opened
 
 
 def of_constants(

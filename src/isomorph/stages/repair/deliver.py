@@ -12,16 +12,16 @@ from isomorph import registry
 from isomorph.core.errors import UsageError
 from isomorph.core.limits import noted_limits
 from isomorph.core.patch import Applied, Patch, Repair
+from isomorph.sessions.in_process import can_patch
 from isomorph.stages.repair.keep_float import keep_float
 from isomorph.stages.repair.measured import told_limits
 from isomorph.stages.repair.repair import repair
-from isomorph.stages.run.in_process import can_patch
 from isomorph.store.targets import check_target
 
 if TYPE_CHECKING:
+    from isomorph.inputs.feeds import Sample
+    from isomorph.sessions.model_handle import Opened
     from isomorph.stages.check import Wishes
-    from isomorph.stages.run.feeds import Sample
-    from isomorph.stages.run.opened import Opened
 
 
 def delivered(

@@ -15,7 +15,7 @@ from isomorph.stages.align.twins import ways
 if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
-    from isomorph.stages.run.opened import Opened
+    from isomorph.sessions.model_handle import Opened
 
 _ALIKE = 0.1
 """Eight bits lose far less than this part of a weight; another weight shares nothing with it."""

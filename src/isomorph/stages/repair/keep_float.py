@@ -20,18 +20,18 @@ from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.limits import FLOAT_NODES, FLOAT_TRIES
 from isomorph.core.patch import Applied, Patch, Proof, Repair, Trade
 from isomorph.core.report import Finding
+from isomorph.inputs.feeds import carried_over
+from isomorph.match.binding import bind_inputs, bind_outputs
 from isomorph.stages.repair.float_weights import with_weights
 from isomorph.stages.repair.measured import measured_on, trusted
 from isomorph.stages.repair.repair import Workshop, proving_samples
-from isomorph.stages.run.binding import bind_inputs, bind_outputs
-from isomorph.stages.run.feeds import carried_over
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
     from isomorph.core.report import Report
+    from isomorph.inputs.feeds import Sample
+    from isomorph.sessions.model_handle import Opened
     from isomorph.stages.check import Wishes
-    from isomorph.stages.run.feeds import Sample
-    from isomorph.stages.run.opened import Opened
 
 _QUANTISERS = frozenset({"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"})
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from isomorph.core.limits import Limit
     from isomorph.core.patch import Repair
     from isomorph.core.report import Report
-    from isomorph.stages.run.feeds import Sample
+    from isomorph.inputs.feeds import Sample
 
 GOOD = frozenset({Verdict.EQUIVALENT, Verdict.DEGRADED})
 

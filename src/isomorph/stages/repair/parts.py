@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from isomorph.match.axis_layout import Rearrangement
 from isomorph.stages.localise.guilt import Trail
 from isomorph.stages.localise.locate import Located
-from isomorph.stages.run.layout import Rearrangement
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node

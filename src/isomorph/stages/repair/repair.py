@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isomorph import registry
+from isomorph.checking.io_dequantize import meet
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import REPAIR_ATTEMPTS, REPAIR_ROUNDS
 from isomorph.core.patch import Applied, Patch, Proof, RaiseOpset, Repair
+from isomorph.match.binding import bind_inputs
+from isomorph.sessions.in_process import can_patch
+from isomorph.sessions.model_handle import Opened
 from isomorph.stages.check import Wishes, check_pair
 from isomorph.stages.repair import ailments as ail
 from isomorph.stages.repair.advice import by_hand
@@ -23,16 +27,12 @@ from isomorph.stages.repair.measured import GOOD, measured_on, measured_pairs, t
 from isomorph.stages.repair.samples import proving
 from isomorph.stages.repair.session import cured, only_the_run
 from isomorph.stages.repair.unsigned_weights import unsigned_weights
-from isomorph.stages.run.binding import bind_inputs
-from isomorph.stages.run.in_process import can_patch
-from isomorph.stages.run.meeting import meet
-from isomorph.stages.run.opened import Opened
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
     from isomorph.core.report import Finding, Report
+    from isomorph.inputs.feeds import Sample
     from isomorph.stages.repair.ailments import Ailment
-    from isomorph.stages.run.feeds import Sample
 
 _MUCH_WORSE = 2.0
 """How much farther off an output may be for a while: two faults may have hidden each other."""

@@ -10,9 +10,9 @@ import numpy as np
 
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import UsageError
-from isomorph.stages.run.feeds import Sample
-from isomorph.stages.run.generate import SAMPLES, generate
-from isomorph.stages.run.masks import UNSEEN, hidden_by, longest
+from isomorph.inputs.feeds import Sample
+from isomorph.inputs.generate import SAMPLES, generate
+from isomorph.inputs.masks import UNSEEN, hidden_by, longest
 
 if TYPE_CHECKING:
     from isomorph.core.model import Dimension, Graph

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from isomorph import registry
 from isomorph.core.divergence import Judgement
 from isomorph.core.patch import SessionOption
+from isomorph.sessions.model_handle import Opened
 from isomorph.stages.repair.measured import GOOD, trusted
-from isomorph.stages.run.opened import Opened
 
 if TYPE_CHECKING:
     from isomorph.core.divergence import Part

@@ -18,7 +18,7 @@ from isomorph.stages.diagnose.saturation import SATURATED
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
     from isomorph.core.report import Finding
-    from isomorph.stages.run.opened import Opened
+    from isomorph.sessions.model_handle import Opened
 
 # For each operator, where its stored weight and the zero point of that stand.
 _PLACES = {

@@ -21,10 +21,10 @@ from importlib.util import find_spec
 from isomorph import registry
 from isomorph.core.cpu import this_cpu
 from isomorph.core.errors import IsomorphError
-from isomorph.stages.run.host import Limits
-from isomorph.stages.run.scratch import Scratch
-from isomorph.stages.run.slots import Slot
+from isomorph.sessions.host import Limits
+from isomorph.store.tempdirs import Scratch
 from isomorph.version import VERSION
+from isomorph.workers.worker_pool import Slot
 
 PATIENCE = 180.0
 """Seconds for one import; a cold tensorflow on a busy machine needs half a minute."""

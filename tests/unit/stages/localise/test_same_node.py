@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from isomorph.match.axis_layout import Rearrangement
 from isomorph.stages.localise.guilt import Guilt
 from isomorph.stages.localise.trail import _by_the_same_node
-from isomorph.stages.run.layout import Rearrangement
 
 
 def guilt(node, *nodes):

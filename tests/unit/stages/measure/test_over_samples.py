@@ -8,13 +8,13 @@ import pytest
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import RefusedError, RuntimeFailedError, UsageError
 from isomorph.core.report import Binding
+from isomorph.inputs.data_sets import Drawn
+from isomorph.inputs.feeds import Sample
 from isomorph.stages.measure import over_samples as over
 from isomorph.stages.measure.compare import Comparison
 from isomorph.stages.measure.rearrange import Arrangeable
 from isomorph.stages.measure.sides import Sides
 from isomorph.stages.measure.user_metric import user_metric
-from isomorph.stages.run.data_sets import Drawn
-from isomorph.stages.run.feeds import Sample
 
 BINDING = (Binding(reference="y", candidate="z", how="position"),)
 

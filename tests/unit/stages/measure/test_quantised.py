@@ -237,7 +237,7 @@ class Off:
 @pytest.fixture
 def subject(quantised_networks, inputs):
     from isomorph.core.trace import Environment
-    from isomorph.stages.run.in_process import InProcessHost
+    from isomorph.sessions.in_process import InProcessHost
 
     host = InProcessHost()
     model = host.load(str(quantised_networks / "qop.onnx"), "onnx", {})

@@ -9,7 +9,7 @@ import isomorph
 from isomorph.core.errors import UsageError
 from isomorph.core.limits import SIZE_COMBINATIONS
 from isomorph.core.sketch import node, spec, subject
-from isomorph.stages.run.other_sizes import free_axes, other_sizes
+from isomorph.inputs.dynamic_sizes import free_axes, other_sizes
 
 
 def model(path, shape):

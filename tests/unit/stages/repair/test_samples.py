@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from isomorph.core.model import Graph, TensorSpec
+from isomorph.inputs.feeds import Sample
 from isomorph.stages.repair.samples import proving
-from isomorph.stages.run.feeds import Sample
 
 
 def graph(*specs):

@@ -3,7 +3,7 @@ import pytest
 from isomorph.core.errors import UsageError
 from isomorph.core.model import TensorSpec
 from isomorph.core.report import Binding
-from isomorph.stages.run.binding import (
+from isomorph.match.binding import (
     bind_inputs,
     bind_outputs,
     plain_name,

@@ -14,7 +14,7 @@ from tests.line_counts import lines_run
 
 from isomorph.core.model import Constant, Graph, Model, Node, Quantization, Source, TensorSpec
 from isomorph.core.trace import Capabilities, Environment, Noise
-from isomorph.stages.run.codec import decode, encode
+from isomorph.store.codec import decode, encode
 
 
 def crossed(kind, value):

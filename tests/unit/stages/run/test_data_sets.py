@@ -4,9 +4,9 @@ import pytest
 from isomorph.core.errors import RefusedError, UsageError
 from isomorph.core.model import TensorSpec
 from isomorph.core.report import Binding
-from isomorph.stages.run.data_sets import data_set
-from isomorph.stages.run.input_files import read_arrays
-from isomorph.stages.run.slicing import for_both, slices
+from isomorph.inputs.data_sets import data_set
+from isomorph.inputs.sample_batching import for_both, slices
+from isomorph.store.input_files import read_arrays
 
 X = TensorSpec(name="x", dtype="float32", shape=(2, 3))
 FREE = TensorSpec(name="x", dtype="float32", shape=("batch", 3))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from isomorph.core.trace import Noise
-from isomorph.stages.run.disturbed import Moving, disturbed
-from isomorph.stages.run.fingerprint import fingerprint
+from isomorph.oracle.fingerprint import fingerprint
+from isomorph.oracle.noise_stats import Moving, disturbed
 
 RNG = np.random.default_rng(3)
 

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
+from isomorph.checking.loader import Intake
 from isomorph.core.errors import UsageError
 from isomorph.core.model import TensorSpec
 from isomorph.core.report import Binding
-from isomorph.stages.run.feeds import carried_over, fitted, from_given
-from isomorph.stages.run.intake import Intake
+from isomorph.inputs.feeds import carried_over, fitted, from_given
 
 
 def spec(name, dtype="float32", shape=(2, 3)):

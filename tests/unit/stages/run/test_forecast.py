@@ -5,7 +5,7 @@ import pytest
 
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.model import Graph, Model, Node, TensorSpec
-from isomorph.stages.run.forecast import largest, readable, refuse_without_room
+from isomorph.sessions.memory_estimate import largest, readable, refuse_without_room
 
 
 def spec(name, shape, dtype="float32"):

@@ -3,7 +3,7 @@ import pytest
 
 from isomorph.core.errors import UsageError
 from isomorph.core.model import Constant, Graph, Node, TensorSpec
-from isomorph.stages.run.generate import concrete_shape, generate, table_size
+from isomorph.inputs.generate import concrete_shape, generate, table_size
 
 
 def spec(name, dtype="float32", shape=(2, 3)):

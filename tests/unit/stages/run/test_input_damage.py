@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from isomorph.core.errors import IsomorphError, UsageError
-from isomorph.stages.run.input_files import read_arrays, write_arrays
-from isomorph.stages.run.sniff import source_kind
+from isomorph.store.format_detection import source_kind
+from isomorph.store.input_files import read_arrays, write_arrays
 
 ARRAYS = {"x": np.arange(12, dtype=np.float32).reshape(3, 4), "n": np.arange(40)}
 

@@ -12,9 +12,8 @@ from tests.line_counts import lines_run
 
 from isomorph.core.errors import RefusedError, UsageError
 from isomorph.core.trace import Environment, Trace
-from isomorph.stages.run import archives
-from isomorph.stages.run.input_files import UNNAMED, read_arrays, write_arrays
-from isomorph.store import save
+from isomorph.store import save, zip_safety
+from isomorph.store.input_files import UNNAMED, read_arrays, write_arrays
 
 X, N = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([3, 1], np.int64)
 
@@ -103,7 +102,7 @@ def test_an_npz_is_an_archive_like_any_other(tmp_path, monkeypatch):
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.writestr("../x.npy", b"")
     assert refusal(tmp_path / "a.npz", RefusedError).code == "ARCHIVE_TRAVERSAL"
-    monkeypatch.setattr(archives, "BOMB_BYTES", 1 << 20)
+    monkeypatch.setattr(zip_safety, "BOMB_BYTES", 1 << 20)
     np.savez_compressed(tmp_path / "b.npz", x=np.zeros(1 << 20))
     assert refusal(tmp_path / "b.npz", RefusedError).code == "ARCHIVE_BOMB"
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isomorph.stages.run.layout import (
+from isomorph.match.axis_layout import (
     arrangements,
     channel_moves,
     keeps_order,

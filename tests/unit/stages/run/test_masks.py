@@ -5,10 +5,10 @@ import pytest
 
 from isomorph.core.digest import constant_of
 from isomorph.core.model import Graph, Node, TensorSpec
+from isomorph.inputs.feeds import Sample
+from isomorph.inputs.generate import generate
+from isomorph.inputs.masks import hidden_by, longest
 from isomorph.stages.repair.samples import proving
-from isomorph.stages.run.feeds import Sample
-from isomorph.stages.run.generate import generate
-from isomorph.stages.run.masks import hidden_by, longest
 
 LOW, ZERO, ONE = (np.array(n, np.float32) for n in (-1e9, 0, 1))
 RANGE = np.arange(6)

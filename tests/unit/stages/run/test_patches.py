@@ -6,7 +6,7 @@ import numpy as np
 
 from isomorph.core import patch as edits
 from isomorph.core.patch import EDITS, Patch
-from isomorph.stages.run.patches import patch_from_data, patch_to_data
+from isomorph.workers.patch_codec import patch_from_data, patch_to_data
 
 ALL = (
     edits.SetAttribute(node="n", name="pads", value=(1, 1, 0, 0)),

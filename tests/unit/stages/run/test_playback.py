@@ -6,7 +6,7 @@ import pytest
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.record import Meaning
 from isomorph.core.trace import Environment, Noise
-from isomorph.stages.run.playback import SEEDS, Elsewhere, Playback
+from isomorph.sessions.trace_session import SEEDS, Elsewhere, Playback
 
 ENVIRONMENT = Environment(runtime="onnx_oracle")
 X, A, Y = np.ones(3), np.arange(100.0), np.arange(4.0)

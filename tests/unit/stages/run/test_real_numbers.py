@@ -5,7 +5,7 @@ import pytest
 
 from isomorph.core.model import Graph, Node, Quantization, TensorSpec
 from isomorph.core.trace import Capabilities, Environment, Noise
-from isomorph.stages.run.real_numbers import (
+from isomorph.sessions.dequantized_session import (
     RealSession,
     calibrated,
     clipped,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from isomorph.core.errors import UsageError
-from isomorph.stages.run.input_files import read_arrays
+from isomorph.store.input_files import read_arrays
 
 
 def written(tmp_path, report):

@@ -7,9 +7,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from isomorph.stages.run import opened
-from isomorph.stages.run.opened import Opened
-from isomorph.stages.run.workers import WorkerHost
+from isomorph.sessions import model_handle
+from isomorph.sessions.model_handle import Opened
+from isomorph.workers.worker_host import WorkerHost
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def path(tmp_path):
 
 @pytest.mark.parametrize("large", [True, False])
 def test_a_rested_runtime_runs_again_and_is_told_of(path, large, monkeypatch):
-    monkeypatch.setattr(opened, "_MANY", 1 if large else 1 << 40)
+    monkeypatch.setattr(model_handle, "_MANY", 1 if large else 1 << 40)
     closed = []
     with WorkerHost() as host:
         model = host.load(str(path), "onnx", {})

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from isomorph.core.errors import UsageError
-from isomorph.stages.run.scratch import Scratch
+from isomorph.store.tempdirs import Scratch
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_it_is_private_and_goes_without_a_trace(parent):
 
 
 def test_what_a_killed_process_left_is_removed_by_the_next(parent):
-    program = "import os; from isomorph.stages.run.scratch import Scratch; Scratch(); os.abort()"
+    program = "import os; from isomorph.store.tempdirs import Scratch; Scratch(); os.abort()"
     environ = {**os.environ, "TMPDIR": str(parent)}
     subprocess.run([sys.executable, "-c", program], env=environ, check=False)
     (left,) = parent.iterdir()

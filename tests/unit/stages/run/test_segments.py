@@ -8,8 +8,8 @@ import psutil
 import pytest
 
 from isomorph.core.errors import RuntimeFailedError
-from isomorph.stages.run import segments
-from isomorph.stages.run.segments import MAPPED_BYTES, Outbox, unpack
+from isomorph.store import shared_arrays
+from isomorph.store.shared_arrays import MAPPED_BYTES, Outbox, unpack
 
 
 def crossed(folder, values):
@@ -88,7 +88,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch):
         file.write(data[:3])
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(segments, "_write", full)
+    monkeypatch.setattr(shared_arrays, "_write", full)
     with pytest.raises(RuntimeFailedError) as raised:
         Outbox(tmp_path).pack({"x": np.ones(8)})
     assert raised.value.code == "DISK_FULL"

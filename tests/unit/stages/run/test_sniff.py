@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from isomorph.core.errors import RefusedError, UnreadableModelError
-from isomorph.stages.run import archives
-from isomorph.stages.run.archives import check_archive
-from isomorph.stages.run.sniff import identify, is_factory, source_kind, suffix_note
+from isomorph.store import zip_safety
+from isomorph.store.format_detection import identify, is_factory, source_kind, suffix_note
+from isomorph.store.zip_safety import check_archive
 
 
 def refusal(path, kind=UnreadableModelError):
@@ -127,7 +127,7 @@ def test_a_forbidden_file(tmp_path, monkeypatch):
 
 
 def test_a_zip_bomb_is_refused_from_its_directory(tmp_path, monkeypatch):
-    monkeypatch.setattr(archives, "BOMB_BYTES", 1 << 20)
+    monkeypatch.setattr(zip_safety, "BOMB_BYTES", 1 << 20)
     path = zipped(tmp_path / "m.pt", {"a": bytes(4 << 20)}, compression=zipfile.ZIP_DEFLATED)
     assert path.stat().st_size < 8192
     error = refusal(path, RefusedError)
@@ -151,7 +151,7 @@ def test_members_that_share_bytes_are_a_bomb(tmp_path):
 
 
 def test_a_directory_that_is_itself_too_long(tmp_path, monkeypatch):
-    monkeypatch.setattr(archives, "DIRECTORY_BYTES", 1000)
+    monkeypatch.setattr(zip_safety, "DIRECTORY_BYTES", 1000)
     path = zipped(tmp_path / "m.pt", {f"member {i}": b"" for i in range(100)})
     assert refusal(path, RefusedError).code == "ARCHIVE_BOMB"
 

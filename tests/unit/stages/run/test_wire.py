@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from isomorph.stages.run.wire import Channel, ChannelClosedError, DeadlineError
+from isomorph.workers.ipc import Channel, ChannelClosedError, DeadlineError
 
 
 @pytest.fixture

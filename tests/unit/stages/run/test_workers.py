@@ -20,9 +20,9 @@ from isomorph.core.errors import (
     UsageError,
 )
 from isomorph.core.trace import Environment, Noise
-from isomorph.stages.run.host import Limits
-from isomorph.stages.run.in_process import InProcessHost
-from isomorph.stages.run.workers import WorkerHost
+from isomorph.sessions.host import Limits
+from isomorph.sessions.in_process import InProcessHost
+from isomorph.workers.worker_host import WorkerHost
 
 pytestmark = pytest.mark.usefixtures("stranger")
 
@@ -301,7 +301,7 @@ PARENT = """
     import sys
     import numpy as np
     from isomorph.core.trace import Environment
-    from isomorph.stages.run.workers import WorkerHost
+    from isomorph.workers.worker_host import WorkerHost
     host = WorkerHost()
     model = host.load(sys.argv[1], "stranger", {})
     session = host.open(model, Environment(runtime="stranger"))
@@ -368,7 +368,7 @@ def test_a_worker_survives_the_thread_that_started_it(host, model_file):
 FORK = """
     import os, sys
     from isomorph.core.trace import Environment
-    from isomorph.stages.run.workers import WorkerHost
+    from isomorph.workers.worker_host import WorkerHost
     def opened(host):
         return host.open(host.load(sys.argv[1], "stranger", {}), Environment(runtime="stranger"))
     host = WorkerHost()

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from isomorph.core.errors import UsageError
-from isomorph.stages.run.archives import check_archive
-from isomorph.stages.run.npy import NpyError, map_part
+from isomorph.store.npy import NpyError, map_part
+from isomorph.store.zip_safety import check_archive
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array

@@ -13,21 +13,21 @@ import numpy as np
 from isomorph import registry
 from isomorph.core.errors import UsageError
 from isomorph.core.trace import Trace, flatten
-from isomorph.stages.run import feeds as feeding
-from isomorph.stages.run.feeds import Sample
-from isomorph.stages.run.forecast import readable, refuse_without_room
-from isomorph.stages.run.generate import SAMPLES, generate
-from isomorph.stages.run.input_files import UNNAMED, read_arrays
-from isomorph.stages.run.opened import Opened, chosen_runtime, with_notes
-from isomorph.stages.run.playback import Replayed, replayed
-from isomorph.stages.run.records import is_record, read_record
-from isomorph.stages.run.sniff import identify, source_kind, suffix_note
+from isomorph.inputs import feeds as feeding
+from isomorph.inputs.feeds import Sample
+from isomorph.inputs.generate import SAMPLES, generate
+from isomorph.sessions.memory_estimate import readable, refuse_without_room
+from isomorph.sessions.model_handle import Opened, chosen_runtime, with_notes
+from isomorph.sessions.trace_session import Replayed, replayed
 from isomorph.store import is_trace, read
+from isomorph.store.format_detection import identify, source_kind, suffix_note
+from isomorph.store.input_files import UNNAMED, read_arrays
+from isomorph.store.trace_files import is_record, read_record
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model, TensorSpec
     from isomorph.core.trace import Array
-    from isomorph.stages.run.host import Host
+    from isomorph.sessions.host import Host
 
 
 class Intake:

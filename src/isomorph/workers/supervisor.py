@@ -18,11 +18,11 @@ import psutil
 
 from isomorph.core.cores import threads_of_one_side
 from isomorph.core.errors import RuntimeFailedError
-from isomorph.stages.run import crumbs
-from isomorph.stages.run.autopsy import Death, crashed, out_of_time, too_large
-from isomorph.stages.run.failures import from_data
-from isomorph.stages.run.log_tail import LogTail
-from isomorph.stages.run.wire import Channel, ChannelClosedError, DeadlineError, Message
+from isomorph.sessions.error_codec import from_data
+from isomorph.workers import last_node_page
+from isomorph.workers.ipc import Channel, ChannelClosedError, DeadlineError, Message
+from isomorph.workers.log_tail import LogTail
+from isomorph.workers.worker_death import Death, crashed, out_of_time, too_large
 
 GRACE_SECONDS = 0.5
 """How long a worker may take to obey SIGTERM before it is killed."""
@@ -74,7 +74,7 @@ class WorkerProcess:
         self._variables = dict(variables or {})
         for name in ("to_worker", "to_parent", _TEMPORARY):
             (folder / name).mkdir(mode=0o700)
-        crumbs.prepare(folder)
+        last_node_page.prepare(folder)
         self._stopping, self._talking = threading.Lock(), threading.Lock()
         self._stopped = False
         self._start()
@@ -86,7 +86,7 @@ class WorkerProcess:
             self._process = _launcher.start(
                 [
                     # -P: nothing is imported from the current folder unless the user trusts it.
-                    *(sys.executable, "-P", "-m", "isomorph.stages.run.worker"),
+                    *(sys.executable, "-P", "-m", "isomorph.workers.worker"),
                     *("--read", str(theirs[0]), "--write", str(theirs[1])),
                     *("--lifeline", str(theirs[2]), "--parent", str(os.getpid())),
                     *("--memory", str(self._memory), "--folder", str(self.folder)),
@@ -135,7 +135,7 @@ class WorkerProcess:
         """
         deadline = time.monotonic() + seconds
         death = Death(doing=doing, file=message.get("about"))
-        crumbs.forget(self.folder)
+        last_node_page.forget(self.folder)
         try:
             with self._talking:
                 self._channel.send(message, deadline=deadline, watch=self._watch)
@@ -175,7 +175,7 @@ class WorkerProcess:
         self.stop()
         return death.seen(
             status=self._process.returncode if ended else None,
-            node=crumbs.read(self.folder),
+            node=last_node_page.read(self.folder),
             log=self._log.text(),
         )
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.errors import FATAL, RuntimeFailedError
 from isomorph.core.limits import SIZE_COMBINATIONS
-from isomorph.stages.run.generate import DEFAULT_BATCH, DEFAULT_SIZE, SAMPLES, generate
-from isomorph.stages.run.other_sizes import Shapes, free_axes
+from isomorph.inputs.dynamic_sizes import Shapes, free_axes
+from isomorph.inputs.generate import DEFAULT_BATCH, DEFAULT_SIZE, SAMPLES, generate
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
-    from isomorph.stages.run.opened import Opened
+    from isomorph.sessions.model_handle import Opened
 
 _BATCHES = (DEFAULT_BATCH, 1, 4, 8)
 _SIZES = (DEFAULT_SIZE, 32, 64, 128, 1)

@@ -12,16 +12,15 @@ import numpy as np
 
 from isomorph.core.errors import RefusedError, UsageError
 from isomorph.core.trace import flatten
-from isomorph.stages.run import magic
-from isomorph.stages.run.archives import MAGIC as ZIP
-from isomorph.stages.run.archives import check_archive
-from isomorph.stages.run.files import head_of, kind_of
-from isomorph.stages.run.mapped_npz import map_npz, unpacked_bytes
-from isomorph.stages.run.npy import HoldsObjectsError, NpyError, map_npy, read_npy
-from isomorph.stages.run.reported_inputs import reported_inputs
-from isomorph.store import safetensors, traces
+from isomorph.store import file_signatures, safetensors, traces
 from isomorph.store.atomic import new_file
 from isomorph.store.dtypes import STRING, dtype_name, words_of
+from isomorph.store.mapped_npz import map_npz, unpacked_bytes
+from isomorph.store.npy import HoldsObjectsError, NpyError, map_npy, read_npy
+from isomorph.store.reported_inputs import reported_inputs
+from isomorph.store.safe_paths import head_of, kind_of
+from isomorph.store.zip_safety import MAGIC as ZIP
+from isomorph.store.zip_safety import check_archive
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array, Arrays
@@ -64,17 +63,17 @@ def read_arrays(path: Path, *, most_bytes: int | None = None) -> dict[str, Any]:
 
 
 def _reader(path: Path, head: bytes) -> Callable[[Path], Mapping[str, Array]]:
-    if head.startswith(magic.NPY):
+    if head.startswith(file_signatures.NPY):
         return _read_npy
     if head.startswith(ZIP):
         return _read_npz
-    if magic.is_safetensors(head) or path.suffix == ".safetensors":
+    if file_signatures.is_safetensors(head) or path.suffix == ".safetensors":
         return safetensors.read
     if not head:
         raise _unreadable(path, "the file is empty")
     if head.lstrip().startswith(b"{") and path.suffix == ".json":
         return reported_inputs
-    verdict = magic.not_a_model(head)
+    verdict = file_signatures.not_a_model(head)
     raise _unreadable(path, verdict.what if verdict else "its first bytes are of none of these")
 
 

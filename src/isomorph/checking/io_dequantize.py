@@ -10,15 +10,15 @@ import numpy as np
 
 from isomorph.core.errors import UsageError
 from isomorph.core.report import Binding, Finding
-from isomorph.stages.run.binding import bind_inputs, bind_outputs
-from isomorph.stages.run.made_up import made_up, of_other_sizes
-from isomorph.stages.run.real_numbers import calibrated, clipped, grids, reach
+from isomorph.inputs.generated_samples import made_up, of_other_sizes
+from isomorph.match.binding import bind_inputs, bind_outputs
+from isomorph.sessions.dequantized_session import calibrated, clipped, grids, reach
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Quantization, TensorSpec
     from isomorph.core.trace import Array, Arrays
-    from isomorph.stages.run.feeds import Sample
-    from isomorph.stages.run.opened import Opened
+    from isomorph.inputs.feeds import Sample
+    from isomorph.sessions.model_handle import Opened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +204,7 @@ def _bound(
     yours: Mapping[str, Quantization],
     stated: Mapping[str, str],
 ) -> Sequence[Binding]:
-    from isomorph.stages.run.opened import real_specs
+    from isomorph.sessions.model_handle import real_specs
 
     try:
         return bind_inputs(left.inputs, right.inputs, stated)

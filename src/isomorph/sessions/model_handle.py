@@ -14,13 +14,13 @@ from isomorph import registry
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.report import ModelSummary
 from isomorph.core.trace import Environment
-from isomorph.stages.run.real_numbers import RealSession, grids, integers, reals
+from isomorph.sessions.dequantized_session import RealSession, grids, integers, reals
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model, Quantization, TensorSpec
     from isomorph.core.protocols import Runtime, Session
     from isomorph.core.trace import Array, Arrays
-    from isomorph.stages.run.host import Host
+    from isomorph.sessions.host import Host
 
 _MANY = 16 << 20
 """Weights that a runtime does not hold for nothing; to open a smaller model again costs more."""

@@ -6,7 +6,7 @@ import signal
 from dataclasses import dataclass, replace
 
 from isomorph.core.errors import RuntimeFailedError
-from isomorph.stages.run.failures import out_of_memory, tells_of_memory
+from isomorph.sessions.error_codec import out_of_memory, tells_of_memory
 
 _FAULT_HANDLER = "Fatal Python error:"
 _TOLD_LINES = 3

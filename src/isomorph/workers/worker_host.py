@@ -19,23 +19,23 @@ from typing import TYPE_CHECKING, Any
 from isomorph import registry
 from isomorph.core.errors import UsageError
 from isomorph.core.model import Model
+from isomorph.core.system_memory import usual_share
 from isomorph.core.trace import Capabilities, Environment
-from isomorph.stages.run.codec import decode, encode
-from isomorph.stages.run.disturbed import Moved
-from isomorph.stages.run.host import Limits
-from isomorph.stages.run.in_process import Progress
-from isomorph.stages.run.memory import usual_share
-from isomorph.stages.run.opened import variables
-from isomorph.stages.run.recipes import Recipe, Recipes
-from isomorph.stages.run.scratch import Scratch
-from isomorph.stages.run.slots import Slot
-from isomorph.stages.run.supervisor import GRACE_SECONDS
+from isomorph.oracle.noise_stats import Moved
+from isomorph.sessions.host import Limits
+from isomorph.sessions.in_process import Progress
+from isomorph.sessions.model_handle import variables
+from isomorph.store.codec import decode, encode
+from isomorph.store.tempdirs import Scratch
+from isomorph.workers.load_specs import Recipe, Recipes
+from isomorph.workers.supervisor import GRACE_SECONDS
+from isomorph.workers.worker_pool import Slot
 
 if TYPE_CHECKING:
     from isomorph.core.patch import Patch
     from isomorph.core.piece import Piece
     from isomorph.core.trace import Arrays, Noise
-    from isomorph.stages.run.wire import Message
+    from isomorph.workers.ipc import Message
 
 _Place = tuple[str, frozenset[tuple[str, str]]]
 """A worker's word, and the variables that its process was started with."""

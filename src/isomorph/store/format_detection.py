@@ -8,11 +8,11 @@ from pathlib import Path
 
 from isomorph import registry
 from isomorph.core.errors import UnreadableModelError
-from isomorph.stages.run import magic
-from isomorph.stages.run.archives import MAGIC as ZIP
-from isomorph.stages.run.archives import check_archive
-from isomorph.stages.run.files import head_of, kind_of, not_regular
+from isomorph.store import file_signatures
+from isomorph.store.safe_paths import head_of, kind_of, not_regular
 from isomorph.store.traces import is_trace
+from isomorph.store.zip_safety import MAGIC as ZIP
+from isomorph.store.zip_safety import check_archive
 
 HEAD_BYTES = 64 << 10
 """How much of a file a framework is shown."""
@@ -60,7 +60,7 @@ def identify(path: Path) -> str:
     if head.startswith(ZIP):
         _check_zip(path)
     # What is certainly no model is told first: frameworks guess, and a magic number does not.
-    if (verdict := magic.not_a_model(head)) is not None:
+    if (verdict := file_signatures.not_a_model(head)) is not None:
         raise verdict.error(path)
     claims = [name for name in registry.names("frameworks") if _claims(name, path, head)]
     if len(claims) == 1:
@@ -72,7 +72,7 @@ def identify(path: Path) -> str:
             file=str(path),
             why=", ".join(claims),
         )
-    raise magic.unclaimed(path, head).error(path)
+    raise file_signatures.unclaimed(path, head).error(path)
 
 
 def suffix_note(path: Path, framework: str) -> str | None:
@@ -91,7 +91,7 @@ def _identify_folder(path: Path) -> str:
         if _claims(name, path, b""):
             return name
     if (path / "saved_model.pb").exists():
-        raise magic.unsupported("a TensorFlow SavedModel", "tensorflow").error(path)
+        raise file_signatures.unsupported("a TensorFlow SavedModel", "tensorflow").error(path)
     if is_trace(path):
         raise UnreadableModelError(
             "NOT_REGULAR_FILE",
@@ -133,7 +133,7 @@ def _is_recorded(path: Path) -> bool:
         head = head_of(path, HEAD_BYTES)
     except UnreadableModelError:
         return False
-    return magic.holds_arrays(path, head)
+    return file_signatures.holds_arrays(path, head)
 
 
 def _exists(path: Path) -> bool:

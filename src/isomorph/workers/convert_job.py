@@ -17,9 +17,9 @@ from typing import Any
 from isomorph import registry
 from isomorph.core.conversion import Order
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
-from isomorph.stages.run.codec import decode
-from isomorph.stages.run.failures import translate
-from isomorph.stages.run.wire import Message
+from isomorph.sessions.error_codec import translate
+from isomorph.store.codec import decode
+from isomorph.workers.ipc import Message
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "", None})
 

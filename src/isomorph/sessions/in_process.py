@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 from isomorph import registry
 from isomorph.core.errors import UsageError
 from isomorph.core.trace import Environment
-from isomorph.stages.run.disturbed import hand_over
-from isomorph.stages.run.failures import guard
-from isomorph.stages.run.sniff import is_factory
+from isomorph.oracle.noise_stats import hand_over
+from isomorph.sessions.error_codec import guard
+from isomorph.store.format_detection import is_factory
 
 if TYPE_CHECKING:
     from pathlib import Path

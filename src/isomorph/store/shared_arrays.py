@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from isomorph.core.errors import RuntimeFailedError
-from isomorph.stages.run.codec import decode, encode
+from isomorph.store.codec import decode, encode
 from isomorph.store.dtypes import STRING, bytes_of, dtype_name, dtype_of, strings, words_of
 
 if TYPE_CHECKING:

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.core.coverage import InputKind
-from isomorph.stages.run.feeds import Sample
-from isomorph.stages.run.generate import DECIDING, SAMPLES, generate
-from isomorph.stages.run.other_sizes import other_sizes
-from isomorph.stages.run.taken_sizes import taken_sizes, told
+from isomorph.inputs.accepted_sizes import taken_sizes, told
+from isomorph.inputs.dynamic_sizes import other_sizes
+from isomorph.inputs.feeds import Sample
+from isomorph.inputs.generate import DECIDING, SAMPLES, generate
 
 if TYPE_CHECKING:
     from isomorph.core.model import Dimension, Graph, Model
     from isomorph.core.report import Binding
-    from isomorph.stages.run.opened import Opened
+    from isomorph.sessions.model_handle import Opened
 
 
 VALID = "valid values"

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import IsomorphError, RefusedError, UsageError
 from isomorph.core.report import Skipped
-from isomorph.stages.run import feeds as feeding
-from isomorph.stages.run.feeds import Sample
-from isomorph.stages.run.files import kind_of
-from isomorph.stages.run.input_files import read_arrays
-from isomorph.stages.run.memory import usual_share
-from isomorph.stages.run.slicing import slices
+from isomorph.core.system_memory import usual_share
+from isomorph.inputs import feeds as feeding
+from isomorph.inputs.feeds import Sample
+from isomorph.inputs.sample_batching import slices
+from isomorph.store.input_files import read_arrays
+from isomorph.store.safe_paths import kind_of
 
 if TYPE_CHECKING:
     from isomorph.core.model import TensorSpec

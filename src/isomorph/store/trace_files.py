@@ -18,9 +18,9 @@ from isomorph.core.foreign_json import read_json
 from isomorph.core.model import Constant, Graph, Model, Node, TensorSpec
 from isomorph.core.record import Meaning, Record
 from isomorph.core.trace import Trace
-from isomorph.stages.run.codec import decode, encode
 from isomorph.store import is_trace, read, save
 from isomorph.store.atomic import new_folder
+from isomorph.store.codec import decode, encode
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Arrays

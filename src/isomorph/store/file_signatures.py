@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isomorph.core.errors import UnreadableModelError
-from isomorph.stages.run.archives import MAGIC as ZIP
+from isomorph.store.zip_safety import MAGIC as ZIP
 
 NPY = b"\x93NUMPY"
 _HDF5 = b"\x89HDF\r\n\x1a\n"

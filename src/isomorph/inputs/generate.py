@@ -13,7 +13,7 @@ import numpy as np
 
 from isomorph.core.errors import UsageError
 from isomorph.core.model import Graph, Node, TensorSpec
-from isomorph.stages.run.masks import TRANSPARENT, hidden_by, longest
+from isomorph.inputs.masks import TRANSPARENT, hidden_by, longest
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UnreadableModelError
-from isomorph.stages.run.codec import encode
-from isomorph.stages.run.memory import usual_share
-from isomorph.stages.run.patches import patch_to_data
-from isomorph.stages.run.segments import Outbox, unpack
-from isomorph.stages.run.supervisor import WorkerProcess
+from isomorph.core.system_memory import usual_share
+from isomorph.store.codec import encode
+from isomorph.store.shared_arrays import Outbox, unpack
+from isomorph.workers.patch_codec import patch_to_data
+from isomorph.workers.supervisor import WorkerProcess
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from isomorph.core.patch import Patch
     from isomorph.core.piece import Piece
     from isomorph.core.trace import Arrays, Environment
-    from isomorph.stages.run.host import Limits
-    from isomorph.stages.run.recipes import Recipe
-    from isomorph.stages.run.scratch import Scratch
-    from isomorph.stages.run.wire import Message
+    from isomorph.sessions.host import Limits
+    from isomorph.store.tempdirs import Scratch
+    from isomorph.workers.ipc import Message
+    from isomorph.workers.load_specs import Recipe
 
 
 class Slot:

@@ -24,16 +24,16 @@ from isomorph.core.model import Model
 from isomorph.core.piece import Piece
 from isomorph.core.room import give_back, keep_large_apart
 from isomorph.core.trace import Environment, Noise
-from isomorph.stages.run import crumbs
-from isomorph.stages.run.autopsy import begun_last
-from isomorph.stages.run.codec import decode, encode
-from isomorph.stages.run.converting import abilities, convert
-from isomorph.stages.run.disturbed import disturbed
-from isomorph.stages.run.failures import to_data, translate
-from isomorph.stages.run.in_process import InProcessHost
-from isomorph.stages.run.patches import patch_from_data
-from isomorph.stages.run.segments import Outbox, unpack
-from isomorph.stages.run.wire import Channel, ChannelClosedError, Message
+from isomorph.oracle.noise_stats import disturbed
+from isomorph.sessions.error_codec import to_data, translate
+from isomorph.sessions.in_process import InProcessHost
+from isomorph.store.codec import decode, encode
+from isomorph.store.shared_arrays import Outbox, unpack
+from isomorph.workers import last_node_page
+from isomorph.workers.convert_job import abilities, convert
+from isomorph.workers.ipc import Channel, ChannelClosedError, Message
+from isomorph.workers.patch_codec import patch_from_data
+from isomorph.workers.worker_death import begun_last
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session
@@ -88,7 +88,7 @@ class Worker:
 
     def _placed(self, error: IsomorphError) -> IsomorphError:
         """The failure with the node that was begun last, unless it names its own."""
-        node = crumbs.read(self._folder)
+        node = last_node_page.read(self._folder)
         if isinstance(error, RuntimeFailedError) and error.where is None and node is not None:
             error.where, error.node = begun_last(node), node
         return error
@@ -195,7 +195,7 @@ def _watch(lifeline: int) -> None:
 
 
 def main(words: list[str] | None = None) -> None:
-    """What ``python -m isomorph.stages.run.worker`` does."""
+    """What ``python -m isomorph.workers.worker`` does."""
     parser = argparse.ArgumentParser(prog="isomorph-worker", allow_abbrev=False)
     for number in ("read", "write", "lifeline", "parent", "memory"):
         parser.add_argument(f"--{number}", type=int, required=True)
@@ -206,7 +206,7 @@ def main(words: list[str] | None = None) -> None:
     _die_with(given.parent, given.lifeline)
     _limit(given.memory)
     faulthandler.enable(all_threads=False)
-    crumbs.keep(given.folder)
+    last_node_page.keep(given.folder)
     Worker(Channel(given.read, given.write), given.folder).serve()
     # Not the ordinary way out: a framework's clean-up may hang, and the folder is the parent's.
     sys.stderr.flush()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from isomorph.core.patch import EDITS, Edit, EditBody, Patch
-from isomorph.stages.run.codec import decode, encode
+from isomorph.store.codec import decode, encode
 
 
 def patch_to_data(patch: Patch) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.room import give_back
-from isomorph.stages.run.fingerprint import FLOAT64_ORDER, Fingerprint, fingerprint
-from isomorph.stages.run.segments import let_go
+from isomorph.oracle.fingerprint import FLOAT64_ORDER, Fingerprint, fingerprint
+from isomorph.store.shared_arrays import let_go
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.errors import UsageError
 from isomorph.core.limits import SIZE_COMBINATIONS
-from isomorph.stages.run.generate import DEFAULT_BATCH, DEFAULT_SIZE, axis_name
+from isomorph.inputs.generate import DEFAULT_BATCH, DEFAULT_SIZE, axis_name
 
 if TYPE_CHECKING:
     from isomorph.core.model import Dimension, Graph

@@ -15,7 +15,7 @@ import numpy as np
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.report import TRACE_OF
 from isomorph.core.trace import Capabilities, Environment, Noise
-from isomorph.stages.run.opened import Opened
+from isomorph.sessions.model_handle import Opened
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,0 +1,1 @@
+"""The check of two models: load, feed, evaluate, compare, report."""

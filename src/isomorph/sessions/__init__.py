@@ -1,0 +1,1 @@
+"""Opened models and their sessions, in this process or behind a worker."""

@@ -1,0 +1,1 @@
+"""Worker processes: start, messages, deadlines, restart after a crash."""
