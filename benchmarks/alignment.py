@@ -53,10 +53,10 @@ def one(nodes: int, variant: str) -> dict[str, object]:
     import numpy as np
 
     from isomorph.core.trace import Environment, Noise
+    from isomorph.match.alignment import aligned, seen
+    from isomorph.match.tensor_capture import Sight
+    from isomorph.match.value_match import Twins
     from isomorph.sessions.in_process import InProcessHost
-    from isomorph.stages.align.alignment import aligned, seen
-    from isomorph.stages.align.sight import Sight
-    from isomorph.stages.align.twins import Twins
 
     reference = grown(nodes)
     feeds = {"x": np.random.default_rng(0).normal(size=(1, 4, 6, 6)).astype(np.float32)}

@@ -6,7 +6,7 @@ that model in float64. Where the two meanings differ by more than constants roun
 more than float32 rounds, the operator is written as a formula that is near it and not it. What a
 converter has a rule for and fails on all the same is kept as refused. OpenVINO's files have no
 float64 meaning of their own; its run is held against that of the source. The table goes to
-src/isomorph/stages/lint/approximated.json, which `isomorph lint` reads.
+src/isomorph/linting/approximated.json, which `isomorph lint` reads.
 
     python benchmarks/approximations.py                     # every converter
     python benchmarks/approximations.py pytorch_to_tflite   # one, beside what is known already
@@ -33,11 +33,11 @@ from networks.operators.form import called, numbered
 from networks.operators.side_by_side import Side
 
 from isomorph import registry
+from isomorph.conversion.converter_worker import Workshop
+from isomorph.linting.target_support import lacks
 from isomorph.opening import intake
-from isomorph.stages.convert.workshop import Workshop
-from isomorph.stages.lint.tables import lacks
 
-TABLE = Path(__file__).resolve().parents[1] / "src/isomorph/stages/lint/approximated.json"
+TABLE = Path(__file__).resolve().parents[1] / "src/isomorph/linting/approximated.json"
 CONVERTERS = (
     "onnx_to_openvino", "onnx_to_tensorflow", "onnx_to_tflite", "pytorch_to_onnx",
     "pytorch_to_onnx_legacy", "pytorch_to_openvino", "pytorch_to_tflite", "tensorflow_to_onnx",

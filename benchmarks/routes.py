@@ -25,15 +25,15 @@ from typing import Any
 
 from measuring.tables import write_json
 
+from isomorph.checking.check import Wishes
+from isomorph.conversion.all_routes import Trip, survey
+from isomorph.conversion.converter_worker import Workshop
+from isomorph.conversion.plan import formats, routes
 from isomorph.core.conversion import AS_IS
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.inputs.data_sets import data_set
 from isomorph.inputs.generate import generate
 from isomorph.opening import intake
-from isomorph.stages.check import Wishes
-from isomorph.stages.convert.plan import formats, routes
-from isomorph.stages.convert.survey import Trip, survey
-from isomorph.stages.convert.workshop import Workshop
 from isomorph.store.input_files import write_arrays
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "routes.md"

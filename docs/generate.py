@@ -12,7 +12,7 @@ from pathlib import Path
 
 import isomorph
 from isomorph import registry
-from isomorph.stages.diagnose.explain import codes, explain
+from isomorph.diagnose.explain import codes, explain
 from isomorph.testing import assert_equivalent
 
 HERE = Path(__file__).resolve().parent

@@ -13,14 +13,14 @@ from networks.operators.form import Form
 from networks.operators.side_by_side import Side, described
 
 from isomorph import registry
+from isomorph.checking.check import Wishes
 from isomorph.checking.loader import Intake
+from isomorph.conversion.converter_worker import Workshop
+from isomorph.conversion.steps import Hopper, Stop
 from isomorph.core.conversion import Order, Step
 from isomorph.core.divergence import Divergence, Judgement, Part, Verdict
 from isomorph.inputs import feeds as feeding
 from isomorph.inputs.feeds import Sample
-from isomorph.stages.check import Wishes
-from isomorph.stages.convert.hops import Hopper, Stop
-from isomorph.stages.convert.workshop import Workshop
 from isomorph.store.input_files import write_arrays
 
 SUFFIXES = {"onnx": ".onnx", "pytorch": ".pt2", "tensorflow": "", "tflite": ".tflite"}

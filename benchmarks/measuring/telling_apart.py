@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from isomorph.stages.lint.measured import DTYPE, INPUTS, RANK, speaks_of
+from isomorph.linting.measured_forms import DTYPE, INPUTS, RANK, speaks_of
 
 Shown = Mapping[str, Any]
 

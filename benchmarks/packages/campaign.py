@@ -120,9 +120,9 @@ def _conversions(
 
 
 def _targets(framework: str) -> list[tuple[str, str]]:
+    from isomorph.conversion.plan import formats, routes
     from isomorph.core.conversion import AS_IS, WIDTHS
     from isomorph.core.errors import UsageError
-    from isomorph.stages.convert.plan import formats, routes
 
     found = []
     for target in formats():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from isomorph.core.report import Report
     from isomorph.core.trace import Trace
     from isomorph.inputs.data_sets import DataSet
-    from isomorph.stages.measure.user_metric import UserMetric
+    from isomorph.measure.user_metric import UserMetric
 
 Progress = Callable[[str, str], None]
 
@@ -77,9 +77,9 @@ def check(
     ``baseline`` is a file of divergences that were examined and accepted (``isomorph accept``);
     ``pair`` is the name under which it knows these two, otherwise their locations.
     """
+    from isomorph.checking.interrupt import kept_from_the_start
+    from isomorph.checking.options import Wishes
     from isomorph.core.errors import UsageError
-    from isomorph.stages.beginning import kept_from_the_start
-    from isomorph.stages.wishes import Wishes
     from isomorph.store.baselines import read_baseline
 
     # Before the work: what is wrong with the file should not cost a check.
@@ -132,8 +132,8 @@ def check(
         if candidate is not None:
             intake.warm(reference, candidate)
         # Workers start while the rest of us is imported.
-        from isomorph.stages.answer import answer
-        from isomorph.stages.guard import held_against
+        from isomorph.checking.baseline import held_against
+        from isomorph.checking.dispatch import answer
 
         report = answer(intake, reference, candidate, wishes)
     return held_against(report, baseline, accepted, pair)
@@ -149,7 +149,7 @@ def accept(
     baseline: str | Path,
 ) -> tuple[Accepted, ...]:
     """Record an examined divergence in a baseline file; gives the entries that were written."""
-    from isomorph.stages.accepting import accepted
+    from isomorph.checking.accept import accepted
 
     return accepted(Path(report), Path(baseline), why=why, who=who, until=until, pair=pair)
 
@@ -184,9 +184,9 @@ def fix(
     ``keep_float`` keeps the worst nodes of a quantised candidate in float instead: so many, or
     "auto" for as few as make it good.
     """
-    from isomorph.stages import check as stage
-    from isomorph.stages.answer import opened_pair
-    from isomorph.stages.repair.deliver import delivered, delivered_in_float
+    from isomorph.checking import check as stage
+    from isomorph.checking.dispatch import opened_pair
+    from isomorph.repair.deliver import delivered, delivered_in_float
 
     wishes = stage.Wishes(
         dims=dims or {},
@@ -284,7 +284,7 @@ def contrast(
     state: str | Path | None = None,
 ) -> Contrast:
     """What two models declare, next to each other: signatures, opsets, quantisation."""
-    from isomorph.stages.align.contrast import contrast as stage
+    from isomorph.match.signature_diff import contrast as stage
 
     stated = _options(reference, candidate, trust=trust, state=state)
     with _intake(in_process=in_process, options=stated) as intake:
@@ -293,7 +293,7 @@ def contrast(
 
 def explain(word: str | None = None) -> tuple[Explanation, ...]:
     """What a cause or a code of a report means; every one of them without a word."""
-    from isomorph.stages.diagnose import explain as stage
+    from isomorph.diagnose import explain as stage
 
     return stage.words() if word is None else (stage.explain(word),)
 
@@ -308,7 +308,7 @@ def _test_set(
 ) -> tuple[DataSet | None, UserMetric | None]:
     from isomorph.core.errors import UsageError
     from isomorph.inputs.data_sets import data_set
-    from isomorph.stages.measure.user_metric import user_metric
+    from isomorph.measure.user_metric import user_metric
 
     if data is None:
         if metric is None:

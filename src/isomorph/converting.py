@@ -43,12 +43,12 @@ def convert(
     the proof is made on. The model is written to ``target`` only if it is proven (or with
     ``keep``), and the report beside it either way.
     """
+    from isomorph.checking import check as stage
+    from isomorph.conversion.convert import convert as stage_convert
+    from isomorph.conversion.converter_worker import Workshop
+    from isomorph.conversion.deliver import refuse_target, wanted, write_report
     from isomorph.opening import intake, options
     from isomorph.reporters.json import as_json
-    from isomorph.stages import check as stage
-    from isomorph.stages.convert.convert import convert as stage_convert
-    from isomorph.stages.convert.deliver import refuse_target, wanted, write_report
-    from isomorph.stages.convert.workshop import Workshop
 
     samples = _samples(data, inputs, memory)
     stated = options(source, trust=trust, state=state)
@@ -104,8 +104,8 @@ def routes(
     trust: bool = False,
 ) -> list[Route]:
     """The ways from a model to a target, the best first; nothing is converted."""
-    from isomorph.stages.convert.deliver import wanted
-    from isomorph.stages.convert.plan import routes as planned
+    from isomorph.conversion.deliver import wanted
+    from isomorph.conversion.plan import routes as planned
     from isomorph.store.format_detection import identify, source_kind
 
     wish = wanted(target, to=to, width=quantize, via=via)
@@ -130,9 +130,9 @@ def lint(
     ``to`` and ``quantize`` say what is to become of it; without them the model is looked at as
     what it is. ``ignore`` are codes or names of checks.
     """
+    from isomorph.conversion.converter_worker import Workshop
+    from isomorph.linting.lint import lint as stage
     from isomorph.opening import intake, options
-    from isomorph.stages.convert.workshop import Workshop
-    from isomorph.stages.lint.lint import lint as stage
 
     workshop = Workshop()
     try:

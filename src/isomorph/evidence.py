@@ -40,7 +40,7 @@ def trace(
     machine or on another.
     """
     from isomorph.inputs.generated_samples import made_up
-    from isomorph.stages.measure.tracing import record
+    from isomorph.measure.trace_recorder import record
     from isomorph.store.trace_files import save_record
 
     with opened_intake(
@@ -89,11 +89,11 @@ def extract(
 
     Without ``node`` it is the first guilty one, of the JSON ``report`` or of a search made here.
     """
-    from isomorph.stages import check as stage
-    from isomorph.stages.answer import opened_pair
-    from isomorph.stages.extract.extract import extract as cut_out
-    from isomorph.stages.extract.places import Request
-    from isomorph.stages.extract.reported import guilty_node
+    from isomorph.checking import check as stage
+    from isomorph.checking.dispatch import opened_pair
+    from isomorph.extraction.extract import extract as cut_out
+    from isomorph.extraction.fault_sites import Request
+    from isomorph.extraction.reported_node import guilty_node
 
     wishes = stage.Wishes(
         dims=dims or {},

@@ -16,11 +16,11 @@ from isomorph import registry
 from isomorph.core.case import Case
 from isomorph.core.execution import Execution, Switch
 from isomorph.core.trace import Environment
+from isomorph.diagnose.build_context import cases
+from isomorph.localize.locate import locate
+from isomorph.measure.evaluated_model import Subject
 from isomorph.sessions.in_process import InProcessHost
 from isomorph.sessions.model_handle import Opened
-from isomorph.stages.diagnose.cases import cases
-from isomorph.stages.localise.locate import locate
-from isomorph.stages.measure.subject import Subject
 
 HEAD = '<ir_version: 9, opset_import: ["" : 18, "com.microsoft" : 1]>'
 

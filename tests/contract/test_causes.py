@@ -6,7 +6,7 @@ import pytest
 
 from cause_examples import EXAMPLES, RUNS
 from isomorph import registry
-from isomorph.stages.diagnose.diagnose import diagnoses
+from isomorph.diagnose.diagnose import diagnoses
 
 NAMES = registry.names("causes")
 EVERY = [(name, *pair) for name, pair in EXAMPLES.items()]

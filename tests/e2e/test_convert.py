@@ -14,11 +14,11 @@ import pytest
 import isomorph
 from isomorph import converting
 from isomorph.__main__ import main
+from isomorph.conversion.converter_worker import Workshop
 from isomorph.core.conversion import Order, Step
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.lint import Severity
-from isomorph.stages.convert.workshop import Workshop
 
 SCRIPT = Path(__file__).with_name("conversion_models.py")
 LOST_BIASES = Path(__file__).parents[1] / "faults" / "lost_biases" / "lstm.tflite"

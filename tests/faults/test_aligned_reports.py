@@ -8,9 +8,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 import isomorph
 from isomorph.core.alignment import Confidence
+from isomorph.match import tensor_capture
+from isomorph.match.tensor_capture import Sight
 from isomorph.reporters.json import JsonReporter, schema
-from isomorph.stages.align import sight
-from isomorph.stages.align.sight import Sight
 from network import WEIGHTS, network, planted
 
 
@@ -134,7 +134,7 @@ def test_little_memory_names_the_same_nodes(monkeypatch):
         looks.append(len(names))
         return inner(self, names, given)
 
-    monkeypatch.setattr(sight, "usual_share", lambda: 1 << 17)
+    monkeypatch.setattr(tensor_capture, "usual_share", lambda: 1 << 17)
     monkeypatch.setattr(Sight, "run", counted)
     small = aligned(network(), planted("layer-epsilon", "bias"))
     assert [f.node for f in small.findings] == [f.node for f in whole.findings]

@@ -2,7 +2,7 @@
 
 import ast
 
-from isomorph.stages.diagnose.explain import codes
+from isomorph.diagnose.explain import codes
 
 ERRORS = {"IsomorphError", "UsageError", "UnreadableModelError", "RefusedError",
           "RuntimeFailedError"}  # fmt: skip
@@ -33,4 +33,4 @@ def test_every_code_in_the_source_is_explained(tracked):
     }
     assert len(found) > 80, "the gate saw nothing"
     unknown = {(code, name) for code, name in found if code not in codes()}
-    assert not unknown, "add them to stages/diagnose/codes.json"
+    assert not unknown, "add them to diagnose/codes.json"

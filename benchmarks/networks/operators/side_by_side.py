@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from isomorph.core.model import Model, Node
-from isomorph.stages.lint.measured import features
+from isomorph.linting.measured_forms import features
 from networks.operators.form import Form
 
 

@@ -13,21 +13,21 @@ from isomorph.core.case import Case, Diagnosis
 from isomorph.core.limits import PARAMETER_NODES, PARAMETER_TRIALS
 from isomorph.core.patch import Edit, Patch
 from isomorph.core.report import Experiment
-from isomorph.stages.align.sight import apart
-from isomorph.stages.diagnose import constants, grids
-from isomorph.stages.diagnose.choices import choices, parts
-from isomorph.stages.diagnose.counterpart import read, told
-from isomorph.stages.diagnose.experiments import put_right
-from isomorph.stages.diagnose.flattened import taken_as_one
-from isomorph.stages.diagnose.forms import forms, related
-from isomorph.stages.diagnose.parameters import (
+from isomorph.diagnose import node_constants, tensor_grids
+from isomorph.diagnose.activation_forms import forms, related
+from isomorph.diagnose.experiments import put_right
+from isomorph.diagnose.flattened_softmax import taken_as_one
+from isomorph.diagnose.parameter_values import choices, parts
+from isomorph.diagnose.parameters import (
     current,
     in_full,
     parameter,
     parameter_places,
     stored,
 )
-from isomorph.stages.measure.widths import QUANTISED_OPS
+from isomorph.diagnose.reference_attributes import read, told
+from isomorph.match.tensor_capture import apart
+from isomorph.measure.precision import QUANTISED_OPS
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -83,7 +83,9 @@ class Attribute:
         if case.scattered:
             return
         # On a grid, what no value heals is more likely a matter of the grid.
-        if grids.step(case) is not None or constants.weights(case, constants.unmatched(case)):
+        if tensor_grids.step(case) is not None or node_constants.weights(
+            case, node_constants.unmatched(case)
+        ):
             return
         yield from _suspected(case)
 
@@ -120,7 +122,7 @@ def _trials(case: Case) -> Iterator[Trial]:
             yield _together(case, node, stated)
     for node in nodes:
         for name, values in choices(case, node, _rank(case, node)).items():
-            alike = constants.stored_alike(case) and not grids.stored_weights(case)
+            alike = node_constants.stored_alike(case) and not tensor_grids.stored_weights(case)
             if name in _READS_WEIGHTS and not alike:
                 continue
             now = current(case, node, name)
@@ -142,8 +144,8 @@ def _together(case: Case, node: Node, stated: dict[str, Any]) -> Trial:
 def _scalars(case: Case) -> Iterator[Trial]:
     """Single numbers of a spelled-out operator, each with the numbers that the reference has."""
     within = (number for node in case.counterparts for number in _WITHIN.get(node.op, ()))
-    stated = list(dict.fromkeys((*constants.stated(case), *within)))
-    for name in constants.floats(case.candidate, case.nodes):
+    stated = list(dict.fromkeys((*node_constants.stated(case), *within)))
+    for name in node_constants.floats(case.candidate, case.nodes):
         held = case.candidate.constants[name]
         if held.values is None or len(held.values) != 1:
             continue
@@ -245,7 +247,7 @@ def _suspected(case: Case) -> Iterator[Diagnosis]:
         for name, value in told(replace(case, counterparts=(other,)), node)
         if not _harmless(case, node, name, value)
     ]
-    weights = " and weights" if constants.stored_alike(case) else ""
+    weights = " and weights" if node_constants.stored_alike(case) else ""
     yield Diagnosis(
         cause="attribute",
         certainty=2 if different else 1,
@@ -282,7 +284,7 @@ def _decomposed(case: Case) -> Iterator[Diagnosis]:
     whole = one or case.counterparts[0]
     if whole.op in _SPOKEN_FOR:
         return
-    if not whole.attributes and not constants.unmatched(case):
+    if not whole.attributes and not node_constants.unmatched(case):
         return
     yield Diagnosis(
         cause="attribute",

@@ -9,7 +9,7 @@ import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.patch import Patch, SetInput, SwapBodies
-from isomorph.stages.diagnose.experiments import put_right
+from isomorph.diagnose.experiments import put_right
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node

@@ -9,8 +9,8 @@ import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.report import Experiment
-from isomorph.stages.align.topology import Topology
-from isomorph.stages.measure.widths import QUANTISED_OPS
+from isomorph.match.topology import Topology
+from isomorph.measure.precision import QUANTISED_OPS
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node

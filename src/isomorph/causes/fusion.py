@@ -9,11 +9,11 @@ from isomorph.core.case import Case, Diagnosis
 from isomorph.core.execution import Switch
 from isomorph.core.limits import OPTIMIZER_ROUNDS
 from isomorph.core.report import Experiment
-from isomorph.stages.align.topology import Topology
-from isomorph.stages.diagnose import constants
-from isomorph.stages.diagnose.counterpart import equal
-from isomorph.stages.diagnose.experiments import put_right
-from isomorph.stages.diagnose.parameters import attributes
+from isomorph.diagnose import node_constants
+from isomorph.diagnose.experiments import put_right
+from isomorph.diagnose.parameters import attributes
+from isomorph.diagnose.reference_attributes import equal
+from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:
     from isomorph.core.execution import Execution
@@ -40,7 +40,7 @@ class Fusion:
         if case.execution is not None:
             yield from _switched_off(case.execution)
             return
-        if constants.unmatched(case) or case.scattered:
+        if node_constants.unmatched(case) or case.scattered:
             return
         if "::" not in case.node.native_op:
             yield from _taken_in(case)

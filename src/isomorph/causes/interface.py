@@ -10,7 +10,7 @@ import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.report import Experiment
-from isomorph.stages.align.topology import Topology
+from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node, TensorSpec

@@ -9,8 +9,8 @@ import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.report import Experiment
-from isomorph.stages.diagnose import saturation
-from isomorph.stages.diagnose.experiments import put_right
+from isomorph.diagnose import int16_saturation
+from isomorph.diagnose.experiments import put_right
 
 if TYPE_CHECKING:
     from isomorph.core.execution import Execution
@@ -68,9 +68,9 @@ class Kernel:
             experiments=(alone, *(each for _, each in decisive), *others),
             evidence={
                 "operator": case.node.native_op,
-                **({saturation.SATURATED: stopped[2]} if stopped else {}),
+                **({int16_saturation.SATURATED: stopped[2]} if stopped else {}),
             },
-            fix=saturation.SEVEN_BITS
+            fix=int16_saturation.SEVEN_BITS
             if stopped
             else "use another runtime or version for this operator, or spell it out",
         )
@@ -100,7 +100,7 @@ def _saturated(case: Case) -> tuple[str, Experiment, int] | None:
     """Whether sums of two products of bytes stopped at 16 bits, and at how many places."""
     if len(case.nodes) > 1:
         return None
-    found = saturation.emulated(case.node, lambda name: case.value(case.candidate, name))
+    found = int16_saturation.emulated(case.node, lambda name: case.value(case.candidate, name))
     if found is None or not found.explains(case.wrong):
         return None
     count = int(np.count_nonzero(np.abs(found.saturated - found.exact) > found.slack))

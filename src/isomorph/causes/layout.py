@@ -12,11 +12,11 @@ from isomorph.core.case import Case, Diagnosis
 from isomorph.core.limits import AXIS_ORDERS, INPUT_ORDERS
 from isomorph.core.patch import Patch, SetInput
 from isomorph.core.report import Experiment
-from isomorph.stages.align.topology import Topology
-from isomorph.stages.diagnose import constants
-from isomorph.stages.diagnose.experiments import put_right
-from isomorph.stages.diagnose.operands import exchanges, outputs_exchanged
-from isomorph.stages.diagnose.parameters import parameter_places
+from isomorph.diagnose import node_constants
+from isomorph.diagnose.experiments import put_right
+from isomorph.diagnose.operand_swaps import exchanges, outputs_exchanged
+from isomorph.diagnose.parameters import parameter_places
+from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -60,7 +60,7 @@ def _moved(case: Case) -> Diagnosis:
     return Diagnosis(
         cause="layout",
         # Weights that were moved move values too, and are the better answer if they heal.
-        certainty=3 if constants.stored_alike(case) else 2,
+        certainty=3 if node_constants.stored_alike(case) else 2,
         summary=f"{case.node.op} puts the right values in the wrong places{told}",
         evidence={"axes": list(order)} if order is not None else {},
         experiments=(

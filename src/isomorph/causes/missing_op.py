@@ -12,11 +12,11 @@ from isomorph.core.limits import CONNECTIONS
 from isomorph.core.ops import BUILT_IN, FUSED, RESHAPES
 from isomorph.core.patch import Patch, SetOp
 from isomorph.core.report import Experiment
-from isomorph.stages.align.quantisers import in_floats
-from isomorph.stages.align.sight import apart
-from isomorph.stages.align.topology import Topology
-from isomorph.stages.diagnose import constants, grids
-from isomorph.stages.diagnose.connections import OPTIONAL_INPUTS, connections
+from isomorph.diagnose import node_constants, tensor_grids
+from isomorph.diagnose.missing_inputs import OPTIONAL_INPUTS, connections
+from isomorph.match.quantizers import in_floats
+from isomorph.match.tensor_capture import apart
+from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
@@ -78,7 +78,7 @@ class MissingOp:
         if not absent:
             return
         experiment = _done_for_it(case, absent)
-        if experiment is None and constants.weights(case, constants.unmatched(case)):
+        if experiment is None and node_constants.weights(case, node_constants.unmatched(case)):
             return  # weights that the reference does not hold are folded or wrong, not missing
         bias = _bias(case, absent[0]) if experiment is not None else None
         if bias is not None:
@@ -217,7 +217,7 @@ def _bias(case: Case, absent: Node) -> str | None:
     """The constant along one axis that the absent operator adds."""
     if absent.op not in {"Add", "BiasAdd"}:
         return None
-    for name in constants.floats(case.reference, [absent]):
+    for name in node_constants.floats(case.reference, [absent]):
         if sum(size > 1 for size in case.reference.constants[name].shape) == 1:
             return name
     return None
@@ -231,7 +231,7 @@ def _absent(case: Case) -> list[Node]:
     topology = Topology(case.reference)
     biased = any(node.op in _LINEAR and len(node.inputs) > 2 for node in case.nodes)
     # Integers never hold the reference's weights as they are: a scale may have gone into them.
-    scaled = biased and bool(grids.stored_weights(case))
+    scaled = biased and bool(tensor_grids.stored_weights(case))
 
     def done(node: Node) -> bool:
         steady = len(topology.sources(node)) == 1

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.report import Experiment
-from isomorph.stages.diagnose.experiments import put_right
-from isomorph.stages.measure.steadiness import random_nodes
+from isomorph.diagnose.experiments import put_right
+from isomorph.measure.determinism import random_nodes
 
 if TYPE_CHECKING:
     from isomorph.core.execution import Execution

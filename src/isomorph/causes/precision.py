@@ -12,8 +12,8 @@ import numpy as np
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
-from isomorph.stages.diagnose.experiments import put_right
-from isomorph.stages.diagnose.narrowing import FLOATS, cut_off, narrowed
+from isomorph.diagnose.experiments import put_right
+from isomorph.diagnose.narrow_float import FLOATS, cut_off, narrowed
 
 if TYPE_CHECKING:
     from isomorph.core.execution import Execution

@@ -10,12 +10,12 @@ import numpy as np
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
+from isomorph.diagnose import tensor_grids
+from isomorph.diagnose.experiments import put_right
+from isomorph.diagnose.rounding_ties import rounding_places, ties
 from isomorph.kernels.quantized import limits
+from isomorph.measure.precision import QUANTISED_OPS
 from isomorph.sessions.dequantized_session import reach
-from isomorph.stages.diagnose import grids
-from isomorph.stages.diagnose.experiments import put_right
-from isomorph.stages.diagnose.ties import rounding_places, ties
-from isomorph.stages.measure.widths import QUANTISED_OPS
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -40,7 +40,7 @@ class Quantization:
         """Put the parameters right in thought, one after the other; then tell what is lost."""
         ops = sorted({node.op for node in case.nodes} & QUANTISED_OPS)
         rounds = ops or next(rounding_places(case), None) is not None
-        if not rounds and grids.step(case) is None and not grids.stored_weights(case):
+        if not rounds and tensor_grids.step(case) is None and not tensor_grids.stored_weights(case):
             return
         found = (
             _no_step(case)
@@ -53,7 +53,7 @@ class Quantization:
         if found is not None:
             yield found
             return
-        bias = grids.bias_scale(case)
+        bias = tensor_grids.bias_scale(case)
         if bias is not None:
             yield Diagnosis(
                 cause="quantization",
@@ -62,7 +62,7 @@ class Quantization:
                 evidence={"operators": ops},
                 fix="give the bias the product of the scales of input and weight",
             )
-        if ops or grids.step(case) is not None or _cut(case) > 0.0:
+        if ops or tensor_grids.step(case) is not None or _cut(case) > 0.0:
             yield Diagnosis(
                 cause="quantization",
                 certainty=3 if ops else 1,
@@ -74,7 +74,7 @@ class Quantization:
 
 def _no_step(case: Case) -> Diagnosis | None:
     """A scale that is infinite or NaN: no number stands on such a grid."""
-    step = grids.step(case)
+    step = tensor_grids.step(case)
     if step is None or np.isfinite(step):
         return None
     return Diagnosis(
@@ -88,7 +88,7 @@ def _no_step(case: Case) -> Diagnosis | None:
 
 def _axis(case: Case) -> Diagnosis | None:
     """Scales for each channel, laid along another axis."""
-    for node in (*case.nodes, *grids.readers(case)):
+    for node in (*case.nodes, *tensor_grids.readers(case)):
         now = node.attributes.get("axis")
         if node.op not in {"QuantizeLinear", "DequantizeLinear"} or not isinstance(now, int):
             continue
@@ -110,7 +110,7 @@ def _axis(case: Case) -> Diagnosis | None:
 
 def _stored(case: Case) -> Diagnosis | None:
     """Stored integers that do not stand for the reference's weight."""
-    found = grids.misread_weight(case)
+    found = tensor_grids.misread_weight(case)
     if found is None:
         return None
     name, told, cause = found
@@ -131,7 +131,7 @@ def _stored(case: Case) -> Diagnosis | None:
 
 def _affine(case: Case) -> Diagnosis | None:
     """One factor, or one shift, between right and wrong values: another scale or zero point."""
-    step = grids.step(case)
+    step = tensor_grids.step(case)
     right, wrong = case.right.astype(np.float64), case.wrong.astype(np.float64)
     if step is None or right.shape != wrong.shape or right.size < 8:
         return None
@@ -201,7 +201,7 @@ def _near(values: Array, right: Array, step: float) -> bool:
 
 def _within(case: Case, found: Array) -> bool:
     """Whether a step of the grid explains what is left."""
-    step = grids.step(case)
+    step = tensor_grids.step(case)
     return step is not None and found.shape == case.right.shape and _near(found, case.right, step)
 
 
@@ -243,7 +243,7 @@ def _range(case: Case) -> str:
     if abs(shift) > spread:
         return f"the quantiser shifts its values by {shift:.3g}: its zero point is off"
     told = "the quantiser is coarser than its width has to be"
-    step = grids.step(case)
+    step = tensor_grids.step(case)
     reached = round((high - low) / step) + 1 if step and np.isfinite(high - low) else 0
     if 1 < reached < _FEWEST_STEPS:
         return f"{told}: its range is wasted, as the values reach {reached} of its steps only"

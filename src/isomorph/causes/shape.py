@@ -9,8 +9,8 @@ import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.limits import SIZES
-from isomorph.stages.align.topology import Topology
-from isomorph.stages.diagnose.experiments import put_right
+from isomorph.diagnose.experiments import put_right
+from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:
     from isomorph.core.model import Constant, Graph, Node

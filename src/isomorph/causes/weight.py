@@ -10,13 +10,13 @@ import numpy as np
 
 from isomorph.core.case import Case, Diagnosis
 from isomorph.core.limits import BODY_CONSTANTS, FOLDED_WEIGHTS
-from isomorph.stages.align.twins import placements, ways
-from isomorph.stages.diagnose import constants
-from isomorph.stages.diagnose.differences import difference
-from isomorph.stages.diagnose.experiments import put_right
-from isomorph.stages.diagnose.folding import folded
-from isomorph.stages.diagnose.kept_inside import inside_bodies
-from isomorph.stages.diagnose.recurrent import packed
+from isomorph.diagnose import node_constants
+from isomorph.diagnose.constant_diff import difference
+from isomorph.diagnose.experiments import put_right
+from isomorph.diagnose.folded_constants import folded
+from isomorph.diagnose.recurrent_weights import packed
+from isomorph.diagnose.subgraph_weights import inside_bodies
+from isomorph.match.value_match import placements, ways
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -45,7 +45,7 @@ class Weight:
         yield from self._packed(case)
         yield from self._kept_inside(case)
         yield from self._dropped(case)
-        strange = constants.weights(case, constants.unmatched(case))
+        strange = node_constants.weights(case, node_constants.unmatched(case))
         known = {name for name, value, whole in packed(case) if np.array_equal(value, whole)}
         if strange := [name for name in strange if name not in known]:
             yield Diagnosis(
@@ -56,11 +56,11 @@ class Weight:
             )
 
     def _replaced(self, case: Case) -> Iterator[Diagnosis]:
-        for mine in constants.floats(case.candidate, case.nodes):
+        for mine in node_constants.floats(case.candidate, case.nodes):
             wrong = case.constant(case.candidate, mine)
             if wrong is None:
                 continue
-            choices = list(constants.alike_in_size(case, mine))
+            choices = list(node_constants.alike_in_size(case, mine))
             alike = any(np.array_equal(right, wrong) for _, right in choices)
             if alike and any(_FLAGS & node.attributes.keys() for node in case.nodes):
                 continue  # stored as the reference stores it: how it is read is another matter
@@ -95,7 +95,7 @@ class Weight:
             return
         everything = {
             name: value
-            for name in constants.floats(case.candidate, case.nodes)
+            for name in node_constants.floats(case.candidate, case.nodes)
             if (value := case.constant(case.candidate, name)) is not None and value.ndim >= 2
         }
         kernels = {name: value for name, value in everything.items() if value.ndim == 3}
@@ -145,7 +145,7 @@ class Weight:
     def _dropped(self, case: Case) -> Iterator[Diagnosis]:
         """A bias of the reference that the candidate does not add."""
         held = {each.value_digest for each in case.candidate.constants.values()}
-        for name in constants.floats(case.reference, case.counterparts):
+        for name in node_constants.floats(case.reference, case.counterparts):
             bias = case.constant(case.reference, name)
             if bias is None or bias.ndim != 1 or not np.any(bias):
                 continue
@@ -168,7 +168,7 @@ def _worked_in(case: Case) -> Iterator[dict[str, Array]]:
         return
     values = [value for _, value in folded(case)]
     choices: dict[str, list[Array]] = {}
-    for name in constants.floats(case.candidate, case.nodes):
+    for name in node_constants.floats(case.candidate, case.nodes):
         shape = case.candidate.constants[name].shape
         fitting = [value for value in values if value.size == int(np.prod(shape))]
         placed = [moved.array(value) for value in fitting for moved in ways(value, shape)]
@@ -221,7 +221,7 @@ def _order_of_gates(op: str, wrong: Array, right: Array) -> tuple[int, ...] | No
 
 def _reader(case: Case, constant: str) -> str | None:
     """The one node here that reads a constant, if there is just one."""
-    found = [n.name for n in case.nodes if constant in constants.names(case.candidate, [n])]
+    found = [n.name for n in case.nodes if constant in node_constants.names(case.candidate, [n])]
     return found[0] if len(found) == 1 else None
 
 

@@ -68,9 +68,9 @@ def convert(
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
     from isomorph.cli.wrapping import wrapped
+    from isomorph.conversion.text import lines
     from isomorph.core.text import printable
     from isomorph.reporters.json import as_json
-    from isomorph.stages.convert.words import lines
 
     stops = tuple(stop for word in via or () for stop in word.split(",") if stop)
     words.one_of("--format", format, ("terminal", "json"))

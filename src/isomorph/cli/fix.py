@@ -56,8 +56,8 @@ def fix(
     from isomorph.cli.wrapping import wrapped
     from isomorph.core.errors import UsageError
     from isomorph.core.text import printable
-    from isomorph.stages.repair.document import document
-    from isomorph.stages.repair.words import lines
+    from isomorph.repair.document import document
+    from isomorph.repair.text import lines
 
     if format_ not in {"text", "json"}:
         raise UsageError(

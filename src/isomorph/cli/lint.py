@@ -47,8 +47,8 @@ def lint(
     from isomorph.cli.progress import Progress
     from isomorph.cli.wrapping import wrapped
     from isomorph.core.text import printable
+    from isomorph.linting import render
     from isomorph.reporters.json import as_json
-    from isomorph.stages.lint import render
     from isomorph.store.targets import check_target
 
     words.one_of("--format", format, FORMATS)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.stages.diagnose.differences import ROUNDING
+from isomorph.diagnose.constant_diff import ROUNDING
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case

@@ -17,8 +17,8 @@ from isomorph.core.patch import (
     SetInput,
     SetOp,
 )
+from isomorph.diagnose.parameters import fresh
 from isomorph.fixes._around import neighbours, readers
-from isomorph.stages.diagnose.parameters import fresh
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case

@@ -15,8 +15,8 @@ from isomorph.core.patch import (
     SetAttribute,
     SetOp,
 )
-from isomorph.stages.diagnose.flattened import taken_as_one
-from isomorph.stages.diagnose.parameters import dtype_of, fresh
+from isomorph.diagnose.flattened_softmax import taken_as_one
+from isomorph.diagnose.parameters import dtype_of, fresh
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case

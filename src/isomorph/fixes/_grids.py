@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.stages.align.quantisers import real_values
-from isomorph.stages.align.reals import beside
-from isomorph.stages.diagnose import constants
+from isomorph.diagnose import node_constants
+from isomorph.match.dequantized_graph import beside
+from isomorph.match.quantizers import real_values
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def stored_on_grids(case: Case) -> dict[str, Quantization]:
     """The constants of the guilty nodes that are integers on a grid of their own."""
     grids = beside(case.candidate)
-    names = constants.names(case.candidate, case.nodes)
+    names = node_constants.names(case.candidate, case.nodes)
     return {name: grids[name] for name in names if name in grids}
 
 

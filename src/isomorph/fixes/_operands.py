@@ -11,9 +11,9 @@ import numpy as np
 
 from isomorph.core.ops import RESHAPES
 from isomorph.core.patch import AddConstant, Edit, InsertAhead
-from isomorph.stages.align.topology import Topology
-from isomorph.stages.diagnose import constants
-from isomorph.stages.diagnose.parameters import dtype_of, fresh
+from isomorph.diagnose import node_constants
+from isomorph.diagnose.parameters import dtype_of, fresh
+from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -124,7 +124,7 @@ class _Reading:
     def _steady(self, tensor: str, number: float | None) -> Array | None:
         if number is not None:
             return np.asarray(float(number))
-        steady = bool(tensor) and constants.fixed(self._case.reference, tensor)
+        steady = bool(tensor) and node_constants.fixed(self._case.reference, tensor)
         return self._case.value(self._case.reference, tensor) if steady else None
 
     def _stored(self, place: int, value: Array) -> str:

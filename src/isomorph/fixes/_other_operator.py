@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.patch import Patch, SetOp
-from isomorph.stages.diagnose.forms import forms
+from isomorph.diagnose.activation_forms import forms
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.patch import Patch, SetConstant
+from isomorph.diagnose.requantize import requantised
 from isomorph.fixes._around import neighbours
-from isomorph.stages.align.reals import GRID_OF_RESULT, GRIDS_READ
-from isomorph.stages.diagnose.requantised import requantised
+from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case

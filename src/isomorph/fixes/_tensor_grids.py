@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.patch import Patch, SetQuantization
+from isomorph.diagnose import node_constants
+from isomorph.diagnose.constant_diff import ROUNDING
 from isomorph.fixes._around import neighbours
 from isomorph.fixes._weight_scales import fitted_scale
-from isomorph.stages.align.reals import beside
-from isomorph.stages.align.twins import ways
-from isomorph.stages.diagnose import constants
-from isomorph.stages.diagnose.differences import ROUNDING
+from isomorph.match.dequantized_graph import beside
+from isomorph.match.value_match import ways
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -111,7 +111,7 @@ def _fitted_to_weights(case: Case, grids: dict[str, Quantization], node: Node) -
         scale = np.asarray(grid.scale, np.float64)
         shape = [-1 if axis == grid.axis else 1 for axis in range(real.ndim)]
         steps = real / (scale.reshape(shape) if scale.size > 1 else scale)
-        for other in constants.floats(case.reference, case.counterparts):
+        for other in node_constants.floats(case.reference, case.counterparts):
             right = case.constant(case.reference, other)
             if right is None or right.size != steps.size:
                 continue

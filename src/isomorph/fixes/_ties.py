@@ -16,8 +16,8 @@ from isomorph.core.patch import (
     SetInput,
     SetOp,
 )
-from isomorph.stages.diagnose.parameters import dtype_of, fresh
-from isomorph.stages.diagnose.ties import rounding_places
+from isomorph.diagnose.parameters import dtype_of, fresh
+from isomorph.diagnose.rounding_ties import rounding_places
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case

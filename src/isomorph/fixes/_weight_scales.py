@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.stages.align.twins import ways
-from isomorph.stages.diagnose import constants
+from isomorph.diagnose import node_constants
+from isomorph.match.value_match import ways
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -36,7 +36,7 @@ def fitted_scales(case: Case, node: Node) -> Iterator[tuple[str, Array, str]]:
         whole, scale, zero = held
         if whole is None or scale is None or not whole.size:
             continue
-        for name in constants.floats(case.reference, case.counterparts):
+        for name in node_constants.floats(case.reference, case.counterparts):
             right = case.constant(case.reference, name)
             if right is None or right.size != whole.size:
                 continue

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.patch import Edit, Patch, SetAttribute
-from isomorph.fixes._forms import exact_gelu, over_its_own_axes
-from isomorph.fixes._numbers import apart, decimals, fitted
-from isomorph.oracle.fingerprint import FLOAT64_ORDER, fingerprint
-from isomorph.stages.diagnose import constants
-from isomorph.stages.diagnose.choices import parts, several, single
-from isomorph.stages.diagnose.counterpart import SAME_MEANING, read, told
-from isomorph.stages.diagnose.parameters import (
+from isomorph.diagnose import node_constants
+from isomorph.diagnose.parameter_values import parts, several, single
+from isomorph.diagnose.parameters import (
     current,
     in_full,
     parameter,
     parameter_places,
     stored,
 )
+from isomorph.diagnose.reference_attributes import SAME_MEANING, read, told
+from isomorph.fixes._forms import exact_gelu, over_its_own_axes
+from isomorph.fixes._numbers import apart, decimals, fitted
+from isomorph.oracle.fingerprint import FLOAT64_ORDER, fingerprint
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -180,13 +180,13 @@ def _scalars(case: Case) -> Iterator[Patch]:
         for value in node.attributes.values()
         if isinstance(value, (int, float)) and not isinstance(value, bool)
     ]
-    for name in constants.floats(case.reference, case.counterparts):
+    for name in node_constants.floats(case.reference, case.counterparts):
         held = case.reference.constants[name].values
         stated += [float(held[0])] if held is not None and len(held) == 1 else []
     # A scale is not free to be fitted: it belongs to a grid (see the fix for quantisers).
     grids = [n for n in case.candidate.nodes if n.op in {"QuantizeLinear", "DequantizeLinear"}]
     scales = {name for node in grids for name in node.inputs[1:]}
-    for name in constants.floats(case.candidate, case.nodes):
+    for name in node_constants.floats(case.candidate, case.nodes):
         constant = case.candidate.constants[name]
         if constant.values is None or len(constant.values) != 1 or name in scales:
             continue

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.patch import InsertAhead, Patch, SetInput, SetOp, SwapBodies
+from isomorph.diagnose.parameters import fresh, stored
 from isomorph.fixes._around import neighbours
-from isomorph.stages.diagnose.parameters import fresh, stored
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.patch import Edit, Patch, SetAttribute
+from isomorph.diagnose.reference_nodes import original_nodes
 from isomorph.fixes._numbers import apart, fitted
-from isomorph.stages.diagnose.original_nodes import original_nodes
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case

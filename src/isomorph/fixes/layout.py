@@ -15,10 +15,10 @@ from isomorph.core.patch import (
     RemoveNode,
     SetInput,
 )
+from isomorph.diagnose import node_constants
+from isomorph.diagnose.operand_swaps import exchanges, outputs_exchanged
+from isomorph.diagnose.parameters import current, fresh, parameter, stored
 from isomorph.fixes._around import neighbours
-from isomorph.stages.diagnose import constants
-from isomorph.stages.diagnose.operands import exchanges, outputs_exchanged
-from isomorph.stages.diagnose.parameters import current, fresh, parameter, stored
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -146,7 +146,7 @@ def _parts(node: Node) -> Iterator[Patch]:
 
 
 def _transposed_constants(case: Case) -> Iterator[Patch]:
-    for name in constants.floats(case.candidate, case.nodes):
+    for name in node_constants.floats(case.candidate, case.nodes):
         shape = case.candidate.constants[name].shape
         if not 2 <= len(shape) <= 4:
             continue

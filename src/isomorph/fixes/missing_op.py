@@ -13,11 +13,11 @@ from isomorph.core.patch import (
     RemoveNode,
     SetOp,
 )
+from isomorph.diagnose.missing_inputs import QUANTISERS, connections
+from isomorph.diagnose.parameters import fresh
+from isomorph.diagnose.reference_attributes import SAME_MEANING
 from isomorph.fixes._operands import Operands, operands
 from isomorph.fixes._other_operator import other_operators
-from isomorph.stages.diagnose.connections import QUANTISERS, connections
-from isomorph.stages.diagnose.counterpart import SAME_MEANING
-from isomorph.stages.diagnose.parameters import fresh
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.patch import AddConstant, Edit, Patch, SetAttribute, SetConstant, SetInput
+from isomorph.diagnose.parameters import fresh
 from isomorph.fixes._around import neighbours
 from isomorph.fixes._bias_scale import same_scale, stated_by_the_others, stated_scale
 from isomorph.fixes._numbers import apart
@@ -15,8 +16,7 @@ from isomorph.fixes._read_grids import as_written, shifted_zeros
 from isomorph.fixes._tensor_grids import on_other_grids
 from isomorph.fixes._ties import halves
 from isomorph.fixes._weight_scales import fitted_scales
-from isomorph.stages.align.reals import beside
-from isomorph.stages.diagnose.parameters import fresh
+from isomorph.match.dequantized_graph import beside
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.patch import AddConstant, InsertAhead, Patch
-from isomorph.stages.diagnose.parameters import fresh, stored
+from isomorph.diagnose.parameters import fresh, stored
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case

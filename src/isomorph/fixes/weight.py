@@ -16,17 +16,17 @@ from isomorph.core.patch import (
     SetInput,
     SetQuantization,
 )
+from isomorph.diagnose import node_constants
+from isomorph.diagnose.folded_constants import folded
+from isomorph.diagnose.parameters import dtype_of, fresh, stored
+from isomorph.diagnose.recurrent_weights import recurrent
+from isomorph.diagnose.requantize import requantised
+from isomorph.diagnose.subgraph_weights import inside_bodies
 from isomorph.fixes._around import neighbours
 from isomorph.fixes._grids import reals, stored_on_grids
-from isomorph.stages.align.reals import beside
-from isomorph.stages.align.twins import placements, ways
-from isomorph.stages.diagnose import constants
-from isomorph.stages.diagnose.folding import folded
-from isomorph.stages.diagnose.kept_inside import inside_bodies
-from isomorph.stages.diagnose.parameters import dtype_of, fresh, stored
-from isomorph.stages.diagnose.recurrent import recurrent
-from isomorph.stages.diagnose.requantised import requantised
-from isomorph.stages.localise.constant_findings import CODE
+from isomorph.localize.weight_findings import CODE
+from isomorph.match.dequantized_graph import beside
+from isomorph.match.value_match import placements, ways
 
 if TYPE_CHECKING:
     from isomorph.core.case import Case
@@ -51,7 +51,7 @@ class Weight:
             )
             return
         named = finding.evidence.get("constant")
-        mine = [*constants.floats(case.candidate, case.nodes), *stored_on_grids(case)]
+        mine = [*node_constants.floats(case.candidate, case.nodes), *stored_on_grids(case)]
         mine.sort(key=lambda name: name != named)
         for name in mine:
             yield from _replaced(case, name)
@@ -86,7 +86,7 @@ def _replaced(case: Case, mine: str) -> Iterator[Patch]:
     wrong = _held(case, mine)
     if wrong is None:
         return
-    for theirs, right in constants.alike_in_size(case, mine):
+    for theirs, right in node_constants.alike_in_size(case, mine):
         for value in placements(right, wrong.shape):
             if not np.array_equal(value, wrong):
                 yield _set(case, [(mine, value)], f"the values of the reference's {theirs!r}")
@@ -205,7 +205,7 @@ def _raised(case: Case, node: Node, place: int, source: str, bias: Array) -> Ite
 
 
 def _known_biases(case: Case) -> Iterator[tuple[str, Array]]:
-    for name in constants.floats(case.reference, case.counterparts):
+    for name in node_constants.floats(case.reference, case.counterparts):
         value = case.constant(case.reference, name)
         if value is not None and value.ndim == 1 and np.any(value):
             yield f"the reference's {name!r}", value

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from isomorph.core.divergence import Verdict
 from isomorph.core.text import printable
+from isomorph.measure import underflow
 from isomorph.reporters._figures import number
-from isomorph.stages.measure import underflow
 
 if TYPE_CHECKING:
     from isomorph.core.report import Finding, Report

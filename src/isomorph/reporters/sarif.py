@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from isomorph.core.text import printable
+from isomorph.diagnose.explain import codes
 from isomorph.reporters._annotations import accepted, identity, level, place, sentence
-from isomorph.stages.diagnose.explain import codes
 
 if TYPE_CHECKING:
     from isomorph.core.report import Finding, Report

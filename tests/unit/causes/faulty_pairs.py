@@ -5,7 +5,7 @@ import onnx
 from onnx import numpy_helper
 
 from cause_examples import drawn, place
-from isomorph.stages.diagnose.diagnose import diagnoses
+from isomorph.diagnose.diagnose import diagnoses
 
 IMAGES = drawn(2, 4, 6, 6)
 

@@ -7,8 +7,8 @@ import pytest
 
 from cause_examples import accused
 from isomorph import registry
-from isomorph.stages.diagnose.diagnose import diagnoses
-from isomorph.stages.diagnose.narrowing import cut_off, narrowed
+from isomorph.diagnose.diagnose import diagnoses
+from isomorph.diagnose.narrow_float import cut_off, narrowed
 
 
 def best(case):

@@ -8,8 +8,8 @@ from onnx import numpy_helper
 import isomorph
 from isomorph import registry
 from isomorph.core.model import Node
+from isomorph.diagnose.int16_saturation import Grid, emulated, lost, taken_away
 from isomorph.runtimes.onnxruntime import OnnxRuntime
-from isomorph.stages.diagnose.saturation import Grid, emulated, lost, taken_away
 
 DRAW = np.random.default_rng(7)
 BYTES = DRAW.integers(120, 256, (3, 9)).astype(np.uint8)

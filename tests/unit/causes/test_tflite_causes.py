@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import isomorph
-from isomorph.stages.align.twins import placements
+from isomorph.match.value_match import placements
 from tflite_building import Building
 
 RANDOM = np.random.default_rng(12)

@@ -6,7 +6,7 @@ import pytest
 from faulty_pairs import believed, chain
 
 from cause_examples import chosen, drawn, edited, place
-from isomorph.stages.diagnose.diagnose import diagnoses
+from isomorph.diagnose.diagnose import diagnoses
 
 SQUARE = {"takes": "float[3,5] x", "gives": "float[3,5] y"}
 X = drawn(3, 5)

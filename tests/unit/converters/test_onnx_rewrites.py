@@ -10,13 +10,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 import isomorph
 from isomorph import registry
+from isomorph.conversion.cpu_support import never_saturates, scope
 from isomorph.core.conversion import Order
 from isomorph.core.cpu import CpuScope
 from isomorph.core.errors import UsageError
+from isomorph.diagnose.int16_saturation import lost
 from isomorph.sessions.in_process import InProcessHost
 from isomorph.sessions.model_handle import Opened
-from isomorph.stages.convert.cpus import never_saturates, scope
-from isomorph.stages.diagnose.saturation import lost
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import isomorph
 from isomorph.core import limits
 from isomorph.core.limits import Limit, noted_limits
-from isomorph.stages.measure.side_by_side import at_once
+from isomorph.measure.parallel import at_once
 
 FEW = Limit(most=3, of="items are looked at", left_out="further items")
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isomorph.diagnose.parameter_values import _pads
+from isomorph.diagnose.recurrent_weights import in_order, stacked
+from isomorph.diagnose.reference_attributes import _fitted, equal
 from isomorph.fixes._numbers import decimals, fitted
-from isomorph.stages.diagnose.choices import _pads
-from isomorph.stages.diagnose.counterpart import _fitted, equal
-from isomorph.stages.diagnose.recurrent import in_order, stacked
 
 
 @pytest.mark.parametrize("truth", [1e-5, 1e-3, 0.01, 0.2, 0.9, 2.5, 0.0])

@@ -11,8 +11,8 @@ from tests.unit.stages.weight_pairs import F32, floats, model, node, normal, spo
 
 import isomorph
 from isomorph import api, registry
+from isomorph.checking.baseline import acceptances, guarded
 from isomorph.core.report import Finding
-from isomorph.stages.guard import acceptances, guarded
 from isomorph.store.reports import read_report
 
 DEAD = {"x": -np.ones((4, 8), F32)}

@@ -5,11 +5,11 @@ from datetime import date
 
 import pytest
 
+from isomorph.checking.baseline import acceptances, guarded
 from isomorph.core.coverage import Coverage, OutputCoverage
 from isomorph.core.divergence import Budget, Distance, Divergence, DivergenceKind, Part, Verdict
 from isomorph.core.errors import UsageError
 from isomorph.core.report import Finding, Report
-from isomorph.stages.guard import acceptances, guarded
 
 TODAY = date(2026, 11, 15)
 

@@ -12,10 +12,10 @@ import isomorph
 from isomorph import api
 from isomorph.causes import attribute, layout
 from isomorph.core import limits
-from isomorph.stages.align import constant_differences, few_elements, twins
-from isomorph.stages.localise import constant_effect, counterparts, search, trail
-from isomorph.stages.measure import decisions, moments
-from isomorph.stages.repair import choosing, repair
+from isomorph.localize import fault_chain, fault_search, reference_spans, weight_effect
+from isomorph.match import small_constants, value_match, weight_differences
+from isomorph.measure import moments, undecided_branches
+from isomorph.repair import patch_selection, repair
 
 
 def checked(reference, candidate, **options):
@@ -61,24 +61,24 @@ def test_without_a_hit_nothing_is_told():
 
 
 def test_further_wrong_nodes(lowered):
-    what = lowered(trail, "WRONG_NODES", 1)
+    what = lowered(fault_chain, "WRONG_NODES", 1)
     report = checked(RIGHT, WRONG, inputs=X)
     assert len([each for each in report.findings if each.code == "GUILTY_NODE"]) == 1
     assert what in left_out(report)
 
 
 def test_further_substitutions(lowered):
-    what = lowered(search, "SUBSTITUTIONS", 0)
+    what = lowered(fault_search, "SUBSTITUTIONS", 0)
     assert what in left_out(checked(RIGHT, WRONG, inputs=X))
 
 
 def test_places_farther_behind(lowered):
-    what = lowered(search, "DISTANCE", 0)
+    what = lowered(fault_search, "DISTANCE", 0)
     assert what in left_out(checked(RIGHT, WRONG, inputs=X))
 
 
 def test_tensors_behind_a_substitution(lowered):
-    what = lowered(search, "TENSORS_BEHIND", 0)
+    what = lowered(fault_search, "TENSORS_BEHIND", 0)
     assert what in left_out(checked(RIGHT, layers(0.2, 0.1, 0.1), inputs=X))
 
 
@@ -96,12 +96,14 @@ def test_draws_of_a_large_tensor(lowered):
 def test_open_decisions():
     opened = {f"c{place}": np.array(False) for place in range(6)}
     with limits.noted_limits() as hit:
-        decisions.taken_towards(lambda taken: {"y": taken["c0"]}, opened, {"y": np.array(True)})
+        undecided_branches.taken_towards(
+            lambda taken: {"y": taken["c0"]}, opened, {"y": np.array(True)}
+        )
     assert list(hit) == [limits.OPEN_DECISIONS]
 
 
 def test_weights_of_one_size(lowered):
-    what = lowered(constant_differences, "LIKE_WEIGHTS", 1)
+    what = lowered(weight_differences, "LIKE_WEIGHTS", 1)
 
     def chain(held, order):
         nodes, last = [], "x"
@@ -118,7 +120,7 @@ def test_weights_of_one_size(lowered):
 
 
 def test_constants_of_one_use(lowered):
-    what = lowered(few_elements, "UNPAIRED_USES", 0)
+    what = lowered(small_constants, "UNPAIRED_USES", 0)
 
     def scaled(factor):
         nodes = [node("Mul", "x f", "h"), node("Relu", "h", "y")]
@@ -130,7 +132,7 @@ def test_constants_of_one_use(lowered):
 
 
 def test_inputs_that_may_show_a_weight(lowered):
-    what = lowered(constant_effect, "TRIED_WEIGHTS", 1)
+    what = lowered(weight_effect, "TRIED_WEIGHTS", 1)
     dead = [node("MatMul", "x w", "h"), node("Relu", "h", "r"), node("Mul", "r z", "y")]
 
     def never(element):
@@ -153,12 +155,12 @@ def test_what_may_stand_for_a_node(lowered, name):
     before = checked(bent("LeakyRelu"), bent("Relu"), inputs=inputs)
     assert "LATENT" in {each.code for each in before.findings}
     assert limits.STRETCHES.left_out not in left_out(before)
-    what = lowered(counterparts, name, 1)
+    what = lowered(reference_spans, name, 1)
     assert what in left_out(checked(bent("LeakyRelu"), bent("Relu"), inputs=inputs))
 
 
 def test_orders_of_axes(lowered):
-    what = lowered(twins, "AXIS_ORDERS", 1)
+    what = lowered(value_match, "AXIS_ORDERS", 1)
     shape = (2, 2, 2)
 
     def turned(*order):
@@ -178,7 +180,7 @@ def repaired(reference, candidate, tmp_path):
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(repair, "REPAIR_ROUNDS"), (repair, "REPAIR_ATTEMPTS"), (choosing, "PROPOSALS")],
+    [(repair, "REPAIR_ROUNDS"), (repair, "REPAIR_ATTEMPTS"), (patch_selection, "PROPOSALS")],
 )
 def test_what_a_repair_did_not_try(lowered, tmp_path, module, name):
     assert repaired(RIGHT, WRONG, tmp_path).repaired

@@ -23,9 +23,9 @@ import isomorph
 from isomorph.core.errors import UsageError
 from isomorph.core.limits import MISSING_VECTORS, noted_limits
 from isomorph.core.model import Constant, Node, TensorSpec
-from isomorph.stages.align import joined_weights
-from isomorph.stages.align.constant_differences import constant_differences
-from isomorph.stages.align.stored_weights import Weights
+from isomorph.match import concatenated_weights
+from isomorph.match.stored_weights import Weights
+from isomorph.match.weight_differences import constant_differences
 
 DEAD = -np.ones((4, 8), F32)
 """With positive weights, an input that leaves every ReLU shut."""
@@ -272,7 +272,7 @@ def test_gates_in_another_order_are_the_same_weights_and_one_number_is_not():
 
 
 def test_a_joined_weight_with_more_wrong_vectors_than_are_examined_is_noted(monkeypatch):
-    monkeypatch.setattr(joined_weights, "MISSING_VECTORS", replace(MISSING_VECTORS, most=0))
+    monkeypatch.setattr(concatenated_weights, "MISSING_VECTORS", replace(MISSING_VECTORS, most=0))
     parts = [normal(5, 7, seed=n) for n in range(4)]
     inner = [normal(5, 5, seed=10 + n) for n in range(4)]
     reference, damaged = (

@@ -2,10 +2,10 @@
 
 import pytest
 
+from isomorph.checking.options import Wishes
+from isomorph.checking.state import Work
 from isomorph.core.divergence import Verdict
 from isomorph.core.interruption import InterruptedCheck
-from isomorph.stages.wishes import Wishes
-from isomorph.stages.work import Work
 
 
 def _interrupted(*found):

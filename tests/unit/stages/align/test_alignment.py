@@ -5,9 +5,9 @@ from chains import Session, graph, node
 
 from isomorph.core.alignment import Confidence, Group
 from isomorph.core.trace import Noise
-from isomorph.stages.align.alignment import Seen, aligned, seen
-from isomorph.stages.align.sight import Sight
-from isomorph.stages.align.twins import Twins, ways
+from isomorph.match.alignment import Seen, aligned, seen
+from isomorph.match.tensor_capture import Sight
+from isomorph.match.value_match import Twins, ways
 
 X = np.random.default_rng(0).normal(size=(4, 6))
 

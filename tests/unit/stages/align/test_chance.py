@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from isomorph.stages.align.chance import (
+from isomorph.core.chance import (
     FALSE_ALARM,
     as_many,
     beyond_another,

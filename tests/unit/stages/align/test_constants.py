@@ -4,9 +4,9 @@ import pytest
 from isomorph.core.alignment import Confidence
 from isomorph.core.digest import constant_of
 from isomorph.core.model import Graph, Node, Quantization
-from isomorph.stages.align.constants import Constants
-from isomorph.stages.align.folding import fold
-from isomorph.stages.align.joining import join
+from isomorph.match.concatenated_constants import join
+from isomorph.match.constants import Constants
+from isomorph.match.folded_constants import fold
 
 RNG = np.random.default_rng(2)
 KERNEL = RNG.normal(size=(4, 3, 3, 3)).astype(np.float32)

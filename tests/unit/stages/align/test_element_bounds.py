@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from isomorph.core.model import Quantization
-from isomorph.stages.align.element_bounds import Source, compare_elements
-from isomorph.stages.align.stored_weights import StoredWeight
+from isomorph.match.element_bounds import Source, compare_elements
+from isomorph.match.stored_weights import StoredWeight
 
 FLOAT32 = Source(dtype="float32")
 WEIGHTS = arrays.arrays(

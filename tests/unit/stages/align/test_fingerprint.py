@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from isomorph.match.fingerprint_index import Index, alike
 from isomorph.oracle.fingerprint import fingerprint
-from isomorph.stages.align.likeness import Index, alike
 
 RNG = np.random.default_rng(3)
 

@@ -2,9 +2,9 @@ import numpy as np
 
 from isomorph.core.digest import constant_of
 from isomorph.core.model import Graph, Node, TensorSpec
-from isomorph.stages.align.congruence import congruent
-from isomorph.stages.align.insides import Insides
-from isomorph.stages.align.topology import Topology
+from isomorph.match.structural_match import congruent
+from isomorph.match.subgraphs import Insides
+from isomorph.match.topology import Topology
 
 
 def spec(name):

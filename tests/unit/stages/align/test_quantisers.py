@@ -3,9 +3,9 @@ import pytest
 
 from isomorph.core.digest import constant_of
 from isomorph.core.model import Graph, Node, Quantization, TensorSpec
-from isomorph.stages.align.islands import Islands
-from isomorph.stages.align.originals import Originals
-from isomorph.stages.align.quantisers import changed, matched, real_values
+from isomorph.match.quantized_regions import Islands
+from isomorph.match.quantizers import changed, matched, real_values
+from isomorph.match.weight_origin import Originals
 
 WEIGHT = np.arange(-12, 12, dtype=np.int8).reshape(4, 6)
 

@@ -4,7 +4,7 @@ import tempfile
 import numpy as np
 import psutil
 
-from isomorph.stages.align.remembered import Remembered
+from isomorph.match.tensor_cache import Remembered
 
 
 def _in_a_file(values):

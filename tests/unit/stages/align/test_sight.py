@@ -4,8 +4,8 @@ from chains import Session, graph, node
 
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.trace import Noise
-from isomorph.stages.align.remembered import Layered, Remembered, batches
-from isomorph.stages.align.sight import DRAWS, Sight
+from isomorph.match.tensor_cache import Layered, Remembered, batches
+from isomorph.match.tensor_capture import DRAWS, Sight
 
 X = np.random.default_rng(0).normal(size=(4, 6))
 LONG = 40

@@ -2,8 +2,8 @@
 
 import pytest
 
+from isomorph.conversion.plan import routes
 from isomorph.core.errors import UsageError
-from isomorph.stages.convert.plan import routes
 
 
 def converters(*args, **kwargs):

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from isomorph.conversion.lost_metadata import losses
+from isomorph.conversion.text import lines
 from isomorph.core.conversion import Conversion, Cure, Hop, Route, Step, Trouble
 from isomorph.core.coverage import Coverage, OutputCoverage
 from isomorph.core.cpu import CpuScope
@@ -11,8 +13,6 @@ from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.model import OutputOrder, Source
 from isomorph.core.report import Binding, InputSummary, ModelSummary, Report
 from isomorph.core.sketch import node, spec, subject
-from isomorph.stages.convert.losses import losses
-from isomorph.stages.convert.words import lines
 
 STEP = Step(converter="onnx_to_tflite", source="onnx", target="tflite")
 SUMMARY = ModelSummary(

@@ -2,8 +2,8 @@
 
 import pytest
 
+from isomorph.conversion.converter_worker import Workshop
 from isomorph.core.conversion import Order, Step
-from isomorph.stages.convert.workshop import Workshop
 
 ORDER = Order(source="", target="", example="")
 

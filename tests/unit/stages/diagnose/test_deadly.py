@@ -9,8 +9,8 @@ import isomorph
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.sketch import node, subject
+from isomorph.diagnose.crash_bisect import deadly, named
 from isomorph.sessions.model_handle import Opened
-from isomorph.stages.diagnose.deadly import deadly, named
 
 
 class _Session:

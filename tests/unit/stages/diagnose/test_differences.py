@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from isomorph.stages.diagnose.differences import difference
+from isomorph.diagnose.constant_diff import difference
 
 RIGHT = np.random.default_rng(0).normal(size=(6, 6)).astype(np.float32).astype(np.float64)
 KERNEL = np.random.default_rng(1).normal(size=(4, 3, 2, 5))

@@ -2,7 +2,7 @@ import pytest
 
 from isomorph import registry
 from isomorph.core.errors import UsageError
-from isomorph.stages.diagnose.explain import codes, explain, words
+from isomorph.diagnose.explain import codes, explain, words
 
 
 @pytest.mark.parametrize("word", [*registry.names("causes"), *codes()])

@@ -1,8 +1,8 @@
 """Many nodes that one setting puts right are one finding."""
 
 from isomorph.core.report import Finding
-from isomorph.stages.diagnose.execution import joined
-from isomorph.stages.diagnose.experiments import put_right
+from isomorph.diagnose.experiments import put_right
+from isomorph.diagnose.runtime_faults import joined
 
 
 def finding(node, fix, *, right):

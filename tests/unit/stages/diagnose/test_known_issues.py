@@ -6,7 +6,7 @@ import pytest
 from cause_examples import slope
 from isomorph import registry
 from isomorph.core.model import Node
-from isomorph.stages.diagnose.known_issues import cited, known_issues
+from isomorph.diagnose.known_issues import cited, known_issues
 
 
 def test_each_thread_is_kept_once_with_a_cause_that_exists():

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from isomorph.core.model import Constant, Graph, Node
-from isomorph.stages.align.twins import placements
-from isomorph.stages.diagnose.choices import choices, parts
-from isomorph.stages.diagnose.constants import alike_in_size
-from isomorph.stages.diagnose.counterpart import told
-from isomorph.stages.diagnose.parameters import parameter
+from isomorph.diagnose.node_constants import alike_in_size
+from isomorph.diagnose.parameter_values import choices, parts
+from isomorph.diagnose.parameters import parameter
+from isomorph.diagnose.reference_attributes import told
+from isomorph.match.value_match import placements
 
 
 def held(name, *values):

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from isomorph import registry
+from isomorph.conversion.converter_worker import Workshop
 from isomorph.core.lint import Severity
 from isomorph.core.sketch import node, spec, subject
-from isomorph.stages.convert.workshop import Workshop
-from isomorph.stages.lint import tables
-from isomorph.stages.lint.tables import abilities
+from isomorph.linting import target_support
+from isomorph.linting.target_support import abilities
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +73,8 @@ def test_the_older_exporter_tells_families(workshop):
 @pytest.mark.parametrize("key", ["operators", "families"])
 def test_an_operator_in_place_is_told_as_the_one_that_is_not(key):
     told = {key: ["aten.relu.default" if key == "operators" else "aten.relu"]}
-    assert not tables.lacks(told, "aten.relu_.default")
-    assert tables.lacks(told, "aten.tanh_.default")
+    assert not target_support.lacks(told, "aten.relu_.default")
+    assert target_support.lacks(told, "aten.tanh_.default")
 
 
 def test_nodes_of_one_run_are_not_what_converters_meet(workshop):
@@ -88,8 +88,8 @@ def test_nodes_of_one_run_are_not_what_converters_meet(workshop):
 def _measured(monkeypatch, tmp_path, **row):
     table = tmp_path / "approximated.json"
     table.write_text(json.dumps({"onnx_to_tflite": {"approximated": [], "refused": [], **row}}))
-    monkeypatch.setattr(tables, "_TABLE", table)
-    return tables._measured(["onnx_to_tflite", "onnx_to_tensorflow"])
+    monkeypatch.setattr(target_support, "_TABLE", table)
+    return target_support._measured(["onnx_to_tflite", "onnx_to_tensorflow"])
 
 
 def test_what_was_measured_with_another_version_is_not_told(monkeypatch, tmp_path):
@@ -118,16 +118,16 @@ def test_a_row_speaks_of_nodes_of_its_form_alone(monkeypatch, tmp_path):
         node("Det"),
         inputs=(image, spec("flat")),
     ).model
-    assert tables._rows_of(model, found, "approximated") == {
+    assert target_support._rows_of(model, found, "approximated") == {
         "erf": {"onnx_to_tflite": 1e-7},
         "smooth": {"onnx_to_tflite": 1e-3},
         "of no known rank": {"onnx_to_tflite": 1e-3},
     }
-    assert tables._rows_of(model, found, "refused") == {"det": {"onnx_to_tflite": 0.0}}
+    assert target_support._rows_of(model, found, "refused") == {"det": {"onnx_to_tflite": 0.0}}
 
 
 def test_every_converter_was_measured_with_packages_that_are_named():
-    known = json.loads(tables._TABLE.read_text())
+    known = json.loads(target_support._TABLE.read_text())
     assert known
     for name, row in known.items():
         assert name in registry.names("converters")

@@ -8,8 +8,8 @@ from hypothesis.extra import numpy as arrays
 
 from isomorph.core.divergence import Verdict
 from isomorph.core.report import Finding
-from isomorph.stages.localise.findings import MOST_NODES, in_the_open
-from isomorph.stages.localise.where import own_error
+from isomorph.localize.error_location import own_error
+from isomorph.localize.findings import MOST_NODES, in_the_open
 from onnx_pairs import check, model, node
 
 LOWEST = float(np.finfo(np.float32).min)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isomorph.core.chance import freedom
 from isomorph.core.divergence import Verdict
-from isomorph.stages.align.chance import freedom
 from onnx_pairs import check, model, node
 
 ROW = np.array([[1, 2, 3], [4, 5, 6]], np.float32)

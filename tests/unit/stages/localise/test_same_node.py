@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from isomorph.localize.fault import Guilt
+from isomorph.localize.fault_chain import _by_the_same_node
 from isomorph.match.axis_layout import Rearrangement
-from isomorph.stages.localise.guilt import Guilt
-from isomorph.stages.localise.trail import _by_the_same_node
 
 
 def guilt(node, *nodes):

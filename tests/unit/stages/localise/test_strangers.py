@@ -5,7 +5,7 @@ import pytest
 
 from isomorph.core.digest import constant_of
 from isomorph.core.model import Graph, Node, Quantization
-from isomorph.stages.localise.strangers import strangers
+from isomorph.localize.unrelated_models import strangers
 
 RNG = np.random.default_rng(11)
 

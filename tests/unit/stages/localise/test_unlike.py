@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from isomorph.core.model import Constant, Graph, Model, Node
-from isomorph.stages.localise.probes import edge_values
-from isomorph.stages.localise.unlike import unlike
+from isomorph.localize.attribute_diff import unlike
+from isomorph.localize.probes import edge_values
 
 
 def model(framework, *nodes, constants=()):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from isomorph.stages.localise.where import where
+from isomorph.localize.error_location import where
 
 RNG = np.random.default_rng(5)
 RIGHT = RNG.normal(size=(2, 4, 8, 8))

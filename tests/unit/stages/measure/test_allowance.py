@@ -5,7 +5,7 @@ import types
 import numpy as np
 
 from isomorph.core.trace import Capabilities
-from isomorph.stages.measure.subject import Subject
+from isomorph.measure.evaluated_model import Subject
 
 
 class Cube:

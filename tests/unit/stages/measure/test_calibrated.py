@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isomorph.core.model import Graph, Node, Quantization, TensorSpec
-from isomorph.stages.measure.calibrated import unlike
+from isomorph.measure.calibration_range import unlike
 
 GRID = {"dtype": "int8", "scale": (0.1,), "zero_point": (0,)}  # −12.8 … 12.7
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from isomorph.stages.measure.close_ups import close_up
+from isomorph.measure.tensor_details import close_up
 
 RNG = np.random.default_rng(3)
 

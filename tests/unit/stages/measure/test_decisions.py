@@ -7,7 +7,7 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 
 import isomorph
-from isomorph.stages.measure.decisions import taken_towards
+from isomorph.measure.undecided_branches import taken_towards
 
 RNG = np.random.default_rng(0)
 W = RNG.normal(size=(64, 16)).astype(np.float32)

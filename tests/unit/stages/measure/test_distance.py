@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from isomorph.measure import compiled_distance
-from isomorph.stages.measure.distance import _BLOCK, distance
+from isomorph.measure.distance import _BLOCK, distance
 
 
 @pytest.fixture(scope="module", params=["in blocks", "fused"], autouse=True)

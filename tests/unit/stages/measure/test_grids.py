@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isomorph.core.model import Quantization
-from isomorph.stages.measure.grids import Grid, sqnr_db
+from isomorph.measure.quantization_grid import Grid, sqnr_db
 
 
 def grid(dtype="int8", scale=(0.5,), zero=(0,), axis=None):

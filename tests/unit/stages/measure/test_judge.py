@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isomorph.stages.measure.judge import judge, judge_by_word, stored_rounding
-from isomorph.stages.measure.moments import Moments
-from isomorph.stages.measure.spread import FALSE_ALARM, Spread, merged
+from isomorph.measure.budget_check import judge, judge_by_word, stored_rounding
+from isomorph.measure.moments import Moments
+from isomorph.measure.spread import FALSE_ALARM, Spread, merged
 
 
 def drawn(centre, rows, *, wide=(), jumps=True):

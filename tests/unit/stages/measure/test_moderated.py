@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from isomorph.stages.align.chance import largest_deficit, student, threshold
-from isomorph.stages.measure.moderated import digamma, inverse_trigamma, moderated, trigamma
+from isomorph.core.chance import largest_deficit, student, threshold
+from isomorph.measure.moderated_variance import digamma, inverse_trigamma, moderated, trigamma
 
 DRAWS = 10
 

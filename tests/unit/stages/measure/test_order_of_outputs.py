@@ -6,8 +6,8 @@ import pytest
 from isomorph.core.divergence import Budget, Divergence, Part, Verdict
 from isomorph.core.model import OutputOrder
 from isomorph.core.report import Binding
-from isomorph.stages.measure import compare as stage
-from isomorph.stages.measure.distance import distance
+from isomorph.measure import compare as stage
+from isomorph.measure.distance import distance
 
 WIDE, NARROW = np.ones((2, 5), np.float32), np.linspace(0, 1, 6, dtype=np.float32).reshape(2, 3)
 REFERENCE = {"a": WIDE, "b": NARROW, "c": NARROW + 1}

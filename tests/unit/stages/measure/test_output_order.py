@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isomorph.core.report import Binding
-from isomorph.stages.measure.output_order import _assigned, nearest
+from isomorph.measure.output_order import _assigned, nearest
 
 
 @given(

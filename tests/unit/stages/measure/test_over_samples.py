@@ -10,11 +10,11 @@ from isomorph.core.errors import RefusedError, RuntimeFailedError, UsageError
 from isomorph.core.report import Binding
 from isomorph.inputs.data_sets import Drawn
 from isomorph.inputs.feeds import Sample
-from isomorph.stages.measure import over_samples as over
-from isomorph.stages.measure.compare import Comparison
-from isomorph.stages.measure.rearrange import Arrangeable
-from isomorph.stages.measure.sides import Sides
-from isomorph.stages.measure.user_metric import user_metric
+from isomorph.measure import dataset as over
+from isomorph.measure.compare import Comparison
+from isomorph.measure.model_functions import Sides
+from isomorph.measure.output_layout import Arrangeable
+from isomorph.measure.user_metric import user_metric
 
 BINDING = (Binding(reference="y", candidate="z", how="position"),)
 

@@ -11,9 +11,9 @@ from onnx import TensorProto, helper, numpy_helper
 from isomorph import api
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.model import Quantization
-from isomorph.stages.measure import quantised
-from isomorph.stages.measure.grids import Grid
-from isomorph.stages.measure.subject import Subject
+from isomorph.measure import quantized_tensors
+from isomorph.measure.evaluated_model import Subject
+from isomorph.measure.quantization_grid import Grid
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +167,7 @@ def test_without_a_reference_a_weight_has_a_range_and_no_loss(quantised_networks
 def test_many_tensors_are_listed_and_measured_only_when_asked(
     quantised_networks, inputs, monkeypatch
 ):
-    monkeypatch.setattr(quantised, "MOST_TENSORS", 3)
+    monkeypatch.setattr(quantized_tensors, "MOST_TENSORS", 3)
     pair = quantised_networks / "net.onnx", quantised_networks / "qop.onnx"
     listed = checked(*pair, inputs)
     assert unmeasured(listed) == ["quantisation table"]
@@ -257,7 +257,7 @@ def test_a_kernel_that_misses_its_grid_is_seen_at_its_own_tensor(subject, tensor
         runtime=lambda: subject.oracle, oracle=lambda: subject.oracle,
         plain=lambda: Off(subject.oracle, tensor),
     )  # fmt: skip
-    found, skipped = quantised.table(alone, None)
+    found, skipped = quantized_tensors.table(alone, None)
     if tensor is None:
         assert "the runtime died" in skipped[0].why
         assert all(row.local_quanta is None for row in found)

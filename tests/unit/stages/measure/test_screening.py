@@ -8,8 +8,8 @@ import pytest
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.report import Binding
-from isomorph.stages.measure import screening
-from isomorph.stages.measure.compare import Comparison, Terms
+from isomorph.measure import screening
+from isomorph.measure.compare import Comparison, Terms
 
 BINDING = (Binding(reference="y", candidate="z", how="position"),)
 TERMS = Terms(false_alarm=1e-6, budgets={})

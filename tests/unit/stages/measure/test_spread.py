@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from isomorph.core.trace import Capabilities, Environment, Noise
-from isomorph.stages.measure.drawing import spreads
-from isomorph.stages.measure.spread import Spread, comfortable, hopeless, merged, student, threshold
+from isomorph.measure.noise_draws import spreads
+from isomorph.measure.spread import Spread, comfortable, hopeless, merged, student, threshold
 
 
 class Noisy:

@@ -5,8 +5,8 @@ import pytest
 
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.model import Graph, Node
-from isomorph.stages.measure.spread import Spread
-from isomorph.stages.measure.steadiness import Unsteady, unsteady
+from isomorph.measure.determinism import Unsteady, unsteady
+from isomorph.measure.spread import Spread
 
 ONE = np.ones(8, np.float32)
 ROUNDING = {"y": Spread(draws=10, deviation=np.full(8, 1e-7), unsettled=np.zeros(8, bool))}

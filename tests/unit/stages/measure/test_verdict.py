@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from isomorph.core.divergence import Judgement, Verdict
-from isomorph.stages.measure.findings import of_outputs
-from isomorph.stages.measure.moments import Moments
-from isomorph.stages.measure.spread import Spread, threshold
-from isomorph.stages.measure.verdict import Evidence, Question, beyond_doubt, decide
+from isomorph.measure.findings import of_outputs
+from isomorph.measure.moments import Moments
+from isomorph.measure.spread import Spread, threshold
+from isomorph.measure.verdict import Evidence, Question, beyond_doubt, decide
 
 U = 2.0**-24
 ORACLE = np.linspace(1.0, 2.0, 12).reshape(3, 4)

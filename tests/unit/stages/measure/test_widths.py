@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from isomorph.core.model import Graph, Node, TensorSpec
-from isomorph.stages.measure.widths import jumps, widths
+from isomorph.measure.precision import jumps, widths
 
 
 def _graph(*steps):

@@ -5,7 +5,7 @@ from itertools import islice
 import pytest
 
 from isomorph.core.patch import Patch, RemoveNode
-from isomorph.stages.repair.choosing import Supply, cheapest_first, picks, proposed
+from isomorph.repair.patch_selection import Supply, cheapest_first, picks, proposed
 
 
 def patch(name, cost=1):

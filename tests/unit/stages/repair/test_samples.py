@@ -5,7 +5,7 @@ import pytest
 
 from isomorph.core.model import Graph, TensorSpec
 from isomorph.inputs.feeds import Sample
-from isomorph.stages.repair.samples import proving
+from isomorph.repair.fresh_samples import proving
 
 
 def graph(*specs):

@@ -8,7 +8,7 @@ from isomorph.core.model import Graph, Node, TensorSpec
 from isomorph.inputs.feeds import Sample
 from isomorph.inputs.generate import generate
 from isomorph.inputs.masks import hidden_by, longest
-from isomorph.stages.repair.samples import proving
+from isomorph.repair.fresh_samples import proving
 
 LOW, ZERO, ONE = (np.array(n, np.float32) for n in (-1e9, 0, 1))
 RANGE = np.arange(6)

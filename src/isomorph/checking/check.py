@@ -1,0 +1,241 @@
+"""The verb: load both models, feed them alike, measure, and say what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.checking.dataset import judged_samples
+from isomorph.checking.io_dequantize import Meeting, against_values, meet
+from isomorph.checking.options import Wishes as Wishes  # noqa: PLC0414 - it is used from here
+from isomorph.checking.state import Work
+from isomorph.checking.weights import compare_constants
+from isomorph.core.divergence import Verdict
+from isomorph.core.model import OutputOrder
+from isomorph.core.report import Binding, Report
+from isomorph.inputs import feeds as feeding
+from isomorph.inputs.feeds import Sample
+from isomorph.inputs.generated_samples import made_up
+from isomorph.inputs.sample_batching import for_both
+from isomorph.match.axis_layout import moves_channels
+from isomorph.match.binding import (
+    bind_inputs,
+    bind_outputs,
+    refuse_strange_budgets,
+    refuse_strange_layouts,
+)
+from isomorph.measure import findings as say
+from isomorph.measure import input_layout
+from isomorph.measure.compare import Comparison, compare
+from isomorph.measure.evaluated_model import Subject
+from isomorph.measure.first_bad_tensor import first_trouble
+from isomorph.measure.model_functions import alone, together
+from isomorph.measure.recorded_reference import Recording
+from isomorph.measure.screening import screened
+from isomorph.sessions.model_handle import Opened
+
+if TYPE_CHECKING:
+    from isomorph.core.model import TensorSpec
+    from isomorph.core.trace import Array
+
+
+def check_pair(
+    reference: Opened, candidate: Opened, given: Sample | None, wishes: Wishes
+) -> Report:
+    """Two models: the same function?"""
+    with Work(wishes, reference, candidate).kept() as work:
+        return _pair(work, reference, candidate, given)
+
+
+def _pair(work: Work, reference: Opened, candidate: Opened, given: Sample | None) -> Report:
+    wishes = work.wishes
+    as_stored = reference.model.graph.inputs
+    met = meet(reference, candidate, wishes.bind_inputs, wishes.bind_outputs)
+    reference, candidate = met.reference, met.candidate
+    work.findings += met.findings()
+    left, right = reference.model.graph, candidate.model.graph
+    inputs = bind_inputs(left.inputs, right.inputs, wishes.bind_inputs)
+    outputs = bind_outputs(left.outputs, right.outputs, wishes.bind_outputs)
+    refuse_strange_budgets(wishes.budgets, outputs)
+    refuse_strange_layouts(wishes.layouts, (*right.inputs, *right.outputs))
+    work.arrange(
+        channels=reference.model.channels_last != candidate.model.channels_last,
+        stated=_names(right.outputs) - _names(right.inputs),
+    )
+    orders = {reference.model.output_order, candidate.model.output_order}
+    work.findings += say.of_signature("input", left.inputs, right.inputs, inputs)
+    work.findings += say.of_words(reference.model, candidate.model)
+    _judge_outputs(work, met, outputs, orders)
+    if wishes.data is not None:
+        sides = together(reference, candidate, inputs, wishes.layouts, wishes.seed)
+        taken = for_both(as_stored, right.inputs, inputs)
+
+        def judge(sample: Sample, bindings: Sequence[Binding]) -> Comparison:
+            given, carried = sides.feeds(sample)
+            work.arrange(channels=sides.moved())
+            mine, yours = work.subject(reference, given), work.subject(candidate, carried)
+            return screened(mine, yours, bindings, work.terms)
+
+        samples, outputs = judged_samples(work, sides, taken, outputs, judge)
+    else:
+        samples = _one_or_made_up(met, given, inputs, wishes)
+    for sample in work.worthwhile(samples):
+        mine = work.subject(reference, reference.real(sample.feeds))
+        if work.sized.refused(sample, mine):
+            work.accounts.drop()
+            continue
+        yours = work.subject(candidate, _arranged(work, mine, candidate, inputs))
+        if work.sized.failed(sample, yours):
+            continue
+        work.findings += met.beyond(sample, yours.feeds)
+        if work.deterministic(mine, yours):
+            comparison = compare(mine, yours, outputs, work.terms)
+            comparison = work.looked_into(mine, yours, comparison)
+            work.add(comparison, outputs)
+            work.sized.note(sample, comparison.divergences)
+            outputs = comparison.bindings
+            work.locate(mine, yours, comparison)
+            work.probe(
+                (mine, yours), comparison, lambda fed: _arranged(work, fed, candidate, inputs)
+            )
+            if not sample.sizes:  # what is told of tensors is told at one size
+                work.remember(sample, comparison, yours, mine)
+        work.failures(mine, yours)
+    for finding in work.sized.findings():
+        work.accuse(finding, Verdict.DIVERGENT, "wrong at some sizes of its dynamic axes")
+    compare_constants(work, reference, candidate)
+    # PyTorch names no outputs: the names of its nodes are nobody's interface.
+    named = OutputOrder.UNNAMED not in orders
+    work.findings += say.of_signature("output", left.outputs, right.outputs, outputs, named=named)
+    return work.report((reference, candidate), inputs, outputs)
+
+
+def _judge_outputs(
+    work: Work, met: Meeting, outputs: Sequence[Binding], orders: Collection[OutputOrder]
+) -> None:
+    """Outputs that are missing, or in another order: wrong without a run."""
+    left, right = met.reference.model.graph.outputs, met.candidate.model.graph.outputs
+    swapped = say.of_named_order(left, right, outputs)
+    # The outputs of a SavedModel are a dict: whoever calls it asks by name, and no order is lost.
+    dicts = {OutputOrder.UNORDERED, OutputOrder.NAMED}
+    if swapped is not None and not dicts.intersection(orders):
+        work.accuse(swapped, Verdict.DIVERGENT, "the outputs are in another order")
+    work.expect(left, outputs)
+
+
+def _one_or_made_up(
+    met: Meeting, given: Sample | None, inputs: Sequence[Binding], wishes: Wishes
+) -> list[Sample]:
+    """The user's sample, or made-up ones; further sizes where nobody decided on one."""
+    samples = [given] if given is not None else met.made_up(inputs, wishes.dims, wishes.seed)
+    if given is None or wishes.sizes is not None:
+        samples += met.of_other_sizes(inputs, wishes.dims, wishes.seed, wishes.sizes)
+    return samples
+
+
+def _arranged(
+    work: Work, reference: Subject, candidate: Opened, inputs: Sequence[Binding]
+) -> Mapping[str, Array]:
+    """The reference's feeds under the candidate's names, types and arrangement of axes."""
+    graph = candidate.model.graph
+    taker = input_layout.Taker(
+        inputs=graph.inputs,
+        outputs=list(dict.fromkeys(spec.name for spec in graph.outputs)),
+        oracle=candidate.oracle,
+    )
+    settled = input_layout.settle(reference, taker, inputs, work.wishes.layouts)
+    work.findings += input_layout.findings(settled)
+    work.arrange(channels=any(moves_channels(each.rearrangement) for each in settled))
+    feeds = {name: np.asarray(value) for name, value in reference.feeds.items()}
+    return input_layout.rearranged(feeding.carried_over(feeds, inputs, graph.inputs), settled)
+
+
+def _names(specs: Sequence[TensorSpec]) -> set[str]:
+    return {spec.name for spec in specs}
+
+
+def check_recorded(
+    recording: Recording, candidate: Opened, given: Sample | None, wishes: Wishes
+) -> Report:
+    """A model against outputs that were recorded elsewhere."""
+    with Work(wishes, candidate).kept() as work:
+        return _recorded(work, recording, candidate, given)
+
+
+def _recorded(work: Work, recording: Recording, candidate: Opened, given: Sample | None) -> Report:
+    wishes = work.wishes
+    specs = recording.beside(candidate.model.graph)
+    candidate, changes = against_values(specs, candidate, wishes.bind_outputs)
+    work.findings += [change.finding for change in changes]
+    graph = candidate.model.graph
+    outputs = bind_outputs(specs, graph.outputs, wishes.bind_outputs)
+    refuse_strange_budgets(wishes.budgets, outputs)
+    refuse_strange_layouts(wishes.layouts, graph.outputs)
+    # Who recorded the values is not known; most frameworks put channels first.
+    work.arrange(channels=candidate.model.channels_last, stated=_names(graph.outputs))
+    work.findings += say.of_signature("output", specs, graph.outputs, outputs)
+    work.expect(specs, outputs, interface=False)
+    samples = [given] if given is not None else _generated(candidate, wishes)
+    for sample in work.worthwhile(samples[:1]):
+        yours = work.subject(candidate, sample.feeds)
+        if work.deterministic(yours):
+            comparison = compare(recording.subject(yours), yours, outputs, work.terms)
+            work.add(comparison, outputs)
+        work.failures(yours)
+    return work.report((candidate,), (), outputs, recording=recording)
+
+
+def check_alone(candidate: Opened, given: Sample | None, wishes: Wishes) -> Report:
+    """One model against its own oracle: does its run hold, and where does trouble begin?"""
+    with Work(wishes, candidate).kept() as work:
+        return _alone(work, candidate, given)
+
+
+def _alone(work: Work, candidate: Opened, given: Sample | None) -> Report:
+    wishes = work.wishes
+    graph = candidate.model.graph
+    outputs = bind_outputs(graph.outputs, graph.outputs, {})
+    refuse_strange_budgets(wishes.budgets, outputs)
+    work.expect(graph.outputs, outputs)
+    if wishes.data is not None:
+
+        def judge(sample: Sample, bindings: Sequence[Binding]) -> Comparison:
+            subject = work.subject(candidate, sample.feeds)
+            return screened(Recording.of_meaning(subject), subject, bindings, work.terms)
+
+        sides = alone(candidate)
+        samples, _ = judged_samples(work, sides, graph.inputs, outputs, judge)
+    else:
+        samples = [given] if given is not None else _generated(candidate, wishes)
+    for sample in work.worthwhile(samples):
+        subject = work.subject(candidate, sample.feeds)
+        if work.deterministic(subject):
+            comparison = compare(Recording.of_meaning(subject), subject, outputs, work.terms)
+            if not wishes.budgets:
+                comparison = _of_one(comparison)
+            work.add(comparison, outputs)
+            work.locate(subject, subject, comparison)
+            work.findings += first_trouble(subject, work.terms.false_alarm)
+            work.remember(sample, comparison, subject, None)
+        work.failures(subject)
+    return work.report((candidate,), (), outputs)
+
+
+def _of_one(comparison: Comparison) -> Comparison:
+    """The reasons in the words of one model: there is no other whose function it could be."""
+    return replace(
+        comparison,
+        divergences=tuple(
+            replace(each, reason="the run is what the model says, within rounding")
+            if each.verdict is Verdict.EQUIVALENT and each.observed is not None
+            else each
+            for each in comparison.divergences
+        ),
+    )
+
+
+def _generated(candidate: Opened, wishes: Wishes) -> list[Sample]:
+    return made_up(candidate, candidate.model.graph, (), wishes.dims, wishes.seed)

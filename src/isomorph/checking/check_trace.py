@@ -1,0 +1,205 @@
+"""A check in which a recorded trace stands in the place of one model, or of both.
+
+With a recorded oracle nothing is missing but the model itself: the verdict is the usual one, and
+a model that is really there is localised in. Without one, values are held against values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.checking.check import Wishes, check_pair, check_recorded
+from isomorph.checking.compare_traces import recording_of, values_alone
+from isomorph.core.divergence import Judgement, Verdict
+from isomorph.core.errors import IsomorphError, UsageError
+from isomorph.core.limits import noted_limits
+from isomorph.core.report import Finding, Report, Skipped
+from isomorph.inputs import feeds as feeding
+from isomorph.inputs.feeds import Sample
+from isomorph.localize.first_difference import first_apart, first_astray
+from isomorph.match.axis_layout import arrangements
+from isomorph.match.binding import bind_inputs
+from isomorph.measure.evaluated_model import Subject
+from isomorph.measure.findings import ranked
+from isomorph.sessions.model_handle import Opened
+from isomorph.sessions.trace_session import Replayed
+
+if TYPE_CHECKING:
+    from isomorph.core.divergence import Divergence, Part
+    from isomorph.core.trace import Array
+
+Side = Opened | Replayed
+
+
+def check_replayed(
+    reference: Side, candidate: Side, given: Sample | None, wishes: Wishes
+) -> Report:
+    """Whatever is recorded is taken from the trace, the inputs first of all."""
+    _refuse(reference, candidate, given, wishes)
+    blind = [each for each in (reference, candidate) if _blind(each)]
+    if blind:
+        return _by_values(reference, candidate, wishes)
+    sample = _sample(reference, candidate, wishes)
+    report = check_pair(_opened(reference), _opened(candidate), sample, wishes)
+    if not isinstance(candidate, Replayed) or not wishes.locate:
+        return report
+    return _first_differences(report, reference, candidate, sample)
+
+
+def _opened(side: Side) -> Opened:
+    return side.opened if isinstance(side, Replayed) else side
+
+
+def _blind(side: Side) -> bool:
+    return isinstance(side, Replayed) and side.record.meaning is None
+
+
+def _refuse(reference: Side, candidate: Side, given: Sample | None, wishes: Wishes) -> None:
+    if wishes.data is not None:
+        raise UsageError(
+            "BAD_OPTION",
+            "a trace is of one sample, and --data gives many",
+            fix="give the model that was traced, or leave --data out",
+        )
+    if given is not None:
+        raise UsageError(
+            "BAD_OPTION",
+            "a trace brings its own inputs, and --inputs gives others",
+            fix="leave --inputs out, or record a trace with these inputs",
+        )
+    if wishes.dims or wishes.sizes:
+        raise UsageError(
+            "BAD_OPTION",
+            "a trace was recorded at one size, and --dim or --dims asks for another",
+            fix="leave it out, or record a trace with it",
+        )
+    if isinstance(reference, Replayed) and isinstance(candidate, Replayed):
+        _refuse_other_inputs(reference, candidate, wishes)
+
+
+def _refuse_other_inputs(reference: Replayed, candidate: Replayed, wishes: Wishes) -> None:
+    mine, yours = reference.record, candidate.record
+    pairs = bind_inputs(mine.model.graph.inputs, yours.model.graph.inputs, wishes.bind_inputs)
+    for pair in pairs:
+        left = np.asarray(mine.inputs[pair.reference])
+        right = np.asarray(yours.inputs[pair.candidate])
+        if not np.array_equal(np.sort(left, axis=None), np.sort(right, axis=None)):
+            raise UsageError(
+                "OTHER_INPUTS",
+                "the two traces were recorded with other inputs",
+                where=f"input {pair.reference!r} of the reference, {pair.candidate!r} of the "
+                "candidate",
+                fix="record both with the same --inputs",
+            )
+
+
+def _sample(reference: Side, candidate: Side, wishes: Wishes) -> Sample:
+    """The recorded inputs, under the names and in the arrangement of the reference."""
+    if isinstance(reference, Replayed):
+        return Sample(
+            origin=f"trace {reference.record.location}", feeds=_arrays(reference.record.inputs)
+        )
+    assert isinstance(candidate, Replayed), "one side is a trace"
+    specs, record = reference.model.graph.inputs, candidate.record
+    pairs = bind_inputs(specs, record.model.graph.inputs, wishes.bind_inputs)
+    by_name = {spec.name: spec for spec in specs}
+    feeds = {}
+    for pair in pairs:
+        spec, array = by_name[pair.reference], np.asarray(record.inputs[pair.candidate])
+        feeds[spec.name] = feeding.fitted(spec, _back(array, spec.shape, wishes, pair.candidate))
+    feeds = feeding.from_given(specs, feeds)
+    return Sample(origin=f"trace {record.location}", feeds=feeds)
+
+
+def _back(array: Array, shape: object, wishes: Wishes, name: str) -> Array:
+    """The candidate's input as the reference takes it: the stated order of axes, undone."""
+    if name in wishes.layouts:
+        return np.ascontiguousarray(array.transpose(np.argsort(wishes.layouts[name])))
+    if not isinstance(shape, tuple) or len(shape) != array.ndim:
+        return array
+    fits = all(not isinstance(s, int) or s == n for s, n in zip(shape, array.shape, strict=True))
+    ways = () if fits else arrangements(array.shape, shape)
+    return np.ascontiguousarray(ways[0].array(array)) if len(ways) == 1 else array
+
+
+def _arrays(values: Mapping[str, object]) -> dict[str, Array]:
+    return {name: np.asarray(value) for name, value in values.items()}
+
+
+def _by_values(reference: Side, candidate: Side, wishes: Wishes) -> Report:
+    """A trace without an oracle is a file of recorded outputs; the other side judges it."""
+    trace, other = (
+        (reference, candidate)
+        if isinstance(reference, Replayed) and _blind(reference)
+        else (candidate, reference)
+    )
+    assert isinstance(trace, Replayed), "a trace without an oracle is what led here"
+    if isinstance(other, Replayed) and _blind(other):
+        pair = (trace, other) if trace is reference else (other, trace)
+        return values_alone(*pair, wishes)
+    recording = recording_of(trace)
+    sample = _sample(trace, other, wishes)
+    specs = other.model.graph.inputs
+    pairs = bind_inputs(trace.record.model.graph.inputs, specs, wishes.bind_inputs)
+    feeds = feeding.carried_over(sample.feeds, pairs, specs)
+    judged = Sample(origin=sample.origin, feeds=feeds)
+    # The recorded values are the reference here, whichever side they were given on.
+    report = check_recorded(recording, replace(_opened(other), role="candidate"), judged, wishes)
+    why = "it was recorded with --no-oracle, so its outputs are held against the other side's"
+    skipped = Skipped(what=f"oracle of the {trace.role}", why=why)
+    return replace(report, skipped=(*report.skipped, skipped))
+
+
+def _first_differences(
+    report: Report, reference: Side, candidate: Replayed, sample: Sample
+) -> Report:
+    """Where the recorded candidate begins to differ; its guilt cannot be proven."""
+    wrong = [each for each in report.outputs if each.verdict is Verdict.DIVERGENT]
+    if not wrong:
+        return report
+    try:
+        with noted_limits() as hit:
+            found = list(_differences(report, wrong, reference, candidate, sample))
+    except IsomorphError as error:
+        skipped = Skipped(what="first differences", why=error.sentence)
+        return replace(report, skipped=(*report.skipped, skipped))
+    left_out = (Skipped(what=each.left_out, why=each.why) for each in hit)
+    return replace(
+        report,
+        findings=ranked([*found, *report.findings]),
+        skipped=(*report.skipped, *left_out),
+    )
+
+
+def _differences(
+    report: Report, wrong: list[Divergence], reference: Side, candidate: Replayed, sample: Sample
+) -> Iterator[Finding]:
+    yours = _subject(candidate, _arrays(candidate.record.inputs), report.seed)
+    if any(_beyond(each.rounding) for each in wrong):
+        mine = _subject(reference, sample.feeds, report.seed)
+        pairs = [(pair.reference, pair.candidate) for pair in report.output_bindings]
+        yield from first_apart(mine, yours, pairs)
+        return
+    names = [each.candidate_output for each in wrong if each.candidate_output]
+    yield from first_astray(yours, candidate.captured(), names)
+
+
+def _subject(side: Side, feeds: Mapping[str, Array], seed: int) -> Subject:
+    opened = _opened(side)
+    return Subject(
+        role=side.role,
+        model=side.model,
+        feeds=feeds,
+        runtime=opened.run,
+        plain=opened.plain,
+        oracle=opened.oracle,
+        seed=seed,
+    )
+
+
+def _beyond(part: Part | None) -> bool:
+    return part is not None and part.budget.within is Judgement.NO

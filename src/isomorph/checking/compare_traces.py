@@ -1,0 +1,167 @@
+"""Two traces without an oracle: nothing but values, held against each other.
+
+Nobody can say how far rounding explains, so only two answers are certain: the same to the last
+bit, or within the budget that the user states. Everything else is unknown, and the first tensor
+that differs is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.coverage import concluded
+from isomorph.core.divergence import Divergence, Verdict
+from isomorph.core.report import Finding, Report, Skipped
+from isomorph.inputs import feeds as feeding
+from isomorph.inputs.feeds import Sample
+from isomorph.match.binding import bind_outputs
+from isomorph.measure.compare import Terms, compare
+from isomorph.measure.findings import of_outputs, ranked
+from isomorph.measure.ledger import Accounts
+from isomorph.measure.output_layout import Arrangeable
+from isomorph.measure.output_order import elements
+from isomorph.measure.recorded_reference import Recording, Values
+from isomorph.measure.spread import FALSE_ALARM
+from isomorph.measure.worst_sample import SEVERITY
+from isomorph.version import VERSION
+
+if TYPE_CHECKING:
+    from isomorph.checking.check import Wishes
+    from isomorph.core.trace import Array
+    from isomorph.sessions.trace_session import Replayed
+
+_SAME = "the recorded values are the same to the last bit"
+
+
+def recording_of(trace: Replayed) -> Recording:
+    """The untouched outputs of a trace, as a file of recorded outputs would hold them."""
+    record = trace.record
+    kept = {name: np.asarray(value) for name, value in record.untouched.items()}
+    return Recording(
+        location=record.location,
+        digest=record.digest,
+        arrays={
+            f"{spec.name}{path}": value
+            for spec in record.model.graph.outputs
+            for path, value in elements(spec.name, kept).items()
+        },
+    )
+
+
+def values_alone(reference: Replayed, candidate: Replayed, wishes: Wishes) -> Report:
+    """Output by output; then the first tensor of equal name that is not the same."""
+    mine, yours = recording_of(reference), recording_of(candidate)
+    outputs = bind_outputs(
+        reference.model.graph.outputs, candidate.model.graph.outputs, wishes.bind_outputs
+    )
+    left = Values(model=reference.model, runs=mine.arrays, recorded=True)
+    right = Values(model=candidate.model, runs=yours.arrays, role="candidate", recorded=True)
+    channels = reference.model.channels_last != candidate.model.channels_last
+    terms = Terms(
+        false_alarm=FALSE_ALARM,
+        budgets=wishes.budgets,
+        arrangeable=Arrangeable(channels=channels, stated=wishes.layouts),
+    )
+    compared = compare(left, right, outputs, terms).divergences
+    judged = [_settled(each) for each in compared]
+    accounts = Accounts()
+    judged += accounts.expect([spec.name for spec in reference.model.graph.outputs], outputs)
+    accounts.open(Sample(origin=f"trace {reference.record.location}", feeds={}))
+    accounts.judged(judged)
+    worst = max(judged, key=lambda each: SEVERITY.index(each.verdict), default=None)
+    verdict, reason = concluded(
+        worst.verdict if worst is not None else Verdict.UNKNOWN,
+        worst.reason if worst is not None else "no value was compared",
+        accounts.coverage,
+    )
+    findings = [*of_outputs([each for each in judged if each.verdict is not Verdict.UNKNOWN])]
+    findings += [_unjudged(each) for each in judged if each.verdict is Verdict.UNKNOWN]
+    if worst is not None and worst.verdict is not Verdict.EQUIVALENT:
+        findings += _first_difference(reference, candidate)
+    sides = (reference, candidate)
+    return Report(
+        verdict=verdict,
+        reason=reason,
+        coverage=accounts.coverage,
+        command="check",
+        seed=wishes.seed,
+        draws=0,
+        false_alarm=FALSE_ALARM,
+        strict=wishes.strict,
+        models=tuple(each.opened.summary for each in sides),
+        environments={f"{each.role} run": each.record.run.environment for each in sides},
+        inputs=feeding.summaries(
+            {name: np.asarray(value) for name, value in reference.record.inputs.items()},
+            f"trace {reference.record.location}",
+        ),
+        output_bindings=outputs,
+        outputs=tuple(judged),
+        findings=ranked(findings),
+        skipped=(
+            Skipped(
+                what="oracles",
+                why="both traces were recorded with --no-oracle, so what rounding explains "
+                "is not known",
+            ),
+        ),
+        version=VERSION,
+    )
+
+
+def _settled(divergence: Divergence) -> Divergence:
+    """What is the same to the last bit needs no budget."""
+    seen = divergence.observed
+    if divergence.verdict is not Verdict.UNKNOWN or seen is None:
+        return divergence
+    if seen.distance.differing or seen.distance.nonfinite_mismatch:
+        why = "the recorded values differ, and without an oracle nobody can say whether too much"
+        return replace(divergence, reason=why)
+    return replace(divergence, verdict=Verdict.EQUIVALENT, reason=_SAME)
+
+
+def _unjudged(divergence: Divergence) -> Finding:
+    name = divergence.candidate_output or ""
+    return Finding(
+        rank=0,
+        code="UNJUDGED",
+        cause=None,
+        status="suspected",
+        effect="reaches_output",
+        summary=f"output {name!r}: {divergence.reason}",
+        tensors=(name,),
+        fix="record one of the traces again without --no-oracle, or state a --budget",
+    )
+
+
+def _first_difference(reference: Replayed, candidate: Replayed) -> Iterator[Finding]:
+    """In the order of the candidate's graph; equal names are all there is to go by."""
+    mine, yours = reference.record.run.tensors, candidate.record.run.tensors
+    for node in candidate.model.graph.nodes:
+        for name in node.outputs:
+            if name in mine and name in yours and not _same(mine[name], yours[name]):
+                yield Finding(
+                    rank=0,
+                    code="FIRST_DIFFERENCE",
+                    cause=None,
+                    status="suspected",
+                    effect="none",
+                    summary=f"tensor {name!r} of node {node.name!r} ({node.op}) is the first of "
+                    "equal name that is not the same to the last bit",
+                    node=node.name,
+                    nodes=(node.name,),
+                    tensors=(name,),
+                    source=node.source,
+                )
+                return
+
+
+def _same(left: object, right: object) -> bool:
+    one: Array = np.asarray(left)
+    two: Array = np.asarray(right)
+    if one.shape != two.shape or one.dtype != two.dtype:
+        return False
+    return bool(np.array_equal(one, two, equal_nan=one.dtype.kind == "f"))

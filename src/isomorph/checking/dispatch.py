@@ -1,0 +1,74 @@
+"""The check that fits what was given: one model, two, recorded outputs, or traces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isomorph.checking import check as stage
+from isomorph.checking.check_trace import check_replayed
+from isomorph.checking.loader import is_trace_of_model, recorded
+from isomorph.core.errors import UsageError
+from isomorph.measure.parallel import at_once
+from isomorph.measure.recorded_reference import Recording
+
+if TYPE_CHECKING:
+    from isomorph.checking.loader import Intake
+    from isomorph.core.report import Report
+    from isomorph.sessions.model_handle import Opened
+
+
+def answer(intake: Intake, reference: Any, candidate: Any, wishes: stage.Wishes) -> Report:  # noqa: ANN401
+    """Open both and check them; without a candidate, the model against its own oracle."""
+    samples = wishes.data
+    if candidate is None:
+        alone = intake.open("candidate", reference)
+        given = None if samples else intake.sample(alone.model.graph.inputs)
+        return stage.check_alone(alone, given, wishes)
+    intake.warm(reference, candidate)
+    if is_trace_of_model(reference) or is_trace_of_model(candidate):
+        one, other = intake.side("reference", reference), intake.side("candidate", candidate)
+        given = intake.sample(one.model.graph.inputs)
+        return check_replayed(one, other, given, wishes)
+    record = recorded(reference)
+    if record is not None and samples is not None:
+        raise UsageError(
+            "BAD_OPTION",
+            "recorded outputs are those of one sample, and --data gives many",
+            fix="give the model that made them as the reference, or the sample with --inputs",
+        )
+    if record is not None:
+        right = intake.open("candidate", candidate)
+        location, digest, arrays = record
+        recording = Recording(location=location, digest=digest, arrays=arrays)
+        given = intake.sample(right.model.graph.inputs)
+        if given is None and right.model.graph.inputs:
+            # Made-up inputs would accuse every model.
+            raise UsageError(
+                "INPUTS_NEEDED",
+                "recorded outputs belong to the inputs that they were computed from, and "
+                "there are none",
+                fix="give them with --inputs; isomorph trace records both at once",
+            )
+        return stage.check_recorded(recording, right, given, wishes)
+    left, right = opened_pair(intake, reference, candidate)
+    given = None if samples else intake.sample(left.model.graph.inputs)
+    return stage.check_pair(left, right, given, wishes)
+
+
+def opened_pair(intake: Intake, reference: Any, candidate: Any) -> tuple[Opened, Opened]:  # noqa: ANN401
+    """Both models, loaded at the same time where each has a worker of its own.
+
+    What takes longest is a framework's own start; meanwhile the candidate's runtime opens it.
+    """
+    found: dict[str, Opened] = {}
+
+    def load(role: str, source: Any) -> None:  # noqa: ANN401
+        found[role] = intake.open(role, source)
+        if apart and role == "candidate":
+            found[role].prepare()
+
+    files = all(isinstance(each, (str, Path)) for each in (reference, candidate))
+    apart = files and intake.host.isolation == "process"
+    at_once(lambda: load("candidate", candidate), lambda: load("reference", reference), apart=apart)
+    return found["reference"], found["candidate"]

@@ -1,0 +1,44 @@
+"""What the user stated about a check, beyond the models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from isomorph.inputs.data_sets import DataSet
+    from isomorph.measure.user_metric import UserMetric
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What the user stated, beyond the models."""
+
+    dims: Mapping[str, int] = field(default_factory=dict)
+    sizes: Mapping[str, Sequence[int]] | None = None
+    """Sizes of dynamic axes to try besides; None tries the usual ones on generated inputs."""
+    budgets: Mapping[str, float] = field(default_factory=dict)
+    seed: int = 0
+    strict: bool = False
+    only_given: bool = False
+    """Whether the question is about the given inputs alone, and not about the whole function."""
+    bind_inputs: Mapping[str, str] = field(default_factory=dict)
+    bind_outputs: Mapping[str, str] = field(default_factory=dict)
+    layouts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Which axes of the reference an input or output of the candidate has, in its order."""
+    any_arrangement: bool = False
+    """Whether outputs may have their axes in any order: those of a part of a graph have none."""
+    locate: bool = True
+    look_into_loss: bool = True
+    """Whether a loss within its budget is followed to its nodes, lest one of them hides in it."""
+    align: bool | None = None
+    """Pair all tensors: always, never, or (None) where guilty nodes were searched."""
+    quantization: bool | None = None
+    """Measure every quantised tensor, none, or as many as are measured quickly."""
+    profile: bool | None = False
+    """Tell the error node by node: always, never, or (None) where guilty nodes were searched."""
+    data: DataSet | None = None
+    metric: UserMetric | None = None
+    trusted: tuple[str, ...] = ()
+    told: Callable[[str, str], None] | None = None

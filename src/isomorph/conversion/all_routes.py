@@ -1,0 +1,93 @@
+"""Every way from one model to every target, each gone to its end: what works, and what does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from isomorph import registry
+from isomorph.conversion.plan import formats, routes
+from isomorph.conversion.steps import Hopper, Stop
+from isomorph.core.conversion import AS_IS, Hop, Route
+from isomorph.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from isomorph.checking.check import Wishes
+    from isomorph.checking.loader import Intake
+    from isomorph.conversion.converter_worker import Workshop
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trip:
+    """One route, and the hops that were made on it; the last one tells how it ended."""
+
+    route: Route
+    hops: tuple[Hop, ...]
+
+    @property
+    def proven(self) -> bool:
+        """Whether it was gone to its end, and what came out is the first model."""
+        return len(self.hops) == len(self.route.steps) and self.hops[-1].usable
+
+
+def survey(
+    source: str,
+    intake: Intake,
+    workshop: Workshop,
+    wishes: Wishes,
+    *,
+    widths: Sequence[str] = (AS_IS,),
+    named: Sequence[str] = (),
+    best: bool = False,
+    particular: Mapping[str, Mapping[str, str]] | None = None,
+) -> Iterator[Trip]:
+    """Go every route to every format and width; ``best`` goes on only until one is proven.
+
+    What two routes have in common is made once. ``named`` are converters that are used only
+    where they are named, ``particular`` options for single converters.
+    """
+    first = intake.open("reference", source)
+    given = None if wishes.data else intake.sample(first.model.graph.inputs)
+    hopper = Hopper(
+        first=first,
+        given=given,
+        intake=intake,
+        workshop=workshop,
+        wishes=wishes,
+        options={},
+        particular=particular or {},
+    )
+    origin = Stop(location=source, model=first.model)
+    for found in _planned(first.model.framework, widths, named):
+        for route in found:
+            trip = _trip(route, origin, hopper)
+            yield trip
+            if best and trip.proven:
+                break
+
+
+def _planned(
+    framework: str, widths: Sequence[str], named: Sequence[str]
+) -> Iterator[Sequence[Route]]:
+    """The ways that are installed, to one target after the other."""
+    wanted = [(target, width, ()) for width in widths for target in formats()] + [
+        (registry.converter(name).target, AS_IS, (name,)) for name in named
+    ]
+    for target, width, via in wanted:
+        try:
+            found = routes(framework, target, width, via)
+        except UsageError:
+            continue  # there is no such way
+        yield [route for route in found if not route.missing]
+
+
+def _trip(route: Route, origin: Stop, hopper: Hopper) -> Trip:
+    here, hops = origin, []
+    for count in range(1, len(route.steps) + 1):
+        here = hopper.stop(here, route.steps[:count])
+        assert here.hop is not None
+        hops.append(here.hop)
+        if here.hop.status in {"failed", "guilty"}:
+            break
+    return Trip(route=route, hops=tuple(hops))

@@ -1,0 +1,99 @@
+"""What the user asked for, in order; where results may be written; the report beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isomorph.conversion.convert import Wanted
+from isomorph.conversion.plan import formats
+from isomorph.core.conversion import AS_IS
+from isomorph.core.errors import UsageError
+from isomorph.store.atomic import new_file, refuse_link
+from isomorph.store.targets import check_target, refuse_overwriting
+
+if TYPE_CHECKING:
+    from isomorph.core.conversion import Conversion
+
+SUFFIXES = {".onnx": "onnx", ".tflite": "tflite", ".xml": "openvino", ".pt2": "pytorch"}
+"""What the end of a name says; a name without one is a folder, which is a SavedModel."""
+
+
+def wanted(
+    target: str | Path,
+    *,
+    to: str | None,
+    width: str | None,
+    via: Sequence[str],
+    opset: int | None = None,
+    repair: bool = False,
+    keep: bool = False,
+    options: Mapping[str, str] | None = None,
+    said: Mapping[str, Any] | None = None,
+) -> Wanted:
+    """The words of the user, checked; ``said`` is what has to be said again to repeat it."""
+    path = Path(target)
+    return Wanted(
+        target=to or _format(path),
+        output=path,
+        width=width or AS_IS,
+        via=tuple(via),
+        opset=opset,
+        repair=repair,
+        keep=keep,
+        options={**(options or {}), "home": str(Path.cwd())},
+        words=tuple(_said(said or {})) + (("--trust",) if (options or {}).get("trust") else ()),
+    )
+
+
+def _format(path: Path) -> str:
+    if not path.suffix:
+        return "tensorflow"
+    found = SUFFIXES.get(path.suffix.lower())
+    if found is None:
+        raise UsageError(
+            "UNKNOWN_NAME",
+            f"the suffix {path.suffix!r} says no format",
+            why=f"known: {', '.join(SUFFIXES)}, and a name without suffix for a SavedModel",
+            fix=f"state it: --to {'|'.join(formats())}",
+        )
+    return found
+
+
+def _said(said: Mapping[str, Any]) -> list[str]:
+    words: list[str] = []
+    for name in ("data", "inputs", "state", "memory", "timeout"):
+        if isinstance(said.get(name), (str, Path, int, float)):
+            words += [f"--{name}", str(said[name])]
+    for axis, size in (said.get("dims") or {}).items():
+        words += ["--dim", f"{axis}={size}"]
+    for axis, sizes in (said.get("sizes") or {}).items():
+        words += ["--dims", f"{axis}={','.join(map(str, sizes))}"]
+    return [*words, "--seed", str(said["seed"])] if said.get("seed") else words
+
+
+def refuse_target(output: Path, source: object) -> None:
+    """Said before the work: what cannot or must not be written to."""
+    refuse_link(output)
+    refuse_overwriting(output, source if isinstance(source, (str, Path)) else None)
+    if output.is_dir():
+        raise UsageError(
+            "OUTPUT_EXISTS",
+            "the place to write to is a folder that exists:",
+            file=str(output),
+            fix="name a new one",
+        )
+    check_target(output)
+
+
+def write_report(
+    conversion: Conversion, output: Path, render: Callable[[Conversion], str]
+) -> Conversion:
+    """The whole conversion, beside the model or where the model would have been."""
+    path = output.with_name(f"{output.name}.report.json")
+    done = replace(conversion, report_file=str(path))
+    with new_file(path) as file:
+        file.write(render(done).encode("utf-8") + b"\n")
+    return done

@@ -1,0 +1,259 @@
+"""One hop: convert, load what came out, check it against the first model, repair if asked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isomorph import registry
+from isomorph.checking import check as checking
+from isomorph.conversion.converter_samples import Supply
+from isomorph.conversion.converter_worker import Attempt, Workshop, told
+from isomorph.conversion.cpu_support import scope
+from isomorph.conversion.lost_metadata import losses
+from isomorph.core.conversion import AS_IS, Cure, Hop, Order, Step, Trouble
+from isomorph.core.divergence import Verdict
+from isomorph.core.errors import IsomorphError
+from isomorph.repair.deliver import delivered
+from isomorph.sessions.in_process import can_patch
+
+if TYPE_CHECKING:
+    from isomorph.checking.check import Wishes
+    from isomorph.checking.loader import Intake
+    from isomorph.core.model import Model
+    from isomorph.core.report import Report
+    from isomorph.inputs.feeds import Sample
+    from isomorph.sessions.model_handle import Opened
+
+_STATUS = {
+    Verdict.EQUIVALENT: "proven",
+    Verdict.DEGRADED: "proven",
+    Verdict.DIVERGENT: "guilty",
+    Verdict.UNKNOWN: "unproven",
+}
+_TELLS = {"failed": 0, "unproven": 1, "guilty": 2}
+"""Of attempts that all came to nothing, the one that tells most is shown."""
+_NEEDS_SAMPLES = frozenset({"int8", "int16x8"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """Where a route stands: the file, what is known of it, and the hop that made it."""
+
+    location: str
+    model: Model
+    hop: Hop | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Proof:
+    path: Path
+    status: str
+    report: Report | None = None
+    trouble: Trouble | None = None
+    patches: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Hopper:
+    """Makes hops from one first model; nothing that was tried is tried twice."""
+
+    first: Opened
+    given: Sample | None
+    intake: Intake
+    workshop: Workshop
+    wishes: Wishes
+    options: Mapping[str, str]
+    particular: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Further options for single converters."""
+    repair: bool = False
+    name: str = "model"
+    _done: dict[tuple[Step, ...], Stop] = field(default_factory=dict)
+    _supply: Supply = field(init=False)
+
+    def __post_init__(self) -> None:
+        stated = self.wishes
+        self._supply = Supply(
+            first=self.first.model,
+            given=self.given,
+            data=stated.data,
+            dims=stated.dims,
+            seed=stated.seed,
+        )
+
+    def stop(self, origin: Stop, steps: Sequence[Step]) -> Stop:
+        """The last of these steps, made from where the one before it led."""
+        key = tuple(steps)
+        if key not in self._done:
+            self._done[key] = self._hop(origin, steps[-1])
+        return self._done[key]
+
+    @property
+    def hops(self) -> tuple[Hop, ...]:
+        """All that were made, in their order."""
+        return tuple(stop.hop for stop in self._done.values() if stop.hop is not None)
+
+    def _hop(self, origin: Stop, step: Step) -> Stop:
+        """With every known cure in turn, until a model comes out that is proven.
+
+        Where one came out that is divergent, only those cures are left that help against it.
+        """
+        started = time.monotonic()
+        best: Stop | None = None
+        for cure in (None, *self._cures(step)):
+            if cure is not None and not cure.for_divergent and _status(best) == "guilty":
+                continue
+            used = (cure,) if cure is not None else ()
+            self._tell(step, cure)
+            attempt = self._attempt(origin, step, cure)
+            if attempt.trouble is None:
+                stop = self._judged(origin, step, attempt, used, started)
+            else:
+                stop = self._failed(origin, step, attempt.trouble, started)
+            if stop.hop is not None and stop.hop.usable:
+                return stop
+            # Of those that tell as much, the first is kept.
+            if best is None or _TELLS[_status(stop)] > _TELLS[_status(best)]:
+                best = stop
+        assert best is not None, "a converter is tried at least once"
+        return best
+
+    def _options(self, step: Step) -> Mapping[str, str]:
+        return {**self.options, **self.particular.get(step.converter, {})}
+
+    def _cures(self, step: Step) -> tuple[Cure, ...]:
+        """Those that contradict nothing which the user stated."""
+        stated = self._options(step)
+        return tuple(
+            cure
+            for cure in registry.converter(step.converter).cures
+            if all(stated.get(key, value) == value for key, value in cure.options.items())
+        )
+
+    def _attempt(self, origin: Stop, step: Step, cure: Cure | None) -> Attempt:
+        folder = self.workshop.folder("inputs")
+        options = {**self._options(step), **(cure.options if cure is not None else {})}
+        try:
+            order = Order(
+                source=origin.location,
+                target="",
+                example=self._supply.write_example(origin.model, folder),
+                samples=self._supply.write_samples(origin.model, folder / "samples")
+                if step.width in _NEEDS_SAMPLES
+                else (),
+                width=step.width,
+                inputs=origin.model.graph.inputs,
+                outputs=origin.model.graph.outputs,
+                options=options,
+            )
+        except IsomorphError as error:
+            return Attempt(path=folder, seconds=0.0, trouble=told(error))
+        suffix = registry.converter(step.converter).suffix
+        return self.workshop.make(step, origin.location, order, f"{self.name}{suffix}")
+
+    def _judged(
+        self,
+        origin: Stop,
+        step: Step,
+        attempt: Attempt,
+        cures: tuple[Cure, ...],
+        started: float,
+    ) -> Stop:
+        """Load the result, and measure it; an unreadable one is a failure of the converter."""
+        hop = Hop(step=step, status="failed", seconds=0.0, cures=cures, notes=attempt.notes)
+        try:
+            right = self._opened(origin, step, attempt.path)
+        except IsomorphError as error:
+            invalid = replace(told(error), sentence=f"an invalid model came out: {error.sentence}")
+            return self._failed(None, step, invalid, started, hop)
+        proof = self._proof(right, attempt.path)
+        report = proof.report
+        converter = registry.converter(step.converter)
+        paired = (report.input_bindings, report.outputs) if report is not None else ((), ())
+        lost = (*converter.loses, *losses(self.first.model, right.model, *paired))
+        hop = replace(
+            hop,
+            status=proof.status,
+            seconds=time.monotonic() - started,
+            lost=tuple(dict.fromkeys(lost)),
+            trouble=proof.trouble,
+            report=report,
+            patches=proof.patches,
+            cpus=scope(right),
+        )
+        model = right.model if not proof.patches else self.intake.load(str(proof.path))
+        return Stop(location=str(proof.path), model=model, hop=hop)
+
+    def _opened(self, origin: Stop, step: Step, path: Path) -> Opened:
+        """The result, or what stands for it: the source in the runtime that the result is for."""
+        proven_as = getattr(registry.converter(step.converter), "proven_as", None)
+        if proven_as is None:
+            return self.intake.open("candidate", str(path))
+        runtime, settings = proven_as
+        right = self.intake.open("candidate", origin.location)
+        return replace(right, runtime=runtime, settings=settings, _sessions={})
+
+    def _proof(self, right: Opened, path: Path) -> _Proof:
+        """Measured against the first model; repaired, where that is asked for and can be."""
+        checked = self._checked(right)
+        if isinstance(checked, Trouble):
+            return _Proof(path=path, status="unproven", trouble=checked)
+        status = _STATUS[checked.verdict]
+        if status == "guilty" and self.repair:
+            target, patches, again = self._repaired(right, path, checked)
+            if patches:
+                return _Proof(path=target, status="repaired", report=again, patches=patches)
+        return _Proof(path=path, status=status, report=checked)
+
+    def _checked(self, right: Opened) -> Report | Trouble:
+        try:
+            return checking.check_pair(self.first, right, self.given, self.wishes)
+        except IsomorphError as error:
+            return told(error)
+
+    def _repaired(
+        self, right: Opened, path: Path, report: Report
+    ) -> tuple[Path, tuple[str, ...], Report]:
+        """The patched copy, proven, or everything as it was."""
+        if not can_patch(right.model):
+            return path, (), report
+        target = self.workshop.folder("repaired") / path.name
+        try:
+            done = delivered(self.first, right, self.given, self.wishes, target)
+            if not done.repaired or done.output is None:
+                return path, (), report
+            again = self._checked(self.intake.open("candidate", str(target)))
+        except IsomorphError:
+            return path, (), report
+        if isinstance(again, Trouble) or again.verdict.exit_code != 0:
+            return path, (), report
+        return target, tuple(each.patch.summary for each in done.applied), again
+
+    def _failed(
+        self,
+        origin: Stop | None,
+        step: Step,
+        trouble: Trouble,
+        started: float,
+        hop: Hop | None = None,
+    ) -> Stop:
+        tried = self._cures(step)
+        hop = hop or Hop(step=step, status="failed", seconds=0.0)
+        hop = replace(hop, seconds=time.monotonic() - started, trouble=trouble, cures=tried)
+        here = origin or Stop(location="", model=self.first.model)
+        return Stop(location=here.location, model=here.model, hop=hop)
+
+    def _tell(self, step: Step, cure: Cure | None) -> None:
+        if self.wishes.told is not None:
+            width = f", {step.width}" if step.width != AS_IS else ""
+            again = f", again: {cure.name}" if cure is not None else ""
+            self.wishes.told(
+                f"convert: {step.source} → {step.target}{width}{again}", step.converter
+            )
+
+
+def _status(stop: Stop | None) -> str:
+    return stop.hop.status if stop is not None and stop.hop is not None else ""

@@ -1,0 +1,108 @@
+"""What happened to a constant, in words: the same values elsewhere, narrower, scaled, or other."""
+
+from __future__ import annotations
+
+from itertools import islice, permutations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.chance import threshold
+from isomorph.diagnose.narrow_float import cut_off, narrowed
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+_MOST_ORDERS = 120
+_NARROW = ("float16", "bfloat16", "tf32")
+ROUNDING = 4.0 * float(np.finfo(np.float32).eps)
+"""Two roundings in float32 on either side: no farther apart are equal values stored twice."""
+
+
+def difference(wrong: Array, right: Array) -> tuple[str, str]:
+    """What happened to a constant that should hold ``right``, and the cause that this is."""
+    if wrong.size and not np.any(wrong):
+        return "it is all zeros", "weight"
+    order = _order_of_axes(wrong, right)
+    if order is not None:
+        square = wrong.ndim == 2 and wrong.shape[0] == wrong.shape[1]
+        told = "it is transposed" if square or wrong.ndim == 2 else f"its axes are {order}"
+        return told, "layout"
+    if _alike(np.sort(wrong, axis=None), np.sort(right, axis=None)):
+        return _permuted(wrong, right), "weight"
+    for narrow in _NARROW:
+        if np.array_equal(wrong, narrowed(right, narrow)):
+            return f"its values were rounded to {narrow}", "weight"
+        if np.array_equal(wrong, cut_off(right, narrow)):
+            return f"its values were cut off to {narrow}, not rounded", "weight"
+    differing = int(np.count_nonzero(~_close(wrong, right)))
+    if lesser_part(differing, wrong.size):
+        return f"{differing} of {wrong.size} values differ", "weight"
+    factor = _factor(wrong, right)
+    if factor is not None:
+        return f"its values are multiplied by {factor:.6g}", "weight"
+    return _kinship(wrong, right), "weight"
+
+
+def lesser_part(count: int, size: int) -> bool:
+    """Whether most values are as they should be: then those that are not were spoiled singly."""
+    return 2 * count < size
+
+
+def _order_of_axes(wrong: Array, right: Array) -> tuple[int, ...] | None:
+    """The order of axes in which the right values were written down."""
+    if right.ndim < 2 or np.array_equal(wrong, right.reshape(wrong.shape)):
+        return None
+    for order in islice(permutations(range(right.ndim)), 1, _MOST_ORDERS):
+        if np.array_equal(np.transpose(right, order).reshape(-1), wrong.reshape(-1)):
+            return order
+    return None
+
+
+def _permuted(wrong: Array, right: Array) -> str:
+    """Slices along one axis that stand in another order, if it is no more than that."""
+    for axis in range(wrong.ndim if wrong.shape == right.shape else 0):
+        mine = np.moveaxis(wrong, axis, 0).reshape(wrong.shape[axis], -1)
+        theirs = np.moveaxis(right, axis, 0).reshape(right.shape[axis], -1)
+        found = [_row_of(row, theirs) for row in mine]
+        if None in found or len(set(found)) < len(found):
+            continue
+        moved = sum(place != origin for place, origin in enumerate(found))
+        return f"{moved} of {len(found)} channels along axis {axis} are in another order"
+    return "the same values in another order"
+
+
+def _row_of(row: Array, rows: Array) -> int | None:
+    """The place of a row among others, up to a rounding of each value."""
+    equal = np.flatnonzero(np.all(_close(row[None, :], rows), axis=1))
+    return int(equal[0]) if equal.size else None
+
+
+def _factor(wrong: Array, right: Array) -> float | None:
+    """The one number by which every value was multiplied."""
+    size = float(np.dot(right.reshape(-1), right.reshape(-1)))
+    if size == 0.0:
+        return None
+    factor = float(np.dot(wrong.reshape(-1), right.reshape(-1))) / size
+    return factor if factor and _alike(wrong, factor * right) else None
+
+
+def _kinship(wrong: Array, right: Array) -> str:
+    """Whether they are two states of one training, or strangers."""
+    a, b = wrong.reshape(-1) - np.mean(wrong), right.reshape(-1) - np.mean(right)
+    sizes = float(np.linalg.norm(a) * np.linalg.norm(b))
+    likeness = float(np.dot(a, b)) / sizes if sizes > 0 else 0.0
+    # By Fisher's transformation: how many standard deviations chance alone would have to reach.
+    with np.errstate(divide="ignore"):
+        beyond = float(np.arctanh(min(likeness, 1.0))) * np.sqrt(max(wrong.size - 3, 0))
+    if beyond > threshold(1):
+        return f"another state of the same weights, correlated by {likeness:.4g}"
+    return "other values altogether"
+
+
+def _close(left: Array, right: Array) -> Array:
+    return np.asarray(np.abs(left - right) <= ROUNDING * np.abs(right))
+
+
+def _alike(left: Array, right: Array) -> bool:
+    return left.shape == right.shape and bool(np.all(_close(left, right)))

@@ -1,0 +1,133 @@
+"""Ask every cause about a guilty place, and keep the answer that is best founded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph import registry
+from isomorph.core.case import Case, Diagnosis
+from isomorph.core.limits import noted_limits
+from isomorph.core.patch import Patch, SetAttribute
+from isomorph.core.report import Experiment
+from isomorph.diagnose.known_issues import cited
+from isomorph.diagnose.reference_nodes import original_nodes
+
+if TYPE_CHECKING:
+    from isomorph.core.protocols import Cause
+    from isomorph.core.report import Finding
+
+CONFIRMED = 3
+"""The certainty from which on an experiment has shown that the change restores the node."""
+EXPECTED = (ArithmeticError, ValueError, IndexError, KeyError, TypeError)
+"""What code that meets a graph it was not written for raises."""
+GRAPH, RUN = "graph", "run"
+"""What a cause may accuse: the translated graph, or the run of a graph that is right."""
+
+
+def diagnoses(case: Case) -> list[Diagnosis]:
+    """Every answer, the best founded first; among equals the order of the registry."""
+    accused = GRAPH if case.execution is None else RUN
+    causes = [registry.cause(name) for name in registry.names("causes")]
+    with noted_limits() as hit:
+        answers = [
+            answer
+            for cause in causes
+            if accused in getattr(cause, "accuses", (GRAPH,))
+            for answer in _examined(cause, case)
+        ]
+    if all(answer.certainty < CONFIRMED for answer in answers):
+        for limit in hit:
+            limit.reached()
+    return sorted(answers, key=lambda answer: -answer.certainty)
+
+
+def _examined(cause: Cause, case: Case) -> Iterator[Diagnosis]:
+    """What one cause answers; one that fails takes nothing from the others and from the verdict.
+
+    Experiments try values that nobody would write: what overflows there equals nothing.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            answers = list(cause.examine(case))
+    except EXPECTED as error:
+        yield Diagnosis(
+            cause=cause.name,
+            summary="could not be examined",
+            certainty=0,
+            experiments=(
+                Experiment(
+                    question=f"Is {cause.name} the cause?",
+                    change="its own experiments",
+                    predicts="the node is right",
+                    seen=f"they failed ({type(error).__name__}: {error}): nothing is known of it",
+                    agrees=False,
+                ),
+            ),
+        )
+    else:
+        yield from answers
+
+
+def explained(finding: Finding, case: Case, frameworks: Sequence[str] = ()) -> Finding:
+    """The finding with its cause, the experiments behind it, and what would repair it.
+
+    Experiments that refuted another cause are kept: they say what it is not.
+    """
+    answers = diagnoses(case)
+    refuted = [each for answer in answers if not answer.certainty for each in answer.experiments]
+    standing = [answer for answer in answers if answer.certainty]
+    if not standing:
+        return replace(finding, experiments=(*finding.experiments, *refuted))
+    return answered(finding, standing, refuted, case, frameworks)
+
+
+def answered(
+    finding: Finding,
+    standing: Sequence[Diagnosis],
+    refuted: Sequence[Experiment],
+    case: Case,
+    frameworks: Sequence[str] = (),
+) -> Finding:
+    """The finding with the first of these answers, and what else was said beside it."""
+    best = standing[0]
+    others = [f"{each.cause}: {each.summary}" for each in standing[1:3]]
+    evidence = {**finding.evidence, **best.evidence, **({"also": others} if others else {})}
+    if best.certainty > 1 and best.node not in (None, finding.node):
+        evidence["member"] = best.node
+    # What could have been tried and did not restore the node is no advice.
+    proven = best.certainty >= CONFIRMED or case.execution is not None
+    fix = best.fix if proven or not _can_try(case) else None
+    issues = cited(best.cause, f"{best.summary} {best.evidence}", case, frameworks)
+    return replace(
+        finding,
+        cause=best.cause,
+        summary=f"{finding.summary}; {best.summary}",
+        experiments=(*finding.experiments, *best.experiments, *refuted),
+        evidence={**evidence, **({"known_issues": issues} if issues else {})},
+        fix=fix or _put_back(case),
+    )
+
+
+def _can_try(case: Case) -> bool:
+    """Whether edits of the guilty node can be tried: not every file takes every edit."""
+    told = [(name, value) for name, value in case.node.attributes.items() if value is not None]
+    edits = (SetAttribute(node=case.node.name, name=told[0][0], value=told[0][1]),) if told else ()
+    return case.rehearse(Patch(summary="", edits=edits)) is not None
+
+
+def _put_back(case: Case) -> str | None:
+    """Advice that was tried: the reference's own nodes, where they can be copied.
+
+    What the graphs merely suggest is told as the cause; nobody has seen that it restores anything.
+    """
+    if case.execution is not None:
+        return None
+    for patch in original_nodes(case):
+        found = case.rehearse(patch)
+        if found is not None and case.equals(found):
+            return patch.summary
+    return None

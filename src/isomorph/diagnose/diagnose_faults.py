@@ -1,0 +1,55 @@
+"""From two subjects that differ to the findings: the guilty nodes, each with its cause."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from isomorph.diagnose.build_context import cases
+from isomorph.diagnose.diagnose import explained
+from isomorph.diagnose.subgraph_faults import inside
+from isomorph.localize.findings import findings as guilty_findings
+from isomorph.localize.findings import in_the_open
+from isomorph.localize.locate import locate
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph
+    from isomorph.core.report import Finding
+    from isomorph.localize.locate import Located
+    from isomorph.measure.evaluated_model import Subject
+
+
+def guilty(
+    reference: Subject,
+    candidate: Subject,
+    outputs: Sequence[tuple[str, str]],
+    located: Located | None = None,
+) -> tuple[list[Finding], Located]:
+    """The guilty nodes with their causes, and how they were found, if they were not before."""
+    located = located or locate(reference, candidate, outputs)
+    if located.strangers is not None:
+        return [located.strangers], located
+    trail, twins = located.trail, located.twins
+    by_node = dict(cases(trail.guilts, twins, candidate.opened))
+    known = reference.model.framework, candidate.model.framework
+    found = [
+        explained(finding, by_node[finding.node], known) if finding.node in by_node else finding
+        for finding in guilty_findings(trail, reference.model.graph, candidate.model.graph)
+    ]
+    sides = reference.opened, candidate.opened
+    told = [inner for finding in found for inner in inside(finding, located, sides)]
+    graph = candidate.model.graph
+    return [in_the_open(_narrowed(finding, graph)) for finding in told], located
+
+
+def _narrowed(finding: Finding, graph: Graph) -> Finding:
+    """Named by the node that an experiment convicted: one of several, or one before them.
+
+    What only passes values on may stand between a node that is missing and the first wrong one.
+    """
+    member = next((n for n in graph.nodes if n.name == finding.evidence.get("member")), None)
+    if member is None:
+        return finding
+    tensors = tuple(dict.fromkeys((*filter(None, member.outputs), *finding.tensors)))
+    return replace(finding, node=member.name, tensors=tensors[: max(len(finding.tensors), 1)])

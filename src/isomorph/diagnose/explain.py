@@ -1,0 +1,99 @@
+"""Causes explained by their own docstrings, codes by the table that is kept of them."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from isomorph import registry
+from isomorph.core.errors import UsageError
+from isomorph.core.explanation import Explanation
+from isomorph.diagnose.known_issues import KnownIssue, known_issues
+
+_NEAREST = 3
+_TO_DO = "isomorph fix REFERENCE CANDIDATE -o FIXED proposes a patch and proves it by measuring."
+_BY_HAND = "Nothing in the file can be patched for it: change what the finding's fix says."
+
+
+def explain(word: str) -> Explanation:
+    """What a cause or a code is; near matches in the error where it is neither."""
+    wanted = word.strip()
+    # Two causes and their codes differ in nothing but their letters' case.
+    if wanted not in codes() and wanted.lower() in registry.names("causes"):
+        return _cause(wanted.lower())
+    entry = codes().get(wanted.upper())
+    if entry is not None:
+        return Explanation(
+            word=wanted.upper(),
+            kind=entry["kind"],
+            what=entry["what"],
+            recognised=entry["recognised"],
+            do=entry["do"],
+            exit_code=entry.get("exit"),
+        )
+    near = _near(wanted)
+    raise UsageError(
+        "UNKNOWN_NAME",
+        f"{wanted!r} is neither a cause nor a code",
+        why=f"causes: {', '.join(registry.names('causes'))}",
+        fix=f"did you mean {' or '.join(map(repr, near))}?" if near else "isomorph explain --list",
+    )
+
+
+def words() -> tuple[Explanation, ...]:
+    """Everything that can be explained: the causes, then the codes."""
+    return tuple(explain(word) for word in (*registry.names("causes"), *codes()))
+
+
+@cache
+def codes() -> Mapping[str, Any]:
+    """The table of codes, of findings and of errors, and of the checks of lint."""
+    text = files("isomorph.diagnose").joinpath("codes.json").read_text("utf-8")
+    return {**json.loads(text), **dict(_remarks())}
+
+
+def _remarks() -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The checks of lint, each by its code; its docstring is its page."""
+    for name in registry.names("checks"):
+        check = registry.check(name)
+        what, _, rest = (inspect.getdoc(type(check)) or "").partition("\n\n")
+        yield (
+            check.code,
+            {
+                "kind": "remark",
+                "what": " ".join(what.split()),
+                "recognised": " ".join(rest.split()) or "Seen in the graph, without running it.",
+                "do": f"isomorph lint says what helps; --ignore {check.code} hushes it.",
+            },
+        )
+
+
+def _cause(name: str) -> Explanation:
+    text = inspect.getdoc(registry.cause(name)) or ""
+    what, _, recognised = text.partition("\n\n")
+    by_mechanism: dict[str, list[KnownIssue]] = {}
+    for each in known_issues():
+        if each.cause == name:
+            by_mechanism.setdefault(each.mechanism, []).append(each)
+    return Explanation(
+        word=name,
+        kind="cause",
+        what=" ".join(what.split()),
+        recognised=" ".join(recognised.split()),
+        do=_TO_DO if name in registry.names("fixes") else _BY_HAND,
+        issues=tuple(
+            f"{told}: {', '.join(each.thread for each in found[:_NEAREST])} ({found[0].link})"
+            for told, found in by_mechanism.items()
+        ),
+    )
+
+
+def _near(word: str) -> list[str]:
+    causes = difflib.get_close_matches(word.lower(), registry.names("causes"), n=_NEAREST)
+    known = difflib.get_close_matches(word.upper(), list(codes()), n=_NEAREST)
+    return [*causes, *known][:_NEAREST]

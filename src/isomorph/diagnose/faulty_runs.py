@@ -1,0 +1,108 @@
+"""Which run of a pair is off although its graph is right, and why: either side's own runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from isomorph.core.divergence import Divergence, Judgement, Part, Verdict
+from isomorph.core.errors import IsomorphError
+from isomorph.diagnose.runtime_faults import guilty_of_running
+from isomorph.measure.findings import misshapen
+from isomorph.measure.verdict import loss_in_doubt
+
+if TYPE_CHECKING:
+    from isomorph.core.report import Finding
+    from isomorph.measure.evaluated_model import Subject
+
+
+def graphs_differ(divergence: Divergence, false_alarm: float) -> bool:
+    """Whether a divergent output is wrong by more than the candidate's run."""
+    only_its_run = _only_its_run(divergence, false_alarm)
+    return misshapen(divergence) or (_beyond(divergence.rounding) and not only_its_run)
+
+
+def runs_at_fault(divergences: Sequence[Divergence]) -> bool:
+    """Whether the run of either side is off where that decides the verdict."""
+    return any(
+        each.verdict is Verdict.DIVERGENT and _beyond(each.execution_candidate)
+        for each in divergences
+    ) or bool(_of_reference_alone(divergences))
+
+
+def blamed_runs(
+    sides: tuple[Subject, Subject],
+    divergences: Sequence[Divergence],
+    false_alarm: float,
+    explained: bool,  # noqa: FBT001
+) -> tuple[list[Finding], str | None]:
+    """The nodes at which a run leaves its own oracle, the candidate's before the reference's.
+
+    ``explained``: nodes of a wrong graph were found before.
+    """
+    reference, candidate = sides
+    found: list[Finding] = []
+    left: list[str] = []
+    for subject, names in (
+        (candidate, _of_candidate(divergences, false_alarm, explained=explained)),
+        (reference, _of_reference_alone(divergences)),
+    ):
+        if not names:
+            continue
+        try:
+            guilty, unexplained = guilty_of_running(subject.as_stored(), names, false_alarm)
+        except IsomorphError as error:
+            guilty, unexplained = [], error.sentence
+        found += guilty if subject is candidate else [_of_reference(each) for each in guilty]
+        left += [unexplained] if unexplained else []
+    return found, "; ".join(left) or None
+
+
+def _of_reference(finding: Finding) -> Finding:
+    """A fault of the reference's runtime: no edit of the candidate mends it."""
+    code = "REFERENCE_NODE" if finding.code == "GUILTY_NODE" else finding.code
+    return replace(finding, code=code, summary=f"in the reference's own run, {finding.summary}")
+
+
+def _only_its_run(divergence: Divergence, false_alarm: float) -> bool:
+    """Whether the candidate's run is off, and the graphs agree as far as they should.
+
+    A loss that a few draws leave in doubt convicts no graph beside a run that is off for sure.
+    """
+    meant = divergence.intended_loss or divergence.translation
+    agreed = meant is not None and meant.budget.within is Judgement.YES
+    agreed = agreed or loss_in_doubt(divergence, false_alarm)
+    return agreed and _beyond(divergence.execution_candidate)
+
+
+def _beyond(part: Part | None) -> bool:
+    return part is not None and part.budget.within is Judgement.NO
+
+
+def _of_candidate(
+    divergences: Sequence[Divergence], false_alarm: float, *, explained: bool
+) -> list[str]:
+    """The divergent outputs at which the candidate's run is off.
+
+    Where nodes of a wrong graph explain what is wrong, those whose graph is right.
+    """
+    return [
+        each.candidate_output
+        for each in divergences
+        if each.verdict is Verdict.DIVERGENT
+        and each.candidate_output is not None
+        and _beyond(each.execution_candidate)
+        and (_only_its_run(each, false_alarm) or not (explained and _beyond(each.rounding)))
+    ]
+
+
+def _of_reference_alone(divergences: Sequence[Divergence]) -> list[str]:
+    """The outputs about which nothing is known because the reference's own run is off."""
+    return [
+        each.reference_output
+        for each in divergences
+        if each.verdict is Verdict.UNKNOWN
+        and each.reference_output is not None
+        and _beyond(each.execution_reference)
+    ]

@@ -1,0 +1,120 @@
+"""Products between quantizers that a runtime fuses, and then computes on bytes that saturate.
+
+The graph multiplies dequantized numbers, and a run that shows its tensors is right: fetching one
+keeps the optimizer from fusing its node. So the whole model is predicted instead. Every product
+of dequantized bytes loses in the oracle what saturation takes; if that lands on the run, these
+products are what is off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.limits import FUSED_PRODUCTS
+from isomorph.core.report import Experiment, Finding
+from isomorph.diagnose.int16_saturation import SATURATED, SEVEN_BITS, Grid, taken_away
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Node
+    from isomorph.core.trace import Array
+    from isomorph.measure.evaluated_model import Subject
+
+_PRODUCTS = frozenset({"MatMul", "Gemm", "Conv"})
+_READER = "DequantizeLinear"
+_BYTES = frozenset({"uint8", "int8"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Loss:
+    node: Node
+    moved: int
+    size: int
+
+
+def saturated_products(
+    candidate: Subject, names: Sequence[str], lands: Callable[[Mapping[str, Array]], bool]
+) -> list[Finding]:
+    """The products whose saturation explains these outputs of the run; none where it does not.
+
+    ``lands`` says whether predicted outputs are those of the run, within its budget.
+    """
+    found, given = _predicted(candidate)
+    if not found:
+        return []
+    predicted = candidate.oracle().run({**candidate.feeds, **given}, list(names))
+    whole = {name: np.asarray(value) for name, value in predicted.items()}
+    return [_finding(each, len(found)) for each in found] if lands(whole) else []
+
+
+def _predicted(candidate: Subject) -> tuple[list[_Loss], dict[str, Array]]:
+    """The products that saturate, one after the other, and what they give then."""
+    found: list[_Loss] = []
+    given: dict[str, Array] = {}
+    places = list(_places(candidate.model.graph))
+    if len(places) > FUSED_PRODUCTS.most:
+        FUSED_PRODUCTS.reached()
+        return [], {}
+    for node, data, weight in places:
+        stored = [name for reader in (data, weight) for name in reader.inputs if name]
+        seen = candidate.oracle().run({**candidate.feeds, **given}, [*stored, node.outputs[0]])
+        held = {name: np.asarray(value) for name, value in seen.items()}
+        left, right = _grid(data, held), _grid(weight, held)
+        if left.whole.dtype.name not in _BYTES or right.whole.dtype != np.int8:
+            continue
+        gone = taken_away(node.op, left, right, node.attributes)
+        exact = held[node.outputs[0]]
+        if gone is not None and gone.shape == exact.shape:
+            given[node.outputs[0]] = exact + gone
+            moved = int(np.count_nonzero(gone))
+            found.append(_Loss(node=node, moved=moved, size=gone.size))
+    return found, given
+
+
+def _places(graph: Graph) -> Iterator[tuple[Node, Node, Node]]:
+    """Each product with the nodes that dequantize its data and its stored weight."""
+    readers = {node.outputs[0]: node for node in graph.nodes if node.op == _READER}
+    for node in graph.nodes:
+        if node.op in _PRODUCTS and all(name in readers for name in node.inputs[:2]):
+            data, weight = (readers[name] for name in node.inputs[:2])
+            stored = graph.constants.get(weight.inputs[0])
+            if stored is not None and stored.dtype == "int8":
+                yield node, data, weight
+
+
+def _grid(reader: Node, held: Mapping[str, Array]) -> Grid:
+    whole, scale, *zero = (held[name] for name in reader.inputs if name)
+    return Grid(whole=whole, scale=scale, zero=zero[0] if zero else None)
+
+
+def _finding(loss: _Loss, count: int) -> Finding:
+    node = loss.node
+    together = f" of these {count} products" if count > 1 else ""
+    return Finding(
+        rank=0,
+        code="GUILTY_NODE",
+        cause="kernel",
+        status="confirmed",
+        effect="reaches_output",
+        summary=f"node {node.name!r} ({node.op}) is fused with its quantisers and computed "
+        "on unsigned and signed bytes: its sums of two products of bytes saturate at 16 bits, at "
+        f"{loss.moved} of {loss.size} places",
+        node=node.name,
+        nodes=(node.name,),
+        tensors=node.outputs[:1],
+        evidence={"operator": node.native_op, SATURATED: loss.moved},
+        experiments=(
+            Experiment(
+                question="Do sums of two products of bytes saturate at 16 bits in the fused nodes?",
+                change="the oracle adds each two neighbouring products in 16 bits, as processors "
+                f"without VNNI do{together}",
+                predicts="the oracle lands on the run, and without it the run is off",
+                seen="it does",
+                agrees=True,
+            ),
+        ),
+        fix=SEVEN_BITS,
+    )

@@ -1,0 +1,81 @@
+"""Public reports of the same fault, kept as data and cited where a finding matches one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+
+_MOST = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownIssue:
+    """One public thread: where, about which operators and frameworks, and what was behind it.
+
+    ``words`` narrow it further: one of them must stand in what the finding says.
+    """
+
+    thread: str
+    cause: str
+    ops: tuple[str, ...]
+    frameworks: tuple[str, ...]
+    mechanism: str
+    words: tuple[str, ...] = ()
+
+    @property
+    def link(self) -> str:
+        """Its address; a pull request is reached under the same one."""
+        repository, _, number = self.thread.partition("#")
+        return f"https://github.com/{repository}/issues/{number}"
+
+    @property
+    def sentence(self) -> str:
+        """As it is cited."""
+        return f"{self.thread}: {self.mechanism} ({self.link})"
+
+
+@cache
+def known_issues() -> tuple[KnownIssue, ...]:
+    """Every public report that is kept."""
+    text = files("isomorph.diagnose").joinpath("known_issues.json").read_text("utf-8")
+    return tuple(
+        KnownIssue(
+            thread=each["thread"],
+            cause=each["cause"],
+            ops=tuple(each["ops"]),
+            frameworks=tuple(each["frameworks"]),
+            mechanism=each["mechanism"],
+            words=tuple(each.get("words", ())),
+        )
+        for each in json.loads(text)
+    )
+
+
+def cited(cause: str, said: str, case: Case, frameworks: Sequence[str]) -> list[str]:
+    """The reports with this cause, an operator of the guilty nodes and the same conversion.
+
+    A report about two frameworks is about the way between them: it says nothing of a pair that
+    shares only one of the two.
+    """
+    ops = {node.op for node in (*case.nodes, *case.counterparts)}
+    # An optimiser works anywhere in the graph: then its name is what narrows the reports.
+    anywhere = {n.op for n in case.candidate.nodes} if cause == "fusion" else ops
+    told = said.lower()
+    pair = set(frameworks)
+    found = [
+        (len(set(each.frameworks) & pair), each)
+        for each in known_issues()
+        if each.cause == cause
+        and (anywhere if each.words else ops) & set(each.ops)
+        and len(set(each.frameworks) & pair) >= min(len(each.frameworks), len(pair))
+        and (not each.words or any(word.lower() in told for word in each.words))
+    ]
+    found.sort(key=lambda pair: (not pair[1].words, -pair[0]))
+    return [each.sentence for _, each in found[:_MOST]]

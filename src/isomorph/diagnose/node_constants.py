@@ -1,0 +1,157 @@
+"""The constants of a guilty node beside those of its counterpart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.ops import RANDOM
+from isomorph.match.topology import Topology
+
+_PARAMETERS = 16
+_UNDOING = (("Mul", "Div"), ("Add", "Sub"))
+"""Operators that are each other's with the inverse of a constant."""
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.model import Graph, Node
+    from isomorph.core.trace import Array
+
+
+def names(graph: Graph, nodes: Sequence[Node]) -> list[str]:
+    """The constants that these nodes read, directly or through nodes that only see constants.
+
+    What the bodies of a node read from around it counts.
+    """
+    makers = {output: node for node in graph.nodes for output in node.outputs}
+    found: list[str] = []
+    open_ends = [name for node in nodes for name in Topology.reads(node)]
+    seen: set[str] = set()
+    while open_ends:
+        name = open_ends.pop(0)
+        if name in seen:
+            continue
+        seen.add(name)
+        if name in graph.constants:
+            found.append(name)
+        elif name in makers and _fixed(graph, name, makers):
+            open_ends += [each for each in makers[name].inputs if each]
+    return found
+
+
+def fixed(graph: Graph, name: str) -> bool:
+    """Whether a tensor depends on constants alone."""
+    makers = {output: node for node in graph.nodes for output in node.outputs}
+    return _fixed(graph, name, makers)
+
+
+def _fixed(graph: Graph, name: str, makers: dict[str, Node], depth: int = 0) -> bool:
+    """Whether a tensor depends on constants alone."""
+    if name in graph.constants:
+        return True
+    maker = makers.get(name)
+    if maker is None or depth > 16 or maker.op in RANDOM:
+        return False
+    return all(_fixed(graph, each, makers, depth + 1) for each in maker.inputs if each)
+
+
+def floats(graph: Graph, nodes: Sequence[Node]) -> list[str]:
+    """Those that hold real numbers: weights, not shapes."""
+    return [name for name in names(graph, nodes) if "float" in graph.constants[name].dtype]
+
+
+def unmatched(case: Case) -> list[str]:
+    """Float constants of the candidate's nodes whose values the reference's nodes do not hold."""
+    theirs = {
+        case.reference.constants[name].value_digest
+        for name in floats(case.reference, case.counterparts)
+    }
+    anywhere = {each.value_digest for each in case.reference.constants.values()}
+    here = floats(case.candidate, case.nodes)
+    known = theirs or anywhere
+    return [name for name in here if case.candidate.constants[name].value_digest not in known]
+
+
+def weights(case: Case, names_: Sequence[str]) -> list[str]:
+    """Those of these constants that are weights, not parameters of the operator.
+
+    A handful of numbers that the counterpart has no constant of the same size for (scales of a
+    resize, bounds of a clip, an epsilon) is what other frameworks keep as an attribute.
+    """
+    sizes = {
+        int(np.prod(case.reference.constants[each].shape))
+        for each in floats(case.reference, case.counterparts)
+    }
+    found = []
+    for name in names_:
+        shape = case.candidate.constants[name].shape
+        size = int(np.prod(shape))
+        if size > _PARAMETERS or (shape and size in sizes):
+            found.append(name)
+    return found
+
+
+def stored_alike(case: Case) -> bool:
+    """Whether each weight of the candidate's nodes stands in the reference byte for byte."""
+    theirs = {
+        case.reference.constants[name].digest for name in floats(case.reference, case.counterparts)
+    }
+    mine = [case.candidate.constants[name] for name in floats(case.candidate, case.nodes)]
+    return all(each.digest in theirs for each in mine if len(each.shape) > 1)
+
+
+def stated(case: Case) -> Iterator[float]:
+    """Every single number that the counterparts are told, by attribute or constant, once each."""
+    seen: set[float] = set()
+    numbers: list[object] = [v for node in case.counterparts for v in node.attributes.values()]
+    for name in floats(case.reference, case.counterparts):
+        held = case.reference.constants[name].values
+        numbers += [held[0]] if held is not None and len(held) == 1 else []
+    for number in numbers:
+        if isinstance(number, (int, float)) and not isinstance(number, bool):
+            value = float(number)
+            if value not in seen:
+                seen.add(value)
+                yield value
+
+
+def alike_in_size(case: Case, name: str) -> Iterator[tuple[str, Array]]:
+    """Constants of the counterpart with as many elements, equal values first."""
+    mine = case.candidate.constants[name]
+    size = int(np.prod(mine.shape))
+    theirs = [
+        case.reference.constants[each]
+        for each in floats(case.reference, case.counterparts)
+        if int(np.prod(case.reference.constants[each].shape)) == size
+    ]
+    theirs.sort(key=lambda each: each.value_digest != mine.value_digest)
+    for each in theirs:
+        value = case.constant(case.reference, each.name)
+        if value is not None:
+            yield each.name, value
+            yield from ((each.name, turned) for turned in _turned(case, name, each.name, value))
+    for tensor in computed(case.reference, case.counterparts):
+        value = case.value(case.reference, tensor)
+        if value is not None and value.dtype.kind == "f" and value.size == size:
+            yield tensor, value
+
+
+def _turned(case: Case, mine: str, theirs: str, value: Array) -> Iterator[Array]:
+    """What a constant is where one side divides by it and the other multiplies, or subtracts."""
+    here = {node.op for node in case.nodes if mine in node.inputs}
+    there = {node.op for node in case.counterparts if theirs in node.inputs[1:]}
+    for one, other in _UNDOING:
+        if (one in here and other in there) or (other in here and one in there):
+            if one == "Add":
+                yield -value
+            elif np.all(value):
+                yield 1.0 / value
+
+
+def computed(graph: Graph, nodes: Sequence[Node]) -> list[str]:
+    """What these nodes read that is made of constants alone: a table, a mask, a folded factor."""
+    makers = {output: node for node in graph.nodes for output in node.outputs}
+    read = dict.fromkeys(name for node in nodes for name in node.inputs if name in makers)
+    return [name for name in read if _fixed(graph, name, makers)]

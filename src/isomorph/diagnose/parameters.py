@@ -1,0 +1,235 @@
+"""The parameters of a node, wherever they are kept, and the edits that set them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.core.patch import AddConstant, Edit, EditBody, SetAttribute, SetConstant, SetInput
+from isomorph.match.topology import Topology
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.model import Graph, Node
+    from isomorph.core.trace import Array
+
+# Parameters that ONNX has as inputs since some opset, by operator: name and place.
+PARAMETER_INPUTS = {
+    "Clip": {"min": 1, "max": 2},
+    "Pad": {"pads": 1, "constant_value": 2, "axes": 3},
+    "CumSum": {"axis": 1},
+    "Gather": {"indices": 1},
+    "GatherElements": {"indices": 1},
+    "GatherND": {"indices": 1},
+    "ScatterElements": {"indices": 1},
+    "ScatterND": {"indices": 1},
+    "NonMaxSuppression": {
+        "max_output_boxes_per_class": 2, "iou_threshold": 3, "score_threshold": 4,
+    },
+    "OneHot": {"depth": 1, "values": 2},
+    "Tile": {"repeats": 1},
+    "TopK": {"k": 1},
+    "Trilu": {"k": 1},
+    "Dropout": {"ratio": 1, "training_mode": 2},
+    "Squeeze": {"axes": 1},
+    "Unsqueeze": {"axes": 1},
+    "Slice": {"starts": 1, "ends": 2, "axes": 3, "steps": 4},
+}  # fmt: skip
+# The same for TFLite, by its own words: what other frameworks keep as attributes.
+_TFLITE_INPUTS = {
+    "TRANSPOSE": {"perm": 1},
+    "PAD": {"paddings": 1},
+    "PADV2": {"paddings": 1, "constant_value": 2},
+    "MIRROR_PAD": {"paddings": 1},
+    "SPACE_TO_BATCH_ND": {"paddings": 2},
+    "BATCH_TO_SPACE_ND": {"crops": 2},
+    "ARG_MAX": {"axis": 1},
+    "ARG_MIN": {"axis": 1},
+    "EXPAND_DIMS": {"axis": 1},
+    "SPLIT": {"axis": 0},
+    "CUMSUM": {"axis": 1},
+    "REVERSE_V2": {"axes": 1},
+    "RESHAPE": {"shape": 1},
+    "RESIZE_BILINEAR": {"size": 1},
+    "RESIZE_NEAREST_NEIGHBOR": {"size": 1},
+    "TOPK_V2": {"k": 1},
+    "SLICE": {"begin": 1, "size": 2},
+    "STRIDED_SLICE": {"begin": 1, "end": 2, "strides": 3},
+}
+# No runtime need take both: TFLite's own kernels refuse a resize that has them.
+_EXCLUDES = {"align_corners": "half_pixel_centers", "half_pixel_centers": "align_corners"}
+_NUMBERS = frozenset({"axis", "k", "constant_value", "min", "max", "ratio", "depth",
+                      "max_output_boxes_per_class", "iou_threshold",
+                      "score_threshold"})  # fmt: skip
+# What ONNX means where a window's vector is left out: one number for each spatial axis.
+_LEFT_OUT = {"strides": 1, "dilations": 1, "pads": 0}
+_IN_PYTORCH = {"strides": "stride", "dilations": "dilation", "pads": "padding"}
+_WINDOWED = frozenset({"Conv", "ConvTranspose", "ConvInteger", "QLinearConv", "AveragePool",
+                       "MaxPool", "LpPool", "FusedConv"})  # fmt: skip
+_REDUCTIONS = ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1",
+               "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")  # fmt: skip
+
+
+def parameter_places(node: Node) -> dict[str, int]:
+    """The parameters of this node that it may read as inputs."""
+    if node.op in _REDUCTIONS:
+        return {"axes": 1}
+    if node.native_op.isupper():
+        return _TFLITE_INPUTS.get(node.native_op, {})
+    return PARAMETER_INPUTS.get(node.op, {})
+
+
+def fresh(case: Case, wanted: str) -> str:
+    """A name that neither a tensor nor a node of the candidate has."""
+    taken = set(case.candidate.tensors) | set(case.candidate.constants)
+    taken |= {node.name for node in case.candidate.nodes}
+    while wanted in taken:
+        wanted += "_"
+    return wanted
+
+
+def in_full(number: float) -> str:
+    """A number in the fewest digits that give it back, as a float32 or as it is."""
+    narrow = np.float32(number) if abs(number) <= float(np.finfo(np.float32).max) else None
+    for digits in range(1, 18):
+        short = f"{number:.{digits}g}"
+        if float(short) == number or (narrow is not None and np.float32(short) == narrow):
+            return short
+    return repr(number)
+
+
+def dtype_of(case: Case, tensor: str) -> np.dtype[Any] | None:
+    """The declared type of a tensor of the candidate, where NumPy has it."""
+    spec = case.candidate.tensors.get(tensor)
+    try:
+        return np.dtype(spec.dtype) if spec is not None and spec.dtype else None
+    except TypeError:
+        return None
+
+
+def stored(case: Case, name: str, value: Array) -> tuple[Edit, ...]:
+    """A constant of the guilty nodes replaced, for them alone where others read it too."""
+    guilty = {node.name for node in case.nodes}
+    readers = [node for node in case.candidate.nodes if name in Topology.reads(node)]
+    outsiders = [node for node in readers if node.name not in guilty]
+    insiders = [node for node in readers if node.name in guilty]
+    # Real numbers for stored integers are put onto the constant's own grid, which a new one lacks.
+    on_grid = value.dtype.kind == "f" and "float" not in case.candidate.constants[name].dtype
+    if not outsiders or not insiders or on_grid:
+        return (SetConstant(tensor=name, value=value),)
+    own = fresh(case, f"{name}_repaired")
+    kind = np.dtype(case.candidate.constants[name].dtype)
+    redirected = [
+        SetInput(node=node.name, index=place, tensor=own)
+        for node in insiders
+        for place, each in enumerate(node.inputs)
+        if each == name
+    ]
+    inside = [
+        EditBody(node=node.name, body=key, edits=(SetConstant(tensor=name, value=value),))
+        for node in insiders
+        for key, body in node.bodies.items()
+        if any(name in Topology.reads(inner) for inner in body.nodes)
+    ]
+    added = [AddConstant(name=own, value=value.astype(kind))] if redirected else []
+    return (*added, *redirected, *inside)
+
+
+def as_input(case: Case, node: Node, index: int, value: Any) -> tuple[Edit, ...]:  # noqa: ANN401
+    """A parameter that the node reads as an input gets this value."""
+    known = node.inputs[index] if index < len(node.inputs) else ""
+    if known in case.candidate.constants:
+        old = case.candidate.constants[known]
+        array = np.asarray(value).astype(old.dtype)
+        fits = array.size == int(np.prod(old.shape))
+        array = array.reshape(old.shape) if fits else array
+        if node.inputs.count(known) == 1:
+            return stored(case, known, array)
+        # An exporter that stores equal numbers once lets a node read one for two parameters.
+        return _own(case, node, index, array)
+    kind = dtype_of(case, node.inputs[0])
+    array = np.asarray(value)
+    array = array.astype(kind) if kind is not None and array.dtype.kind == "f" else array
+    return _own(case, node, index, array)
+
+
+def _own(case: Case, node: Node, index: int, array: Array) -> tuple[Edit, ...]:
+    """A new constant for one input of one node."""
+    name = fresh(case, f"{node.outputs[0]}_parameter_{index}")
+    return (AddConstant(name=name, value=array), SetInput(node=node.name, index=index, tensor=name))
+
+
+def parameter(case: Case, node: Node, name: str, value: Any) -> tuple[Edit, ...]:  # noqa: ANN401
+    """An attribute, or the input that has taken its place, set to a value."""
+    places = parameter_places(node)
+    if name in places and name not in node.attributes:
+        return as_input(case, node, places[name], value)
+    other = _EXCLUDES.get(name)
+    if other is not None and value and node.attributes.get(other):
+        beside = SetAttribute(node=node.name, name=other, value=False)
+        return (SetAttribute(node=node.name, name=name, value=value), beside)
+    return (SetAttribute(node=node.name, name=name, value=value),)
+
+
+def current(case: Case, node: Node, name: str) -> Any:  # noqa: ANN401
+    """The value that a parameter has now; None where it is absent or computed."""
+    return _stated(case.candidate, node, name)
+
+
+def stated(graph: Graph, node: Node) -> dict[str, Any]:
+    """Every parameter of a node, whether it is an attribute or a constant that it reads."""
+    held = {name: _stated(graph, node, name) for name in parameter_places(node)}
+    known = {name: value for name, value in held.items() if value is not None}
+    return {**known, **attributes(graph, node)}
+
+
+def attributes(graph: Graph, node: Node) -> dict[str, Any]:
+    """What the node states, and what leaving a window's vector out means."""
+    implied = {}
+    axes = _spatial_axes(graph, node) if node.op in _WINDOWED else 0
+    for name, value in _LEFT_OUT.items():
+        length = 2 * axes if name == "pads" else axes
+        padded = node.attributes.get("auto_pad", "NOTSET") == "NOTSET"
+        if length and (name != "pads" or padded) and _IN_PYTORCH[name] not in node.attributes:
+            implied[name] = (value,) * length
+    return {**implied, **_directions(node), **node.attributes}
+
+
+def _directions(node: Node) -> dict[str, Any]:
+    """Which way a Scan goes where it is not told: forwards, through inputs and outputs alike."""
+    scanned = node.attributes.get("num_scan_inputs") if node.op == "Scan" else None
+    if not isinstance(scanned, int):
+        return {}
+    stacked = len(node.outputs) - (len(node.inputs) - scanned)
+    return {
+        "scan_input_directions": (0,) * scanned,
+        "scan_output_directions": (0,) * max(stacked, 0),
+    }
+
+
+def _spatial_axes(graph: Graph, node: Node) -> int:
+    """How many axes the window moves along; 0 where it cannot be told, or is told elsewhere."""
+    if node.native_op.isupper():
+        return 0  # TFLite has a word of its own for each axis
+    for name in ("kernel_shape", "strides", "dilations"):
+        vector = node.attributes.get(name)
+        if isinstance(vector, (tuple, list)):
+            return len(vector)
+    kernel = graph.constants.get(node.inputs[1]) if len(node.inputs) > 1 else None
+    return max(len(kernel.shape) - 2, 0) if kernel is not None else 0
+
+
+def _stated(graph: Graph, node: Node, name: str) -> Any:  # noqa: ANN401
+    known = node.attributes if name in node.attributes else attributes(graph, node)
+    if name in known:
+        return known[name]
+    place = parameter_places(node).get(name)
+    if place is None or place >= len(node.inputs) or not node.inputs[place]:
+        return None
+    held = graph.constants.get(node.inputs[place])
+    if held is None or held.values is None:
+        return None
+    # One number is often stored as a list of one.
+    single = not held.shape or (name in _NUMBERS and len(held.values) == 1)
+    return held.values[0] if single else held.values

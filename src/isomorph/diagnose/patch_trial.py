@@ -1,0 +1,128 @@
+"""Try a patch on the few nodes that it changes, fed with right values, in float64.
+
+Hundreds of attribute values are tried before one is believed. What lies before the patched
+nodes is computed once; only they, and what lies between them and the wrong tensor, run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.core.errors import IsomorphError
+from isomorph.core.patch import RemoveNode, SetConstant, SetQuantization
+from isomorph.match.dequantized_graph import GRID_OF_RESULT, beside, computed, real
+from isomorph.match.tensor_capture import Sight
+from isomorph.oracle.noise_stats import numeric
+from isomorph.sessions.dequantized_session import integers
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node, Quantization
+    from isomorph.core.patch import Patch
+    from isomorph.core.trace import Array
+    from isomorph.sessions.model_handle import Opened
+
+
+class Rehearsal:
+    """One guilty place of the candidate, with the faults before it put right."""
+
+    def __init__(
+        self,
+        candidate: Opened,
+        sight: Sight,
+        nodes: Sequence[Node],
+        earlier: Mapping[str, Array],
+    ) -> None:
+        self._candidate, self._sight, self._earlier = candidate, sight, dict(earlier)
+        self._nodes = {node.name for node in nodes}
+        self._grids = beside(sight.graph)
+        self._computed = {} if self._grids else computed(sight.graph)
+        self._values: Mapping[str, Array] | None = None
+
+    def values(self) -> Mapping[str, Array]:
+        """Every tensor of the candidate, with the faults before this place put right."""
+        if self._values is None:
+            self._values = self._sight.with_given(self._earlier)
+        return self._values
+
+    def run(
+        self, patch: Patch, fetch: Sequence[str], others: Mapping[str, Array] | None = None
+    ) -> dict[str, Array] | None:
+        """These tensors of the patched model; None where it cannot be computed at all."""
+        feeds = {**self._sight.feeds, **self._boundary(patch), **(others or {})}
+        feeds = {name: self._stored(name, value) for name, value in feeds.items()}
+        stand_in = {name: self._standing_in(name, patch) for name in fetch}
+        wanted = list(dict.fromkeys(stand_in.values()))
+        try:
+            found = self._candidate.host.rehearse(self._candidate.model, patch, feeds, wanted)
+        except (IsomorphError, ValueError):
+            return None  # a patch that does not even run is no repair
+        if not all(numeric(found[name]) for name in wanted):
+            return None
+        values = {name: real(found[name], self._grid(name, patch)) for name in wanted}
+        return {name: np.asarray(values[other]) for name, other in stand_in.items()}
+
+    def _stored(self, tensor: str, value: Any) -> Any:  # noqa: ANN401
+        """What an operator on integers reads there."""
+        grid = self._computed.get(tensor)
+        return (
+            value if grid is None or np.asarray(value).dtype.kind != "f" else integers(value, grid)
+        )
+
+    def _grid(self, tensor: str, patch: Patch) -> Quantization | None:
+        """The grid of a tensor in the patched model, where no node shows its real numbers."""
+        grid = self._grids.get(tensor)
+        if tensor in self._computed:
+            return self._told(tensor, patch)
+        for edit in patch.edits:
+            if grid is not None and isinstance(edit, SetQuantization) and edit.tensor == tensor:
+                grid = replace(grid, scale=edit.scale, zero_point=edit.zero_point, axis=edit.axis)
+        return grid
+
+    def _told(self, tensor: str, patch: Patch) -> Quantization:
+        """The grid that the maker of integers is told for its result."""
+        grid, maker = self._computed[tensor], self._sight.topology.maker[tensor]
+        places = GRID_OF_RESULT[maker.op]
+        scale, zero = (maker.inputs[p] if p < len(maker.inputs) else "" for p in places)
+        for edit in patch.edits:
+            if isinstance(edit, SetConstant) and edit.tensor in {scale, zero}:
+                flat = np.asarray(edit.value).reshape(-1)
+                grid = (
+                    replace(grid, scale=tuple(float(each) for each in flat))
+                    if edit.tensor == scale
+                    else replace(grid, zero_point=tuple(int(each) for each in flat))
+                )
+        return grid
+
+    def _standing_in(self, tensor: str, patch: Patch) -> str:
+        """What the readers of a tensor get if its maker is taken out."""
+        removed = {edit.node for edit in patch.edits if isinstance(edit, RemoveNode)}
+        outputs = {spec.name for spec in self._sight.graph.outputs}
+        maker = self._sight.topology.maker.get(tensor)
+        while maker is not None and maker.name in removed and tensor not in outputs:
+            tensor = maker.inputs[0]
+            maker = self._sight.topology.maker.get(tensor)
+        return tensor
+
+    def _boundary(self, patch: Patch) -> dict[str, Array]:
+        """The values that go into the patched nodes and do not themselves depend on them."""
+        topology, values = self._sight.topology, self.values()
+        touched = self._nodes | set(patch.nodes)
+        touched |= {topology.maker[name].name for name in patch.tensors if name in topology.maker}
+        stored = {name for name in patch.tensors if name not in topology.maker}
+        nodes = [
+            node
+            for node in self._sight.graph.nodes
+            if node.name in touched or stored.intersection(node.inputs)
+        ]
+        outputs = {name for node in nodes for name in node.outputs if name}
+        after = topology.below(outputs) | outputs
+        read = [name for node in nodes for name in topology.sources(node)]
+        return {
+            name: values[name]
+            for name in (*read, *patch.reads)
+            if name in values and name not in after
+        }

@@ -1,0 +1,120 @@
+"""Weights of recurrent nodes: gate blocks in another order, or stacked from another framework's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, permutations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.diagnose import node_constants
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.model import Node
+    from isomorph.core.trace import Array
+
+_GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+# How the gates of PyTorch and Keras become ONNX's: i f g o → i o f c, and r z n → z r h.
+_KNOWN_ORDERS = {
+    "LSTM": ((0, 3, 1, 2), (0, 1, 2, 3)),
+    "GRU": ((1, 0, 2), (0, 1, 2)),
+    "RNN": ((0,),),
+}
+
+Change = tuple[list[tuple[str, "Array"]], str]
+"""Constants with their new values, and what was done in words."""
+
+
+def recurrent(case: Case) -> Iterator[Change]:
+    """The reference's weights packed as ONNX wants them; then the candidate's own reordered."""
+    for name, value, whole in packed(case):
+        if not np.array_equal(whole, value):
+            yield [(name, whole)], "the reference's weights in ONNX's order of gates"
+    node = _node(case)
+    if node is not None:
+        yield from _reordered(_held(case, node), _GATES[node.op])
+
+
+def packed(case: Case) -> Iterator[tuple[str, Array, Array]]:
+    """Each packed weight of a recurrent node, as it is and as the reference's would make it."""
+    node = _node(case)
+    if node is None:
+        return
+    theirs = [case.constant(case.reference, name) for name in _theirs(case)]
+    known = [each for each in theirs if each is not None]
+    for name, value in _held(case, node).items():
+        for order in _KNOWN_ORDERS[node.op]:
+            for whole in stacked(value.shape, known, order):
+                yield name, value, whole
+
+
+def _node(case: Case) -> Node | None:
+    return next((each for each in case.nodes if each.op in _GATES), None)
+
+
+def _held(case: Case, node: Node) -> dict[str, Array]:
+    """The weights and biases of the recurrent node."""
+    return {
+        name: value
+        for name in node_constants.floats(case.candidate, [node])
+        if name in node.inputs[1:4] and (value := case.constant(case.candidate, name)) is not None
+    }
+
+
+def _theirs(case: Case) -> list[str]:
+    return [
+        name
+        for node in case.counterparts
+        if node.op in _GATES
+        for name in node.inputs
+        if name in case.reference.constants
+    ]
+
+
+def stacked(
+    shape: tuple[int, ...], known: Sequence[Array], order: tuple[int, ...]
+) -> Iterator[Array]:
+    """Every way to build a weight of this shape, direction by direction, from single matrices.
+
+    A bias of both kinds has two vectors for each direction; they come in the order of the
+    directions, the input's before the state's.
+    """
+    if len(shape) == 3:
+        fits = [each.T if each.T.shape == shape[1:] != each.shape else each for each in known]
+        fits = [each for each in fits if each.shape == shape[1:]]
+        for chosen in combinations(fits, shape[0]):
+            yield np.stack([in_order(each, order) for each in chosen])
+    elif len(shape) == 2 and shape[1] % 2 == 0:
+        vectors = [each for each in known if each.shape == (shape[1] // 2,)]
+        if len(vectors) == 2 * shape[0]:
+            parts = [in_order(each, order) for each in vectors]
+            yield np.concatenate(parts).reshape(shape)
+
+
+def in_order(value: Array, order: tuple[int, ...]) -> Array:
+    """The blocks of the first axis in another order; as it is where they do not divide it."""
+    if value.shape[0] % len(order):
+        return value
+    parts = np.split(value, len(order), axis=0)
+    return np.concatenate([parts[each] for each in order], axis=0)
+
+
+def _reordered(held: dict[str, Array], blocks: int) -> Iterator[Change]:
+    """The gate blocks of some or all of the weights in every other order."""
+    matrices = [name for name, value in held.items() if value.ndim == 3]
+    groups = [tuple(matrices), tuple(held), *((name,) for name in held)]
+    for names in dict.fromkeys(group for group in groups if group):
+        for order in permutations(range(blocks)):
+            if order != tuple(range(blocks)):
+                moved = [(name, _gates_in_order(held[name], order)) for name in names]
+                yield moved, f"gate blocks reordered by {order}"
+
+
+def _gates_in_order(value: Array, order: tuple[int, ...]) -> Array:
+    """A stored weight, direction by direction; a bias holds two sets of blocks."""
+    sets = 2 if value.ndim == 2 else 1
+    parts = [np.split(direction, sets, axis=0) for direction in value]
+    whole = [np.concatenate([in_order(part, order) for part in each], axis=0) for each in parts]
+    return np.stack(whole)

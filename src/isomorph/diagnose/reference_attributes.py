@@ -1,0 +1,144 @@
+"""What the reference's node is told to do, in the words of the candidate's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.diagnose.parameters import attributes, current, parameter_places, stated
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.model import Node
+
+# One meaning under two names: another framework's word, then ONNX's.
+SAME_MEANING = {
+    "eps": "epsilon", "dim": "axis", "negative_slope": "alpha", "padding": "pads",
+    "stride": "strides", "dilation": "dilations", "kernel_size": "kernel_shape",
+    "groups": "group", "keepdim": "keepdims", "descending": "largest", "ksize": "kernel_shape",
+    "rates": "dilations", "pad": "pads", "value": "constant_value", "diagonal": "k",
+    "output_padding": "output_padding", "lambda": "lambd", "alpha": "alpha", "dims": "axes",
+    "permutation": "perm",
+}  # fmt: skip
+
+# PyTorch cuts along one axis, and has one number for each of these.
+_OF_SLICES = {"dim": "axes", "start": "starts", "end": "ends", "step": "steps"}
+
+# And ONNX's word, then TFLite's, for each spatial axis where it has one for each.
+_IN_TFLITE = {
+    "keepdims": ("keep_dims",), "strides": ("stride_h", "stride_w"),
+    "dilations": ("dilation_h_factor", "dilation_w_factor"),
+    "kernel_shape": ("filter_height", "filter_width"), "transA": ("adj_x",), "transB": ("adj_y",),
+    "pads": ("paddings",), "axes": ("axis",), "axis": ("axes",), "lambd": ("alpha",),
+}  # fmt: skip
+
+
+def told(case: Case, node: Node, *, stored: bool = False) -> Iterator[tuple[str, Any]]:
+    """Parameters of this node with the counterpart's values, where they differ.
+
+    With ``stored`` also those that the counterpart reads as constants.
+    """
+    same = [each for each in case.counterparts if each.op == node.op]
+    others = [each for each in case.counterparts if each.op != node.op]
+    for counterpart in (*reversed(same), *reversed(others)):
+        known = (stated if stored else attributes)(case.reference, counterpart)
+        for name, value in known.items():
+            for mine, meant in _meanings(name, value, node):
+                now = current(case, node, mine)
+                if now is not None and meant is not None:
+                    fitted = _fitted(meant, now)
+                    if fitted is not None and not equal(now, fitted):
+                        yield mine, fitted
+
+
+def read(case: Case, node: Node) -> Iterator[tuple[str, Any]]:
+    """Parameters that the counterpart reads as inputs, with its values where they differ."""
+    for counterpart in reversed(case.counterparts):
+        places = parameter_places(counterpart) if counterpart.op == node.op else {}
+        for name, place in places.items():
+            given, mine = _input(counterpart, place), _input(node, place)
+            held, now = case.reference.constants.get(given), current(case, node, name)
+            if held is not None and held.values is not None and now is not None:
+                value = held.values if isinstance(now, (tuple, list)) else held.values[0]
+                if value != now:
+                    yield name, value
+            elif held is not None and mine in case.candidate.constants:
+                # A description has the values of small constants only.
+                right, wrong = (
+                    case.constant(case.reference, given),
+                    case.constant(case.candidate, mine),
+                )
+                if right is not None and wrong is not None and not np.array_equal(right, wrong):
+                    yield name, right
+
+
+def _input(node: Node, place: int) -> str:
+    return node.inputs[place] if place < len(node.inputs) else ""
+
+
+def _meanings(name: str, value: Any, node: Node) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    if name == "align_corners":
+        modes = ("align_corners",) if value else ("half_pixel", "pytorch_half_pixel")
+        yield from (("coordinate_transformation_mode", mode) for mode in modes)
+        yield "align_corners", int(bool(value))
+    elif name in {"min_val", "max_val"}:
+        yield name[:3], value
+    elif name == "dim" and isinstance(value, (tuple, list)):
+        yield "axes", value
+    elif name == "ord":
+        yield "p", value
+    elif name == "index":
+        yield "indices", value
+    elif node.op == "Slice" and name in _OF_SLICES:
+        yield _OF_SLICES[name], value
+    else:
+        word = SAME_MEANING.get(name, name)
+        yield word, value
+        if node.native_op.isupper():
+            yield from _spatial(_IN_TFLITE.get(word, ()), value)
+        if name in node.attributes and SAME_MEANING.get(name, name) != name:
+            yield name, value
+        # The candidate may be the one with another framework's word.
+        theirs = [w for w, meant in SAME_MEANING.items() if meant == word and w not in {word, name}]
+        yield from ((each, value) for each in theirs if each in node.attributes)
+
+
+def _spatial(words: tuple[str, ...], value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    """One value for each word; of four, batch and channels stand first and last."""
+    if len(words) == 1 or isinstance(value, (int, float)):
+        yield from ((word, value) for word in words)
+    elif isinstance(value, (tuple, list)) and len(value) in (len(words), len(words) + 2):
+        inner = value if len(value) == len(words) else value[1:-1]
+        yield from zip(words, inner, strict=True)
+
+
+def _fitted(value: Any, now: Any) -> Any:  # noqa: ANN401
+    """The value in the form in which this node holds it; None where it has no such form."""
+    if isinstance(now, (tuple, list)):
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return (value,) * len(now)
+        if not isinstance(value, (tuple, list)):
+            return None
+        if len(value) == len(now) + 2 and value[0] == 1:
+            # TensorFlow writes batch and channels, too: they stand around or before the others.
+            return tuple(value[1:-1] if value[-1] == 1 else value[2:])
+        # ONNX writes the begin and end of every axis; others write each axis once.
+        return tuple(value) * 2 if len(now) == 2 * len(value) else tuple(value)
+    if isinstance(value, (tuple, list)):
+        return _fitted(value[0], now) if len(value) == 1 else None
+    if isinstance(now, str) != isinstance(value, str):
+        return None
+    if isinstance(now, bool) or (isinstance(now, int) and isinstance(value, bool)):
+        return int(value)
+    return float(value) if isinstance(now, float) else value
+
+
+def equal(mine: Any, theirs: Any) -> bool:  # noqa: ANN401
+    """Whether two parameters are the same but for storage in float32."""
+    if isinstance(mine, (tuple, list)) and isinstance(theirs, (tuple, list)):
+        return len(mine) == len(theirs) and all(map(equal, mine, theirs))
+    if isinstance(mine, (int, float)) and isinstance(theirs, (int, float)):
+        return abs(float(mine) - float(theirs)) <= 2.0**-23 * abs(float(theirs))
+    return bool(mine == theirs)

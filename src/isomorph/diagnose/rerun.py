@@ -1,0 +1,214 @@
+"""Run the accused again under other settings, in other runtimes, or node by node."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph import registry
+from isomorph.core.divergence import Judgement
+from isomorph.core.errors import IsomorphError
+from isomorph.core.execution import LOG_LINES, Execution, Switch
+from isomorph.core.trace import Environment
+from isomorph.measure.budget_check import judge
+from isomorph.measure.compare import differs
+from isomorph.measure.precision import widths
+from isomorph.measure.spread import Spread, merged
+from isomorph.sessions.model_handle import completed
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.core.protocols import Session
+    from isomorph.core.trace import Array
+    from isomorph.match.topology import Topology
+    from isomorph.match.value_match import Twins
+    from isomorph.measure.evaluated_model import Subject
+
+
+class Trials:
+    """Sessions of one subject under changed settings, each opened once."""
+
+    def __init__(self, subject: Subject, outputs: Sequence[str], false_alarm: float) -> None:
+        self._subject, self._outputs, self._false_alarm = subject, outputs, false_alarm
+        self._sessions: dict[tuple[str, frozenset[tuple[str, str]]], Session | None] = {}
+        self._answers: dict[frozenset[tuple[str, str]], bool | None] = {}
+
+    def execution(self, nodes: Sequence[Node], tensor: str, twins: Twins | None) -> Execution:
+        """What the causes may ask, at one guilty place."""
+        environment = self._subject.runtime().environment
+        runtime = registry.runtime(environment.runtime)
+        return Execution(
+            environment=environment,
+            plain=runtime.plain,
+            right=self.right,
+            steady=self.steady,
+            alone=lambda name, settings: self._alone(nodes, tensor, twins, name, settings),
+            single=self.single,
+            imitated=lambda change: self._imitated(nodes, tensor, twins, change),
+            switches=tuple(getattr(runtime, "switches", ())),
+            others=self._others(environment.runtime),
+        )
+
+    def right(self, changed: Mapping[str, str]) -> bool | None:
+        """Whether the accused outputs are within their budget under these settings."""
+        key = frozenset(changed.items())
+        if key not in self._answers:
+            self._answers[key] = self._judged(changed)
+        return self._answers[key]
+
+    def steady(self, changed: Mapping[str, str]) -> bool | None:
+        """Whether two runs in one session agree bit for bit."""
+        once, twice = self._run(changed), self._run(changed)
+        return None if once is None or twice is None else not differs(once, twice)
+
+    def single(self, changed: Mapping[str, str]) -> tuple[Switch, ...]:
+        """The optimisers that ran under these settings, one switch for each."""
+        runtime = registry.runtime(self._subject.runtime().environment.runtime)
+        known = getattr(runtime, "single", None)
+        listing = {key: "yes" for key in ("name_optimisers",) if key in runtime.settings}
+        session = self._session("", {**changed, **listing})
+        return () if known is None or session is None else known(session.environment.facts)
+
+    def log(self, names: Sequence[str]) -> tuple[str, ...]:
+        """What the runtime's own log says of these nodes, tensors and optimisers; a few lines."""
+        runtime = registry.runtime(self._subject.runtime().environment.runtime)
+        if "log_about" not in runtime.settings or not names:
+            return ()
+        session = self._session("", {"log_about": json.dumps(list(names))})
+        said = "" if session is None else session.environment.facts.get(LOG_LINES, "")
+        return tuple(said.splitlines())
+
+    def lands(self, predicted: Mapping[str, Array]) -> bool:
+        """Whether the accused run gives just these outputs, within its budget."""
+        run = self._subject.as_run()
+        return not isinstance(run, IsomorphError) and bool(self._agrees(run, predicted))
+
+    def _judged(self, changed: Mapping[str, str]) -> bool | None:
+        found, meaning = self._run(changed), self._subject.meaning()
+        if found is None or isinstance(meaning, IsomorphError):
+            return None
+        return self._agrees(found, meaning)
+
+    def _agrees(self, found: Mapping[str, Array], meaning: Mapping[str, Array]) -> bool | None:
+        """Whether outputs are right by the budget of the verdict; None where there is none."""
+        spreads = self._spreads()
+        if spreads is None:
+            return None
+        return all(
+            judge(
+                found[name],
+                meaning[name],
+                spreads[name],
+                dtype=str(found[name].dtype),
+                derivation="",
+                false_alarm=self._false_alarm,
+            ).budget.within
+            is Judgement.YES
+            for name in self._outputs
+        )
+
+    def _spreads(self) -> Mapping[str, Spread | None] | None:
+        """How far a right run may stand from the meaning, as the verdict has it."""
+        rounding = self._subject.rounding()
+        if isinstance(rounding, IsomorphError) or not widths(self._subject.model.graph):
+            return None if isinstance(rounding, IsomorphError) else rounding
+        loss = self._subject.execution_loss()
+        if isinstance(loss, IsomorphError):
+            return rounding
+        return {name: merged(spread, loss.get(name)) for name, spread in rounding.items()}
+
+    def _run(self, changed: Mapping[str, str]) -> dict[str, Array] | None:
+        session = self._session("", changed)
+        if session is None:
+            return None
+        try:
+            found = session.run(self._subject.feeds, list(self._outputs))
+        except IsomorphError:
+            return None
+        return {name: np.asarray(value) for name, value in found.items()}
+
+    def _session(self, runtime: str, changed: Mapping[str, str]) -> Session | None:
+        key = runtime, frozenset(changed.items())
+        opened = self._subject.opened
+        if key not in self._sessions and opened is not None:
+            deployed = _exact(runtime) if runtime else opened.settings
+            asked = Environment(
+                runtime=runtime or opened.runtime,
+                isolation=opened.host.isolation,
+                settings=completed(runtime or opened.runtime, {**deployed, **changed}),
+            )
+            try:
+                self._sessions[key] = opened.host.open(opened.model, asked)
+            except IsomorphError:
+                self._sessions[key] = None  # not installed, or it cannot run this model
+        return self._sessions.get(key)
+
+    def _others(self, accused: str) -> tuple[str, ...]:
+        model = self._subject.model
+        oracle = registry.framework(model.framework).oracle
+        return tuple(
+            name
+            for name in registry.names("runtimes")
+            if name not in {accused, oracle} and registry.runtime(name).accepts(model)
+        )
+
+    def _alone(
+        self,
+        nodes: Sequence[Node],
+        tensor: str,
+        twins: Twins | None,
+        runtime: str,
+        changed: Mapping[str, str],
+    ) -> Array | None:
+        """The nodes by themselves, fed with the oracle's values in the types of the run."""
+        accused = self._subject.runtime().environment.runtime
+        session = self._session("" if runtime == accused else runtime, changed)
+        if session is None or twins is None:
+            return None
+        feeds = {}
+        for name in _read(nodes, twins.candidate.topology):
+            exact, run = twins.reference.values.get(name), twins.candidate.values.get(name)
+            if exact is None or run is None:
+                return None
+            with np.errstate(over="ignore"):
+                feeds[name] = np.ascontiguousarray(exact.astype(run.dtype))
+        try:
+            return np.asarray(session.run(feeds, [tensor])[tensor])
+        except IsomorphError:
+            return None
+
+    def _imitated(
+        self,
+        nodes: Sequence[Node],
+        tensor: str,
+        twins: Twins | None,
+        change: Callable[[Array], Array],
+    ) -> Array | None:
+        """The oracle's value with a change made to what the nodes read, constants included."""
+        if twins is None:
+            return None
+        oracle, graph = twins.reference, twins.reference.graph
+        names = list(_read(nodes, oracle.topology))
+        stored = [n for node in nodes for n in node.inputs if n in graph.constants]
+        try:
+            held = oracle.run(stored)
+            values = {**held, **{n: oracle.values[n] for n in names if n in oracle.values}}
+            given = {n: change(v) for n, v in values.items() if v.dtype.kind == "f"}
+            return oracle.run([tensor], given).get(tensor)
+        except (IsomorphError, ValueError):
+            return None
+
+
+def _exact(runtime: str) -> dict[str, str]:
+    """The settings under which a runtime computes in the declared types."""
+    switches: tuple[Switch, ...] = getattr(registry.runtime(runtime), "switches", ())
+    return {k: v for each in switches if each.kind == "precision" for k, v in each.settings.items()}
+
+
+def _read(nodes: Sequence[Node], topology: Topology) -> set[str]:
+    """What goes into these nodes from outside and depends on the inputs."""
+    own = {name for node in nodes for name in node.outputs}
+    return {source for node in nodes for source in topology.sources(node)} - own

@@ -1,0 +1,173 @@
+"""Why a run is off although the graph is right: an optimiser, a kernel, or its precision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.case import Case
+from isomorph.core.report import Finding
+from isomorph.diagnose.build_context import cases
+from isomorph.diagnose.diagnose import explained
+from isomorph.diagnose.experiments import puts_the_run_right
+from isomorph.diagnose.fused_int8 import saturated_products
+from isomorph.diagnose.rerun import Trials
+from isomorph.localize.capture_effect import changed_by_capturing
+from isomorph.localize.findings import findings
+from isomorph.localize.locate import locate_execution
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Node
+    from isomorph.localize.locate import Located
+    from isomorph.measure.evaluated_model import Subject
+
+_OF_THE_RUNTIME = frozenset({"fusion", "kernel", "precision"})
+"""Causes that lie in what a runtime does to a node; of these its log may speak."""
+_NAMED = 3
+"""Further nodes that a sentence names; the evidence has them all."""
+
+
+def guilty_of_running(
+    candidate: Subject, names: Sequence[str], false_alarm: float
+) -> tuple[list[Finding], str | None]:
+    """The nodes at which the run leaves its oracle, with the cause that an experiment shows.
+
+    ``names`` are the outputs that are off.
+    """
+    trials = Trials(candidate, names, false_alarm)
+    if candidate.runtime().capabilities.fetch != "all":
+        reason = "this session gives no tensors but its outputs"
+        return saturated_products(candidate, names, trials.lands) or [
+            _whole(candidate, trials, names)
+        ], reason
+    located = locate_execution(candidate, names)
+    found = _places(candidate, trials, located)
+    seen = located.twins.candidate.values
+    changed = changed_by_capturing(candidate, seen, names, false_alarm)
+    extra = [changed] if changed is not None else []
+    if found:
+        healed = any(puts_the_run_right(each.experiments) for each in found)
+        return [*found, *extra], None if healed else located.unexplained
+    # Captured, the run is right: taking tensors out keeps the optimisers from joining nodes.
+    joint = saturated_products(candidate, names, trials.lands)
+    return [*(joint or [_whole(candidate, trials, names)]), *extra], None
+
+
+def _places(candidate: Subject, trials: Trials, located: Located) -> list[Finding]:
+    graph = candidate.model.graph
+    by_node = dict(cases(located.trail.guilts, located.twins))
+    found = []
+    for finding in findings(located.trail, graph, graph):
+        told = replace(
+            finding, summary=finding.summary.replace("the reference's is", "its float64 oracle is")
+        )
+        case = by_node.get(finding.node or "")
+        if case is not None:
+            execution = trials.execution(case.nodes, case.tensor, located.twins)
+            told = explained(told, replace(case, execution=execution), _frameworks(candidate))
+            told = _with_log(told, trials, _names(case))
+        found.append(told)
+    return joined(found)
+
+
+def joined(found: Sequence[Finding]) -> list[Finding]:
+    """One finding for all nodes that one change of the settings puts right."""
+    groups: dict[object, list[Finding]] = {}
+    for place, finding in enumerate(found):
+        healed = puts_the_run_right(finding.experiments)
+        groups.setdefault((finding.cause, finding.fix) if healed else place, []).append(finding)
+    return [_for_all(group) for group in groups.values()]
+
+
+def _for_all(group: Sequence[Finding]) -> Finding:
+    first = group[0]
+    if not puts_the_run_right(first.experiments):
+        return first
+    proven = replace(first, status="confirmed")
+    others = [each.node for each in group[1:] if each.node is not None]
+    if not others:
+        return proven
+    named = ", ".join(map(repr, others[:_NAMED])) + (", …" if len(others) > _NAMED else "")
+    return replace(
+        proven,
+        summary=f"{first.summary}; the same goes for {len(others)} more nodes: {named}",
+        nodes=tuple(dict.fromkeys(name for each in group for name in each.nodes)),
+        tensors=tuple(dict.fromkeys(name for each in group for name in each.tensors)),
+        evidence={**first.evidence, "alike": others},
+        share=None,
+    )
+
+
+def _with_log(finding: Finding, trials: Trials, names: Sequence[str]) -> Finding:
+    """The finding with what the runtime's own log says of the nodes and of the optimiser."""
+    if finding.cause not in _OF_THE_RUNTIME:
+        return finding
+    optimiser = finding.evidence.get("optimiser")
+    lines = trials.log([*([str(optimiser)] if optimiser else []), *names])
+    return replace(finding, evidence={**finding.evidence, "log": lines}) if lines else finding
+
+
+def _names(case: Case) -> list[str]:
+    """The guilty nodes, what they make, and the constants that they read."""
+    stored = case.candidate.constants
+    nodes = [node.name for node in case.nodes]
+    made = [name for node in case.nodes for name in node.outputs]
+    return list(
+        dict.fromkeys([*nodes, *made, *(n for v in case.nodes for n in v.inputs if n in stored)])
+    )
+
+
+def _whole(candidate: Subject, trials: Trials, names: Sequence[str]) -> Finding:
+    """No node could be singled out: what is known of the run as a whole."""
+    finding = Finding(
+        rank=0,
+        code="RUN_AS_A_WHOLE",
+        cause=None,
+        status="suspected",
+        effect="reaches_output",
+        summary="the deployed run is off, but no node is by itself",
+        tensors=tuple(names),
+    )
+    case = whole_run(candidate, names)
+    execution = trials.execution((), names[0], None)
+    told = explained(finding, replace(case, execution=execution), _frameworks(candidate))
+    told = _with_log(told, trials, ())
+    confirmed = any(each.agrees for each in told.experiments)
+    return replace(told, status="confirmed" if confirmed else "suspected")
+
+
+def whole_run(candidate: Subject, names: Sequence[str]) -> Case:
+    """A case without a place: the outputs as they came, and as they should be."""
+    graph = candidate.model.graph
+    run, meaning = candidate.as_run(), candidate.meaning()
+    name = names[0]
+    nothing = np.empty(0)
+    wrong = run.get(name, nothing) if isinstance(run, dict) else nothing
+    right = meaning.get(name, nothing) if isinstance(meaning, dict) else nothing
+    node = _maker(graph, name)
+    return Case(
+        reference=graph,
+        candidate=graph,
+        node=node,
+        nodes=(node,),
+        counterparts=(node,),
+        tensor=name,
+        wrong=wrong,
+        right=right,
+        scattered=False,
+        constant=lambda _graph, _name: None,
+        heals=lambda _given: False,
+        equals=lambda array: bool(np.array_equal(array, right)),
+    )
+
+
+def _maker(graph: Graph, name: str) -> Node:
+    """The node that makes an output; the last one for an output that is an input or a part."""
+    return next((n for n in graph.nodes if name in n.outputs), graph.nodes[-1])
+
+
+def _frameworks(candidate: Subject) -> tuple[str, str]:
+    return candidate.model.framework, candidate.runtime().environment.runtime

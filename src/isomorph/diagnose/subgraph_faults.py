@@ -1,0 +1,102 @@
+"""A guilty branch or loop, replaced by the nodes inside it that are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from isomorph.core.errors import IsomorphError
+from isomorph.core.limits import NESTED_BODIES
+from isomorph.core.report import Finding
+from isomorph.diagnose.build_context import cases
+from isomorph.diagnose.diagnose import explained
+from isomorph.localize.findings import findings
+from isomorph.localize.subgraph_search import Inside, enter
+
+if TYPE_CHECKING:
+    from isomorph.localize.locate import Located
+    from isomorph.sessions.model_handle import Opened
+
+_MOST_TENSORS = 3
+
+
+def inside(
+    finding: Finding, located: Located, sides: tuple[Opened | None, Opened | None], depth: int = 0
+) -> list[Finding]:
+    """The findings inside the bodies of a guilty node; the finding itself where none is."""
+    reference, candidate = sides
+    node = {each.name: each for each in located.twins.candidate.graph.nodes}.get(finding.node or "")
+    if node is None or not node.bodies or reference is None or candidate is None:
+        return [finding]
+    if finding.cause == "attribute" and finding.fix:
+        return [finding]  # what the node itself is told sends other values through its body
+    guilts = located.trail.guilts
+    guilt = next(each for each in guilts if each.node == finding.node)
+    earlier = {each.tensor: each.value for each in guilts[: guilts.index(guilt)]}
+    with TemporaryDirectory(prefix="isomorph-bodies-") as folder:
+        try:
+            pair = (reference, candidate)
+            within = enter(guilt, located, earlier, pair, Path(folder))
+            found = [] if within is None else _found(finding, within, depth)
+        except (IsomorphError, ValueError, KeyError) as error:
+            # A body that cannot be cut out leaves the node that holds it guilty.
+            told = error.sentence if isinstance(error, IsomorphError) else str(error)
+            return [replace(finding, evidence={**finding.evidence, "bodies": told})]
+    return found or [finding]
+
+
+def _found(outer: Finding, within: Inside, depth: int) -> list[Finding]:
+    trail, twins = within.located.trail, within.located.twins
+    known = within.reference.model.framework, within.candidate.model.framework
+    by_node = dict(cases(trail.guilts, twins))
+    found: list[Finding] = []
+    for each in findings(trail, twins.reference.graph, twins.candidate.graph):
+        told = explained(each, by_node[each.node], known) if each.node in by_node else each
+        sides = (within.reference.opened, within.candidate.opened)
+        deeper = [told]
+        if depth < NESTED_BODIES.most:
+            deeper = inside(told, within.located, sides, depth + 1)
+        elif _holds_bodies(told, within):
+            NESTED_BODIES.reached()
+        found += [told_inside(inner, outer, within) for inner in deeper]
+    return found
+
+
+def _holds_bodies(finding: Finding, within: Inside) -> bool:
+    nodes = within.located.twins.candidate.graph.nodes
+    return any(node.bodies for node in nodes if node.name == finding.node)
+
+
+def told_inside(inner: Finding, outer: Finding, within: Inside) -> Finding:
+    """A finding in a body, with full names, and the share of the node that holds the body."""
+    proven = inner.status == outer.status == "confirmed"
+    ours, theirs = within.ours, within.theirs
+    written = [theirs.source(name) for name in reversed(inner.reference_nodes)]
+    written += [ours.source(inner.node or ""), outer.source]
+    tensors = [ours.tensor(name) for name in inner.tensors[:2]]
+    return replace(
+        inner,
+        node=ours.node(inner.node or ""),
+        nodes=tuple(ours.node(name) for name in inner.nodes),
+        # Where it goes wrong inside, and where that comes out.
+        tensors=tuple(dict.fromkeys((*tensors, *outer.tensors)))[:_MOST_TENSORS],
+        reference_nodes=tuple(theirs.node(name) for name in inner.reference_nodes),
+        status="confirmed" if proven else "suspected",
+        share=outer.share,
+        summary=f"inside {outer.node!r}, round {within.round + 1}: {_renamed(inner, within)}",
+        source=next((source for source in written if source is not None), inner.source),
+        experiments=(*inner.experiments, *outer.experiments[:1]),
+        evidence={**inner.evidence, "inside": outer.node, "round": within.round + 1},
+    )
+
+
+def _renamed(inner: Finding, within: Inside) -> str:
+    """What is told of the node, under the names that the whole model has for it."""
+    told, ours, theirs = inner.summary, within.ours, within.theirs
+    names = [(inner.node or "", ours), *((name, theirs) for name in inner.reference_nodes[-1:])]
+    for name, known in names:
+        short = known.node(name).removeprefix(known.prefix)
+        told = told.replace(f"{name!r} (", f"{short!r} (", 1)
+    return told

@@ -1,0 +1,209 @@
+"""The grids of quantised tensors at a guilty place: their steps, and what stands on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.patch import Patch, SetConstant
+from isomorph.diagnose import node_constants
+from isomorph.diagnose.constant_diff import difference, lesser_part
+from isomorph.diagnose.folded_constants import folded
+from isomorph.diagnose.requantize import requantised
+from isomorph.match.dequantized_graph import beside
+from isomorph.match.tensor_capture import apart
+from isomorph.match.value_match import placements
+
+if TYPE_CHECKING:
+    from isomorph.core.case import Case
+    from isomorph.core.model import Node, Quantization
+    from isomorph.core.trace import Array
+
+_READING = "DequantizeLinear"
+_LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul", "FullyConnected"})
+BETTER = 4.0
+"""How much less a quantised place must lose for a change to be what it lacked."""
+_REACH = 2.0
+"""In steps: half of one is what rounding costs, on either side, and as much again for another."""
+
+
+def readers(case: Case) -> list[Node]:
+    """The nodes that read a stored weight through its grid for the guilty ones.
+
+    What merely widens float16 has no grid.
+    """
+    fed = {name for node in case.nodes for name in node.inputs}
+    return [
+        node
+        for node in case.candidate.nodes
+        if node.op == _READING
+        and len(node.inputs) > 1
+        and node.outputs[0] in fed
+        and node.inputs[0] in case.candidate.constants
+    ]
+
+
+def step(case: Case) -> float | None:
+    """The step of the grid on which the wrong tensor's values stand, the widest if it has many."""
+    near = {case.tensor, *(n for node in case.nodes for n in (*node.outputs, *node.inputs))}
+    found = [each for each in case.candidate.quantization if each.tensor in near and each.scale]
+    exact = [each for each in found if each.tensor == case.tensor]
+    live = [each for each in found if each.tensor not in case.candidate.constants]
+    chosen = exact or live
+    return max(max(each.scale) for each in chosen) if chosen else None
+
+
+def bias_scale(case: Case) -> str | None:
+    """A bias whose scale is not that of the products it is added to, in words."""
+    by_tensor: dict[str, Quantization] = {}
+    for each in case.candidate.quantization:
+        by_tensor.setdefault(each.tensor, each)
+    readers = {node.outputs[0]: node for node in case.candidate.nodes if node.op == _READING}
+
+    def grid(name: str) -> Quantization | None:
+        reader = readers.get(name)
+        return by_tensor.get(reader.inputs[0] if reader is not None else name)
+
+    for node in case.nodes:
+        if node.op not in _LINEAR or len(node.inputs) < 3:
+            continue
+        data, weight, bias = (grid(name) for name in node.inputs[:3])
+        if data is None or weight is None or bias is None or not data.scale or not bias.scale:
+            continue
+        product = np.asarray(data.scale[0]) * np.asarray(weight.scale)
+        ratio = np.asarray(bias.scale) / product
+        # The product is rounded to float32 once more.
+        off = np.abs(ratio - 1.0) > 4.0 * float(np.finfo(np.float32).eps)
+        if np.any(off):
+            factor = float(ratio.reshape(-1)[int(np.argmax(off))])
+            return (
+                f"the scale of the bias of {node.name!r} is {factor:.4g} times that of input "
+                "and weight"
+            )
+    return None
+
+
+def misread_weight(case: Case) -> tuple[str, str, str] | None:
+    """A stored weight whose real values are not the reference's: name, what it is, and its cause.
+
+    Told only where the reference's weight in its place puts the node right, or is a multiple.
+    """
+    for stored, made, scales, axis in stored_weights(case):
+        held = case.value(case.candidate, made)
+        if held is None:
+            continue
+        steps = _along(scales, axis, held.ndim)
+        choices = [
+            placed
+            for right in _weights(case)
+            if right.size == held.size and right.ndim >= min(held.ndim, 2)
+            for placed in placements(right, held.shape)
+        ]
+        off = [bool(np.any(np.abs(held - placed) > _REACH * steps)) for placed in choices]
+        for placed in (each for each, wrong in zip(choices, off, strict=True) if wrong):
+            # A loss farther up can hide that it heals; that every number is the right one
+            # times one factor is no accident, unless the factor was worked in.
+            larger = all(off) and _multiple(held, placed, steps) is not None
+            if larger or case.heals({made: placed}) or _much_nearer(case, stored, made, placed):
+                return stored, *_told(held, placed, steps)
+    # Integers that an operator multiplies as they are have no tensor of real numbers.
+    for each in requantised(case):
+        if case.heals({each.name: each.read}):
+            return each.name, *_told(each.held, each.right, each.steps)
+    return None
+
+
+def _much_nearer(case: Case, stored: str, made: str, placed: Array) -> bool:
+    """Whether a constant put onto its grid takes most of the error away; the rest is older loss."""
+    if stored != made:
+        return False
+    edit = SetConstant(tensor=stored, value=placed)
+    found = case.rehearse(Patch(summary="", edits=(edit,)))
+    if found is None or found.shape != case.right.shape:
+        return False
+    return BETTER * apart(case.right, found)[0] <= apart(case.right, case.wrong)[0]
+
+
+def stored_weights(case: Case) -> list[tuple[str, str, Array, int | None]]:
+    """Stored integers, the tensor of their real values, and the steps of their grid by axis."""
+    return [*_read_by_nodes(case), *_read_beside(case)]
+
+
+def _read_by_nodes(case: Case) -> Iterator[tuple[str, str, Array, int | None]]:
+    for node in readers(case):
+        scale = case.constant(case.candidate, node.inputs[1])
+        if scale is not None:
+            yield node.inputs[0], node.outputs[0], scale, int(node.attributes.get("axis", 1))
+
+
+def _read_beside(case: Case) -> Iterator[tuple[str, str, Array, int | None]]:
+    """Where the grid stands beside a constant, it is seen in real numbers itself."""
+    fed = {name for node in case.nodes for name in node.inputs}
+    for name, grid in beside(case.candidate).items():
+        if name in fed and name in case.candidate.constants:
+            yield name, name, np.asarray(grid.scale), grid.axis
+
+
+def _along(scales: Array, axis: int | None, rank: int) -> Array:
+    """One step for each slice of the axis, or the widest for all where they lie otherwise."""
+    if scales.ndim != 1 or axis is None or not -rank <= axis < rank:
+        return np.asarray(np.max(scales))
+    return scales.reshape([-1 if each == axis % rank else 1 for each in range(rank)])
+
+
+def _weights(case: Case) -> Iterator[Array]:
+    """The reference's weights in real numbers, stored as such or read through a grid."""
+    names = node_constants.floats(case.reference, case.counterparts)
+    fed = {name for node in case.counterparts for name in node.inputs}
+    names += [
+        n.outputs[0] for n in case.reference.nodes if n.op == _READING and n.outputs[0] in fed
+    ]
+    for name in names:
+        value = case.value(case.reference, name)
+        if value is not None and value.dtype.kind == "f":
+            yield value
+    yield from (value for _, value in folded(case))
+
+
+def _multiple(held: Array, right: Array, steps: Array) -> float | None:
+    """The one factor between all numbers, up to what quantising them costs."""
+    factor = float(np.vdot(held, right)) / (float(np.vdot(right, right)) or 1.0)
+    near = np.all(np.abs(held - factor * right) <= _REACH * steps)
+    return factor if factor > 0 and near else None
+
+
+def _channels_rescaled(held: Array, right: Array, steps: Array) -> int:
+    """In how many channels all numbers are the right ones times one factor; 0 if in some not."""
+    others = tuple(axis for axis, size in enumerate(steps.shape) if size == 1)
+    if steps.size == 1 or steps.ndim != held.ndim:
+        return 0
+    power = np.sum(np.square(right), axis=others, keepdims=True)
+    factor = np.sum(held * right, axis=others, keepdims=True) / np.where(power > 0, power, 1.0)
+    if np.any(factor <= 0) or np.any(np.abs(held - factor * right) > _REACH * steps):
+        return 0
+    off = np.abs((factor - 1.0) * right) > _REACH * steps
+    return int(np.count_nonzero(np.any(off, axis=others)))
+
+
+def _told(held: Array, right: Array, steps: Array) -> tuple[str, str]:
+    """What happened to the integers, up to the half step that quantising them costs."""
+    gaps = (held - right) / steps
+    turned = 256.0 * np.rint(gaps / 256.0)
+    if np.any(turned) and np.all(np.abs(gaps - turned) <= _REACH):
+        return "int8 is read as uint8 or the reverse", "quantization"
+    factor = _multiple(held, right, steps)
+    if factor is not None:
+        return f"they are {factor:.4g} times too large: the scale is off", "quantization"
+    rescaled = _channels_rescaled(held, right, steps)
+    if rescaled:
+        return f"the scales of {rescaled} of {steps.size} channels are off", "quantization"
+    shift = float(np.median(gaps))
+    if np.all(np.abs(gaps - shift) <= _REACH):
+        return f"they are shifted by {shift:.0f} steps: the zero point is off", "quantization"
+    astray = int(np.count_nonzero(np.abs(gaps) > _REACH))
+    if lesser_part(astray, held.size):
+        return f"{astray} of {held.size} values are off by more than a step", "weight"
+    told, cause = difference(held, right)
+    return (told, cause) if "order" in told else ("other values", "weight")

@@ -1,0 +1,189 @@
+"""The smallest pair of sub-models around a guilty node, checked that it still shows the fault."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from isomorph import registry
+from isomorph.checking.check import Wishes, check_alone, check_pair
+from isomorph.core.errors import IsomorphError, UsageError
+from isomorph.core.extraction import Extraction
+from isomorph.core.piece import Piece
+from isomorph.extraction.fault_sites import Place, Request, places
+from isomorph.extraction.readme import readme
+from isomorph.inputs.feeds import Sample
+from isomorph.localize.fault_subgraph import Part, Surroundings, closest, part_alone
+from isomorph.match.binding import bind_inputs
+from isomorph.sessions.in_process import carver
+from isomorph.sessions.model_handle import Opened
+from isomorph.store.atomic import new_folder
+from isomorph.store.input_files import write_arrays
+
+INPUTS = "inputs.npz"
+
+
+def extract(request: Request, folder: Path) -> Extraction:
+    """Find the place, cut it out, check the part; the folder appears when all of it is there."""
+    for each in (request.reference, request.candidate):
+        carver(each.model.framework)
+    with TemporaryDirectory(prefix="isomorph-extract-") as work:
+        found = _extracted(request, Path(work))
+        with new_folder(folder) as aside:
+            for file in Path(work, "kept").iterdir():
+                shutil.copyfile(file, aside / file.name)
+            (aside / "README.md").write_text(readme(found), encoding="utf-8")
+    return replace(found, folder=str(folder))
+
+
+def _extracted(request: Request, work: Path) -> Extraction:
+    """The smallest part that shows the fault; failing that, the smallest that could be cut."""
+    best: Extraction | None = None
+    attempts = ((p, a) for p in places(request, work) for a in _attempts(p))
+    for number, (place, attempt) in enumerate(attempts):
+        folder = work / f"attempt-{number}"
+        try:
+            tried = _tried(place, attempt, request, folder)
+        except IsomorphError:
+            continue  # this part cannot be a model of its own; a larger one may
+        if best is None or tried.shows:
+            best = tried
+            shutil.rmtree(work / "kept", ignore_errors=True)
+            shutil.copytree(folder, work / "kept")
+        if best.shows:
+            return best
+    if best is None:
+        raise UsageError(
+            "NOT_CUT",
+            "no part around the guilty node could be made a model of its own",
+            where=request.node,
+            fix="attach the whole models to the report",
+        )
+    return best
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Attempt:
+    """A part of one side, or of both, to be cut out."""
+
+    candidate: Part
+    reference: Part | None = None
+    bound: Mapping[str, str]
+    layouts: Mapping[str, tuple[int, ...]]
+    whole: bool = False
+
+
+def _attempts(place: Place) -> Iterator[_Attempt]:
+    """The guilty nodes alone; then everything from the inputs to the guilty tensor."""
+    twins, guilt = place.located.twins, place.guilt
+    if place.sides[0] is place.sides[1]:
+        alone = part_alone(twins.candidate, guilt.nodes, guilt.tensor)
+        if alone is not None:
+            yield _Attempt(candidate=alone, bound={}, layouts={})
+        yield _Attempt(candidate=_from_inputs(place, 1, guilt.tensor), bound={}, layouts={},
+                       whole=True)  # fmt: skip
+        return
+    near = closest(guilt, twins, place.earlier)
+    if near is not None:
+        yield _Attempt(
+            candidate=near.candidate, reference=near.reference, bound=near.bound,
+            layouts=_turned(near),
+        )  # fmt: skip
+    left, right = _from_inputs(place, 0, guilt.counterpart), _from_inputs(place, 1, guilt.tensor)
+    graphs = [opened.model.graph for opened in place.sides]
+    bound = bind_inputs(graphs[0].inputs, graphs[1].inputs, {})
+    pairs = {p.reference: p.candidate for p in bound if p.candidate in right.feeds}
+    yield _Attempt(candidate=right, reference=left, bound=pairs, layouts={}, whole=True)
+
+
+def _turned(near: Surroundings) -> dict[str, tuple[int, ...]]:
+    return {name: way.permutation for name, way in near.moved.items() if way.moves}
+
+
+def _from_inputs(place: Place, side: int, tensor: str) -> Part:
+    twins = place.located.twins
+    topology = (twins.reference, twins.candidate)[side].topology
+    needed = topology.above(tensor)
+    return Part(
+        feeds={n: np.asarray(v) for n, v in place.feeds[side].items() if n in needed},
+        fetch=tensor,
+    )
+
+
+def _tried(place: Place, attempt: _Attempt, request: Request, folder: Path) -> Extraction:
+    """Cut the part out, load it, and check it like any pair."""
+    folder.mkdir(parents=True)
+    candidate = _cut(place.sides[1], attempt.candidate, folder, "candidate")
+    names = dict(zip(attempt.candidate.feeds, candidate.model.graph.inputs, strict=True))
+    wishes = request.wishes
+    quiet = Wishes(seed=wishes.seed, budgets=wishes.budgets, told=wishes.told, any_arrangement=True)
+    if attempt.reference is None:
+        feeds = {names[old].name: value for old, value in attempt.candidate.feeds.items()}
+        report = check_alone(candidate, Sample(origin=f"file {INPUTS}", feeds=feeds), quiet)
+        words = _command([candidate], quiet, request.ops)
+        file = None
+    else:
+        reference = _cut(place.sides[0], attempt.reference, folder, "reference")
+        own = dict(zip(attempt.reference.feeds, reference.model.graph.inputs, strict=True))
+        feeds = {own[old].name: value for old, value in attempt.reference.feeds.items()}
+        bound = {own[a].name: names[b].name for a, b in attempt.bound.items() if a in own}
+        turned = {names[n].name: order for n, order in attempt.layouts.items()}
+        asked = replace(quiet, bind_inputs=bound, layouts=turned)
+        sample = Sample(origin=f"file {INPUTS}", feeds=feeds)
+        report = check_pair(reference, candidate, sample, asked)
+        file = Path(reference.model.location).name
+        words = _command([reference, candidate], asked, request.ops)
+    write_arrays(folder / INPUTS, feeds)
+    return Extraction(
+        node=place.node,
+        reference=file,
+        candidate=Path(candidate.model.location).name,
+        inputs=INPUTS,
+        command=words,
+        report=report,
+        whole=attempt.whole,
+        nodes=len(candidate.model.graph.nodes),
+        nodes_before=len(place.sides[1].model.graph.nodes),
+    )
+
+
+def _cut(opened: Opened, part: Part, folder: Path, name: str) -> Opened:
+    path = folder / f"{name}{carver(opened.model.framework).suffix}"
+    piece = Piece(feeds=tuple(part.feeds), fetch=(part.fetch,))
+    opened.host.cut(opened.model, piece, part.feeds, path)
+    model = opened.host.load(str(path), opened.model.framework, {})
+    return Opened(
+        role=name, model=model, host=opened.host, runtime=opened.runtime,
+        settings=opened.settings,
+    )  # fmt: skip
+
+
+def _command(sides: Sequence[Opened], wishes: Wishes, ops: Sequence[str]) -> str:
+    """What to type in the folder: the same pair, inputs, runtimes and settings."""
+    words = ["isomorph check", *(Path(each.model.location).name for each in sides)]
+    words += ["--inputs", INPUTS]
+    for side in sides:
+        usual = registry.framework(side.model.framework).runtime
+        if side.runtime != usual:
+            words.append(f"--runtime {side.role}={side.runtime}")
+        told = {f"{side.role}.{key}": value for key, value in side.settings.items()}
+        words += [f"--set {shlex.quote(f'{key}={value}')}" for key, value in told.items()]
+    for mine, yours in wishes.bind_inputs.items():
+        if mine != yours:
+            words.append(f"--bind-input {shlex.quote(f'{mine}={yours}')}")
+    for name, order in wishes.layouts.items():
+        words.append(f"--layout {shlex.quote(f'{name}={_axes(order)}')}")
+    for each in ops:  # a file is named from inside the folder
+        place = str(Path(each).resolve()) if Path(each).is_file() else each
+        words.append(f"--ops {shlex.quote(place)}")
+    return " ".join([*words, *(["--trust"] if ops else [])])
+
+
+def _axes(order: Sequence[int]) -> str:
+    return ",".join(map(str, order))

@@ -1,0 +1,76 @@
+"""The verb: load the model, ask what the target can do, let every check speak."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from isomorph import registry
+from isomorph.core.errors import IsomorphError
+from isomorph.core.lint import Lint, Remark, Severity, Subject
+from isomorph.core.model import Graph, Model
+from isomorph.core.report import ModelSummary, Skipped
+from isomorph.linting.target_support import abilities
+from isomorph.version import VERSION
+
+if TYPE_CHECKING:
+    from isomorph.checking.loader import Intake
+    from isomorph.conversion.converter_worker import Workshop
+
+_GRAVE = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
+
+
+def lint(
+    source: str,
+    intake: Intake,
+    workshop: Workshop,
+    *,
+    to: str | None = None,
+    width: str = "",
+    ignore: Sequence[str] = (),
+) -> Lint:
+    """Every remark on one model, the gravest first; ``ignore`` are codes or names of checks."""
+    model = _loaded(source, intake)
+    able, skipped = abilities(model, to, width, workshop)
+    subject = Subject(model=model, to=to, width=width, abilities=able)
+    remarks: list[Remark] = []
+    for name in registry.names("checks"):
+        check = registry.check(name)
+        if name not in ignore and check.code not in ignore:
+            remarks += check.check(subject)
+    remarks.sort(key=lambda remark: (_GRAVE.index(remark.severity), remark.code))
+    ignored = tuple(Skipped(what=f"check {word}", why="ignored by the user") for word in ignore)
+    return Lint(
+        model=_summary(model),
+        to=to,
+        width=width,
+        remarks=tuple(remarks),
+        skipped=(*skipped, *ignored),
+        version=VERSION,
+    )
+
+
+def _loaded(source: str, intake: Intake) -> Model:
+    """The model; one whose weights beside it cannot be read is a remark, not the end."""
+    try:
+        return intake.load(source)
+    except IsomorphError as error:
+        if not error.code.startswith("EXTERNAL_DATA"):
+            raise
+        note = f"{error.code}: {error.sentence}" + (f" ({error.why})" if error.why else "")
+        empty = Graph(name="", inputs=(), outputs=(), nodes=(), tensors={}, constants={})
+        return Model(framework="onnx", location=source, digest="", graph=empty, notes=(note,))
+
+
+def _summary(model: Model) -> ModelSummary:
+    return ModelSummary(
+        role="model",
+        location=model.location,
+        framework=model.framework,
+        digest=model.digest,
+        nodes=len(model.graph.nodes),
+        constants=len(model.graph.constants),
+        producer=model.producer,
+        opset=model.opset,
+        notes=model.notes,
+    )

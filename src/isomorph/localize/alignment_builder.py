@@ -1,0 +1,150 @@
+"""The alignment of a check: made where guilt was searched, confirmed on every further input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.alignment import Alignment, Confidence, Pair
+from isomorph.core.errors import IsomorphError
+from isomorph.core.report import Skipped
+from isomorph.localize.fault_search import Search
+from isomorph.localize.locate import look
+from isomorph.match.alignment import Seen, aligned
+from isomorph.match.axis_layout import Rearrangement
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+    from isomorph.localize.fault import Guilt
+    from isomorph.localize.locate import Located
+    from isomorph.match.value_match import Twins
+    from isomorph.measure.evaluated_model import Subject
+
+_ONE_DRAW = 1
+"""A further input is asked whether values agree again, not how steady they are."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Aligner:
+    """Aligns on the first sample that calls for it.
+
+    ``wanted`` None aligns only where the search for guilty nodes has looked at both graphs
+    already, and their values are there.
+    """
+
+    wanted: bool | None = None
+    told: Callable[[str, str], None] | None = None
+    _alignment: Alignment | None = None
+    _guilts: tuple[Guilt, ...] = ()
+    _waiting: list[tuple[Subject, Subject]] = field(default_factory=list)
+    _failure: str | None = None
+    _fresh: bool = False
+
+    def found(self, located: Located) -> None:
+        """Both graphs as they were looked at, and what was found guilty between them."""
+        if self.wanted is False:
+            return
+        self._guilts, self._fresh = located.trail.guilts, True
+        self._tell("")
+        given = {each.tensor: each.value for each in self._guilts}
+        search = Search(located.twins, (), given)
+        with np.errstate(all="ignore"):  # what is infinite or no number equals nothing
+            self._alignment = aligned(
+                Seen(
+                    twins=located.twins,
+                    values=search.values,
+                    equal=search.pairs,
+                    put_right={e.tensor: (e.counterpart, e.moved) for e in self._guilts},
+                )
+            )
+
+    def remember(self, reference: Subject | None, candidate: Subject) -> None:
+        """One sample: it confirms, or waits for one on which guilt is searched."""
+        if reference is None or self.wanted is False or self._failure is not None:
+            return
+        if self._alignment is not None:
+            if not self._fresh:
+                self._carefully(lambda: self._confirm(reference, candidate))
+            self._fresh = False
+        elif self.wanted:
+            self._waiting.append((reference, candidate))
+
+    def alignment(self) -> tuple[Alignment | None, list[Skipped]]:
+        """What was aligned, and why not more."""
+        if self._waiting:
+            self._carefully(self._catch_up)
+        skipped = [Skipped(what="alignment", why=self._failure)] if self._failure else []
+        return self._alignment, skipped
+
+    def _catch_up(self) -> None:
+        """The samples that were only looked at by their outputs."""
+        for reference, candidate in self._waiting:
+            if self._alignment is not None:
+                self._confirm(reference, candidate)
+                continue
+            self._tell("")
+            twins = look(reference, candidate)
+            search = Search(twins, (), {})
+            self._alignment = aligned(Seen(twins=twins, values=search.values, equal=search.pairs))
+
+    def _confirm(self, reference: Subject, candidate: Subject) -> None:
+        assert self._alignment is not None, "nothing to confirm"
+        self._tell("another input")
+        twins = look(reference, candidate, draws=_ONE_DRAW)
+        given = {each.tensor: _right(each, twins) for each in self._guilts}
+        values = twins.candidate.with_given(given)
+        held = set(_held(self._alignment, twins, values))
+        looked = self._alignment.inputs + 1
+        self._alignment = replace(
+            self._alignment,
+            inputs=looked,
+            pairs=tuple(
+                _counted(pair, looked, agreed=place in held)
+                for place, pair in enumerate(self._alignment.pairs)
+            ),
+        )
+
+    def _carefully(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except IsomorphError as error:
+            self._failure = error.sentence
+
+    def _tell(self, detail: str) -> None:
+        if self.told is not None:
+            self.told("alignment", detail)
+
+
+def _right(guilt: Guilt, twins: Twins) -> Array:
+    """What belongs in the place of a guilty tensor, on these inputs."""
+    value = guilt.moved.array(twins.reference.values[guilt.counterpart])
+    return np.ascontiguousarray(value.astype(twins.candidate.values[guilt.tensor].dtype))
+
+
+def _held(alignment: Alignment, twins: Twins, values: Mapping[str, Array]) -> Iterator[int]:
+    """The places of the pairs whose values agree here, too."""
+    left, right = twins.reference.values, twins.candidate.values
+    for place, pair in enumerate(alignment.pairs):
+        mine, yours = pair.reference[0], pair.candidate
+        if "value" not in pair.evidence or mine not in left or yours not in right:
+            continue
+        source, value = left[mine], values[yours]
+        order = pair.permutation or tuple(range(source.ndim))
+        if source.size == value.size and len(order) == source.ndim:
+            moved = Rearrangement(permutation=order, shape=value.shape)
+            if twins.equal(mine, yours, moved.array(source), value):
+                yield place
+
+
+def _counted(pair: Pair, looked: int, *, agreed: bool) -> Pair:
+    """A pair that agrees on every input is founded better; one that does not was an accident."""
+    if pair.kind not in {"input", "tensor"} or "value" not in pair.evidence:
+        return pair
+    if agreed:
+        return replace(pair, inputs=pair.inputs + 1)
+    return replace(
+        pair, confidence=Confidence.POSSIBLE if looked > pair.inputs else pair.confidence
+    )

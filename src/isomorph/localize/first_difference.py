@@ -1,0 +1,104 @@
+"""Where two sides first differ, when nothing can be put in the place of anything.
+
+A trace holds the values of a run and not the model, and words and lists of tensors have no
+distance, so no substitution proves anything. What is left is the order of the graph: the nodes
+whose inputs have twins and whose outputs have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from isomorph.core.limits import FIRST_NODES
+from isomorph.core.report import Finding
+from isomorph.core.trace import Noise
+from isomorph.localize.fault_search import Search
+from isomorph.localize.locate import look
+from isomorph.localize.value_matcher import look_at
+from isomorph.match.tensor_capture import Sight, apart
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.core.protocols import Session
+    from isomorph.match.value_match import Twins
+    from isomorph.measure.evaluated_model import Subject
+
+
+def first_apart(
+    reference: Subject, candidate: Subject, outputs: Sequence[tuple[str, str]]
+) -> Iterator[Finding]:
+    """The first nodes of the candidate whose values the reference does not have."""
+    search = Search(look(reference, candidate), outputs, {})
+    for node in _begin(search):
+        yield _of_trace(node, "no tensor of the reference holds its values")
+
+
+def makers(twins: Twins, wrong: Sequence[str]) -> Iterator[Finding]:
+    """The nodes that make a wrong output of words or lists out of inputs that are right."""
+    topology, values = twins.candidate.topology, twins.candidate.values
+    told: set[str] = set()
+    for output in unseen(twins, wrong):
+        node = topology.maker.get(output) or topology.maker.get(output.partition("[")[0])
+        sources = [name for name in topology.sources(node) if name] if node is not None else []
+        if node is None or node.name in told or not all(name in values for name in sources):
+            continue
+        if all(twins.pair(name, values[name]) is not None for name in sources):
+            told.add(node.name)
+            yield _finding(
+                node,
+                f"node {node.name!r} ({node.op}) makes output {output!r}, which differs although "
+                "the node's inputs are right; words and lists are compared, and not put in the "
+                "place of others, so this is not proven",
+            )
+
+
+def unseen(twins: Twins, wrong: Sequence[str]) -> list[str]:
+    """The outputs that hold no tensor of numbers, at which nobody can look."""
+    return [name for name in wrong if name not in twins.candidate.values]
+
+
+def first_astray(
+    candidate: Subject, captured: Session, outputs: Sequence[str]
+) -> Iterator[Finding]:
+    """The first nodes at which a recorded run leaves its own oracle."""
+    graph, rounding = candidate.model.graph, Noise(seed=candidate.seed, rounding=True)
+    oracle = Sight(graph, candidate.oracle(), candidate.feeds, rounding)
+    run = Sight(graph, captured, candidate.feeds, None)
+    search = Search(look_at(oracle, run), [(name, name) for name in outputs], {})
+    for node in _begin(search):
+        name = node.outputs[0]
+        error, _ = apart(run.values[name], oracle.values[name])
+        size = oracle.prints[name].rms
+        off = error / size if size > 0 else error
+        yield _of_trace(node, f"the run is off by {off:.2g} of its float64 oracle's size")
+
+
+def _begin(search: Search) -> list[Node]:
+    first = search.entries([yours for _, yours in search.wrong_outputs()])
+    return list(FIRST_NODES.first(first))
+
+
+def _of_trace(node: Node, why: str) -> Finding:
+    return _finding(
+        node,
+        f"node {node.name!r} ({node.op}) is the first to differ: its inputs are right, "
+        f"and {why}; a trace cannot be run again, so this is not proven",
+        fix="give the model itself in the place of its trace, and the guilt is proven",
+    )
+
+
+def _finding(node: Node, summary: str, fix: str | None = None) -> Finding:
+    return Finding(
+        rank=0,
+        code="FIRST_APART",
+        cause=None,
+        status="suspected",
+        effect="reaches_output",
+        summary=summary,
+        node=node.name,
+        nodes=(node.name,),
+        tensors=tuple(name for name in node.outputs if name),
+        source=node.source,
+        fix=fix,
+    )

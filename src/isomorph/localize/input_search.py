@@ -1,0 +1,195 @@
+"""A short search for inputs that carry a latent difference to an output. Seeded and bounded."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.core.coverage import InputKind
+from isomorph.core.divergence import Verdict
+from isomorph.core.errors import IsomorphError
+from isomorph.core.report import Skipped
+from isomorph.inputs.generate import SAMPLES, generate
+from isomorph.localize.latent import Latent, latent
+from isomorph.measure.compare import Terms, compare
+from isomorph.measure.evaluated_model import Subject
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph
+    from isomorph.core.report import Binding, Finding
+    from isomorph.core.trace import Array, Arrays
+
+_SCALES = (1.0, 4.0, 16.0, 64.0)
+_MOST_BYTES = 4 << 20
+"""An input larger than this is told by how it was made, not by its values."""
+
+Carry = Callable[["Subject"], "Mapping[str, Array]"]
+"""The candidate's feeds for a reference that is fed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One input that was tried, and how it was made.
+
+    ``recipe`` is for people to read; ``kind`` says whether it was made of the given inputs.
+    """
+
+    recipe: str
+    feeds: Mapping[str, Array]
+    kind: InputKind = InputKind.GIVEN
+
+
+def trials(graph: Graph, given: Arrays, seed: int) -> Iterator[Trial]:
+    """The given inputs and generated ones, larger and larger; then all of them negated."""
+    own = {name: np.asarray(value) for name, value in given.items()}
+    shapes = {name: value.shape for name, value in own.items()}
+    for scale in _SCALES:
+        if scale > 1.0:
+            yield Trial(recipe=f"the given inputs times {scale:g}", feeds=_scaled(own, scale))
+        yield Trial(recipe=f"the given inputs times {-scale:g}", feeds=_scaled(own, -scale))
+        for sample in SAMPLES:
+            try:
+                made = generate(graph, {}, sample=sample, seed=seed + 1, other_shapes=shapes)
+            except IsomorphError:
+                continue
+            if any(made[name].shape != shape for name, shape in shapes.items() if name in made):
+                continue
+            recipe = f"generated: {sample}, seed {seed + 1}, times {scale:g}"
+            feeds = _scaled(made, scale)
+            yield Trial(recipe=recipe, feeds=feeds, kind=InputKind.GENERATED)
+
+
+def _scaled(feeds: Mapping[str, Array], factor: float) -> dict[str, Array]:
+    """Real numbers multiplied; what selects, counts or masks stays valid."""
+    return {
+        name: (value * factor).astype(value.dtype) if value.dtype.kind == "f" else value
+        for name, value in feeds.items()
+    }
+
+
+def reached(
+    found: Sequence[Latent],
+    sides: tuple[Subject, Subject],
+    outputs: Sequence[Binding],
+    terms: Terms,
+    carry: Carry,
+) -> tuple[list[Finding], Trial | None]:
+    """The findings, with the input that carries each to an output where the search found one."""
+    reference, candidate = sides
+    told = {str(each.finding.node): each.finding for each in found}
+    first: Trial | None = None
+    tried = 0
+    for trial in trials(reference.model.graph, reference.feeds, reference.seed):
+        tried += 1
+        mine = fed(reference, trial.feeds)
+        try:
+            yours = fed(candidate, carry(mine))
+            nodes = _touched(found, mine, yours)
+            if not nodes:
+                continue
+            judged = compare(mine, yours, outputs, terms).divergences
+        except IsomorphError:
+            continue  # an input that a model refuses reaches nothing
+        wrong = [each for each in judged if each.verdict is Verdict.DIVERGENT]
+        if not wrong:
+            continue
+        first = first or trial
+        for node in nodes:
+            if "reached_by" not in told[node].evidence:
+                told[node] = _told(told[node], trial, str(wrong[0].candidate_output))
+        if all("reached_by" in each.evidence for each in told.values()):
+            break
+    return [
+        each if "reached_by" in each.evidence else _not_reached(each, tried)
+        for each in told.values()
+    ], first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probed:
+    """What probing and searching found; ``trial`` is the input that reached an output first."""
+
+    findings: tuple[Finding, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    trial: Trial | None = None
+
+
+def probed(
+    sides: tuple[Subject, Subject], outputs: Sequence[Binding], terms: Terms, carry: Carry
+) -> Probed:
+    """Probe both sides, then search for inputs that reach what was found."""
+    try:
+        found, skipped = latent(*sides)
+        if not found:
+            return Probed(skipped=tuple(skipped))
+        findings, trial = reached(found, sides, outputs, terms, carry)
+    except IsomorphError as error:
+        return Probed(skipped=(Skipped(what="probes", why=error.sentence),))
+    return Probed(findings=tuple(findings), skipped=tuple(skipped), trial=trial)
+
+
+def fed(subject: Subject, feeds: Mapping[str, Array]) -> Subject:
+    """The same model on another input, with nothing known of it yet."""
+    return Subject(
+        role=subject.role, model=subject.model, feeds=feeds, runtime=subject.runtime,
+        plain=subject.plain, oracle=subject.oracle, seed=subject.seed, told=subject.told,
+        opened=subject.opened,
+    )  # fmt: skip
+
+
+def _touched(found: Sequence[Latent], mine: Subject, yours: Subject) -> list[str]:
+    """The nodes whose two sides part on this input, seen in float64."""
+    left = {each.departure.way.reference for each in found}
+    right = {each.departure.way.candidate for each in found}
+    here = mine.oracle().run(mine.feeds, sorted(left))
+    there = yours.oracle().run(yours.feeds, sorted(right))
+    touched = []
+    for each in found:
+        way = each.departure.way
+        one = way.moved.array(np.asarray(here[way.reference], np.float64))
+        two = np.asarray(there[way.candidate], np.float64)
+        # Worth judging where float32 would show it; whether it matters, the outputs tell.
+        with np.errstate(all="ignore"):
+            apart = one.shape == two.shape and np.any(np.float32(one) != np.float32(two))
+        if apart:
+            touched.append(str(each.finding.node))
+    return touched
+
+
+def _told(finding: Finding, trial: Trial, output: str) -> Finding:
+    evidence: dict[str, Any] = {**finding.evidence, "reached_by": trial.recipe, "output": output}
+    fix = None
+    if (inputs := encoded(trial)) is not None:
+        evidence["inputs"] = inputs
+        fix = "see it: give the JSON report of this check as --inputs"
+    return replace(
+        finding,
+        summary=f"{finding.summary}; {trial.recipe} reach it, and output {output!r} differs",
+        evidence=evidence,
+        fix=fix,
+    )
+
+
+def _not_reached(finding: Finding, tried: int) -> Finding:
+    """The finding with how many inputs were tried: that none reached it proves nothing."""
+    return replace(
+        finding,
+        summary=f"{finding.summary}; the given inputs and {tried} others do not reach it",
+        evidence={**finding.evidence, "inputs_tried": tried},
+    )
+
+
+def encoded(trial: Trial) -> dict[str, Any] | None:
+    """The inputs as a report holds them; None where they are too large for one."""
+    if sum(value.nbytes for value in trial.feeds.values()) > _MOST_BYTES:
+        return None
+    return {name: _encoded(value) for name, value in trial.feeds.items()}
+
+
+def _encoded(value: Array) -> dict[str, Any]:
+    data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode("ascii")
+    return {"dtype": str(value.dtype), "shape": list(value.shape), "base64": data}

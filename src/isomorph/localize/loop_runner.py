@@ -1,0 +1,158 @@
+"""One side on its way through the rounds of a branch or loop, its bodies cut out as models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.limits import ROUNDS
+from isomorph.core.piece import Piece
+from isomorph.localize.loop_steps import Read, Round, captured, first_round, next_round
+from isomorph.match.tensor_capture import Sight
+from isomorph.match.topology import Topology
+from isomorph.measure.evaluated_model import Subject
+from isomorph.sessions.in_process import carver
+from isomorph.sessions.model_handle import Opened
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node, TensorSpec
+    from isomorph.core.trace import Array
+
+
+class Walk:
+    """One side on its way through the rounds of one node."""
+
+    def __init__(
+        self, opened: Opened, node: Node, sight: Sight, given: Mapping[str, Array], folder: Path
+    ) -> None:
+        self.node, self._opened, self._sight, self._given = node, opened, sight, given
+        self._folder = folder
+        folder.mkdir(parents=True)
+        self._bodies: dict[str, Body] = {}
+        self.results: list[Mapping[str, Array]] = []
+        self.now: Round | None = None
+
+    def rounds(self) -> Iterator[Round]:
+        """Each round, after it was run."""
+        now = first_round(self.node, self.read)
+        while now is not None:
+            if len(self.results) >= ROUNDS.most:
+                ROUNDS.reached()
+                return
+            self.now = now
+            self.results.append(self.run(now))
+            yield now
+            now = next_round(self.node, now, self.results[-1], self.read)
+
+    def run(self, now: Round) -> Mapping[str, Array]:
+        """The results of one round, by the body's own names."""
+        inner = self.node.bodies[now.key]
+        made = {name for node in inner.nodes for name in node.outputs}
+        if not any(spec.name in made for spec in inner.outputs):
+            # A branch that only passes on what it was given is no model of its own.
+            return {**{name: self.read(name) for name in captured(inner)}, **now.feeds}
+        return self.body(now).run(now)
+
+    def body(self, now: Round | None = None) -> Body:
+        """The body of a round (of the last) as a model of its own, cut out once."""
+        now = now or self.now
+        assert now is not None, "no round was run"
+        if now.key not in self._bodies:
+            self._bodies[now.key] = _cut_out(self._opened, self.node, now, self.read, self._folder)
+        return self._bodies[now.key]
+
+    def subject(self) -> Subject:
+        """The body on the inputs of the last round."""
+        assert self.now is not None, "no round was run"
+        return self.body().subject(self.now)
+
+    def read(self, name: str) -> Array:
+        """A tensor of the graph around, with the faults before this place put right."""
+        if name in self._given:
+            return self._given[name]
+        if name in self._sight.graph.constants or self._given:
+            found = self._sight.oracle.run({**self._sight.feeds, **self._given}, [name])
+            return np.asarray(found[name])
+        if name in self._sight.values:
+            return self._sight.values[name]
+        return np.asarray(self._sight.oracle.run(self._sight.feeds, [name])[name])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """A body as an opened model, and its own names for what goes in and comes out."""
+
+    opened: Opened
+    outer: Mapping[str, Array]
+    inputs: Mapping[str, str]
+    outputs: Mapping[str, str]
+    seed: int = field(default=0)
+
+    def feeds(self, now: Round) -> dict[str, Array]:
+        """The inputs of a round under the names of the cut-out model."""
+        known = {**self.outer, **now.feeds}
+        return {new: known[old] for old, new in self.inputs.items()}
+
+    def run(self, now: Round) -> dict[str, Array]:
+        """The results of one round, by the body's own names."""
+        found = self.opened.oracle().run(self.feeds(now), list(self.outputs.values()))
+        results = {old: np.asarray(found[new]) for old, new in self.outputs.items()}
+        return {**self.outer, **now.feeds, **results}
+
+    def subject(self, now: Round) -> Subject:
+        """The body on one round's inputs, to be looked at like any model."""
+        opened = self.opened
+        return Subject(
+            role=opened.role, model=opened.model, feeds=self.feeds(now), runtime=opened.run,
+            plain=opened.plain, oracle=opened.oracle, seed=self.seed, opened=opened,
+        )  # fmt: skip
+
+
+def _cut_out(opened: Opened, node: Node, now: Round, read: Read, folder: Path) -> Body:
+    body = node.bodies[now.key]
+    constants = opened.model.graph.constants
+    outer = {name: read(name) for name in captured(body) if name not in constants}
+    read_inside = {name for inner in body.nodes for name in Topology.reads(inner)}
+    read_inside.update(spec.name for spec in body.outputs)
+    names = [*(spec.name for spec in body.inputs if spec.name in read_inside), *outer]
+    made = {name for inner in body.nodes for name in inner.outputs}
+    fetch = list(dict.fromkeys(spec.name for spec in body.outputs if spec.name in made))
+    specs = {spec.name: spec for spec in body.inputs} | {
+        name: opened.model.graph.tensors[name] for name in outer
+    }
+    known = {**outer, **now.feeds}
+    examples = {name: declared(specs[name], known[name]) for name in names}
+    piece = Piece(feeds=tuple(names), fetch=tuple(fetch), node=node.name, body=now.key)
+    framework = opened.model.framework
+    path = folder / f"{now.key.replace('/', '_')}{carver(framework).suffix}"
+    opened.host.cut(opened.model, piece, examples, path)
+    model = opened.host.load(str(path), framework, {})
+    alone = Opened(
+        role=opened.role, model=model, host=opened.host, runtime=opened.runtime,
+        settings=opened.settings,
+    )  # fmt: skip
+    return Body(
+        opened=alone,
+        outer=outer,
+        inputs=dict(zip(names, [spec.name for spec in model.graph.inputs], strict=True)),
+        outputs=dict(zip(fetch, [spec.name for spec in model.graph.outputs], strict=True)),
+    )
+
+
+def declared(spec: TensorSpec | None, value: Array) -> Array:
+    """A value in the type that the file declares; an oracle's own is wider."""
+    dtype = spec.dtype if spec is not None else None
+    if dtype is None:
+        dtype = "float32" if value.dtype == np.float64 else str(value.dtype)
+    if dtype == str(value.dtype) or dtype == "string":
+        return value
+    if dtype == "bfloat16" or dtype.startswith("float8"):
+        import ml_dtypes
+
+        return value.astype(getattr(ml_dtypes, dtype))
+    with np.errstate(all="ignore"):
+        return value.astype(dtype)

@@ -1,0 +1,85 @@
+"""A node with several wrong outputs that meet again: none of them alone heals what lies behind.
+
+A loop hands on two states and the next node joins them. The search then stops at the node that
+joins them, with the loop in its crowd; here the outputs of such a node are put right together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+from isomorph.core.limits import NODE_OUTPUTS
+from isomorph.localize.fault_search import Search
+from isomorph.localize.substitution import Proposal
+from isomorph.match.tensor_capture import apart
+from isomorph.match.value_match import ways
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.localize.fault import Guilt
+
+
+def narrowed(search: Search, guilt: Guilt) -> Guilt:
+    """The guilt of one node of the crowd, if all its outputs together heal what the guilt does."""
+    if len(guilt.nodes) < 2:
+        return guilt
+    here = {node.name: node for node in search.candidate.graph.nodes}
+    there = [n for n in search.reference.graph.nodes if n.name in guilt.reference_nodes]
+    for node in (here[name] for name in guilt.nodes):
+        wrong = [o for o in node.outputs if o in search.values and o not in search.right]
+        sources = search.candidate.topology.sources(node)
+        if len(wrong) < 2 or not all(source in search.right for source in sources):
+            continue
+        for other in (each for each in there if each.op == node.op):
+            for proposals in _pairings(search, wrong, node, other):
+                if _heal(search, proposals, guilt):
+                    return search.guilt(proposals[0])
+    return guilt
+
+
+def _pairings(
+    search: Search, wrong: Sequence[str], node: Node, other: Node
+) -> Iterator[list[Proposal]]:
+    """The node's wrong outputs with those of its counterpart, the nearest values first."""
+    names = [name for name in other.outputs if name in search.reference.values]
+    if len(names) < len(wrong):
+        return
+    # Either node may leave optional outputs out.
+    by_place = dict(zip(node.outputs, other.outputs, strict=False))
+    same = tuple(by_place.get(name, "") for name in wrong)
+    few = len(names) <= NODE_OUTPUTS.most
+    orders = permutations(names, len(wrong)) if few else iter([same])
+    found = []
+    for order in orders:
+        pairs = [_proposal(search, *pair) for pair in zip(wrong, order, strict=True)]
+        whole = [each for each in pairs if each is not None]
+        if len(whole) == len(wrong):
+            found.append((sum(_far(search, each) for each in whole), whole))
+    yield from (whole for _, whole in sorted(found, key=lambda each: each[0]))
+    if not few:  # and none of these was right
+        NODE_OUTPUTS.reached()
+
+
+def _proposal(search: Search, tensor: str, counterpart: str) -> Proposal | None:
+    source = search.reference.values.get(counterpart)
+    moved = None if source is None else next(ways(source, search.values[tensor].shape), None)
+    if moved is None:
+        return None
+    return Proposal(tensor=tensor, counterpart=counterpart, moved=moved, scattered=False)
+
+
+def _far(search: Search, proposal: Proposal) -> float:
+    """How far the right value is from the wrong one, in units of its size."""
+    size = search.reference.prints[proposal.counterpart].rms
+    error, _ = apart(search.values[proposal.tensor], search.placed(proposal))
+    return error / size if size > 0 else error
+
+
+def _heal(search: Search, proposals: Sequence[Proposal], guilt: Guilt) -> bool:
+    given = {**search.given, **{each.tensor: search.placed(each) for each in proposals}}
+    found = search.candidate.run([guilt.tensor], given).get(guilt.tensor)
+    return found is not None and search.twins.equal(
+        guilt.counterpart, guilt.tensor, guilt.value, found
+    )

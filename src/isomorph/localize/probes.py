@@ -1,0 +1,171 @@
+"""Edge values into a node of one side and its counterparts of the other, each in isolation.
+
+Given inputs show a node on a small part of what it could be given. Here it is given the rest:
+negatives, zeros, ties, large and small ones. Where several tensors of the other side hold the
+same values, the node is innocent if any of them goes along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.divergence import Judgement
+from isomorph.core.errors import IsomorphError
+from isomorph.core.trace import Noise
+from isomorph.measure.budget_check import judge, stored_rounding
+from isomorph.measure.distance import is_inexact, widen
+from isomorph.measure.noise_draws import spreads
+from isomorph.measure.output_layout import spread_through
+from isomorph.measure.spread import FALSE_ALARM, Spread, merged
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+    from isomorph.match.axis_layout import Rearrangement
+    from isomorph.match.tensor_capture import Sight
+    from isomorph.match.value_match import Twins
+
+_DRAWS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """From tensors of the reference to tensors of the candidate that hold the same values."""
+
+    sources: tuple[tuple[str, str, Rearrangement], ...]
+    reference: str
+    candidate: str
+    moved: Rearrangement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Departure:
+    """A probe on which the two sides part: what went in, what came out of each."""
+
+    kind: str
+    way: Way
+    given: Mapping[str, Array] = field(repr=False)
+    reference: Array = field(repr=False)
+    candidate: Array = field(repr=False)
+
+
+def probe(twins: Twins, ways: Sequence[Way], seed: int) -> Departure | None:
+    """The first probe on which no counterpart does what the node does; None if one always does."""
+    first: Departure | None = None
+    for way in ways:
+        parts = next(_departures(twins, way, seed), None)
+        if parts is None:
+            return None
+        first = first or parts
+    return first
+
+
+def _departures(twins: Twins, way: Way, seed: int) -> Iterator[Departure]:
+    values = {mine: twins.reference.values[mine] for mine, _, _ in way.sources}
+    for kind, given in edge_values(values, seed):
+        right = {
+            yours: np.ascontiguousarray(moved.array(given[mine]))
+            for mine, yours, moved in way.sources
+        }
+        try:
+            part = compared(twins, way, given, right, seed)
+        except (IsomorphError, ValueError):
+            continue  # what a node cannot be given, it is not judged by
+        if part is not None:
+            yield Departure(kind=kind, way=way, given=given, reference=part[0], candidate=part[1])
+
+
+def compared(
+    twins: Twins, way: Way, left: Mapping[str, Array], right: Mapping[str, Array], seed: int
+) -> tuple[Array, Array] | None:
+    """Both results, in the candidate's arrangement, where they differ by more than rounding."""
+    ref = _value(twins.reference, way.reference, left)
+    cand = _value(twins.candidate, way.candidate, right)
+    turned = way.moved.array(ref) if ref.size == cand.size else ref
+    if turned.shape != cand.shape:
+        return None
+    spec = twins.candidate.graph.tensors.get(way.candidate)
+    dtype = (spec.dtype if spec is not None else None) or "float32"
+    if bool(np.all(_equal_as_stored(cand, turned, dtype))):
+        return None  # within every budget: no draw need tell how wide it is
+    spread = _spread(twins.reference, way.reference, left, ref, seed)
+    other = _spread(twins.candidate, way.candidate, right, cand, seed)
+    part = judge(
+        cand, turned, merged(spread_through(way.moved, spread), other),
+        dtype=dtype, derivation="", false_alarm=FALSE_ALARM,
+    )  # fmt: skip
+    return (turned, cand) if part.budget.within is Judgement.NO else None
+
+
+def _value(sight: Sight, tensor: str, given: Mapping[str, Array]) -> Array:
+    return np.asarray(sight.oracle.run({**sight.feeds, **given}, [tensor])[tensor])
+
+
+def _spread(
+    sight: Sight, tensor: str, given: Mapping[str, Array], value: Array, seed: int
+) -> Spread:
+    """What rounding does to the value."""
+    noise = Noise(seed=seed, rounding=True, attributes=True)
+    feeds = {**sight.feeds, **given}
+    return spreads(sight.oracle, feeds, {tensor: value}, noise, draws=_DRAWS)[tensor]
+
+
+def _equal_as_stored(one: Array, two: Array, dtype: str) -> Array:
+    """Where two values are equal, or nearer to each other than their type tells apart."""
+    with np.errstate(all="ignore"):
+        equal = np.asarray(one == two)
+        if is_inexact(one) and is_inexact(two):
+            equal |= np.isnan(one) & np.isnan(two)
+            equal |= np.abs(widen(one) - widen(two)) <= stored_rounding(one, two, dtype)
+    return equal
+
+
+def edge_values(values: Mapping[str, Array], seed: int) -> Iterator[tuple[str, dict[str, Array]]]:
+    """Kinds of values for these tensors, the tamest first; integers stay what they are."""
+    for place, (kind, make) in enumerate(_KINDS.items()):
+        given = {}
+        for number, (name, value) in enumerate(values.items()):
+            random = np.random.default_rng([seed, place, number])
+            if value.dtype.kind == "b":
+                given[name] = ~value if kind == _NEGATED else value
+            else:
+                given[name] = make(value, random) if value.dtype.kind == "f" else value
+        if any(not np.array_equal(given[name], values[name]) for name in values):
+            yield kind, given
+
+
+_Maker = Callable[["Array", np.random.Generator], "Array"]
+_NEGATED = "negated"
+
+
+def _ramp(width: float) -> _Maker:
+    def make(value: Array, random: np.random.Generator) -> Array:
+        steps = np.linspace(-width, width, max(2, value.size))[: value.size]
+        return random.permutation(steps).reshape(value.shape).astype(value.dtype)
+
+    return make
+
+
+def _negated(value: Array, _: np.random.Generator) -> Array:
+    return np.asarray(-value)
+
+
+def _zeros(value: Array, _: np.random.Generator) -> Array:
+    return np.zeros_like(value)
+
+
+def _ties(value: Array, random: np.random.Generator) -> Array:
+    return (random.integers(-4, 4, value.shape) + 0.5).astype(value.dtype)
+
+
+_KINDS: dict[str, _Maker] = {
+    _NEGATED: _negated,
+    "between -1 and 1": _ramp(1.0),
+    "between -10 and 10": _ramp(10.0),
+    "halves, where rounding has a tie": _ties,
+    "zeros": _zeros,
+    "between -1000 and 1000": _ramp(1000.0),
+}

@@ -1,0 +1,170 @@
+"""What lower precision costs, judged by the nodes behind it: a fault may hide in a loss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.chance import FALSE_ALARM, beyond_another, student
+from isomorph.core.divergence import Verdict
+from isomorph.localize.fault_chain import beyond_noise
+from isomorph.match.tensor_capture import apart
+from isomorph.match.value_match import ways
+from isomorph.measure.spread import MANY_DRAWS
+
+if TYPE_CHECKING:
+    from isomorph.core.divergence import Divergence
+    from isomorph.core.trace import Array
+    from isomorph.localize.fault import Guilt
+    from isomorph.localize.locate import Located
+    from isomorph.match.value_match import Twins
+    from isomorph.measure.compare import Comparison
+
+
+def settled(comparison: Comparison, located: Located) -> Comparison:
+    """Losses judged by the nodes behind them: off beyond its own precision, or none is.
+
+    A loss within its budget is divergent where one node is. One that is beyond it, but not
+    beyond doubt, is what its precision costs where none is enough of a reason, and nothing is
+    left unexplained.
+    """
+    beyond = [each for each in located.trail.guilts if each.share and _off(located.twins, each)]
+    if located.trail.explained and not _reason_enough(comparison, beyond):
+        return _acquitted(comparison)
+    graph = located.twins.candidate.graph
+    # What a body stores with less precision is not disturbed there, and a cast that is spelled
+    # out is no noise: it is what the model says.
+    dark = {node.name for node in graph.nodes if node.bodies or node.op == "Cast"}
+    guilts = [
+        each
+        for each in beyond
+        if dark.isdisjoint(each.nodes) and not _lost_on_its_grids(located.twins, each)
+    ]
+    return _convicted(comparison, located, guilts) if guilts else comparison
+
+
+def _reason_enough(comparison: Comparison, guilts: Sequence[Guilt]) -> bool:
+    """Whether the loss would be within its budget without what these nodes do.
+
+    What several do adds up in squares, as what is independent does.
+    """
+    losses = [each.intended_loss for each in comparison.divergences]
+    most = max((each.budget.ratio or 0.0 for each in losses if each is not None), default=0.0)
+    explained = sum(1.0 - (1.0 - (each.share or 0.0)) ** 2 for each in guilts)
+    return bool(guilts) and most * math.sqrt(max(0.0, 1.0 - explained)) <= 1.0
+
+
+def _off(twins: Twins, guilt: Guilt) -> bool:
+    """Whether it is beyond its noise, with its grids or without, and has no twin after all."""
+    wrong = twins.candidate.values[guilt.tensor]
+    with_grids = beyond_noise(twins, guilt, wrong) and _beyond(twins, guilt, grids=True)
+    # A grid may cut off what a fault has moved beyond its ends.
+    if not with_grids and _lost_on_its_grids(twins, guilt):
+        return False
+    return not _has_its_twin(twins, guilt)
+
+
+def _has_its_twin(twins: Twins, guilt: Guilt) -> bool:
+    """Whether the reference has this tensor, and the candidate the one that it is taken for.
+
+    A few elements may go farther than the draws have shown; then the walk takes a tensor for
+    wrong whose twin is there. But where an operator was lost, what it read is there as well,
+    and what it made is not.
+    """
+    mine, yours = twins.reference, twins.candidate
+    size = yours.prints[guilt.tensor].elements
+    found = [
+        name
+        for name in mine.values
+        if mine.prints[name].elements == size and _alike(twins, name, guilt.tensor)
+    ]
+    return bool(found) and any(
+        _alike(twins, guilt.counterpart, name)
+        for name in yours.values
+        if yours.prints[name].elements == size
+        and (name != guilt.tensor or guilt.counterpart in found)
+    )
+
+
+def _alike(twins: Twins, mine: str, yours: str) -> bool:
+    """Whether two tensors differ, all in all, by no more than noise, in any arrangement."""
+    left, right = twins.reference.values[mine], twins.candidate.values[yours]
+    return any(
+        apart(moved.array(left), right)[0] <= twins.tolerance(mine, yours)
+        for moved in ways(left, right.shape)
+    )
+
+
+def _lost_on_its_grids(twins: Twins, guilt: Guilt) -> bool:
+    """Whether it is right where all quantisers are left out, as they are in the draws.
+
+    A grid was fitted to samples that nobody knows: on others it cuts values off, or is coarser
+    than it had to be. That is a loss, and the outputs tell how grave; what a node does wrong
+    beside it stays without any grid.
+    """
+    return not _beyond(twins, guilt, grids=False)
+
+
+def _beyond(twins: Twins, guilt: Guilt, *, grids: bool) -> bool:
+    """Whether it is off by more than its noise, as many draws show it, with its grids or without.
+
+    What is lost before it moves all of a small tensor as one: then the few draws of the walk are
+    few numbers, and not as many as there are elements.
+    """
+    wrong = twins.candidate.values[guilt.tensor]
+    if wrong.shape != guilt.value.shape:
+        return True
+    drawn = twins.candidate.drawn(guilt.tensor, MANY_DRAWS)
+    noise = math.hypot(drawn.rms, twins.reference.spread[guilt.counterpart])
+    found = wrong if grids else drawn.centre
+    kept = _not_cut_off(guilt.value, found)
+    return apart(guilt.value[kept], found[kept])[0] > student(wrong.size, drawn.freedom) * noise
+
+
+def _not_cut_off(right: Array, found: Array) -> Array:
+    """All elements but those that stand at an end of a range, if chance can cut off as many."""
+    low, high = np.min(found, initial=np.inf), np.max(found, initial=-np.inf)
+    cut = ((right < low) & (found == low)) | ((right > high) & (found == high))
+    excused = beyond_another(int(np.count_nonzero(cut)), right.size) >= FALSE_ALARM
+    return np.asarray(~cut if excused else np.ones(right.shape, bool))
+
+
+def _convicted(comparison: Comparison, located: Located, guilts: Sequence[Guilt]) -> Comparison:
+    reason = (
+        f"within the loss that its precision intends, but {guilts[0].node!r} is off by more than "
+        "its own precision explains"
+    )
+    names = [each.tensor for each in guilts]
+    reached = located.twins.candidate.topology.below(names) | set(names)
+    return _judged(
+        comparison,
+        lambda each: each.verdict is Verdict.DEGRADED and each.candidate_output in reached,
+        Verdict.DIVERGENT,
+        reason,
+    )
+
+
+def _acquitted(comparison: Comparison) -> Comparison:
+    return _judged(
+        comparison,
+        lambda each: each.verdict is Verdict.DIVERGENT,
+        Verdict.DEGRADED,
+        "loses a little more than was drawn for its lower precision, and no node more than its own",
+    )
+
+
+def _judged(
+    comparison: Comparison, which: Callable[[Divergence], bool], verdict: Verdict, reason: str
+) -> Comparison:
+    found = [which(each) for each in comparison.divergences]
+    if not any(found):
+        return comparison
+    divergences = tuple(
+        replace(each, verdict=verdict, reason=reason) if chosen else each
+        for each, chosen in zip(comparison.divergences, found, strict=True)
+    )
+    return replace(comparison, divergences=divergences)

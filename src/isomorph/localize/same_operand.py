@@ -1,0 +1,153 @@
+"""A constant that is known by the node that reads it: the same operator, given the same data.
+
+Numbers of a threshold or a scale do not tell where they come from. Where both graphs hold all other
+constants alike, and one node of each applies the same operator to the same data with another
+constant, the constant was changed. Whether that matters is tried at the node itself: on the inputs
+that were tried both constants give the same (a threshold, a limit), and they do not for data that
+lies between what was seen at the same element. A limit beyond what the data reaches is no
+difference, and of a constant that is in the node's result already only the outputs can tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.errors import IsomorphError
+from isomorph.match.small_constants import kind_of
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.core.trace import Array
+    from isomorph.match.stored_weights import Weights
+    from isomorph.match.weight_differences import ConstantDifference
+    from isomorph.measure.evaluated_model import Subject
+
+_ALIKE = 1e-6
+"""Of the largest number: what re-rounded constants may part the data of both nodes by."""
+_PROBES = 8
+_EITHER_WAY = frozenset(
+    {"Add", "Mul", "Max", "Min", "Sum", "Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"}
+)
+"""Operators whose kind says all: their operands may be exchanged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Data:
+    """What the node of the candidate reads besides the constant, on all inputs that were tried."""
+
+    name: str
+    seen: list[Array] = field(default_factory=list, repr=False)
+
+    def probes(self, between: Array, random: np.random.Generator) -> Iterator[Array]:
+        """Data of the range that was seen: what lies between both constants, then any."""
+        seen = np.stack(self.seen)
+        low, high = seen.min(axis=0), seen.max(axis=0)
+        whole = seen.dtype.kind != "f" or np.array_equal(seen, np.rint(seen))
+        try:
+            placed = np.broadcast_to(between, low.shape)
+        except ValueError:
+            placed = low
+        if not whole:
+            yield np.clip(placed, low, high)
+        for _ in range(_PROBES):
+            if whole:  # counts, masks and labels take no other values
+                picked = random.integers(len(seen), size=(1, *low.shape))
+                yield np.take_along_axis(seen, picked, axis=0)[0]
+            else:
+                yield random.uniform(low, high)
+
+
+def reads_same_data(
+    difference: ConstantDifference,
+    weights: tuple[Weights, Weights],
+    subjects: Sequence[tuple[Subject, Subject]],
+    replaced: Array,
+) -> bool:
+    """Whether both nodes are given the same on all these inputs, and would make another result."""
+    nodes = _nodes(difference, weights)
+    if nodes is None:
+        return False
+    operands = [side.topology.sources(node) for side, node in zip(weights, nodes, strict=True)]
+    if len(operands[0]) != len(operands[1]) or not operands[0]:
+        return False
+    data = [_Data(name=name) for name in operands[1]]
+    for mine, yours in subjects:
+        try:
+            meant = mine.oracle().run(mine.feeds, list(operands[0]))
+            held = yours.oracle().run(yours.feeds, list(operands[1]))
+        except (IsomorphError, ValueError):
+            continue  # an input that a model refuses shows nothing
+        for name, each in zip(operands[0], data, strict=True):
+            one, two = np.asarray(meant[name]), np.asarray(held[each.name])
+            if not _same(one, two):
+                return False
+            each.seen.append(two)
+    known = all(each.seen and each.seen[0].dtype.kind in "fiub" for each in data)
+    return known and _differs(difference, nodes[1], data, subjects[0][1], replaced)
+
+
+def _nodes(
+    difference: ConstantDifference, weights: tuple[Weights, Weights]
+) -> tuple[Node, Node] | None:
+    """The only readers of both constants, where they apply the same operator in the same way."""
+    reference = weights[0]
+    name = difference.reference[0]
+    source = reference.stored.get(name) or reference.scalars.get(name)
+    if source is None or len(source.readers) != 1 or len(difference.weight.readers) != 1:
+        return None
+    mine, yours = source.readers[0], difference.weight.readers[0]
+    if kind_of(mine) != kind_of(yours) or mine.node.attributes != yours.node.attributes:
+        return None
+    if mine.slot != yours.slot and mine.node.op not in _EITHER_WAY:
+        return None
+    return mine.node, yours.node
+
+
+def _same(one: Array, two: Array) -> bool:
+    if one.shape != two.shape or one.dtype.kind not in "fiub" or two.dtype.kind not in "fiub":
+        return False
+    if one.dtype.kind != "f" or two.dtype.kind != "f":
+        return bool(np.array_equal(one, two))
+    finite = np.abs(two[np.isfinite(two)])
+    bound = _ALIKE * float(np.max(finite, initial=0.0))
+    return bool(np.allclose(one, two, rtol=0.0, atol=bound, equal_nan=True))
+
+
+def _differs(
+    difference: ConstantDifference,
+    node: Node,
+    data: Sequence[_Data],
+    candidate: Subject,
+    replaced: Array,
+) -> bool:
+    """Whether the node gives another result between what was seen, and the same where it was."""
+    random, name = np.random.default_rng(candidate.seed), difference.weight.name
+    held = np.asarray(candidate.oracle().run({}, [name])[name])
+    between = 0.5 * (np.asarray(held, np.float64) + np.asarray(replaced, np.float64))
+
+    def parts(values: Sequence[Array]) -> bool:
+        feeds: Mapping[str, Array] = {
+            each.name: np.asarray(value, each.seen[0].dtype)
+            for each, value in zip(data, values, strict=True)
+        }
+        results = (
+            candidate.oracle().run({**feeds, name: constant}, node.outputs[:1])
+            for constant in (held, replaced)
+        )
+        wrong, right = (np.asarray(each[node.outputs[0]], np.float32) for each in results)
+        return not np.array_equal(wrong, right, equal_nan=True)
+
+    try:
+        if any(map(parts, zip(*(each.seen for each in data), strict=True))):
+            return False
+        probes = [list(each.probes(between, random)) for each in data]
+        most = max(map(len, probes))
+        # Data that only takes whole numbers has one probe fewer: its last one is used again.
+        filled = [(*each, *each[-1:] * (most - len(each))) for each in probes]
+        return any(map(parts, zip(*filled, strict=True)))
+    except (IsomorphError, ValueError):
+        return False

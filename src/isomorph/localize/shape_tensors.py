@@ -1,0 +1,49 @@
+"""Tensors that hold sizes and no values: one framework has nodes for them, another its calls.
+
+Where the reference has none of the kind, nothing says that the candidate's are wrong: a wrong one
+shows in the shape of what is made with it. Taken for wrong, they would draw half of the graph into
+one group.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isomorph.measure.precision import OF_SHAPES
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.localize.fault_search import Search
+    from isomorph.match.tensor_capture import Sight
+
+
+def of_its_own(search: Search) -> set[str]:
+    """Sizes of the candidate without a twin, where the reference has no such tensor left over."""
+    unmatched = {
+        search.reference.values[name].size
+        for name in _sizes(search.reference)
+        if name not in search.seen
+    }
+    return {
+        name
+        for name in _sizes(search.candidate)
+        if search.pairs.get(name) is None and search.values[name].size not in unmatched
+    }
+
+
+def _sizes(sight: Sight) -> list[str]:
+    """Whole numbers that depend on the inputs through their shapes alone."""
+    topology = sight.topology
+    of_values = {spec.name for spec in sight.graph.inputs}
+    for node in sight.graph.nodes:
+        if not _asks_for_a_size(node) and not of_values.isdisjoint(topology.reads(node)):
+            of_values.update(node.outputs)
+    return [
+        name
+        for name in sight.names
+        if name not in of_values and name in sight.values and sight.values[name].dtype.kind in "iu"
+    ]
+
+
+def _asks_for_a_size(node: Node) -> bool:
+    return node.op in OF_SHAPES or node.native_op.startswith(OF_SHAPES[2:])

@@ -1,0 +1,200 @@
+"""Into the bodies of a guilty branch or loop: the first round that differs, and where in it.
+
+A body is cut out as a model of its own and looked at like any other. Both sides are led through
+their rounds separately, each with its own results; as long as these agree, the inputs of the next
+round are right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.localize.fault import NOBODY
+from isomorph.localize.fault_chain import follow
+from isomorph.localize.fault_search import Search
+from isomorph.localize.locate import Located, look
+from isomorph.localize.loop_runner import Walk
+from isomorph.localize.loop_steps import Round, body_output, other_branches
+from isomorph.localize.subgraph_nodes import Described, described
+from isomorph.match.tensor_capture import apart
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.core.trace import Array
+    from isomorph.localize.fault import Guilt
+    from isomorph.match.value_match import Twins
+    from isomorph.measure.evaluated_model import Subject
+    from isomorph.sessions.model_handle import Opened
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inside:
+    """What was found in a body: the two sides as models of their own, and their nodes' full names.
+
+    ``theirs`` are the names of the reference's body, ``ours`` those of the candidate's. ``holder``
+    is the reference's node, ``node`` the candidate's, and ``body`` the one of its bodies;
+    ``outputs`` are the results that belong together.
+    """
+
+    reference: Subject
+    candidate: Subject
+    located: Located
+    theirs: Described
+    ours: Described
+    round: int
+    holder: str
+    node: str
+    body: str
+    outputs: Sequence[tuple[str, str]]
+
+
+def enter(
+    guilt: Guilt, known: Located, earlier: Mapping[str, Array], sides: tuple[Opened, Opened],
+    folder: Path,
+) -> Inside | None:  # fmt: skip
+    """The first round of a guilty node's bodies in which their results differ, and where."""
+    twins = known.twins
+    here = {node.name: node for node in twins.candidate.graph.nodes}[guilt.node]
+    theirs = [node for node in twins.reference.graph.nodes if node.name in guilt.reference_nodes]
+    there = next((node for node in reversed(theirs) if node.bodies), None)
+    if not here.bodies or there is None or guilt.counterpart not in there.outputs:
+        return None
+    if guilt.tensor not in here.outputs:
+        return None
+    mine = Walk(sides[0], there, twins.reference, {}, folder / "reference")
+    yours = Walk(sides[1], here, twins.candidate, earlier, folder / "candidate")
+    same = [each for each in known.trail.guilts if each.node == guilt.node]
+    pairs = _bound(there, here, [guilt, *same], twins)
+    # Another number of rounds is the fault of the node that decides, and told there.
+    for left, right in zip(mine.rounds(), yours.rounds(), strict=False):
+        names = _names(mine, yours, left, right, pairs)
+        if not names or not _differ(mine.results[-1], yours.results[-1], names):
+            continue
+        if _exchanged(mine, yours, right, names):
+            return None
+        outputs = _outputs(mine, yours, names)
+        found = _located(mine, yours, outputs)
+        if found is not None:
+            return _inside(mine, yours, (left, right), found, outputs)
+    return None
+
+
+def first_inside(
+    here: Node, search: Search, sides: tuple[Opened, Opened], folder: Path
+) -> Inside | None:
+    """The first round of the bodies of a node that nobody accuses, with right values handed in."""
+    maker = {name: node for node in search.reference.graph.nodes for name in node.outputs}
+    pairs = [(pair[0], name) for name in here.outputs if (pair := search.pairs.get(name))]
+    there = next((maker[one] for one, _ in pairs if one in maker and maker[one].bodies), None)
+    if there is None:
+        return None
+    mine = Walk(sides[0], there, search.reference, {}, folder / "reference")
+    yours = Walk(sides[1], here, search.candidate, search.given, folder / "candidate")
+    left, right = next(mine.rounds(), None), next(yours.rounds(), None)
+    if left is None or right is None:
+        return None
+    names = _names(mine, yours, left, right, [pair for pair in pairs if pair[0] in there.outputs])
+    if not names:
+        return None
+    outputs = _outputs(mine, yours, names)
+    found = Located(trail=NOBODY, twins=look(mine.subject(), yours.subject()))
+    return _inside(mine, yours, (left, right), found, outputs)
+
+
+def _inside(
+    mine: Walk, yours: Walk, rounds: tuple[Round, Round], found: Located,
+    outputs: Sequence[tuple[str, str]],
+) -> Inside:  # fmt: skip
+    left, right = rounds
+    return Inside(
+        reference=mine.subject(),
+        candidate=yours.subject(),
+        located=found,
+        theirs=described(mine.body().opened.model.graph, mine.node, left.key),
+        ours=described(yours.body().opened.model.graph, yours.node, right.key),
+        round=right.number,
+        holder=mine.node.name,
+        node=yours.node.name,
+        body=right.key,
+        outputs=outputs,
+    )
+
+
+def _outputs(mine: Walk, yours: Walk, names: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The pairs of results as the parts that were cut out call them."""
+    inner, other = mine.body(), yours.body()
+    return [(inner.outputs[one], other.outputs[two]) for one, two in names]
+
+
+def _bound(there: Node, here: Node, guilts: Sequence[Guilt], twins: Twins) -> list[tuple[str, str]]:
+    """Outputs of both nodes that belong together: by place, unless the guilts say otherwise.
+
+    Every one counts: a state that goes wrong in one round makes the others wrong in the next.
+    """
+    wrong = {each.tensor: each.counterpart for each in guilts if each.counterpart in there.outputs}
+    # Used only where both have as many.
+    by_place = dict(zip(here.outputs, there.outputs, strict=False))
+    if len(there.outputs) == len(here.outputs) and all(
+        by_place.get(yours) == mine for yours, mine in wrong.items()
+    ):
+        return [(mine, yours) for yours, mine in by_place.items() if mine and yours]
+    right = {
+        yours: mine
+        for yours in here.outputs
+        if yours not in wrong and yours in twins.candidate.values
+        for mine, _ in twins.pairs(yours, twins.candidate.values[yours])
+        if mine in there.outputs and mine not in wrong.values()
+    }
+    return [(mine, yours) for yours, mine in {**wrong, **right}.items()]
+
+
+def _names(
+    mine: Walk, yours: Walk, left: Round, right: Round, pairs: Sequence[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """The pairs of outputs as the bodies call them, as far as both bodies compute them."""
+    found = []
+    for one, other in pairs:
+        inner = body_output(mine.node, left.key, one), body_output(yours.node, right.key, other)
+        if inner[0] in mine.body(left).outputs and inner[1] in yours.body(right).outputs:
+            found.append((str(inner[0]), str(inner[1])))
+    return found
+
+
+def _differ(
+    left: Mapping[str, Array], right: Mapping[str, Array], names: Sequence[tuple[str, str]]
+) -> bool:
+    """Whether anything is worth a closer look: two float64 evaluations are not bit-equal."""
+    for one, other in names:
+        error, _ = apart(left[one], right[other])
+        value = left[one].astype(np.float64)
+        size = float(np.sqrt(np.mean(np.square(value)))) if value.size else 0.0
+        if error > 2.0**-40 * size:
+            return True
+    return False
+
+
+def _exchanged(mine: Walk, yours: Walk, right: Round, names: Sequence[tuple[str, str]]) -> bool:
+    """Whether another branch of the candidate does what the reference's does: no node is wrong."""
+    for other in other_branches(yours.node, right):
+        results = yours.run(other)
+        ends = [spec.name for spec in yours.node.bodies[other.key].outputs]
+        taken = [spec.name for spec in yours.node.bodies[right.key].outputs]
+        moved = [(one, ends[taken.index(two)]) for one, two in names if two in taken]
+        if all(two in results for _, two in moved) and not _differ(
+            mine.results[-1], results, moved
+        ):
+            return True
+    return False
+
+
+def _located(mine: Walk, yours: Walk, pairs: Sequence[tuple[str, str]]) -> Located | None:
+    twins = look(mine.subject(), yours.subject())
+    if not Search(twins, pairs, {}).wrong_outputs():
+        return None
+    trail = follow(twins, pairs)
+    return Located(trail=trail, twins=twins) if trail.guilts else None

@@ -1,0 +1,367 @@
+"""Whether a weight that differs makes a difference: tried by putting the right numbers in.
+
+The candidate's oracle is run with the weight as it is and with the reference's numbers in its
+place, on the given inputs and then on others until the two part. Where they do, the reference says
+which of the two is right. A rewrite that something else makes up for is refuted that way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.core.coverage import InputKind
+from isomorph.core.divergence import Verdict
+from isomorph.core.errors import IsomorphError
+from isomorph.core.limits import SHOWN_INPUTS, TRIED_WEIGHTS
+from isomorph.localize.input_search import Carry, Trial, fed, trials
+from isomorph.localize.same_operand import reads_same_data
+from isomorph.match.axis_layout import arrangements
+from isomorph.match.structural_constants import Isolation
+from isomorph.match.topology import Topology
+from isomorph.measure.compare import Terms, compare
+from isomorph.measure.evaluated_model import Subject, flattened
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Node
+    from isomorph.core.report import Binding
+    from isomorph.core.trace import Array
+    from isomorph.match.stored_weights import Weights
+    from isomorph.match.weight_differences import ConstantDifference
+
+_SURE = 3.0
+"""Standard errors by which a share has to stand off from one half before it says anything."""
+_SEEDS = 3
+"""Rounds of other inputs, each with its own seed."""
+_LEADS_TO_ROWS = frozenset(
+    {"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Expand",
+     "Slice", "Clip", "OneHot"}
+)  # fmt: skip
+_FEWEST_TRIALS = 6
+_ALIKE = 1e-6
+"""Outputs nearer than this are not judged; it decides only where the search goes on."""
+
+
+_SUBJECTS = 8
+"""Further inputs on which two nodes have to be given the same data."""
+
+
+class Effect(StrEnum):
+    """What the experiment showed of a weight that differs."""
+
+    SHOWN = "shown"
+    """With the reference's numbers the candidate comes nearer to the reference."""
+    NOT_REACHED = "not reached"
+    """No input that was tried makes a difference."""
+    UNDECIDED = "undecided"
+    """It makes a difference, less than lower precision does all around it."""
+    REFUTED = "refuted"
+    """With the reference's numbers the candidate is farther off: something else makes up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantEffect:
+    """The answer of the experiment, and the input that shows it where one was found."""
+
+    effect: Effect
+    tried: int = 0
+    trial: Trial | None = None
+    given: bool = False
+    """Whether the given inputs show it already."""
+    output: str | None = None
+    divergent: bool = False
+    """Whether the outputs on that input are beyond every budget."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantExperiment:
+    """Both models on the given inputs, and how other inputs are brought to the candidate."""
+
+    sides: tuple[Subject, Subject]
+    outputs: Sequence[Binding]
+    terms: Terms
+    carry: Carry = field(repr=False)
+
+    def effect(self, difference: ConstantDifference) -> ConstantEffect:
+        """What the difference does, on the given inputs or on any that a search finds."""
+        reference, candidate = self.sides
+        replaced = None if difference.inside else _corrected(difference, candidate)
+        if replaced is None and not difference.inside:
+            return ConstantEffect(effect=Effect.NOT_REACHED)
+        best = ConstantEffect(effect=Effect.NOT_REACHED)
+        count = judged = 0
+        for trial in self._trials(difference):
+            count += 1
+            try:
+                mine = reference if trial is None else fed(reference, trial.feeds)
+                yours = candidate if trial is None else fed(candidate, self.carry(mine))
+                seen = self._seen(mine, yours, difference.weight.name, replaced)
+            except (IsomorphError, ValueError):
+                continue  # an input that a model refuses shows nothing
+            if seen is Effect.REFUTED:
+                return ConstantEffect(effect=seen, tried=count)
+            if seen is Effect.NOT_REACHED:
+                continue
+            if seen is Effect.UNDECIDED and not (difference.certain or difference.inside):
+                continue  # another fault may be what differs here
+            found = self._judged(mine, yours, trial, seen)
+            if best.effect is not Effect.SHOWN or found.divergent:
+                best = found
+            judged += 1
+            if found.divergent:
+                break
+            if judged >= SHOWN_INPUTS.most:
+                SHOWN_INPUTS.reached()
+                break
+        return ConstantEffect(
+            effect=best.effect, tried=count, trial=best.trial, given=best.given,
+            output=best.output, divergent=best.divergent,
+        )  # fmt: skip
+
+    def reads_same_data(
+        self, difference: ConstantDifference, weights: tuple[Weights, Weights]
+    ) -> bool:
+        """Whether a constant that is alone in being another one is known by what its node reads."""
+        reference, candidate = self.sides
+        replaced = _corrected(difference, candidate)
+        if replaced is None or reference.oracle().capabilities.feed != "all":
+            return False
+        subjects = [(reference, candidate)]
+        for trial in self._trials(difference):
+            if trial is None or len(subjects) > _SUBJECTS:
+                continue
+            try:
+                mine = fed(reference, trial.feeds)
+                subjects.append((mine, fed(candidate, self.carry(mine))))
+            except (IsomorphError, ValueError):
+                continue
+        return reads_same_data(difference, weights, subjects, replaced)
+
+    def counts(
+        self,
+        difference: ConstantDifference,
+        effect: ConstantEffect,
+        weights: tuple[Weights, Weights],
+    ) -> bool:
+        """Whether a constant that is known by its place makes another function, though unseen."""
+        if effect.effect is not Effect.NOT_REACHED:
+            return False  # what an input reaches is judged there
+        if difference.isolation is Isolation.ONLY_LIMIT:
+            return self.reads_same_data(difference, weights)
+        return difference.isolation is Isolation.ONLY or self.unmoved(difference)
+
+    def unmoved(self, difference: ConstantDifference) -> bool:
+        """Whether what reads a constant computes the same with the reference's numbers in it."""
+        reference, candidate = self.sides
+        replaced, name = _corrected(difference, candidate), difference.weight.name
+        if replaced is None:
+            return False
+        read = dict.fromkeys(e for r in difference.weight.readers for e in r.node.outputs if e)
+        generated = 0
+        for trial in self._trials(difference):
+            if trial is not None and generated > _SUBJECTS:
+                break
+            try:
+                mine = reference if trial is None else fed(reference, trial.feeds)
+                feeds = candidate.feeds if trial is None else self.carry(mine)
+                held = _numbers(flattened(candidate.oracle().run(feeds, list(read))))
+                put = {**feeds, name: replaced}
+                right = _numbers(flattened(candidate.oracle().run(put, list(read))))
+            except (IsomorphError, ValueError):
+                continue  # an input that a model refuses shows nothing
+            if _part(held, right):
+                return False
+            generated += trial is not None and trial.kind is InputKind.GENERATED
+        return generated > 0
+
+    def _trials(self, difference: ConstantDifference) -> Iterator[Trial | None]:
+        reference = self.sides[0]
+        graph, feeds = reference.model.graph, reference.feeds
+        size = sum(math.prod(each.shape) for each in graph.constants.values())
+        most = max(_FEWEST_TRIALS, TRIED_WEIGHTS.most // max(size, 1))
+        yield None
+        if reference.oracle().capabilities.feed != "all":
+            return
+        own = {name: np.asarray(value) for name, value in feeds.items()}
+        made = [*_rows(graph, own, difference)]
+        for seed in range(_SEEDS):
+            # The given inputs, larger and negated, are the same for every seed.
+            made += [
+                each
+                for each in trials(graph, feeds, reference.seed + seed)
+                if not seed or each.kind is InputKind.GENERATED
+            ]
+        yield from made[:most]
+        if len(made) > most:
+            TRIED_WEIGHTS.reached()
+
+    def _seen(self, mine: Subject, yours: Subject, name: str, replaced: Array | None) -> Effect:
+        """Which of the two the reference is nearer to, where they differ at all."""
+        if replaced is None:
+            return self._differ(mine, yours)
+        wanted = list(dict.fromkeys(spec.name for spec in yours.model.graph.outputs))
+        held = _numbers(yours.meaning())
+        right = _numbers(flattened(yours.oracle().run({**yours.feeds, name: replaced}, wanted)))
+        if not _part(held, right):
+            return Effect.NOT_REACHED
+        meant = _numbers(mine.meaning())
+        pairs = [
+            (meant[pair.reference], held[pair.candidate], right[pair.candidate])
+            for pair in self.outputs
+            if pair.reference in meant and pair.candidate in held and pair.candidate in right
+        ]
+        return nearer(pairs)
+
+    def _differ(self, mine: Subject, yours: Subject) -> Effect:
+        """Of a constant that nothing can be put in for: whether the outputs are worth judging."""
+        meant, held = _numbers(mine.meaning()), _numbers(yours.meaning())
+        for pair in self.outputs:
+            one, two = meant.get(str(pair.reference)), held.get(str(pair.candidate))
+            if one is None or two is None or one.size != two.size:
+                continue
+            if not np.allclose(_like(one, two), two, rtol=_ALIKE, atol=_ALIKE, equal_nan=True):
+                return Effect.UNDECIDED
+        return Effect.NOT_REACHED
+
+    def _judged(
+        self, mine: Subject, yours: Subject, trial: Trial | None, seen: Effect
+    ) -> ConstantEffect:
+        judged = compare(mine, yours, self.outputs, self.terms).divergences
+        wrong = [each for each in judged if each.verdict is Verdict.DIVERGENT]
+        return ConstantEffect(
+            effect=Effect.SHOWN if wrong else seen,
+            trial=trial,
+            given=trial is None,
+            output=str(wrong[0].candidate_output) if wrong else None,
+            divergent=bool(wrong),
+        )
+
+
+def nearer(pairs: Sequence[tuple[Array, Array, Array]]) -> Effect:
+    """Whether what is meant lies nearer to the corrected outputs (last) or to the held ones.
+
+    The error of the held ones is compared with what the correction takes away: a share of one is
+    an error that the correction removes, none one that it adds. Chance is judged by what remains.
+    """
+    errors, steps, apart = [], [], []
+    for meant, held, right in pairs:
+        if meant.size != held.size or right.shape != held.shape:
+            continue
+        placed = _like(meant, held)
+        with np.errstate(all="ignore"):
+            error, step = (held - placed).ravel(), (held - right).ravel()
+            size = float(np.max(np.abs(step), initial=0.0, where=np.isfinite(step)))
+        known = np.isfinite(error) & np.isfinite(step)
+        if size == 0.0 or not known.any():
+            continue
+        error, step = error[known] / size, step[known] / size
+        errors.append(error[step != 0.0])
+        steps.append(step[step != 0.0])
+        apart.append(error[step == 0.0])
+    if not steps:
+        return Effect.UNDECIDED
+    error, step, other = np.concatenate(errors), np.concatenate(steps), np.concatenate(apart)
+    power = float(np.dot(step, step))
+    if power == 0.0:
+        return Effect.UNDECIDED
+    share = float(np.dot(error, step)) / power
+    remains = float(np.mean(np.square(error - share * step)))
+    around = float(np.mean(np.square(other))) if other.size else 0.0
+    doubt = math.sqrt(max(remains, around) / power)
+    if share - 0.5 > _SURE * doubt:
+        return Effect.SHOWN
+    return Effect.REFUTED if 0.5 - share > _SURE * doubt else Effect.UNDECIDED
+
+
+def _like(meant: Array, held: Array) -> Array:
+    """The reference's output in the candidate's arrangement of axes, the nearest of them."""
+    if meant.shape == held.shape:
+        return meant
+    placed = [each.array(meant) for each in arrangements(meant.shape, held.shape)]
+    placed = placed or [meant.reshape(held.shape)]
+    with np.errstate(all="ignore"):
+        return min(placed, key=lambda each: float(np.nansum(np.square(each - held))))
+
+
+def _part(held: Mapping[str, Array], right: Mapping[str, Array]) -> bool:
+    """Whether float32 would show a difference anywhere."""
+    with np.errstate(all="ignore"):
+        return any(
+            name in right
+            and value.shape == right[name].shape
+            and not np.array_equal(np.float32(value), np.float32(right[name]), equal_nan=True)
+            for name, value in held.items()
+        )
+
+
+def _numbers(outputs: Mapping[str, Array] | IsomorphError) -> dict[str, Array]:
+    if isinstance(outputs, IsomorphError):
+        raise outputs
+    return {
+        name: np.asarray(value, np.float64)
+        for name, value in outputs.items()
+        if value.dtype.kind in "fiub"
+    }
+
+
+def _corrected(difference: ConstantDifference, candidate: Subject) -> Array | None:
+    """The weight with the reference's numbers, as the candidate's oracle holds it."""
+    name = difference.weight.name
+    try:
+        held = np.asarray(candidate.oracle().run({}, [name])[name])
+    except (IsomorphError, ValueError, KeyError):
+        return None
+    if held.dtype.kind in "OSU":
+        return None  # words
+    put = difference.corrected(held if held.dtype.kind in "iu" else None)
+    return np.ascontiguousarray(_as_type(put, held.dtype))
+
+
+def _as_type(values: Array, dtype: np.dtype[Any]) -> Array:
+    """The numbers in another type; float64 rounds the largest integers up to what none holds."""
+    if dtype.kind not in "iu" or values.dtype.kind != "f":
+        return values.astype(dtype)
+    limits = np.iinfo(dtype)
+    above, below = values >= float(limits.max), values <= float(limits.min)
+    inside = np.where(above | below, 0.0, values).astype(dtype)
+    return np.where(above, limits.max, np.where(below, limits.min, inside)).astype(dtype)
+
+
+def _rows(
+    graph: Graph, feeds: Mapping[str, Array], difference: ConstantDifference
+) -> Iterator[Trial]:
+    """Inputs that select the rows of a table which differ."""
+    topology = Topology(graph)
+    integers = {name for name, value in feeds.items() if value.dtype.kind in "iu" and value.size}
+    for node in topology.readers.get(difference.reference[0], ()):
+        axis = int(node.attributes.get("axis", node.attributes.get("dim", 0)) or 0)
+        if node.op not in {"Gather", "MatMul", "Gemm"} or axis >= difference.beyond.ndim:
+            continue
+        rows = np.unique(np.nonzero(difference.beyond)[axis])
+        for name in sorted(integers & _inputs_behind(topology, node)):
+            value = feeds[name]
+            first = value.copy()
+            first.flat[0] = rows[0]
+            everywhere = np.resize(rows, value.shape).astype(value.dtype)
+            for made in (first, everywhere):
+                recipe = f"the given inputs with row {rows[0]} selected by {name!r}"
+                yield Trial(recipe=recipe, feeds={**feeds, name: made})
+
+
+def _inputs_behind(topology: Topology, node: Node) -> set[str]:
+    """The inputs of the graph that a node reads through what only hands numbers on."""
+    found: set[str] = set()
+    open_ends = list(topology.sources(node))
+    while open_ends:
+        name = open_ends.pop()
+        maker = topology.maker.get(name)
+        if maker is None:
+            found.add(name)
+        elif maker.op in _LEADS_TO_ROWS:
+            open_ends += topology.sources(maker)
+    return found

@@ -1,0 +1,225 @@
+"""Weights that differ without a run, as findings, and what follows for the verdict."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from isomorph.core.errors import IsomorphError
+from isomorph.core.limits import MOST_SUSPECT_CONSTANTS
+from isomorph.core.report import Experiment, Finding, Skipped
+from isomorph.localize.input_search import encoded
+from isomorph.localize.weight_effect import ConstantEffect, ConstantExperiment, Effect
+from isomorph.match.stored_weights import Weights
+from isomorph.match.structural_constants import Isolation
+from isomorph.match.weight_differences import ConstantDifference, constant_differences
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.sessions.model_handle import Opened
+
+CODE = "CONSTANT_DIFFERS"
+_MOST_TENSORS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedConstants:
+    """What comparing the weights found.
+
+    ``differs`` names the first weight that makes the two another function, in words; it is empty
+    where none does.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    differs: str = ""
+
+
+def compared_constants(
+    reference: Opened,
+    candidate: Opened,
+    experiment: ConstantExperiment | None,
+    known: Sequence[Finding],
+    *,
+    stated_budget: bool = False,
+) -> ComparedConstants:
+    """Compare the weights of both models; what the findings ``known`` already blame is left out.
+
+    With a ``stated_budget`` a weight counts only where an input shows outputs beyond it.
+    """
+    try:
+        mine, yours = (Weights(e.model.graph, e.oracle()) for e in (reference, candidate))
+        sides = mine, yours
+        differences = constant_differences(*sides)
+    except IsomorphError as error:
+        return ComparedConstants(skipped=(Skipped(what="constants", why=error.sentence),))
+    findings: list[Finding] = []
+    differs = ""
+    in_bodies: ConstantEffect | None = None
+    not_shown: list[Skipped] = []
+    differences = [e for e in differences if not any(_blames(each, e) for each in known)]
+    # Many at once may be another rounding of all weights: what inputs reach, the runs judge then.
+    groups = [[each for each in differences if each.certain is sure] for sure in (True, False)]
+    many = len(groups[0]) > MOST_SUSPECT_CONSTANTS
+    for difference in (each for group in groups for each in group[:MOST_SUSPECT_CONSTANTS]):
+        effect = ConstantEffect(effect=Effect.NOT_REACHED)
+        if experiment is not None:
+            if not difference.inside:
+                effect = experiment.effect(difference)
+            else:
+                # Nothing is put in for a constant of a body: one search answers for all of them.
+                in_bodies = in_bodies or experiment.effect(difference)
+                effect = in_bodies
+        unseen = experiment is not None and effect.effect is Effect.NOT_REACHED
+        sure = difference.certain and (unseen or not many)
+        if difference.alone and not difference.inside and experiment is not None and not sure:
+            sure = effect.divergent or experiment.reads_same_data(difference, sides)
+        if difference.isolation is not Isolation.UNKNOWN and not difference.certain:
+            first = difference.isolation is Isolation.FIRST
+            if effect.given and (first or not effect.divergent):
+                continue  # the runs reach it, and judge what it does
+            sure = (
+                difference.isolation is Isolation.ONLY
+                if experiment is None
+                else experiment.counts(difference, effect, sides)
+            )
+        if effect.effect is Effect.REFUTED or not (sure or effect.divergent):
+            if difference.inside and effect.effect is Effect.NOT_REACHED:
+                not_shown.append(_not_shown(difference, effect))
+            continue
+        if difference.inside and effect.given and effect.divergent:
+            continue  # the runs show a fault already, and nothing says that it is this one
+        findings.append(_finding(difference, effect, sides[0]))
+        if not differs and (effect.divergent or not stated_budget):
+            differs = f"weight {difference.weight.name!r} differs ({difference.words})"
+    skipped = [_left_out(group) for group in groups if len(group) > MOST_SUSPECT_CONSTANTS]
+    return ComparedConstants(
+        findings=tuple(findings), skipped=(*skipped, *not_shown), differs=differs
+    )
+
+
+def _not_shown(difference: ConstantDifference, effect: ConstantEffect) -> Skipped:
+    return Skipped(
+        what="constants",
+        why=f"constant {difference.weight.name!r} is in a body and holds other numbers than "
+        f"the reference's {difference.reference[0]!r}; none of {effect.tried} inputs tried "
+        "shows a difference, and how far apart the numbers are was not compared",
+    )
+
+
+def _left_out(suspects: Sequence[ConstantDifference]) -> Skipped:
+    """What the report says where more constants are suspect than are examined."""
+    which = (
+        "constants differ from the reference's in a few elements"
+        if suspects[0].certain
+        else "constants of few elements have no equal in the reference"
+    )
+    return Skipped(
+        what="constants",
+        why=f"{len(suspects)} {which}; the first {MOST_SUSPECT_CONSTANTS} were examined, and "
+        "count where no input reaches them or one shows a difference; the others were not examined",
+    )
+
+
+def _blames(finding: Finding, difference: ConstantDifference) -> bool:
+    """Whether a finding that was proven by running speaks of this weight or of its reader."""
+    if finding.effect != "reaches_output" or finding.node is None:
+        return False
+    if finding.evidence.get("constant") == difference.weight.name:
+        return True
+    readers = {each.node.name for each in difference.weight.readers}
+    return finding.node in readers or bool(readers & set(finding.nodes))
+
+
+def _finding(difference: ConstantDifference, effect: ConstantEffect, reference: Weights) -> Finding:
+    weight = difference.weight
+    node = weight.readers[0].node
+    theirs = _reference_nodes(difference, reference)
+    source = next((each.source for each in theirs if each.source is not None), node.source)
+    shown = effect.effect is Effect.SHOWN
+    evidence: dict[str, Any] = {
+        "constant": weight.name,
+        "reference_constant": difference.reference[0],
+        "difference": difference.words,
+        "numbers": _numbers(difference, reference),
+        "known_by": list(difference.evidence),
+        "elements": [
+            {"index": list(place), "reference": right, "candidate": wrong}
+            for place, right, wrong in difference.shown
+        ],
+        "effect": effect.effect.value,
+    }
+    fix = f"give {weight.name!r} the values of the reference's {difference.reference[0]!r}"
+    if effect.trial is not None:
+        evidence["reached_by"] = effect.trial.recipe
+        if effect.output is not None:
+            evidence["output"] = effect.output
+        if (inputs := encoded(effect.trial)) is not None:
+            evidence["inputs"] = inputs
+            fix += "; to see it, give the JSON report of this check as --inputs"
+    tensors = tuple(dict.fromkeys((*filter(None, node.outputs), weight.name)))
+    return Finding(
+        rank=0,
+        code=CODE,
+        cause="weight",
+        status="confirmed" if shown else "suspected",
+        effect="reaches_output" if shown else "latent",
+        summary=_summary(difference, effect, node),
+        node=node.name,
+        nodes=tuple(dict.fromkeys(each.node.name for each in weight.readers)),
+        tensors=tensors[:_MOST_TENSORS],
+        reference_nodes=tuple(each.name for each in theirs),
+        source=source,
+        evidence=evidence,
+        experiments=(_experiment(difference, effect),) if effect.tried else (),
+        fix=fix,
+    )
+
+
+def _reference_nodes(difference: ConstantDifference, reference: Weights) -> list[Node]:
+    held = reference.stored.get(difference.reference[0])
+    readers = held.readers if held is not None else ()
+    return list({each.node.name: each.node for each in readers}.values())
+
+
+def _numbers(difference: ConstantDifference, reference: Weights) -> str:
+    """What identifies the numbers of both sides: another difference is another one."""
+    stored = (reference.graph.constants.get(name) for name in difference.reference)
+    held = [difference.weight.digest, *(each.digest if each is not None else "" for each in stored)]
+    text = "\n".join([*held, difference.words, repr(difference.shown)])
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _summary(difference: ConstantDifference, effect: ConstantEffect, node: Node) -> str:
+    name, theirs = difference.weight.name, difference.reference[0]
+    text = (
+        f"constant {name!r}, which node {node.name!r} ({node.op}) reads, differs from the "
+        f"reference's {theirs!r}"
+    )
+    if difference.shown:
+        place, right, wrong = difference.shown[0]
+        at = f"[{', '.join(map(str, place))}]" if place else "it"
+        text += f" in {difference.words}: {at} is {wrong:.6g} instead of {right:.6g}"
+    if effect.trial is not None and effect.output is not None:
+        return f"{text}; {effect.trial.recipe} show it, and output {effect.output!r} differs"
+    if effect.effect is Effect.NOT_REACHED:
+        return f"{text}; none of {effect.tried} inputs tried reaches it" if effect.tried else text
+    return f"{text}; {'the given inputs' if effect.given else 'other inputs'} reach it"
+
+
+def _experiment(difference: ConstantDifference, effect: ConstantEffect) -> Experiment:
+    seen = {
+        Effect.SHOWN: "they do",
+        Effect.NOT_REACHED: f"nothing changes on {effect.tried} inputs",
+        Effect.UNDECIDED: "the change is smaller than what lower precision loses",
+        Effect.REFUTED: "they move away from it",
+    }
+    return Experiment(
+        question=f"Is constant {difference.weight.name!r} wrong?",
+        change=f"{difference.words}, get the reference's numbers",
+        predicts="the outputs come nearer to the reference's",
+        seen=seen[effect.effect],
+        agrees=effect.effect is Effect.SHOWN,
+    )

@@ -1,0 +1,225 @@
+"""Constants inside the bodies of If, Loop and Scan that have no equal on the other side.
+
+No session shows the values inside a body: the description of the graph has them, and of very large
+ones only digests are known. Each use is held against the uses of the other side, in bodies or
+outside, for a branch may have been rewritten to a selection. What is left over on both sides is
+suspect. It is certain where most of its numbers agree, or where nothing else is left over and both
+bodies take the same steps; otherwise it counts only where an input shows that the outputs differ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.digest import SMALL_IN_BODY
+from isomorph.core.limits import UNPAIRED_USES
+from isomorph.match.element_bounds import Elements, Source, compare_elements
+from isomorph.match.small_constants import FEW, ChangedConstant, kind_of
+from isomorph.match.stored_weights import HANDS_ON, StoredWeight, WeightReader
+from isomorph.match.topology import Topology
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Constant, Graph, Node
+    from isomorph.core.trace import Array
+    from isomorph.match.stored_weights import Weights
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Use:
+    """One node that reads a constant, in a body or outside."""
+
+    weight: StoredWeight
+    read: Callable[[], Array | None] = field(repr=False)
+    kind: tuple[str, ...]
+    body: Graph | None = field(default=None, repr=False)
+
+    @property
+    def inside(self) -> bool:
+        """Whether it is in a body."""
+        return self.body is not None
+
+    @property
+    def values(self) -> Array | None:
+        """Its numbers in their order, where they are known."""
+        return self.read()
+
+    def equals(self, other: _Use) -> bool:
+        """Whether both read the same numbers, in any arrangement or after one rounding."""
+        if self.weight.value_digest == other.weight.value_digest:
+            return True
+        seen = self.compared(other)
+        # Digests of numbers that were rounded to another type tell nothing.
+        return self.weight.dtype != other.weight.dtype if seen is None else seen.equal
+
+    def compared(self, other: _Use) -> Elements | None:
+        """Element by element, where both are known."""
+        held, expected = self.values, other.values
+        if held is None or expected is None:
+            return None
+        return compare_elements(expected, held, self.weight, Source(dtype=other.weight.dtype))
+
+
+def changed_in_bodies(reference: Weights, candidate: Weights) -> list[ChangedConstant]:
+    """Constants without an equal beside their likely counterparts, one of the two in a body."""
+    sides = [list(_uses(each)) for each in (candidate, reference)]
+    if not any(use.inside for side in sides for use in side):
+        return []
+    left, free = _cancelled(*sides)
+    alone = len(left) == len(free) == 1
+    found: dict[str, ChangedConstant] = {}
+    for use, other in _paired(left, free):
+        if use.weight.name not in found and (use.inside or other.inside):
+            found[use.weight.name] = _changed(use, other, alone=alone)
+    return list(found.values())
+
+
+def only_one_changed(reference: Weights, candidate: Weights) -> bool:
+    """Whether one use of one constant is left over on each side, and all others are equal."""
+    sides = [list(_uses(each)) for each in (candidate, reference)]
+    if any(w.grid is not None for side in (reference, candidate) for w in side.stored.values()):
+        return False
+    left, free = _cancelled(*sides)
+    # Many numbers are known by themselves, whatever operator reads them.
+    large = [[use for use in side if use.weight.size > FEW] for side in (left, free)]
+    still = _cancelled(*([replace(use, kind=()) for use in side] for side in large))
+    few = [sum(use.weight.size <= FEW for use in side) for side in (left, free)]
+    return few == [1, 1] and not any(still)
+
+
+def _steps(graph: Graph | None) -> list[str]:
+    """The operators of a body and of the bodies in it, with their attributes."""
+    if graph is None:
+        return []
+    return sorted(
+        repr((node.native_op, sorted(node.attributes.items()),
+              [(key, _steps(body)) for key, body in sorted(node.bodies.items())]))
+        for node in graph.nodes
+    )  # fmt: skip
+
+
+def _changed(use: _Use, other: _Use, *, alone: bool) -> ChangedConstant:
+    shape = use.weight.shape
+    seen, expected, held = use.compared(other), other.values, use.values
+    if seen is None or expected is None or held is None:
+        seen = Elements(beyond=np.zeros(shape, bool), between=0, telling=0)
+        expected = held = np.zeros(shape)
+    known = _known(use, other) is not None
+    inside = use.inside and other.inside and _steps(use.body) == _steps(other.body)
+    return ChangedConstant(
+        weight=use.weight,
+        source=other.weight,
+        expected=expected.reshape(shape),
+        elements=replace(seen, beyond=seen.beyond.reshape(shape)),
+        held=held.reshape(shape),
+        inside=use.inside,
+        certain=seen.count > 0 and (known or (alone and inside)),
+    )
+
+
+def _uses(side: Weights) -> Iterator[_Use]:
+    for weight in (*side.stored.values(), *side.scalars.values()):
+        if weight.grid is None:
+            read = partial(_stored_values, side, weight)
+            for reader in weight.readers:
+                yield _Use(weight=weight, read=read, kind=kind_of(reader))
+    for node in side.graph.nodes:
+        if node.name in side.useful:
+            yield from _inside(node, node.name)
+
+
+def _inside(node: Node, path: str) -> Iterator[_Use]:
+    for key, body in node.bodies.items():
+        place = f"{path}/{key}"
+        for name, constant in body.constants.items():
+            if "float" not in constant.dtype or not math.prod(constant.shape) > 0:
+                continue
+            readers = tuple(_readers(body, name))
+            weight = StoredWeight(
+                name=f"{place}/{name}",
+                dtype=constant.dtype,
+                shape=constant.shape,
+                digest=constant.digest,
+                value_digest=constant.value_digest,
+                readers=readers,
+            )
+            for reader in readers:
+                read = partial(_values, constant)
+                yield _Use(weight=weight, read=read, kind=kind_of(reader), body=body)
+        for inner in body.nodes:
+            yield from _inside(inner, f"{place}/{inner.name}")
+
+
+def _readers(body: Graph, name: str) -> Iterator[WeightReader]:
+    """The nodes of a body that read a constant, behind those that only hand its numbers on."""
+    topology = Topology(body)
+    open_ends, seen = [name], {name}
+    while open_ends:
+        tensor = open_ends.pop()
+        for node in topology.readers.get(tensor, ()):
+            if node.op in HANDS_ON and node.inputs[0] == tensor:
+                new = [each for each in node.outputs if each and each not in seen]
+                seen.update(new)
+                open_ends += new
+            elif tensor in node.inputs:
+                yield WeightReader(node=node, slot=node.inputs.index(tensor))
+
+
+def _stored_values(side: Weights, weight: StoredWeight) -> Array | None:
+    """Of a constant outside bodies: what the session gives, where no body could hold more."""
+    value = side.real(weight) if weight.size <= SMALL_IN_BODY else None
+    return None if value is None else value.ravel()
+
+
+def _values(constant: Constant) -> Array | None:
+    if constant.values is None or len(constant.values) != math.prod(constant.shape):
+        return None
+    return np.asarray(constant.values, np.float64)
+
+
+def _cancelled(uses: Sequence[_Use], others: Sequence[_Use]) -> tuple[list[_Use], list[_Use]]:
+    """What is left on each side when uses of one kind with equal numbers are taken away."""
+    free: dict[tuple[object, ...], list[_Use]] = {}
+    for each in others:
+        free.setdefault((each.kind, each.weight.size), []).append(each)
+    left = []
+    for use in uses:
+        there = free.get((use.kind, use.weight.size), [])
+        partner = next((each for each in there if use.equals(each)), None)
+        if partner is None:
+            left.append(use)
+        else:
+            there.remove(partner)
+    return left, [each for group in free.values() for each in group]
+
+
+def _paired(left: Sequence[_Use], free: Sequence[_Use]) -> Iterator[tuple[_Use, _Use]]:
+    """Uses of one kind and size: by their numbers first, then in order if each side has as many."""
+    for key in dict.fromkeys((each.kind, each.weight.size) for each in left):
+        here, there = (
+            [each for each in side if (each.kind, each.weight.size) == key] for side in (left, free)
+        )
+        if max(len(here), len(there)) > UNPAIRED_USES.most:
+            if there:
+                UNPAIRED_USES.reached()  # more are a rewrite, not changed constants
+            continue
+        for use in tuple(here):
+            known = [(seen.count, each) for each in there if (seen := _known(use, each))]
+            if known:
+                _, other = min(known, key=lambda each: each[0])
+                here.remove(use)
+                there.remove(other)
+                yield use, other
+        if len(here) == len(there):
+            yield from zip(here, there, strict=True)
+
+
+def _known(use: _Use, other: _Use) -> Elements | None:
+    """How they compare, where one is known by its numbers to have been made from the other."""
+    seen = use.compared(other)
+    return seen if seen is not None and seen.sparse and seen.telling > seen.count else None

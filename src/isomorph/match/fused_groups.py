@@ -1,0 +1,73 @@
+"""Which nodes belong together: what a side computes between aligned tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from isomorph.core.alignment import Group
+
+if TYPE_CHECKING:
+    from isomorph.match.topology import Topology
+
+Place = tuple[int, str]
+"""A side, 0 for the reference and 1 for the candidate, and the name of a node."""
+
+
+class Joined:
+    """Nodes of both sides in sets that only ever grow together."""
+
+    def __init__(self) -> None:
+        self._above: dict[Place, Place] = {}
+
+    def top(self, place: Place) -> Place:
+        """The one that stands for its whole set."""
+        way: list[Place] = []
+        while (above := self._above.get(place, place)) != place:
+            way.append(place)
+            place = above
+        for each in way:
+            self._above[each] = place
+        return place
+
+    def join(self, places: Iterable[Place]) -> None:
+        """Make one set of theirs."""
+        first, *rest = (self.top(place) for place in places)
+        for each in rest:
+            if each != first:
+                self._above[each] = first
+
+
+def joined(reference: Topology, candidate: Topology, pairs: Iterable[tuple[str, str]]) -> Joined:
+    """Nodes that share a tensor without a counterpart, and the makers of aligned tensors.
+
+    What lies between aligned tensors is computed in one step here and in three there: those
+    are the nodes that correspond, as sets.
+    """
+    sets = Joined()
+    aligned: tuple[set[str], set[str]] = (set(), set())
+    for mine, yours in pairs:
+        aligned[0].add(mine)
+        aligned[1].add(yours)
+        left, right = reference.maker.get(mine), candidate.maker.get(yours)
+        if left is not None and right is not None:
+            sets.join([(0, left.name), (1, right.name)])
+    for side, topology in enumerate((reference, candidate)):
+        for name, maker in topology.maker.items():
+            readers = topology.readers.get(name, ())
+            if name in topology.live and name not in aligned[side] and readers:
+                sets.join((side, node.name) for node in (maker, *readers))
+    return sets
+
+
+def groups(reference: Topology, candidate: Topology, sets: Joined) -> Iterator[Group]:
+    """The sets in which one side has more nodes than one, in the candidate's order."""
+    members: dict[Place, tuple[list[str], list[str]]] = {}
+    for side, topology in ((1, candidate), (0, reference)):
+        for node in topology.graph.nodes:
+            if any(name in topology.live for name in node.outputs):
+                found = members.setdefault(sets.top((side, node.name)), ([], []))
+                found[side].append(node.name)
+    for mine, yours in members.values():
+        if mine and yours and len(mine) + len(yours) > 2:
+            yield Group(reference=tuple(mine), candidate=tuple(yours))

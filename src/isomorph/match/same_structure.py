@@ -1,0 +1,124 @@
+"""Whether two graphs take the same steps, and which constants then have the same place in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Node, TensorSpec
+    from isomorph.match.stored_weights import Weights
+
+Pair = tuple[str, str]
+"""A tensor of the candidate, and the one of the reference in its place."""
+
+
+def same_structure(reference: Weights, candidate: Weights) -> dict[str, str] | None:
+    """The reference's constant for each of the candidate's that an output depends on.
+
+    None where the graphs differ in more than the numbers of their constants: in an operator, an
+    attribute, a connection, or a constant inside a body.
+    """
+    sides = reference.graph, candidate.graph
+    ends = _matched([side.outputs for side in sides])
+    inputs = _matched([side.inputs for side in sides])
+    if ends is None or inputs is None:
+        return None
+    known: dict[str, str] = {}
+    constants: dict[str, str] = {}
+    open_ends = list(ends.items())
+    while open_ends:
+        name, other = open_ends.pop()
+        if name in known:
+            if known[name] != other:
+                return None
+            continue
+        known[name] = other
+        if name in candidate.graph.constants and other in reference.graph.constants:
+            constants[name] = other
+            continue
+        node, partner = candidate.topology.maker.get(name), reference.topology.maker.get(other)
+        if node is None or partner is None:
+            if node is not partner or inputs.get(name) != other:
+                return None
+            continue
+        if node.outputs.index(name) != partner.outputs.index(other):
+            return None
+        found = _operands(node, partner)
+        if found is None:
+            return None
+        open_ends += found
+    return constants if len(set(known.values())) == len(known) else None
+
+
+def _matched(specs: Sequence[Sequence[TensorSpec]]) -> dict[str, str] | None:
+    """The reference's name (first) for each of the candidate's: by name, or else by position."""
+    theirs, names = ([spec.name for spec in side] for side in specs)
+    if set(names) == set(theirs):
+        return {name: name for name in names}
+    return dict(zip(names, theirs, strict=True)) if len(names) == len(theirs) else None
+
+
+def _operands(node: Node, partner: Node) -> list[Pair] | None:
+    """What two nodes read, one beside the other; None where they are not the same step."""
+    if (node.op, node.native_op) != (partner.op, partner.native_op):
+        return None
+    if not _same_attributes(node.attributes, partner.attributes):
+        return None
+    if [bool(each) for each in node.inputs] != [bool(each) for each in partner.inputs]:
+        return None
+    if len(node.outputs) != len(partner.outputs) or node.bodies.keys() != partner.bodies.keys():
+        return None
+    pairs = [pair for pair in zip(node.inputs, partner.inputs, strict=True) if pair[0]]
+    for key, body in node.bodies.items():
+        captured = _captured(body, partner.bodies[key])
+        if captured is None:
+            return None
+        pairs += captured
+    return pairs
+
+
+def _captured(body: Graph, other: Graph) -> list[Pair] | None:
+    """What two bodies read from outside; None where they differ in anything."""
+    counts = [(len(e.inputs), len(e.nodes), len(e.outputs)) for e in (body, other)]
+    if counts[0] != counts[1]:
+        return None
+    own = {one.name: two.name for one, two in zip(body.inputs, other.inputs, strict=True)}
+    theirs = set(own.values())
+    outside: list[Pair] = []
+
+    def agree(pairs: Sequence[Pair]) -> bool:
+        for name, partner in pairs:
+            if name in own or partner in theirs:
+                if own.get(name) != partner:
+                    return False
+            elif name in body.constants or partner in other.constants:
+                held = body.constants.get(name), other.constants.get(partner)
+                if held[0] is None or held[1] is None or held[0].digest != held[1].digest:
+                    return False
+            else:
+                outside.append((name, partner))
+        return True
+
+    for node, partner in zip(body.nodes, other.nodes, strict=True):
+        pairs = _operands(node, partner)
+        if pairs is None or not agree(pairs):
+            return None
+        own.update(zip(node.outputs, partner.outputs, strict=True))
+        theirs.update(partner.outputs)
+    ends = [(one.name, two.name) for one, two in zip(body.outputs, other.outputs, strict=True)]
+    return outside if agree(ends) else None
+
+
+def _same_attributes(one: Mapping[str, Any], two: Mapping[str, Any]) -> bool:
+    return one.keys() == two.keys() and all(_equal(one[key], two[key]) for key in one)
+
+
+def _equal(one: object, two: object) -> bool:
+    if isinstance(one, np.ndarray) and isinstance(two, np.ndarray):
+        return one.dtype == two.dtype and np.array_equal(one, two)
+    if isinstance(one, np.ndarray) or isinstance(two, np.ndarray):
+        return False
+    return bool(one == two)

@@ -1,0 +1,101 @@
+"""Pairs what two descriptions declare: inputs, outputs, operator sets, quantised tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.contrast import Contrast, OpsetPair, QuantizationPair, SpecPair
+from isomorph.core.errors import IsomorphError, UsageError
+from isomorph.match.binding import bind_inputs, bind_outputs
+from isomorph.match.quantizers import Reader, changed, matched, written
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Model, TensorSpec
+    from isomorph.core.report import Binding
+    from isomorph.core.trace import Array
+    from isomorph.sessions.model_handle import Opened
+
+
+def contrast(reference: Opened, candidate: Opened) -> Contrast:
+    """Constants are read only where two quantised models do not agree by name or digest."""
+    mine, yours = reference.model, candidate.model
+    return Contrast(
+        reference=mine,
+        candidate=yours,
+        inputs=tuple(_specs("input", mine.graph.inputs, yours.graph.inputs, bind_inputs)),
+        outputs=tuple(_specs("output", mine.graph.outputs, yours.graph.outputs, bind_outputs)),
+        opsets=tuple(_opsets(mine, yours)),
+        quantization=tuple(_quantization(reference, candidate)),
+    )
+
+
+def _specs(
+    kind: str,
+    mine: Sequence[TensorSpec],
+    yours: Sequence[TensorSpec],
+    bind: Callable[..., tuple[Binding, ...]],
+) -> Iterator[SpecPair]:
+    try:
+        bound = bind(mine, yours, {})
+    except UsageError:
+        # What a check would ask the user about is shown here as it is: unpaired.
+        names = {spec.name for spec in mine}
+        shared = [spec for spec in yours if spec.name in names]
+        bound = bind(shared, shared, {})
+    left, right = ({spec.name: spec for spec in side} for side in (mine, yours))
+    for pair in bound:
+        one, other = left.pop(pair.reference), right.pop(pair.candidate)
+        yield SpecPair(
+            kind=kind, reference=one, candidate=other, how=pair.how, changed=_changed(one, other)
+        )
+    for spec in left.values():
+        yield SpecPair(kind=kind, reference=spec, candidate=None, how="not paired")
+    for spec in right.values():
+        yield SpecPair(kind=kind, reference=None, candidate=spec, how="not paired")
+
+
+def _changed(one: TensorSpec, other: TensorSpec) -> tuple[str, ...]:
+    fields = ("name", "kind", "dtype", "shape")
+    return tuple(field for field in fields if getattr(one, field) != getattr(other, field))
+
+
+def _opsets(mine: Model, yours: Model) -> Iterator[OpsetPair]:
+    for domain in sorted({*mine.opset, *yours.opset}):
+        yield OpsetPair(
+            domain=domain or "ai.onnx",
+            reference=mine.opset.get(domain),
+            candidate=yours.opset.get(domain),
+        )
+
+
+def _quantization(reference: Opened, candidate: Opened) -> Iterator[QuantizationPair]:
+    left, right = (list(each.model.graph.quantization) for each in (reference, candidate))
+    writers = written(reference.model.graph)
+    twins: dict[str, str] = {}
+    if left and right:
+        twins = matched(
+            reference.model.graph,
+            candidate.model.graph,
+            reference_value=_reader(reference),
+            candidate_value=_reader(candidate),
+        )
+    for entry in right:
+        other = writers[twins[entry.tensor]] if entry.tensor in twins else None
+        differing = changed(other, entry) if other is not None else ()
+        yield QuantizationPair(reference=other, candidate=entry, changed=differing)
+    for entry in left:
+        if entry.tensor not in twins.values():
+            yield QuantizationPair(reference=entry, candidate=None)
+
+
+def _reader(opened: Opened) -> Reader:
+    def read(name: str) -> Array | None:
+        try:
+            return np.asarray(opened.oracle().run({}, [name])[name])
+        except IsomorphError:
+            return None  # without its values a tensor is paired by name and digest alone
+
+    return read

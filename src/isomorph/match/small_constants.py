@@ -1,0 +1,146 @@
+"""Constants of so few elements that their numbers do not identify them: scales, thresholds, slopes.
+
+Each use of such a constant is held against the uses of the other side: equal numbers at operators
+of the same kind cancel out. What is left over on both sides may be one constant that was changed.
+That is a guess, so it decides nothing by itself: an input has to show that the outputs differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from isomorph.core.limits import UNPAIRED_USES
+from isomorph.match.element_bounds import Elements, Source, compare_elements
+from isomorph.match.quantizers import in_floats
+from isomorph.match.stored_weights import HANDS_ON
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+    from isomorph.match.stored_weights import StoredWeight, WeightReader, Weights
+
+FEW = 4
+"""Elements up to which a constant is paired by its use; larger ones are known by their numbers."""
+_MIRRORED = {"Less": "Greater", "LessOrEqual": "GreaterOrEqual"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedConstant:
+    """A constant of the candidate and the one of the reference that it may have been."""
+
+    weight: StoredWeight
+    source: StoredWeight
+    expected: Array = field(repr=False)
+    elements: Elements
+    held: Array = field(repr=False)
+    inside: bool = False
+    """Whether it is in a body, where no other number can be put in for it."""
+    certain: bool = False
+    """Whether nothing else is different between the two graphs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Use:
+    """One operator that reads a constant; ``place`` is its share of the way through the graph."""
+
+    weight: StoredWeight
+    value: Array = field(repr=False)
+    kind: tuple[str, ...]
+    place: float
+
+
+def changed_constants(reference: Weights, candidate: Weights) -> list[ChangedConstant]:
+    """Every constant of few elements that has no equal, beside its most likely counterpart."""
+    found: dict[str, ChangedConstant] = {}
+    for size in range(1, FEW + 1):
+        left = _cancelled(list(_uses(candidate, size)), list(_uses(reference, size)))
+        for use, other in _paired(*left):
+            if use.weight.name not in found:
+                elements = _compared(use, other)
+                expected = other.value.reshape(use.weight.shape)
+                found[use.weight.name] = ChangedConstant(
+                    weight=use.weight,
+                    source=other.weight,
+                    expected=expected,
+                    elements=elements,
+                    held=use.value.reshape(use.weight.shape),
+                )
+    return list(found.values())
+
+
+def _uses(side: Weights, size: int) -> Iterator[_Use]:
+    places = {node.name: place for place, node in enumerate(side.graph.nodes)}
+    for weight in (*side.stored.values(), *side.scalars.values()):
+        if weight.size != size or weight.grid is not None:
+            continue
+        value = side.real(weight)
+        if value is not None:
+            for reader in weight.readers:
+                yield _Use(
+                    weight=weight,
+                    value=value.ravel(),
+                    kind=kind_of(reader),
+                    place=places[reader.node.name] / len(places),
+                )
+
+
+def kind_of(reader: WeightReader) -> tuple[str, ...]:
+    """What a constant does there: the operator, and what its numbers pass before it."""
+    op = in_floats(reader.node.op)
+    between = (each for each in reader.between if each not in HANDS_ON)
+    return _MIRRORED.get(op, op), *between
+
+
+def _cancelled(uses: list[_Use], others: list[_Use]) -> tuple[list[_Use], list[_Use]]:
+    """What is left on each side when uses of one kind with equal numbers are taken away."""
+    free = list(others)
+    left = []
+    for use in uses:
+        partner = next((e for e in free if e.kind == use.kind and _compared(use, e).equal), None)
+        if partner is None:
+            left.append(use)
+        else:
+            free.remove(partner)
+    return left, free
+
+
+def _compared(use: _Use, other: _Use) -> Elements:
+    seen = compare_elements(other.value, use.value, use.weight, Source(dtype=other.weight.dtype))
+    beyond = seen.beyond.reshape(use.weight.shape)
+    return Elements(beyond=beyond, between=seen.between, telling=seen.telling)
+
+
+def _paired(left: Iterable[_Use], free: Iterable[_Use]) -> Iterator[tuple[_Use, _Use]]:
+    """Uses of one kind in their order; then the only ones that are left, whatever their kind."""
+    uses, others = _by_kind(left), _by_kind(free)
+    rest: tuple[list[_Use], list[_Use]] = ([], [])
+    for kind in {**uses, **others}:
+        here, there = list(uses.get(kind, ())), list(others.get(kind, ()))
+        if max(len(here), len(there)) > UNPAIRED_USES.most:
+            # More are a rewrite, not changed constants; where both sides have some, who knows.
+            if here and there:
+                UNPAIRED_USES.reached()
+            continue
+        while here and there:
+            use, other = min(
+                ((one, two) for one in here for two in there),
+                key=lambda each: (
+                    each[0].weight.name != each[1].weight.name,
+                    abs(each[0].place - each[1].place),
+                ),
+            )
+            here.remove(use)
+            there.remove(other)
+            yield use, other
+        rest[0].extend(here)
+        rest[1].extend(there)
+    if len(rest[0]) == len(rest[1]) == 1 and not _compared(rest[0][0], rest[1][0]).equal:
+        yield rest[0][0], rest[1][0]
+
+
+def _by_kind(uses: Iterable[_Use]) -> Mapping[tuple[str, ...], list[_Use]]:
+    found: dict[tuple[str, ...], list[_Use]] = {}
+    for use in uses:
+        found.setdefault(use.kind, []).append(use)
+    return found

@@ -1,0 +1,317 @@
+"""The weights of a graph: stored numbers that reach an output, who reads them, their values.
+
+Only constants on the way to an output count. What stands between a constant and the data (a cast,
+a dequantization, a transposition) is kept, for it says whether each stored number acts by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.errors import IsomorphError
+from isomorph.core.model import Quantization
+from isomorph.core.ops import RESHAPES
+from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ
+from isomorph.match.quantizers import real_values, written
+from isomorph.match.topology import Topology
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Node
+    from isomorph.core.protocols import Session
+    from isomorph.core.trace import Array
+
+HANDS_ON = RESHAPES | {"Transpose", "Cast", "DequantizeLinear"}
+"""Operators behind which each stored number is still one number, at another place or narrower."""
+
+_NOT_EXPONENTIAL = frozenset(
+    {"Relu", "LeakyRelu", "PRelu", "ThresholdedRelu", "HardSwish", "HardSigmoid", "Abs", "Sign",
+     "Floor", "Ceil", "Round", "MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose", "MaxPool",
+     "AveragePool", "GlobalMaxPool", "GlobalAveragePool", "ReduceMax", "ReduceMin", "ReduceSum",
+     "ReduceMean", "ArgMax", "ArgMin", "TopK", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"}
+)  # fmt: skip
+"""Operators that no softmax begins with: what was added before them is no mask for one behind."""
+_HANDS_ON_SIGNAL = HANDS_ON | {
+    "Add", "Sub", "Mul", "Div", "Where", "Concat", "Expand", "Slice", "Split", "Gather", "Tile",
+    "Pad", "Max", "Min", "Clip",
+}  # fmt: skip
+_ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Neg", "Sqrt", "Rsqrt", "Reciprocal"})
+_QUANTIZERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
+_SCALED_BY: Mapping[str, tuple[tuple[int, tuple[int, ...]], ...]] = {
+    "QLinearConv": ((8, (1, 4)),),
+    "QGemm": ((6, (1, 4)),),
+    "DynamicQuantizeLSTM": ((1, (8,)), (2, (10,))),
+}
+"""Constants on a grid of their own, and the inputs whose product is its scale; the zero is 0."""
+
+_KEPT_BYTES = 256 << 20
+"""Weights kept in memory while others are held against them; beyond, they are read again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightReader:
+    """A node on the way of the data, the input by which a weight comes in, and what is between."""
+
+    node: Node
+    slot: int
+    between: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredWeight:
+    """A constant that holds real numbers, as floats or as integers of a grid.
+
+    ``order`` is its place among the weights of its graph, by their first readers.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    digest: str
+    value_digest: str
+    readers: tuple[WeightReader, ...]
+    grid: Quantization | None = None
+    order: int = 0
+    may_mask: bool = True
+    """Whether what is made with it may be exponentiated: very negative numbers then vanish."""
+
+    @property
+    def size(self) -> int:
+        """How many numbers it holds."""
+        return math.prod(self.shape)
+
+    @property
+    def direct(self) -> bool:
+        """Whether every reader gets the stored numbers themselves."""
+        return all(HANDS_ON.issuperset(each.between) for each in self.readers)
+
+
+class Weights:
+    """The weights of one graph and, when they are asked for, their values."""
+
+    def __init__(self, graph: Graph, session: Session) -> None:
+        self.graph, self._session = graph, session
+        self.topology = Topology(graph)
+        self._cache: OrderedDict[str, Array] = OrderedDict()
+        self._bytes = 0
+
+    @cached_property
+    def useful(self) -> frozenset[str]:
+        """The names of the nodes that an output depends on."""
+        found: set[str] = set()
+        open_ends = [spec.name for spec in self.graph.outputs]
+        seen = set(open_ends)
+        while open_ends:
+            maker = self.topology.maker.get(open_ends.pop())
+            if maker is None or maker.name in found:
+                continue
+            found.add(maker.name)
+            for name in self.topology.reads(maker):
+                if name not in seen:
+                    seen.add(name)
+                    open_ends.append(name)
+        return frozenset(found)
+
+    @cached_property
+    def stored(self) -> Mapping[str, StoredWeight]:
+        """Every weight of more than one number that acts on an output, by its name."""
+        return {name: each for name, each in self._all.items() if each.size > 1}
+
+    @cached_property
+    def scalars(self) -> Mapping[str, StoredWeight]:
+        """Every constant of one real number that acts on an output, by its name."""
+        return {name: each for name, each in self._all.items() if each.size == 1}
+
+    @cached_property
+    def _all(self) -> Mapping[str, StoredWeight]:
+        grids = {**self._further_grids(), **written(self.graph)}
+        places = {node.name: place for place, node in enumerate(self.graph.nodes)}
+        found: list[tuple[int, StoredWeight]] = []
+        for name, constant in self.graph.constants.items():
+            grid = grids.get(name)
+            real = "float" in constant.dtype or (grid is not None and "int" in constant.dtype)
+            readers = self._readers(name) if real and math.prod(constant.shape) > 0 else ()
+            if readers:
+                weight = StoredWeight(
+                    name=name,
+                    dtype=constant.dtype,
+                    shape=constant.shape,
+                    digest=constant.digest,
+                    value_digest=constant.value_digest,
+                    readers=readers,
+                    grid=None if "float" in constant.dtype else grid,
+                    may_mask=any(map(self._may_exponentiate, readers)),
+                )
+                found.append((places[readers[0].node.name], weight))
+        found.sort(key=lambda each: (each[0], each[1].readers[0].slot))
+        return {weight.name: _placed(weight, order) for order, (_, weight) in enumerate(found)}
+
+    def _further_grids(self) -> dict[str, Quantization]:
+        """Grids of constants whose operator reads the scales, and no quantizer does."""
+        found: dict[str, Quantization] = {}
+        for node in self.graph.nodes:
+            for place, scales in _SCALED_BY.get(node.op, ()):
+                name = node.inputs[place] if place < len(node.inputs) else ""
+                held = [self._number(node, each) for each in scales]
+                known = [np.ravel(each) for each in held if each is not None]
+                constant = self.graph.constants.get(name)
+                if constant is None or len(known) != len(scales) or not constant.shape:
+                    continue
+                scale = np.prod(np.broadcast_arrays(*known), axis=0)
+                found[name] = Quantization(
+                    tensor=name,
+                    dtype=constant.dtype,
+                    scale=tuple(map(float, scale)),
+                    zero_point=(0,) * scale.size,
+                    axis=_channels(constant.shape, scale.size),
+                )
+        return found
+
+    def _number(self, node: Node, place: int) -> Array | None:
+        name = node.inputs[place] if place < len(node.inputs) else ""
+        value = self.value(name) if name in self.graph.constants else None
+        return None if value is None or value.dtype.kind != "f" else value
+
+    @cached_property
+    def computed(self) -> tuple[str, ...]:
+        """What nodes on the way of the data read that is computed from constants alone."""
+        live = self.topology.live
+        names: dict[str, None] = {}
+        for node in self.graph.nodes:
+            if node.name in self.useful and any(n in live for n in self.topology.reads(node)):
+                names.update(
+                    dict.fromkeys(
+                        n for n in node.inputs if n and n not in live and n in self.topology.maker
+                    )
+                )
+        return tuple(names)
+
+    def plainly_computed(self, name: str) -> bool:
+        """Whether only arithmetic that loses a few roundings stands between it and constants."""
+        open_ends, seen = [name], {name}
+        while open_ends:
+            maker = self.topology.maker.get(open_ends.pop())
+            if maker is None:
+                continue
+            if maker.op not in _ARITHMETIC | HANDS_ON:
+                return False
+            new = [each for each in maker.inputs if each and each not in seen]
+            seen.update(new)
+            open_ends += new
+        return True
+
+    def constant(self, name: str) -> StoredWeight | None:
+        """Any constant that acts on an output, whatever it holds: scales, integers, words."""
+        known = self._all.get(name)
+        if known is not None:
+            return known
+        held, readers = self.graph.constants[name], self._readers(name, grids=True)
+        if not readers or not math.prod(held.shape):
+            return None
+        return StoredWeight(
+            name=name, dtype=held.dtype, shape=held.shape, digest=held.digest,
+            value_digest=held.value_digest, readers=readers,
+        )  # fmt: skip
+
+    def stored_array(self, name: str) -> Array | None:
+        """What a constant holds, words and integers of any size included."""
+        try:
+            return np.asarray(self._session.run({}, [name])[name])
+        except (IsomorphError, ValueError, KeyError):
+            return None
+
+    def _readers(self, name: str, *, grids: bool = False) -> tuple[WeightReader, ...]:
+        found: list[WeightReader] = []
+        open_ends: list[tuple[str, tuple[str, ...]]] = [(name, ())]
+        seen = {name}
+        while open_ends:
+            tensor, between = open_ends.pop()
+            for node in self.topology.readers.get(tensor, ()):
+                if node.name not in self.useful or (not grids and _only_a_grid(node, tensor)):
+                    continue
+                if any(each in self.topology.live for each in self.topology.reads(node)):
+                    slots = [i for i, each in enumerate(node.inputs) if each == tensor] or [-1]
+                    found += [WeightReader(node=node, slot=i, between=between) for i in slots]
+                    continue
+                for output in node.outputs:
+                    if output and output not in seen:
+                        seen.add(output)
+                        open_ends.append((output, (*between, node.op)))
+        return tuple(found)
+
+    def _may_exponentiate(self, reader: WeightReader) -> bool:
+        """Whether a softmax or something unknown comes before what certainly is none."""
+        open_ends = [name for name in reader.node.outputs if name]
+        seen, results = set(open_ends), {spec.name for spec in self.graph.outputs}
+        while open_ends:
+            tensor = open_ends.pop()
+            if tensor in results:
+                return True
+            for node in self.topology.readers.get(tensor, ()):
+                if node.op in _NOT_EXPONENTIAL:
+                    continue
+                if node.op not in _HANDS_ON_SIGNAL or node.bodies:
+                    return True
+                new = [each for each in node.outputs if each and each not in seen]
+                seen.update(new)
+                open_ends += new
+        return False
+
+    def value(self, name: str) -> Array | None:
+        """A constant, or what is computed from constants alone, as the oracle gives it."""
+        if name in self._cache:
+            self._cache.move_to_end(name)
+            return self._cache[name]
+        try:
+            found = np.asarray(self._session.run({}, [name])[name])
+        except (IsomorphError, ValueError, KeyError):
+            return None
+        if found.dtype.kind not in "fiub":
+            try:
+                found = found.astype(np.float64)  # what NumPy has no kind for: bfloat16, float8
+            except (TypeError, ValueError):
+                return None
+        self._cache[name] = found
+        self._bytes += found.nbytes
+        while self._bytes > _KEPT_BYTES and len(self._cache) > 1:
+            _, gone = self._cache.popitem(last=False)
+            self._bytes -= gone.nbytes
+        return found
+
+    def real(self, weight: StoredWeight) -> Array | None:
+        """The numbers that a weight stands for, in float64."""
+        value = self.value(weight.name)
+        if value is None or value.shape != weight.shape:
+            return None
+        if weight.grid is not None:
+            value = real_values(value, weight.grid) if value.dtype.kind in "iu" else None
+        return None if value is None else np.asarray(value, np.float64)
+
+
+def _only_a_grid(node: Node, tensor: str) -> bool:
+    """Whether a node reads a tensor as the scale or the zero point of something else."""
+    places = {place for place, name in enumerate(node.inputs) if name == tensor}
+    if node.op in _QUANTIZERS:
+        return bool(places) and 0 not in places
+    parameters = {place for _, *rest in GRIDS_READ.get(node.op, ()) for place in rest}
+    parameters.update(GRID_OF_RESULT.get(node.op, ()))
+    return bool(places) and places <= parameters
+
+
+def _channels(shape: tuple[int, ...], count: int) -> int | None:
+    """The axis that so many scales belong to: the first that has as many elements."""
+    return None if count == 1 else next((a for a, size in enumerate(shape) if size == count), None)
+
+
+def _placed(weight: StoredWeight, order: int) -> StoredWeight:
+    return StoredWeight(
+        name=weight.name, dtype=weight.dtype, shape=weight.shape, digest=weight.digest,
+        value_digest=weight.value_digest, readers=weight.readers, grid=weight.grid, order=order,
+        may_mask=weight.may_mask,
+    )  # fmt: skip

@@ -1,0 +1,229 @@
+"""Constants that have the same place in two graphs of the same structure, and hold other numbers.
+
+Where both graphs take the same steps from the same inputs to the same outputs, the place of a
+constant says which one of the reference it is, whatever its numbers are. If it is the only one that
+differs, nothing can make up for it, and the graphs are two functions. If several differ, they may
+make up for each other (a scale that was moved from one weight to the next): then only one counts
+before which nothing differs, and only if no input moves what is computed with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.match.element_bounds import Elements, Source, compare_elements
+from isomorph.match.integer_roles import Role, role_of
+from isomorph.match.quantizers import changed
+from isomorph.match.rounded_weights import narrowed, steps_of
+from isomorph.match.same_structure import same_structure
+from isomorph.match.small_constants import FEW
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+    from isomorph.match.stored_weights import StoredWeight, Weights
+
+_COMPUTED = 2.0**-10
+"""Of the largest number: what a table that was computed again in float32 may lose."""
+_NARROW = ("float16", "bfloat16")
+_NO_EFFECT: Mapping[str, frozenset[int]] = {"Dropout": frozenset({1, 2}), "Resize": frozenset({1})}
+"""Inputs that an operator does not use in inference."""
+_LIMITS = frozenset(
+    {"Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Equal", "Min", "Max", "Clip", "Where",
+     "Pad", "PRelu", "NonMaxSuppression"}
+)  # fmt: skip
+"""Operators that use a constant for some data only: it does nothing if none of it is such."""
+
+
+class Isolation(StrEnum):
+    """What else differs between two graphs of the same structure."""
+
+    UNKNOWN = "unknown"
+    """The structures differ, or a constant before this one does."""
+    FIRST = "first"
+    """Nothing before it differs; what comes behind may make up for it."""
+    ONLY = "only"
+    """Nothing else differs."""
+    ONLY_LIMIT = "only limit"
+    """Nothing else differs, and it is a limit or a fill, which the data may never meet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedConstant:
+    """A constant of the candidate, the one in its place in the reference, and how they compare."""
+
+    weight: StoredWeight
+    source: StoredWeight
+    expected: Array = field(repr=False)
+    held: Array = field(repr=False)
+    elements: Elements
+    isolation: Isolation
+    exact: bool = False
+    """Whether both hold integers or words of one type, which no conversion rounds."""
+
+
+def placed_constants(reference: Weights, candidate: Weights) -> list[PlacedConstant]:
+    """Every constant that differs from the one in its place and is the first or the only one."""
+    pairs = same_structure(reference, candidate)
+    if pairs is None:
+        return []
+    differing: dict[str, PlacedConstant | None] = {}
+    for name, other in pairs.items():
+        if candidate.graph.constants[name].digest == reference.graph.constants[other].digest:
+            continue
+        compared = _compared(reference, candidate, name, other)
+        if compared is None or compared.elements.count:
+            differing[name] = compared
+    first = _first(candidate, frozenset(differing))
+    found = []
+    for name, each in differing.items():
+        if each is None or name not in first or not _telling(each):
+            continue
+        limit = any(
+            reader.node.op in _LIMITS and (reader.node.op, reader.slot) != ("Where", 0)
+            for reader in each.weight.readers
+        )
+        if len(differing) == 1:
+            only = Isolation.ONLY_LIMIT if limit else Isolation.ONLY
+            found.append(replace(each, isolation=only))
+        elif not limit:
+            found.append(replace(each, isolation=Isolation.FIRST))
+    return found
+
+
+def _compared(
+    reference: Weights, candidate: Weights, name: str, other: str
+) -> PlacedConstant | None:
+    """How two constants compare; None where they cannot be compared number by number."""
+    weight, source = _weight(candidate, name), _weight(reference, other)
+    if weight is None or source is None:
+        return None
+    grown = _more_rows(weight, source)
+    if grown is None and [n for n in weight.shape if n > 1] != [n for n in source.shape if n > 1]:
+        return None
+    if (
+        grown is None
+        and weight.dtype == source.dtype
+        and "float" not in weight.dtype
+        and _one_grid(weight, source)
+    ):
+        return _exact(reference, candidate, weight, source)
+    held, expected = candidate.real(weight), reference.real(source)
+    if held is None or expected is None or held.dtype.kind != "f":
+        return None
+    if grown is not None:
+        rows = range(source.shape[grown], weight.shape[grown])
+        expected = np.concatenate([expected, np.take(held, rows, axis=grown)], axis=grown)
+    expected = expected.reshape(weight.shape)
+    half = 0.5 * max(source.grid.scale) if source.grid is not None else 0.0
+    terms = Source(dtype=source.dtype, half_step=half)
+    integers = candidate.value(name) if weight.grid is not None else None
+    seen = compare_elements(expected, held, weight, terms, integers)
+    if seen.count and _rounded(expected, held, weight, terms):
+        seen = replace(seen, beyond=np.zeros(held.shape, bool))
+    return PlacedConstant(
+        weight=weight, source=source, expected=expected, held=held, elements=seen,
+        isolation=Isolation.UNKNOWN,
+    )  # fmt: skip
+
+
+def _more_rows(weight: StoredWeight, source: StoredWeight) -> int | None:
+    """The axis along which a table was filled up with rows that nothing selected before."""
+    if len(weight.shape) != len(source.shape):
+        return None
+    sizes = enumerate(zip(weight.shape, source.shape, strict=True))
+    other = [(axis, new > old) for axis, (new, old) in sizes if new != old]
+    if len(other) != 1 or not other[0][1]:
+        return None
+    axis, rank = other[0][0], len(weight.shape)
+    for reader in (*weight.readers, *source.readers):
+        along = int(reader.node.attributes.get("axis", 0) or 0) % rank
+        if (reader.node.op, reader.slot, along) != ("Gather", 0, axis) or reader.between:
+            return None
+    return axis
+
+
+def _one_grid(weight: StoredWeight, source: StoredWeight) -> bool:
+    """Whether the same integers stand for the same numbers."""
+    if weight.grid is None or source.grid is None:
+        return weight.grid is source.grid
+    return not changed(source.grid, weight.grid)
+
+
+def _exact(
+    reference: Weights, candidate: Weights, weight: StoredWeight, source: StoredWeight
+) -> PlacedConstant | None:
+    """Integers, truth values and words of one type, of which nothing was rounded."""
+    roles = {role_of(candidate, weight.name), role_of(reference, source.name)}
+    held, expected = candidate.stored_array(weight.name), reference.stored_array(source.name)
+    if Role.UNKNOWN in roles or held is None or expected is None or held.size != expected.size:
+        return None
+    held, expected = held.reshape(weight.shape), expected.reshape(weight.shape)
+    beyond = np.asarray(held != expected, bool)
+    if Role.ROWS in roles and held.dtype.kind == "i":
+        beyond &= (held < 0) == (expected < 0)  # from the end it is another number for one row
+    if held.dtype.kind in "iub":
+        real = candidate.real(weight), reference.real(source)
+    else:
+        real = np.zeros(held.shape), np.zeros(held.shape)
+    if real[0] is None or real[1] is None:
+        return None
+    return PlacedConstant(
+        weight=weight, source=source, expected=real[1].reshape(weight.shape), held=real[0],
+        elements=Elements(beyond=beyond, between=0, telling=held.size - int(beyond.sum())),
+        isolation=Isolation.UNKNOWN, exact=True,
+    )  # fmt: skip
+
+
+def _weight(side: Weights, name: str) -> StoredWeight | None:
+    found = side.constant(name)
+    if found is None or all(
+        each.slot in _NO_EFFECT.get(each.node.op, ()) for each in found.readers
+    ):
+        return None
+    return found
+
+
+def _rounded(expected: Array, held: Array, weight: StoredWeight, source: Source) -> bool:
+    """Whether the numbers were rounded to a narrower type or to a grid, and are kept as before."""
+    if weight.grid is not None:
+        return False
+    for dtype in _NARROW:
+        if np.array_equal(narrowed(held, dtype), held, equal_nan=True):
+            return compare_elements(expected, held, weight, replace(source, dtype=dtype)).equal
+    with np.errstate(all="ignore"):
+        return any(bool(np.all(np.abs(expected - held) <= steps)) for steps in steps_of(held))
+
+
+def _telling(found: PlacedConstant) -> bool:
+    """Whether more than a table that was computed again would explain the difference."""
+    if found.exact or found.elements.sparse or found.weight.size <= FEW:
+        return True
+    finite = np.abs(found.expected[np.isfinite(found.expected)])
+    lost = _COMPUTED * float(np.max(finite, initial=0.0))
+    terms = Source(dtype=found.source.dtype, half_step=lost)
+    return not compare_elements(found.expected, found.held, found.weight, terms).equal
+
+
+def _first(side: Weights, differing: frozenset[str]) -> frozenset[str]:
+    """The constants among these whose readers compute with none of the others."""
+    none: frozenset[str] = frozenset()
+    behind: dict[str, frozenset[str]] = {name: frozenset({name}) for name in differing}
+    mixed: set[str] = set()
+    for node in side.graph.nodes:
+        if node.name not in side.useful:
+            continue
+        reads = side.topology.reads(node)
+        here = none.union(*(behind.get(name, none) for name in reads))
+        live = any(name in side.topology.live for name in reads)
+        if live and len(here) > 1:
+            for name in reads:
+                if name not in side.topology.live:
+                    mixed |= behind.get(name, none)
+            here = frozenset(sorted(here)[:2])  # two say as much as all of them
+        behind.update((name, here) for name in node.outputs if name)
+    return differing - mixed

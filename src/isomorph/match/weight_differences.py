@@ -1,0 +1,390 @@
+"""Weights that differ from their counterparts by more than one rounding, without a run.
+
+Every weight of the candidate is held against the reference's: byte by byte, rearranged, rounded
+to a narrower type, on a grid, with a normalization folded in. What none of these explains, and
+what agrees with one weight of the reference in almost every number, was made from that weight, and
+the few other numbers are wrong. Where most numbers differ, a weight is known only by its place in
+two graphs of the same structure: a rescaled or learned weight is measured by running it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.limits import LIKE_WEIGHTS
+from isomorph.match.arranged_weights import acts_alike, applied, arranged
+from isomorph.match.body_constants import changed_in_bodies, only_one_changed
+from isomorph.match.concatenated_weights import joined
+from isomorph.match.element_bounds import (
+    Elements,
+    Source,
+    compare_elements,
+    grid_steps,
+    relative_size,
+)
+from isomorph.match.folded_weights import Biases, Folded, FoldedWeights, effective_rank
+from isomorph.match.rounded_weights import narrowed
+from isomorph.match.small_constants import changed_constants
+from isomorph.match.split_products import SplitProduct, split_from, split_products
+from isomorph.match.stored_weights import StoredWeight
+from isomorph.match.structural_constants import Isolation, placed_constants
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+    from isomorph.match.small_constants import ChangedConstant
+    from isomorph.match.stored_weights import Weights
+    from isomorph.match.structural_constants import PlacedConstant
+
+_COMPUTED = 2.0**-10
+"""Of the largest number: what sums, quotients and roots of constants in float32 may lose."""
+_MOST_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantDifference:
+    """A weight of the candidate that is wrong in some of its elements.
+
+    ``expected`` are the real numbers that it should stand for, in its own arrangement;
+    ``shown`` the first wrong places with the right and the wrong number. Where it is not
+    ``certain`` which constant of the reference it is, only an input that shows it counts.
+    """
+
+    weight: StoredWeight
+    reference: tuple[str, ...]
+    evidence: tuple[str, ...]
+    beyond: Array = field(repr=False)
+    expected: Array = field(repr=False)
+    relative: float
+    shown: tuple[tuple[tuple[int, ...], float, float], ...]
+    certain: bool = True
+    inside: bool = False
+    """Whether it is in a body, where no other number can be put in for it."""
+    alone: bool = False
+    """Whether all other constants of both graphs are equal."""
+    isolation: Isolation = Isolation.UNKNOWN
+    """What else differs, where it is known by its place in graphs of the same structure."""
+
+    @property
+    def count(self) -> int:
+        """How many elements are wrong."""
+        return int(np.count_nonzero(self.beyond))
+
+    @property
+    def words(self) -> str:
+        """How many and how far off, for people."""
+        if not self.shown:
+            return "its stored numbers are others"
+        return f"{self.count} of {self.beyond.size} elements, off by {100.0 * self.relative:.3g}%"
+
+    def corrected(self, integers: Array | None) -> Array:
+        """What the constant should hold, as it is stored: on its grid where it has one."""
+        if self.weight.grid is None or integers is None:
+            return narrowed(self.expected, self.weight.dtype)
+        grid, shape = self.weight.grid, self.expected.shape
+        zeros = np.asarray(grid.zero_point, np.float64)
+        if zeros.size > 1 and grid.axis is not None:
+            axis = grid.axis % len(shape)
+            zeros = zeros.reshape([-1 if each == axis else 1 for each in range(len(shape))])
+        whole = np.rint(self.expected / grid_steps(grid, shape)) + (zeros if zeros.size else 0)
+        limits = np.iinfo(integers.dtype)
+        put = np.clip(whole, limits.min, limits.max).astype(integers.dtype)
+        return np.where(self.beyond, put, integers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Suspect:
+    """A weight of the candidate beside what it was most likely made from."""
+
+    names: tuple[str, ...]
+    expected: Array = field(repr=False)
+    elements: Elements
+    evidence: tuple[str, ...]
+
+    @classmethod
+    def in_place_of(cls, found: ChangedConstant | PlacedConstant) -> _Suspect:
+        """A constant that its use or its place tells."""
+        return cls(
+            names=(found.source.name,),
+            expected=found.expected,
+            elements=found.elements,
+            evidence=("structure",),
+        )
+
+
+def constant_differences(reference: Weights, candidate: Weights) -> list[ConstantDifference]:
+    """Every weight of the candidate that is wrong in few of its elements, in the graph's order."""
+    return _Comparison(reference, candidate).differences()
+
+
+class _Comparison:
+    """Both sides' weights, and which of them are explained."""
+
+    def __init__(self, reference: Weights, candidate: Weights) -> None:
+        self.reference, self.candidate = reference, candidate
+        self._folds = FoldedWeights(reference)
+        self._biases = Biases(candidate, self._folds)
+        self._taken: dict[str, int] = {}
+        self._settled: set[str] = set()
+        self._doubtful: dict[str, tuple[StoredWeight, _Suspect]] = {}
+        """Weights that agree with one of the reference in numbers that tell nothing."""
+        self._by_size: dict[int, list[StoredWeight]] = {}
+        for weight in reference.stored.values():
+            self._by_size.setdefault(weight.size, []).append(weight)
+
+    @cached_property
+    def _split_sources(self) -> tuple[SplitProduct, ...]:
+        return tuple(split_products(self.reference))
+
+    def differences(self) -> list[ConstantDifference]:
+        """What is left when all that a conversion does is accounted for."""
+        open_ones = [each for each in self.candidate.stored.values() if not self._by_digest(each)]
+        suspects = self._split(open_ones)
+        # Kernels first: they say which bias is whose.
+        for weight in sorted(open_ones, key=lambda each: -effective_rank(each.shape)):
+            if weight.name in self._settled:
+                continue
+            suspect = self._examined(weight)
+            if suspect is not None:
+                suspects[weight.name] = suspect
+        suspects = {**self._only_ones(open_ones), **suspects}
+        found = []
+        for weight in open_ones:
+            held = self.candidate.real(weight) if weight.name in suspects else None
+            if held is not None:
+                found.append(_difference(weight, held, suspects[weight.name]))
+        found += self._in_place({each.weight.name for each in found})
+        return found + self._without_equal({each.weight.name for each in found})
+
+    def _in_place(self, known: set[str]) -> list[ConstantDifference]:
+        """What is known by its place alone: most of its numbers, or its only one, are others."""
+        return [
+            replace(
+                _difference(each.weight, each.held, _Suspect.in_place_of(each)),
+                certain=each.exact and each.isolation is Isolation.ONLY,
+                isolation=each.isolation,
+            )
+            for each in placed_constants(self.reference, self.candidate)
+            if each.weight.name not in known
+        ]
+
+    def _without_equal(self, known: set[str]) -> list[ConstantDifference]:
+        """What has no equal beside what it may have been: scales, thresholds, body constants."""
+        sides = self.reference, self.candidate
+        changed = {
+            e.weight.name: e for e in (*changed_in_bodies(*sides), *changed_constants(*sides))
+        }
+        found = []
+        for name, each in changed.items():
+            if name in known:
+                continue
+            made = replace(
+                _difference(each.weight, each.held, _Suspect.in_place_of(each)),
+                certain=each.certain,
+                inside=each.inside,
+                alone=not known and len(changed) == 1 and only_one_changed(*sides),
+            )
+            found.append(made)
+        return found
+
+    def _split(self, open_ones: list[StoredWeight]) -> dict[str, _Suspect]:
+        """Weights that are columns of one of the reference, where few of all numbers are wrong."""
+        found: dict[str, _Suspect] = {}
+        names = {each.name for each in open_ones}
+        for product in split_products(self.candidate):
+            free = [e for e in self._by_size.get(product.value.size, ()) if not self._used_up(e)]
+            origin = split_from(product, free, self.reference)
+            if origin is None or names.isdisjoint(product.names):
+                continue
+            source, expected, seen = origin
+            self._taken[source.name] = self._taken.get(source.name, 0) + 1
+            self._settled.update(product.names)
+            beyond = [part for _, part in product.columns(seen.beyond)]
+            for (part, columns), wrong in zip(product.columns(expected), beyond, strict=True):
+                if wrong.any():
+                    found[part.name] = _Suspect(
+                        names=(source.name,),
+                        expected=columns,
+                        elements=replace(seen, beyond=wrong),
+                        evidence=("value", "structure"),
+                    )
+        return found
+
+    def _only_ones(self, open_ones: list[StoredWeight]) -> dict[str, _Suspect]:
+        """Weights of zeros, or of another single number, that only one of the reference can be."""
+        found = {}
+        for name, (source, suspect) in self._doubtful.items():
+            size = self.candidate.stored[name].size
+            rivals = [e.name for e in open_ones if e.size == size and e.name not in self._settled]
+            sources = [e.name for e in self._by_size[size] if not self._used_up(e)]
+            if rivals == [name] and sources == [source.name] and not self._computed(name):
+                found[name] = suspect
+        return found
+
+    def _by_digest(self, weight: StoredWeight) -> bool:
+        equal = [e for e in self._by_size.get(weight.size, ()) if e.digest == weight.digest]
+        for each in equal:
+            self._settle(weight, each)
+        return bool(equal)
+
+    def _settle(self, weight: StoredWeight, source: StoredWeight) -> None:
+        self._settled.add(weight.name)
+        self._taken[source.name] = self._taken.get(source.name, 0) + len(weight.readers)
+        self._biases.kernel_is(weight, source)
+
+    def _examined(self, weight: StoredWeight) -> _Suspect | None:
+        """None where the weight is explained; otherwise what it was made from, if that is known."""
+        held = self.candidate.real(weight)
+        if held is None:
+            return None
+        integers = self.candidate.value(weight.name) if weight.grid is not None else None
+        suspects: list[_Suspect] = []
+        for source, names, value, terms in self._origins(weight):
+            for expected, source_terms in arranged(value, held, weight, terms):
+                seen = compare_elements(expected, held, weight, source_terms, integers)
+                if seen.equal:
+                    if isinstance(source, StoredWeight):
+                        self._settle(weight, source)
+                    elif source is not None:
+                        self._biases.kernel_is(weight, source)
+                    self._settled.add(weight.name)
+                    self._doubtful.pop(weight.name, None)
+                    return None
+                if not seen.sparse:
+                    continue
+                evidence = self._evidence(weight, source, seen)
+                suspect = _Suspect(
+                    names=names,
+                    expected=expected,
+                    elements=seen,
+                    evidence=evidence or ("structure",),
+                )
+                if evidence:
+                    suspects.append(suspect)
+                elif isinstance(source, StoredWeight) and acts_alike(weight, source):
+                    self._doubtful[weight.name] = source, suspect
+        if not suspects:
+            suspects += self._joined(weight, held)
+        if not suspects or self._computed(weight.name):
+            return None
+        return min(suspects, key=lambda each: each.elements.count)
+
+    def _joined(self, weight: StoredWeight, held: Array) -> Iterator[_Suspect]:
+        """What the weight was put together from, where it is wrong in few numbers then."""
+        free = [
+            each
+            for each in self.reference.stored.values()
+            if each.direct and not self._used_up(each)
+        ]
+        found = joined(weight, held, free, self.reference) if weight.direct else None
+        if found is not None:
+            seen = compare_elements(found.expected, held, weight, Source(dtype="float32"))
+            if seen.sparse and seen.telling > seen.count:
+                evidence = ("value",)
+                yield _Suspect(
+                    names=found.names, expected=found.expected, elements=seen, evidence=evidence
+                )
+                return
+        if len(self._sources(weight)) > LIKE_WEIGHTS.most:
+            LIKE_WEIGHTS.reached()
+
+    def _origins(
+        self, weight: StoredWeight
+    ) -> Iterator[tuple[StoredWeight | Folded | None, tuple[str, ...], Array, Source]]:
+        """What the weight may have been made from: stored as it is, or folded with what follows."""
+        for stored in self._sources(weight)[: LIKE_WEIGHTS.most]:
+            value = self.reference.real(stored)
+            if value is not None:
+                half = 0.5 * max(stored.grid.scale) if stored.grid is not None else 0.0
+                yield stored, (stored.name,), value, Source(dtype=stored.dtype, half_step=half)
+                for other in applied(stored, value) if stored.grid is None else ():
+                    yield None, (stored.name,), other, Source(dtype=stored.dtype)
+        for folded, value, reach in self._folds.kernels_of(weight.size):
+            yield folded, folded.names, value, Source(dtype="float32", reach=reach)
+        for folded, value, reach in self._biases.of(weight):
+            yield folded, folded.names, value, Source(dtype="float32", reach=reach)
+        for product in self._split_sources:
+            if product.value.size == weight.size:
+                yield None, product.names, product.value, Source(dtype=product.whole.dtype)
+        for name in self.reference.computed:
+            held = self.reference.value(name) if self.reference.plainly_computed(name) else None
+            if held is not None and held.size == weight.size and held.dtype.kind == "f":
+                value = np.asarray(held, np.float64)
+                lost = _COMPUTED * float(
+                    np.max(np.abs(value), initial=0.0, where=np.isfinite(value))
+                )
+                yield None, (name,), value, Source(dtype="float32", half_step=lost)
+
+    def _sources(self, weight: StoredWeight) -> list[StoredWeight]:
+        """Weights of the reference of this size: equal values, the same name, the same place."""
+        shares = [max(len(side.stored), 1) for side in (self.reference, self.candidate)]
+
+        def rank(each: StoredWeight) -> tuple[bool, bool, float]:
+            return (
+                each.value_digest != weight.value_digest,
+                each.name != weight.name,
+                abs(each.order / shares[0] - weight.order / shares[1]),
+            )
+
+        return sorted(self._by_size.get(weight.size, ()), key=rank)
+
+    def _evidence(
+        self, weight: StoredWeight, source: StoredWeight | Folded | None, seen: Elements
+    ) -> tuple[str, ...]:
+        """How it is known that the weight was made from this; empty where it is not.
+
+        Numbers that agree in more places than they differ in, and are not all the same one, are
+        no accident. Where they say little, the kernel beside a bias tells whose it is.
+        """
+        if isinstance(source, StoredWeight):
+            if not acts_alike(weight, source) or self._used_up(source):
+                return ()
+            named = ("provenance",) if source.name == weight.name else ()
+            return ("value", *named) if seen.telling > seen.count else ()
+        if not weight.direct:
+            return ()
+        beside = ("structure",) if self._biases.beside(weight, source) else ()
+        return ("value", *beside) if beside or seen.telling > seen.count else ()
+
+    def _used_up(self, source: StoredWeight) -> bool:
+        """Whether every reader of a weight has its counterpart already."""
+        return self._taken.get(source.name, 0) >= len(source.readers)
+
+    def _computed(self, name: str) -> bool:
+        """Whether the reference computes these numbers from its constants: masked, normalized."""
+        weight = self.candidate.stored[name]
+        held = self.candidate.real(weight)
+        if held is None:
+            return False
+        integers = self.candidate.value(name) if weight.grid is not None else None
+        for tensor in self.reference.computed:
+            value = self.reference.value(tensor)
+            if value is None or value.size != weight.size or value.dtype.kind != "f":
+                continue
+            source = Source(dtype="float32")
+            for expected, terms in arranged(np.asarray(value, np.float64), held, weight, source):
+                if compare_elements(expected, held, weight, terms, integers).equal:
+                    return True
+        return False
+
+
+def _difference(weight: StoredWeight, held: Array, suspect: _Suspect) -> ConstantDifference:
+    beyond = suspect.elements.beyond
+    places = np.argwhere(beyond & (suspect.expected != held))[:_MOST_SHOWN]
+    shown = tuple(
+        (tuple(map(int, place)), float(suspect.expected[tuple(place)]), float(held[tuple(place)]))
+        for place in places
+    )
+    return ConstantDifference(
+        weight=weight,
+        reference=suspect.names,
+        evidence=suspect.evidence,
+        beyond=beyond,
+        expected=np.where(beyond, suspect.expected, held),
+        relative=relative_size(suspect.expected, held, beyond),
+        shown=shown,
+    )

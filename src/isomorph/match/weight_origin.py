@@ -1,0 +1,86 @@
+"""The float weight of the reference that a stored quantised weight was made from."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.match.folded_scales import folded
+from isomorph.match.value_match import ways
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph
+    from isomorph.core.trace import Array
+
+_MOST_TRIED = 8
+_OUTERMOST = 16
+_ALIKE = 0.9
+"""The cosine above which a weight is the other's: unrelated ones of any size are near zero, and
+a wrong scale does not change it."""
+_CERTAIN = 0.999
+
+
+class Originals:
+    """The float constants of a reference, each looked through once."""
+
+    def __init__(self, graph: Graph, read: Callable[[str], Array | None]) -> None:
+        self._graph, self._read = graph, read
+        self._outermost: dict[str, Array] = {}
+
+    def of(self, real: Array, name: str) -> Array | None:
+        """The values that ``real`` was made from, in its arrangement; None if nothing resembles."""
+        best, found = _ALIKE, None
+        stored = self._candidates(real, name)
+        for value in chain(stored, folded(real.size, self._graph, self._read)):
+            for moved in ways(value, real.shape):
+                seen = np.asarray(moved.array(value), np.float64)
+                if (likeness := _cosine(seen, real)) > best:
+                    best, found = likeness, seen
+            if best > _CERTAIN:
+                break
+        return found
+
+    def _candidates(self, real: Array, name: str) -> Iterator[Array]:
+        """Float constants with as many elements: those that reach out alike first."""
+        alike = [
+            each.name
+            for each in self._graph.constants.values()
+            if "float" in each.dtype and int(np.prod(each.shape)) == real.size > 1
+        ]
+        if len(alike) > _MOST_TRIED:
+            outermost = _outermost(real)
+            alike.sort(key=lambda other: float(np.abs(self._seen(other) - outermost).sum()))
+        matcher = difflib.SequenceMatcher(b=name, autojunk=False)
+
+        def likeness(other: str) -> float:
+            matcher.set_seq1(other)
+            return matcher.ratio()
+
+        for other in sorted(alike[:_MOST_TRIED], key=likeness, reverse=True):
+            if (value := self._read(other)) is not None:
+                yield value
+
+    def _seen(self, name: str) -> Array:
+        if name not in self._outermost:
+            value = self._read(name)
+            self._outermost[name] = _outermost(np.zeros(1) if value is None else value)
+        return self._outermost[name]
+
+
+def _outermost(value: Array) -> Array:
+    """The largest sizes as shares of the largest: the same in any arrangement and at any scale."""
+    sizes = np.abs(np.asarray(value, np.float64)).ravel()
+    kept = np.sort(np.partition(sizes, -min(_OUTERMOST, sizes.size))[-_OUTERMOST:])
+    shares = np.zeros(_OUTERMOST)
+    if sizes.size and np.isfinite(kept[-1]) and kept[-1] > 0:
+        shares[-kept.size :] = kept / kept[-1]
+    return shares
+
+
+def _cosine(left: Array, right: Array) -> float:
+    size = float(np.linalg.norm(left) * np.linalg.norm(right))
+    return float(np.vdot(left, right)) / size if size > 0 and np.isfinite(size) else 0.0

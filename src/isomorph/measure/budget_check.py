@@ -1,0 +1,286 @@
+"""A distance against its budget: is the largest of them explained?"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.chance import as_many, usual_peak
+from isomorph.core.divergence import Budget, Judgement, Part
+from isomorph.measure.distance import (
+    distance,
+    float_info,
+    is_inexact,
+    is_integer,
+    widen,
+)
+from isomorph.measure.reached_values import (
+    nearest,
+    never_moved,
+    usually_uncovered,
+    usually_unmoved,
+)
+from isomorph.measure.spread import Spread, hopeless, merged, student, threshold
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+_REAL_ROUNDING = 8.0
+"""Measured rounding is two to four times smaller than its noise, and at most so many times."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Held:
+    """Two arrays and how far each element of them may be apart."""
+
+    actual: Array
+    expected: Array
+    allowed: Array
+
+
+def judge(
+    actual: Array,
+    expected: Array,
+    spread: Spread | None,
+    *,
+    dtype: str,
+    derivation: str,
+    scale: float = 1.0,
+    floor: Array | float = 0.0,
+    stored: bool = True,
+    flushed: bool = True,
+    false_alarm: float,
+) -> Part:
+    """Measure, and hold every element against ``scale`` · threshold · its deviation + ``floor``.
+
+    ``stored``: at least one side went through the type; two results of float64 did not.
+    ``flushed``: at least one side is a run, which may have flushed a number to zero.
+
+    ``dtype`` is the declared type of the tensor: where the expected value overflows it, an
+    infinity is what a correct run returns; below its smallest normal number, runtimes may flush.
+    """
+    expected = as_stored(expected, actual, dtype, spread)
+    actual = as_stored(actual, expected, dtype, spread)
+    measured = distance(actual, expected, dtype=dtype)
+    if spread is None:
+        return Part(distance=measured, budget=Budget(derivation=derivation, ratio=None))
+    exact = spread.deviation is None
+    limit = student(actual.size, spread.freedom, false_alarm)
+    allowed = np.zeros(actual.shape)
+    if spread.deviation is not None:
+        allowed = scale * limit * spread.deviation + floor
+        if stored:
+            allowed = allowed + stored_rounding(actual, expected, dtype, flushed=flushed)
+    ratios = _ratios(actual, expected, allowed, spread.unsettled, exact=exact)
+    if spread.reached and bool(np.any(ratios > 1.0)):
+        with np.errstate(all="ignore"):
+            difference = np.array(widen(actual) - widen(expected))
+            # Beyond 2**53 two whole numbers may differ, and their float64 not.
+            difference[(difference == 0) & (ratios > 1.0)] = np.inf
+        ratios, uncovered = _reached(difference, ratios, allowed, spread, false_alarm)
+    else:
+        uncovered = 0
+    return Part(
+        distance=measured,
+        budget=Budget(
+            derivation=derivation,
+            ratio=_largest(ratios, spread, false_alarm),
+            allowed_max=float(np.max(allowed)) if not exact and allowed.size else None,
+            allowed_rms=None if exact else _rms(allowed),
+            threshold=limit,
+            draws=spread.draws,
+            freedom=None if math.isinf(spread.freedom) else spread.freedom,
+            uncovered=uncovered,
+            blind=0
+            if exact
+            else _blind(
+                _Held(actual=actual, expected=expected, allowed=allowed), limit, dtype, false_alarm
+            ),
+        ),
+    )
+
+
+def rounded_apart(one: Array, two: Array, spread: Spread | None, *, false_alarm: float) -> bool:
+    """Whether rounding explains how far two runs of one tensor are apart; not where none is known.
+
+    Both rounded, so the two of them may be as far apart as two draws.
+    """
+    if spread is None or one.shape != two.shape:
+        return False
+    dtype, twice = str(two.dtype), merged(spread, spread)
+    part = judge(one, two, twice, dtype=dtype, derivation="", false_alarm=false_alarm)
+    return part.budget.within is Judgement.YES
+
+
+def judge_by_word(actual: Array, expected: Array, budget: float, *, dtype: str) -> Part:
+    """Hold every element against the budget that the user stated, absolute, for this output.
+
+    Whole numbers may be as far apart as it says; booleans and strings have no distance.
+    """
+    measured = distance(actual, expected, dtype=dtype)
+    settled = np.zeros(actual.shape, bool)
+    if is_inexact(actual) or is_inexact(expected):
+        allowed = np.full(actual.shape, float(budget))
+        ratio = float(np.max(_ratios(actual, expected, allowed, settled), initial=0.0))
+    elif is_integer(actual) and is_integer(expected):
+        apart = _whole_distance(actual, expected)
+        ratio = 0.0 if not apart else apart / budget if budget else np.inf
+    else:
+        ratio = 0.0 if not measured.differing else np.inf
+    told = Budget(derivation="stated by the user", ratio=ratio, allowed_max=float(budget))
+    return Part(distance=measured, budget=told)
+
+
+def _whole_distance(actual: Array, expected: Array) -> float:
+    """The largest distance of whole numbers, without the rounding of floats."""
+    narrow = actual.dtype.itemsize < 8 and expected.dtype.itemsize < 8
+    # Differences of 64-bit numbers need 65 bits, which only Python's integers have.
+    exact: type = np.int64 if narrow else object
+    return float(np.max(np.abs(actual.astype(exact) - expected.astype(exact)), initial=0))
+
+
+def as_stored(expected: Array, actual: Array, dtype: str, spread: Spread | None) -> Array:
+    """What a tensor of type ``dtype`` shows of an oracle's value: infinities where it overflows.
+
+    Within the noise of the largest number either is accepted: there the expected value is
+    taken to be what the run shows.
+    """
+    # Only an oracle's float64 can exceed what the type holds; a run is stored in it already.
+    if expected.dtype != np.float64 or dtype not in {"float16", "float32", "bfloat16"}:
+        return expected
+    largest = float(float_info(dtype).max)
+    size = np.abs(expected)
+    if not np.any(np.isfinite(expected) & (size > 0.5 * largest)):
+        return expected
+    shown = np.where(
+        np.isfinite(expected) & (size > largest), np.copysign(np.inf, expected), expected
+    )
+    if spread is not None and spread.deviation is not None:
+        with np.errstate(invalid="ignore"):
+            margin = np.abs(size - largest) <= threshold(expected.size) * spread.deviation
+        wide = widen(actual)
+        shown = np.where(
+            margin & np.isinf(wide) & (np.sign(wide) == np.sign(expected)), wide, shown
+        )
+    return np.asarray(shown)
+
+
+def stored_rounding(actual: Array, expected: Array, dtype: str, *, flushed: bool = True) -> Array:
+    """What storing a number in its type may change, whatever was computed before.
+
+    Half the distance to the next number of the type. Below the smallest normal number runtimes
+    may flush to zero; a difference between two numbers that both are there is none of that.
+    """
+    info = float_info(dtype)
+    with np.errstate(all="ignore"):
+        larger = np.maximum(np.abs(widen(actual)), np.abs(widen(expected)))
+        larger = np.where(np.isfinite(larger), larger, 0.0)
+        half = 0.5 * float(info.eps) * np.maximum(larger, float(info.smallest_normal))
+    return np.maximum(half, _flushed_to_zero(actual, expected, dtype)) if flushed else half
+
+
+def _flushed_to_zero(actual: Array, expected: Array, dtype: str) -> Array:
+    """The smallest normal number where one side is zero and the other no larger than that."""
+    smallest = float(float_info(dtype).smallest_normal)
+    with np.errstate(all="ignore"):
+        sizes = np.abs(widen(actual)), np.abs(widen(expected))
+        flushed = (np.minimum(*sizes) == 0) & (np.maximum(*sizes) <= smallest)
+    return np.asarray(np.where(flushed, smallest, 0.0))
+
+
+def _ratios(
+    actual: Array, expected: Array, allowed: Array, unsettled: Array, *, exact: bool = False
+) -> Array:
+    """Each element's error over what it may be; infinite where nothing may be and something is."""
+    if exact:
+        equal = np.asarray(actual == expected)
+        number = actual.dtype.kind in "biuf" or is_integer(actual)
+        # Of text nothing is known but whether the draws agree on it.
+        return np.where(equal if number else equal | unsettled, 0.0, np.inf)
+    with np.errstate(all="ignore"):
+        a, e = widen(actual), widen(expected)
+        same = (a == e) | (np.isnan(a) & np.isnan(e))
+        error = np.abs(a - e)
+        ratios = np.where(same, 0.0, np.where(np.isfinite(error), error / allowed, np.inf))
+    # Where rounding decides whether the value is finite, either answer is right.
+    return np.where(unsettled & ~(np.isfinite(a) & np.isfinite(e)), 0.0, ratios)
+
+
+def _reached(
+    difference: Array, ratios: Array, allowed: Array, spread: Spread, false_alarm: float
+) -> tuple[Array, int]:
+    """The ratios with elements that jump held against what draws of them reached.
+
+    Some tensors jump so often that every draw has values which no other reached (a network that
+    rounds to grids inside). Of those as many may remain as draws leave on average, and are held
+    against their deviation with all jumps instead. Also gives how many those are. Elements that
+    no draw moved count for themselves: a tie at one place excuses no other.
+    """
+    ratios, finite = ratios.copy(), np.isfinite(difference)
+    jumping = np.logical_or.reduce([side.few for side in spread.reached])
+    exact = spread.deviation is None
+    where = (ratios > 1.0) & finite & (jumping | exact)
+    left = nearest(difference, spread.reached, where)
+    with np.errstate(all="ignore"):
+        ratios[where] = np.where(left == 0, 0.0, left / allowed[where])
+    still = exact or np.asarray(spread.deviation == 0)
+    open_to_doubt = (ratios > 1.0) & (jumping | still) & finite
+    unmoved = open_to_doubt & never_moved(spread.reached)
+    uncovered = np.zeros(ratios.shape, bool)
+    sides = spread.reached
+    for group, usual in (
+        (unmoved, sum(map(usually_unmoved, sides)) if unmoved.any() else 0.0),
+        (open_to_doubt & ~unmoved, sum(usually_uncovered(side, allowed) for side in sides)),
+    ):
+        count = int(np.count_nonzero(group))
+        if count and as_many(count, usual) >= false_alarm:
+            uncovered |= group
+    loose = np.sqrt(sum(np.square(side.loose) for side in sides))
+    # A handful of draws does not show the farthest that a whole number can go.
+    farther = threshold(ratios.size, false_alarm) / (usual_peak(spread.draws) if exact else 1.0)
+    with np.errstate(all="ignore"):
+        ratios[uncovered] = (np.abs(difference) / (farther * loose + allowed))[uncovered]
+    return ratios, int(np.count_nonzero(uncovered))
+
+
+def _blind(part: _Held, limit: float, dtype: str, false_alarm: float) -> int:
+    """How many elements differ within a budget that is no measure of them.
+
+    Where an output is nothing but rounding, its values are as large as the noise. Values that are
+    all far smaller than what noise of that size would make of them (by the stated chance, though
+    real rounding be eight times smaller) are no sample of it.
+    """
+    with np.errstate(all="ignore"):
+        a, e = widen(part.actual), widen(part.expected)
+        error = np.abs(a - e)
+        finite = np.isfinite(error)
+        differ = finite & (error > stored_rounding(part.actual, part.expected, dtype))
+        largest = float(np.max(np.maximum(np.abs(a), np.abs(e)), initial=0.0, where=finite))
+        doubtful = differ & (part.allowed >= largest) & (error <= part.allowed)
+        if not doubtful.any():
+            return 0
+        noise = part.allowed[doubtful] / (limit * _REAL_ROUNDING)
+        share = np.minimum(np.sqrt(2.0 / np.pi) * largest / noise, 1.0)
+        return int(doubtful.sum()) if np.sum(np.log(share)) < math.log(false_alarm) else 0
+
+
+def _largest(ratios: Array, spread: Spread, false_alarm: float) -> float:
+    """The largest ratio; a finite one where that is beyond any doubt already.
+
+    An infinite one is an element that may not differ at all: it says that, and not by how much.
+    """
+    largest = float(np.max(ratios, initial=0.0))
+    if math.isinf(largest):
+        finite = float(np.max(ratios, initial=0.0, where=np.isfinite(ratios)))
+        enough = hopeless(spread.draws, ratios.size, spread.freedom, false_alarm)
+        return finite if finite >= enough else largest
+    return largest
+
+
+def _rms(allowed: Array | None) -> float | None:
+    if allowed is None or allowed.size == 0:
+        return None
+    return float(np.sqrt(np.mean(np.square(allowed))))

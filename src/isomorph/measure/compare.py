@@ -1,0 +1,328 @@
+"""Two models on one sample: pair their outputs, judge each pair, notice what does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from isomorph.core.divergence import Divergence, DivergenceKind, Verdict
+from isomorph.core.errors import IsomorphError
+from isomorph.core.report import Binding
+from isomorph.match.binding import PATH
+from isomorph.measure.evaluated_model import Subject, Witness, unmatched_constants
+from isomorph.measure.output_layout import (
+    Arrangeable,
+    rearrangement,
+    seen_through,
+    spread_through,
+)
+from isomorph.measure.output_order import elements, nearest, unordered
+from isomorph.measure.parallel import ahead, allowances
+from isomorph.measure.precision import jumps, quantised, widths
+from isomorph.measure.spread import DRAWS, MANY_DRAWS, Spread, merged
+from isomorph.measure.underflow import Underflow, explained, underflow
+from isomorph.measure.verdict import (
+    Evidence,
+    Question,
+    beyond_doubt,
+    decide,
+    values_in_doubt,
+    widened_by_few_draws,
+)
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+    from isomorph.match.axis_layout import Rearrangement
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What the user may state about the judgement."""
+
+    false_alarm: float
+    budgets: Mapping[str, float]
+    arrangeable: Arrangeable = field(default_factory=Arrangeable)
+    allowance: bool = True
+    """Whether constants are disturbed, to see what re-rounding them explains."""
+
+    def budget(self, *names: str) -> float | None:
+        """The budget stated for one of these names, for the output that holds it, or for all."""
+        for name in names:
+            holder = PATH.sub("", name)
+            for known in (name, holder):
+                if known and known in self.budgets:
+                    return self.budgets[known]
+        return self.budgets.get("")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The judged pairs of one sample; ``order`` is the binding that would have agreed.
+
+    ``bindings`` are those that were judged: where a side's outputs are a dict, which has no
+    order, they are settled by shape and value.
+    """
+
+    divergences: tuple[Divergence, ...]
+    rearranged: Mapping[str, Rearrangement]
+    bindings: tuple[Binding, ...] = ()
+    order: tuple[Binding, ...] | None = None
+    underflow: Underflow | None = None
+    """Constants that the candidate's type cannot hold, where they explain an output."""
+
+    def as_stored(self, reference: Subject) -> Subject:
+        """The reference with constants as the candidate's type stores them, where that matters."""
+        return reference if self.underflow is None else self.underflow.reference
+
+
+def compare(
+    reference: Witness, candidate: Witness, bindings: Sequence[Binding], terms: Terms
+) -> Comparison:
+    """Judge every bound pair; where the bound order fails, see whether another one fits."""
+    judged = _with_underflow(
+        reference, candidate, _compare(reference, candidate, bindings, terms), terms
+    )
+    wrong = [d for d in judged.divergences if d.verdict is Verdict.DIVERGENT]
+    free = unordered(reference.model, candidate.model)
+    swapped = _nearest(reference, candidate, bindings, free=free) if wrong else None
+    if swapped is None:
+        return judged
+    other = _compare(reference, candidate, swapped, terms)
+    fits = all(d.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED} for d in other.divergences)
+    # Without an order of their own, outputs that are wrong in any are judged in the nearest.
+    if free:
+        return other
+    return replace(judged, order=swapped) if fits else judged
+
+
+def _with_underflow(
+    reference: Witness, candidate: Witness, judged: Comparison, terms: Terms
+) -> Comparison:
+    """Losses that constants too small for the candidate's type explain, told as such."""
+    wrong = [each for each in judged.divergences if each.verdict is Verdict.DIVERGENT]
+    if not any(each.intended_loss is not None for each in wrong):
+        return judged
+    found = underflow(reference, candidate)
+    if found is None or not isinstance(reference, Subject):
+        return judged
+    other = _compare(found.reference, candidate, judged.bindings, terms)
+    divergences, told = explained(found, judged.divergences, other.divergences, reference)
+    return replace(judged, divergences=divergences, underflow=told)
+
+
+def _nearest(
+    reference: Witness, candidate: Witness, bindings: Sequence[Binding], *, free: bool
+) -> tuple[Binding, ...] | None:
+    """The bindings in the order of the nearest values; None where that is the order as bound."""
+    left, right = reference.as_run(), candidate.as_run()
+    if isinstance(left, IsomorphError) or isinstance(right, IsomorphError):
+        return None
+    bound = {pair.candidate for pair in bindings}
+    spare = [spec.name for spec in candidate.model.graph.outputs if spec.name not in bound]
+    found = nearest(bindings, left, right, spare if free else ())
+    return None if found == tuple(bindings) else found
+
+
+def _compare(
+    reference: Witness, candidate: Witness, bindings: Sequence[Binding], terms: Terms
+) -> Comparison:
+    divergences, rearranged = [], {}
+    for pair in bindings:
+        for left, right in _elements(reference, candidate, pair):
+            divergence, moved = _judge_pair(reference, candidate, left, right, terms)
+            divergences.append(divergence)
+            if moved is not None:
+                rearranged[right] = moved
+    return Comparison(
+        divergences=tuple(divergences), rearranged=rearranged, bindings=tuple(bindings)
+    )
+
+
+def _elements(reference: Witness, candidate: Witness, pair: Binding) -> list[tuple[str, str]]:
+    """The pair itself, or the pairs of elements of two sequences, optionals or maps."""
+    left, right = _paths(reference, pair.reference), _paths(candidate, pair.candidate)
+    # Where both are empty, or absent, nothing stands against nothing: that is told as well.
+    paths = dict.fromkeys((*left, *right)) or [""]
+    return [(f"{pair.reference}{path}", f"{pair.candidate}{path}") for path in paths]
+
+
+def _paths(subject: Witness, name: str) -> list[str]:
+    """What stands behind the name: nothing for a tensor, ``[0]`` or ``.keys`` inside others."""
+    for seen in (subject.as_run(), subject.meaning()):
+        if not isinstance(seen, IsomorphError):
+            return list(elements(name, seen))
+    return [""]
+
+
+def _judge_pair(
+    reference: Witness, candidate: Witness, left: str, right: str, terms: Terms
+) -> tuple[Divergence, Rearrangement | None]:
+    """By a few draws where they leave no doubt, by many otherwise; in doubt by wider ones, too."""
+    sides = reference, candidate
+    judged = _judge_once(reference, candidate, left, right, terms)
+    smooth = not any(jumps(side.model.graph) for side in sides)
+    if beyond_doubt(judged[0], terms.false_alarm, smooth=smooth):
+        return judged
+    closer = [side.look_closer(DRAWS) for side in sides]
+    if any(closer):
+        judged = _judge_once(reference, candidate, left, right, terms)
+    if beyond_doubt(judged[0], terms.false_alarm, smooth=smooth):
+        return judged
+    accepted = judged[0].verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED}
+    sharper = [False]
+    if accepted and widened_by_few_draws(judged[0], terms.false_alarm):
+        sharper = [side.look_closer(MANY_DRAWS) for side in sides]
+    elif values_in_doubt(judged[0]) or not (accepted or smooth):
+        sharper = [side.look_wider() for side in sides]
+    return _judge_once(reference, candidate, left, right, terms) if any(sharper) else judged
+
+
+def _judge_once(
+    reference: Witness, candidate: Witness, left: str, right: str, terms: Terms
+) -> tuple[Divergence, Rearrangement | None]:
+    ahead(reference, candidate)
+    mine, yours = _evidence(reference, left), _evidence(candidate, right)
+    moved = None
+    shapes = _shape(mine), _shape(yours)
+    if shapes[0] is None or shapes[1] is None:
+        failed = any(isinstance(each.as_run(), IsomorphError) for each in (reference, candidate))
+        return _absent(left, right, mine, yours, failed=failed), None
+    if shapes[0] != shapes[1] or right in terms.arrangeable.stated:
+        moved = rearrangement(mine, yours, terms.arrangeable, terms.false_alarm)
+        if moved is None:
+            return _misshapen(left, right, shapes[0], shapes[1]), None
+        yours = seen_through(moved, yours)
+    else:
+        mine, yours = _agreed(reference, candidate, mine, yours)
+    question = Question(
+        dtype=_dtype(mine, yours),
+        false_alarm=terms.false_alarm,
+        lossy=bool(widths(candidate.model.graph) - widths(reference.model.graph)),
+        quantised=quantised(reference.model.graph) or quantised(candidate.model.graph),
+        budget=terms.budget(left, right),
+        allowance=lambda: (
+            _allowance(reference, candidate, left, right, moved) if terms.allowance else None
+        ),
+        intended=lambda: _move(_at(candidate.intended_loss(), right), moved),
+    )
+    return decide(mine, yours, question), moved
+
+
+def _evidence(subject: Witness, name: str) -> Evidence:
+    return Evidence(
+        name=name,
+        run=_at(subject.as_run(), name),
+        meaning=_at(subject.meaning(), name),
+        rounding=_at(subject.rounding(), name),
+        execution=execution_spread(subject, name),
+        recorded=subject.recorded,
+        as_written=lambda: _at(subject.as_written(), name),
+    )
+
+
+def execution_spread(subject: Witness, name: str) -> Spread | None:
+    """How far a right run may be from what the model means."""
+    rounding = _at(subject.rounding(), name)
+    if rounding is None or not widths(subject.model.graph):
+        return rounding
+    return merged(rounding, _at(subject.execution_loss(), name))
+
+
+def _agreed(
+    reference: Witness, candidate: Witness, mine: Evidence, yours: Evidence
+) -> tuple[Evidence, Evidence]:
+    """Decisions that rounding leaves open, taken the same way on both sides where they can be."""
+
+    def towards(side: Witness, own: Evidence, other: Evidence) -> Evidence:
+        if own.meaning is None or other.said is None:
+            return own
+        return replace(own, agreed=_at(side.meaning_towards({own.name: other.said}), own.name))
+
+    yours = towards(candidate, yours, mine)
+    return towards(reference, mine, yours), yours
+
+
+def _allowance(
+    reference: Witness, candidate: Witness, left: str, right: str, moved: Rearrangement | None
+) -> Spread | None:
+    here, there = reference.model.graph, candidate.model.graph
+    constants = unmatched_constants(here, there), unmatched_constants(there, here)
+    allowances(reference, candidate, *constants)
+    mine = _at(reference.allowance(constants[0]), left)
+    yours = _at(candidate.allowance(constants[1]), right)
+    return merged(mine, _move(yours, moved))
+
+
+def _move(spread: Spread | None, moved: Rearrangement | None) -> Spread | None:
+    return spread if spread is None or moved is None else spread_through(moved, spread)
+
+
+def _at(values: Mapping[str, _T] | IsomorphError, name: str) -> _T | None:
+    return None if isinstance(values, IsomorphError) else values.get(name)
+
+
+def _shape(evidence: Evidence) -> tuple[int, ...] | None:
+    shown = evidence.run if evidence.run is not None else evidence.meaning
+    return None if shown is None else tuple(shown.shape)
+
+
+def _dtype(reference: Evidence, candidate: Evidence) -> str:
+    """The declared type: of the candidate as run where there is a run."""
+    for shown in (candidate.run, reference.run):
+        if shown is not None:
+            return "string" if shown.dtype.kind in "OUS" else str(shown.dtype)
+    return "float32"
+
+
+def _absent(left: str, right: str, mine: Evidence, yours: Evidence, *, failed: bool) -> Divergence:
+    # Missing because it could not be computed is not the same as missing from the model.
+    computed = not failed and (mine.run is not None or yours.run is not None)
+    divergent = computed and (_shape(mine) is None) != (_shape(yours) is None)
+    neither = not failed and _shape(mine) is None and _shape(yours) is None
+    if neither:
+        verdict, reason = Verdict.EQUIVALENT, "absent or empty on both sides"
+    elif divergent:
+        verdict, reason = Verdict.DIVERGENT, "only one side has this output"
+    else:
+        verdict, reason = Verdict.UNKNOWN, "it could not be computed"
+    return Divergence(
+        reference_output=left,
+        candidate_output=right,
+        dtype="unknown",
+        shape=(),
+        verdict=verdict,
+        kind=DivergenceKind.MISSING,
+        reason=reason,
+    )
+
+
+def _misshapen(left: str, right: str, mine: tuple[int, ...], yours: tuple[int, ...]) -> Divergence:
+    def told(shape: tuple[int, ...]) -> str:
+        return "×".join(map(str, shape)) or "scalar"
+
+    return Divergence(
+        reference_output=left,
+        candidate_output=right,
+        dtype="",
+        shape=yours,
+        verdict=Verdict.DIVERGENT,
+        kind=DivergenceKind.SHAPE,
+        reason=f"an output has another shape: {told(mine)} in the reference, {told(yours)} in the "
+        "candidate",
+    )
+
+
+def differs(one: Mapping[str, Array], other: Mapping[str, Array]) -> tuple[str, ...]:
+    """The outputs that are not bit for bit the same in two runs."""
+    return tuple(
+        name
+        for name, array in one.items()
+        if name not in other
+        or array.shape != other[name].shape
+        or not np.array_equal(array, other[name], equal_nan=array.dtype.kind in "fc")
+    )

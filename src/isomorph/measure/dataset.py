@@ -1,0 +1,249 @@
+"""Two models on many samples: each is judged, and the figures of all of them are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.divergence import Verdict
+from isomorph.core.errors import RuntimeFailedError, UsageError
+from isomorph.core.limits import MOST_EXAMINED
+from isomorph.core.over_samples import OutputOverSamples, OverSamples
+from isomorph.core.report import Binding, Finding, Skipped
+from isomorph.core.trace import flatten
+from isomorph.measure.evaluated_model import flattened
+from isomorph.measure.output_layout import Arrangeable
+from isomorph.measure.output_order import nearest
+from isomorph.measure.sample_stats import Record
+from isomorph.measure.screening import FINE, Judge
+from isomorph.measure.spread import FALSE_ALARM
+from isomorph.measure.verdict import doubtful
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array, Arrays
+    from isomorph.inputs.data_sets import Drawn
+    from isomorph.inputs.feeds import Sample
+    from isomorph.measure.compare import Comparison
+    from isomorph.measure.model_functions import Sides
+    from isomorph.measure.user_metric import UserMetric
+
+
+@dataclass(slots=True, kw_only=True)
+class Found:
+    """What the samples showed; ``examined`` go into the full check.
+
+    ``judged`` holds the comparison of each sample, under ``outputs``, by its name; of those that
+    are not there, ``unjudged`` says why.
+    """
+
+    summary: OverSamples
+    examined: list[Sample]
+    outputs: tuple[Binding, ...]
+    judged: dict[str, Comparison] = field(default_factory=dict)
+    unjudged: dict[str, str] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+
+
+def measure(
+    location: str,
+    drawn: Iterable[Drawn],
+    sides: Sides,
+    outputs: Sequence[Binding],
+    judge: Judge,
+    *,
+    false_alarm: float = FALSE_ALARM,
+    arrangeable: Callable[[], Arrangeable] = Arrangeable,
+    metric: UserMetric | None = None,
+    told: Callable[[str, str], None] | None = None,
+) -> Found:
+    """Run and judge every sample; a runtime that fails ends it, at the sample to blame.
+
+    Once the models are divergent, further samples are run for the figures, and not judged.
+    """
+    work = _Work(outputs, unordered=sides.unordered, arrangeable=arrangeable)
+    for each in drawn:
+        if told is not None:
+            told("test set", f"sample {work.samples + 1}: {each.sample.origin}")
+        try:
+            reference, candidate = (side(each.sample) for side in sides.both)
+        except RuntimeFailedError as error:
+            return work.broken(location, each.sample, error)
+        pairs = work.add(each.sample, reference, candidate)
+        try:
+            work.judge(each.sample, judge, false_alarm)
+        except RuntimeFailedError as error:
+            return work.broken(location, each.sample, error)
+        if metric is not None and not each.repeats:
+            mine = {left: mine for (left, _), (mine, _) in pairs.items()}
+            yours = {left: yours for (left, _), (_, yours) in pairs.items()}
+            metric.add(mine, yours, each.arrays, each.sample.origin)
+    if not work.samples:
+        raise UsageError(
+            "NO_SAMPLES", "there are no samples", file=location, why="its arrays have no elements"
+        )
+    return work.found(location, metric)
+
+
+class _Work:
+    """What accumulates over the samples."""
+
+    def __init__(
+        self,
+        outputs: Sequence[Binding],
+        *,
+        unordered: bool,
+        arrangeable: Callable[[], Arrangeable],
+    ) -> None:
+        self.outputs, self.unordered, self.arrangeable = tuple(outputs), unordered, arrangeable
+        self.samples = 0
+        self.records: dict[tuple[str, str], Record] = {}
+        self.bad_inputs: list[str] = []
+        self.judged: dict[str, Comparison] = {}
+        self.unjudged: dict[str, str] = {}
+        self.unclear: list[Sample] = []
+        self.divergent: Sample | None = None
+
+    def add(
+        self, sample: Sample, reference: Arrays, candidate: Arrays
+    ) -> dict[tuple[str, str], tuple[Array, Array]]:
+        if self.unordered and not self.samples:
+            self.outputs = nearest(self.outputs, flattened(reference), flattened(candidate))
+        self.samples += 1
+        if any(_not_finite(array) for array in sample.feeds.values()):
+            self.bad_inputs.append(sample.origin)
+        pairs = {}
+        for key, (mine, yours) in _paired(self.outputs, reference, candidate):
+            record = self.records.setdefault(key, Record(key[1], self.arrangeable))
+            if mine is None or yours is None:
+                record.lacking(sample)
+            else:
+                pairs[key] = mine, record.add(sample, mine, yours)
+        return pairs
+
+    def judge(self, sample: Sample, judge: Judge, false_alarm: float) -> None:
+        """Hold the sample against its budget, unless the models are known to differ."""
+        if self.divergent is not None:
+            why = f"not judged: the models differ on sample {self.divergent.origin}"
+            self.unjudged[sample.origin] = why
+            return
+        comparison = judge(sample, self.outputs)
+        if comparison.bindings != self.outputs:
+            self.unjudged[sample.origin] = "no one pairing of the outputs fits every sample"
+            return
+        self.judged[sample.origin] = comparison
+        if all(each.verdict in FINE for each in comparison.divergences):
+            return
+        wrong = [each for each in comparison.divergences if each.verdict is Verdict.DIVERGENT]
+        # What cannot be judged is told of a few; what may be wrong is examined, all of it.
+        if wrong or len(self.unclear) < MOST_EXAMINED:
+            self.unclear.append(sample)
+        if any(not doubtful(each, false_alarm) for each in wrong):
+            self.divergent = sample
+
+    def found(self, location: str, metric: UserMetric | None) -> Found:
+        summary = OverSamples(
+            location=location,
+            samples=self.samples,
+            outputs=tuple(_summary(key, each) for key, each in self.records.items()),
+            metric=metric.result if metric is not None else None,
+        )
+        return Found(
+            summary=summary,
+            examined=self._examined(),
+            outputs=self.outputs,
+            judged=self.judged,
+            unjudged=self.unjudged,
+            findings=list(self._findings()),
+        )
+
+    def broken(self, location: str, sample: Sample, error: RuntimeFailedError) -> Found:
+        """The sample that a runtime did not survive is the worst there can be."""
+        found = self.found(location, None)
+        found.examined = [sample]
+        why = f"a runtime failed on sample {sample.origin!r}: {error.sentence}"
+        found.unjudged["the rest of the test set"] = why
+        found.skipped.append(Skipped(what="the rest of the test set", why=why))
+        return found
+
+    def _examined(self) -> list[Sample]:
+        """The worst of each output, then what is not clearly within; once divergent, a few."""
+        kinds = ("relative", "absolute")
+        kept = [each.worst[kind].sample for kind in kinds for each in self.records.values()]
+        worst = list({sample.origin: sample for sample in kept}.values())[:MOST_EXAMINED]
+        if self.divergent is None:
+            return list({sample.origin: sample for sample in (*worst, *self.unclear)}.values())
+        others = [each for each in worst if each.origin != self.divergent.origin]
+        known = [each for each in worst if each.origin == self.divergent.origin]
+        if known:
+            return worst
+        return [*others[: MOST_EXAMINED - 1], self.divergent]
+
+    def _findings(self) -> Iterator[Finding]:
+        if self.bad_inputs:
+            yield _finding("INPUT_NOT_FINITE", f"{len(self.bad_inputs)} of {self.samples} samples "
+                           f"feed NaN or an infinity, first {self.bad_inputs[0]!r}")  # fmt: skip
+        for (name, _), record in self.records.items():
+            if record.first_not_finite is not None:
+                yield _finding(
+                    "OUTPUT_NOT_FINITE",
+                    f"output {name!r} has NaN or an infinity in {record.not_finite} of "
+                    f"{self.samples} samples, first {record.first_not_finite!r}; on one side "
+                    f"only in {record.mismatched}",
+                    tensors=(name,),
+                )
+
+
+def _finding(code: str, summary: str, tensors: tuple[str, ...] = ()) -> Finding:
+    return Finding(
+        rank=0,
+        code=code,
+        cause=None,
+        status="confirmed",
+        effect="none",
+        summary=summary,
+        tensors=tensors,
+    )
+
+
+def _paired(
+    outputs: Sequence[Binding], reference: Arrays, candidate: Arrays
+) -> Iterator[tuple[tuple[str, str], tuple[Array | None, Array | None]]]:
+    """Every bound pair, a sequence as its elements; None on a side that lacks an element."""
+    for pair in outputs:
+        mine = _flat(pair.reference, reference)
+        yours = _flat(pair.candidate, candidate)
+        for path in dict.fromkeys((*mine, *yours)):
+            key = f"{pair.reference}{path}", f"{pair.candidate}{path}"
+            yield key, (mine.get(path), yours.get(path))
+
+
+def _flat(name: str, values: Arrays) -> dict[str, Array]:
+    """What stands under a name, by the path inside it."""
+    flat = flatten("", values.get(name))
+    return {path: np.asarray(value) for path, value in flat.items() if value is not None}
+
+
+def _not_finite(array: Array) -> bool:
+    return array.dtype.kind in "fc" and not bool(np.isfinite(array).all())
+
+
+def _summary(names: tuple[str, str], record: Record) -> OutputOverSamples:
+    worst = record.worst["relative"]
+    return OutputOverSamples(
+        reference_output=names[0],
+        candidate_output=names[1],
+        samples=len(record.relative),
+        worst=worst.sample.origin,
+        worst_relative=worst.relative,
+        worst_absolute=worst.absolute,
+        quantiles=record.quantiles(),
+        label_agreement=record.label_agreement,
+        not_finite=record.not_finite,
+        nonfinite_mismatch=record.mismatched,
+        misshapen=record.misshapen,
+        by_axis=tuple(record.profiles.found()),
+    )

@@ -1,0 +1,205 @@
+"""In which arrangement of axes the candidate takes an input, where its shape is another.
+
+One arrangement that fits is taken. Of several, the graph decides: the one under which the
+float64 outputs agree with the reference's. Only where none does, the one that moves a single
+axis, as between channels-first and channels-last, is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.chance import decisive
+from isomorph.core.errors import IsomorphError, UsageError
+from isomorph.core.limits import MOST_LAYOUTS
+from isomorph.core.report import Binding, Finding
+from isomorph.match.axis_layout import Rearrangement, arrangements, keeps_order
+from isomorph.measure.distance import is_inexact, widen
+
+if TYPE_CHECKING:
+    from isomorph.core.model import TensorSpec
+    from isomorph.core.protocols import Session
+    from isomorph.core.trace import Array
+    from isomorph.measure.evaluated_model import Subject
+
+_LOCATION_AND_SCALE = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taker:
+    """The candidate as far as its inputs are concerned."""
+
+    inputs: Sequence[TensorSpec]
+    outputs: Sequence[str]
+    oracle: Callable[[], Session]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """The arrangement chosen for one input of the candidate, and how it is known."""
+
+    input: str
+    rearrangement: Rearrangement
+    how: str
+
+
+def settle(
+    reference: Subject,
+    candidate: Taker,
+    bindings: Sequence[Binding],
+    stated: Mapping[str, tuple[int, ...]],
+) -> tuple[Layout, ...]:
+    """One layout for each bound input whose shape does not fit as it is."""
+    specs = {spec.name: spec for spec in candidate.inputs}
+    open_questions: dict[str, tuple[Rearrangement, ...]] = {}
+    settled: list[Layout] = []
+    for pair in bindings:
+        array, spec = np.asarray(reference.feeds[pair.reference]), specs[pair.candidate]
+        if pair.candidate in stated:
+            settled.append(_stated(pair.candidate, array, stated[pair.candidate]))
+        elif spec.shape is not None and not _fits(array.shape, spec):
+            choices = arrangements(array.shape, spec.shape)
+            if not choices:
+                raise _no_fit(spec, array)
+            open_questions[pair.candidate] = choices
+    settled += [
+        Layout(input=name, rearrangement=choices[0], how="the only arrangement that fits")
+        for name, choices in open_questions.items()
+        if len(choices) == 1
+    ]
+    several = {name: choices for name, choices in open_questions.items() if len(choices) > 1}
+    if several:
+        settled += _by_proof(reference, candidate, bindings, several, settled)
+    return tuple(settled)
+
+
+def rearranged(feeds: Mapping[str, Array], layouts: Sequence[Layout]) -> dict[str, Array]:
+    """Feeds of the candidate in the arrangements that were settled."""
+    moved = dict(feeds)
+    for layout in layouts:
+        moved[layout.input] = np.ascontiguousarray(layout.rearrangement.array(moved[layout.input]))
+    return moved
+
+
+def findings(layouts: Sequence[Layout]) -> Iterator[Finding]:
+    """Each settled difference, said."""
+    for layout in layouts:
+        yield Finding(
+            rank=0,
+            code="INPUT_LAYOUT",
+            cause="interface",
+            status="confirmed",
+            effect="none",
+            tensors=(layout.input,),
+            summary=f"input {layout.input!r} takes another arrangement: "
+            f"{layout.rearrangement.words} ({layout.how})",
+        )
+
+
+def _fits(shape: tuple[int, ...], spec: TensorSpec) -> bool:
+    return (
+        spec.shape is not None
+        and len(spec.shape) == len(shape)
+        and all(
+            not isinstance(size, int) or size == real
+            for size, real in zip(spec.shape, shape, strict=True)
+        )
+    )
+
+
+def _by_proof(
+    reference: Subject,
+    candidate: Taker,
+    bindings: Sequence[Binding],
+    several: Mapping[str, tuple[Rearrangement, ...]],
+    settled: Sequence[Layout],
+) -> list[Layout]:
+    meaning = reference.meaning()
+    feeds = {pair.candidate: np.asarray(reference.feeds[pair.reference]) for pair in bindings}
+    feeds = rearranged(feeds, settled)
+    trials: list[tuple[float, list[Layout]]] = []
+    choices = list(product(*several.values()))
+    untried = len(choices) - MOST_LAYOUTS
+    how = "only with it the outputs agree"
+    if untried > 0:
+        how += f" of {MOST_LAYOUTS} that were tried; {untried} more were not"
+    for choice in choices[:MOST_LAYOUTS]:
+        layouts = [
+            Layout(input=name, rearrangement=moved, how=how)
+            for name, moved in zip(several, choice, strict=True)
+        ]
+        if not isinstance(meaning, IsomorphError):
+            result = candidate.oracle().run(rearranged(feeds, layouts), list(candidate.outputs))
+            seen = [np.asarray(result[name]) for name in candidate.outputs]
+            far = _apart(list(meaning.values()), seen)
+            trials.append((far, layouts))
+    trials.sort(key=lambda trial: trial[0])
+    if trials and (len(trials) == 1 or trials[0][0] <= _decisive(meaning) * trials[1][0]):
+        return trials[0][1]
+    return [_by_convention(name, choices) for name, choices in several.items()]
+
+
+def _decisive(meaning: Mapping[str, Array] | IsomorphError) -> float:
+    """How much nearer the best arrangement must come than the next, or it is an accident.
+
+    Sorted outputs of a wrong arrangement resemble the right ones by their form; where they lie
+    and how wide they are spread is free. A single number has no spread.
+    """
+    if isinstance(meaning, IsomorphError):
+        return 0.0
+    elements = sum(array.size for array in meaning.values() if is_inexact(array))
+    return decisive(min(elements, _LOCATION_AND_SCALE))
+
+
+def _apart(left: Sequence[Array], right: Sequence[Array]) -> float:
+    """How far two lists of outputs are apart, whatever the order of their elements."""
+    total = size = 0.0
+    # An output that one side lacks says nothing about the order of the axes.
+    for mine, yours in zip(left, right, strict=False):
+        if mine.size != yours.size:
+            return np.inf
+        if is_inexact(mine) and is_inexact(yours):
+            a, b = np.sort(widen(mine).ravel()), np.sort(widen(yours).ravel())
+            total += float(np.nansum((a - b) ** 2))
+            size += float(np.nansum(a * a))
+    return float(np.sqrt(total / size)) if size > 0 else np.inf
+
+
+def _by_convention(name: str, choices: Sequence[Rearrangement]) -> Layout:
+    simple = [choice for choice in choices if keeps_order(choice)]
+    if len(simple) != 1:
+        axes = ",".join(map(str, choices[0].permutation))
+        raise UsageError(
+            "AMBIGUOUS_LAYOUT",
+            f"input {name!r} of the candidate fits in {len(choices)} arrangements of the axes",
+            why="some axes have equal sizes, and under none of them the outputs agree",
+            fix=f"say which: --layout {name}={axes}",
+        )
+    how = "the only one that moves a single axis; under none the outputs agree"
+    return Layout(input=name, rearrangement=simple[0], how=how)
+
+
+def _stated(name: str, array: Array, permutation: tuple[int, ...]) -> Layout:
+    if sorted(permutation) != list(range(array.ndim)):
+        raise UsageError(
+            "BAD_LAYOUT",
+            f"{permutation} does not order the {array.ndim} axes of input {name!r}",
+        )
+    shape = tuple(array.shape[axis] for axis in permutation)
+    moved = Rearrangement(permutation=permutation, shape=shape)
+    return Layout(input=name, rearrangement=moved, how="stated by the user")
+
+
+def _no_fit(spec: TensorSpec, array: Array) -> UsageError:
+    declared = "×".join("?" if size is None else str(size) for size in spec.shape or ())
+    return UsageError(
+        "INPUT_SHAPE",
+        f"input {spec.name!r} of the candidate cannot take the reference's array",
+        why=f"it declares {declared}, the array is {'×'.join(map(str, array.shape))}",
+        fix="give inputs that fit both, or bind another input: --bind-input REFERENCE=CANDIDATE",
+    )

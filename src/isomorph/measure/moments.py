@@ -1,0 +1,134 @@
+"""What the draws of one tensor did, gathered draw by draw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.limits import DRAWN_BYTES
+from isomorph.core.room import share_of_memory
+from isomorph.measure.distance import is_inexact, is_integer, widen
+from isomorph.measure.moderated_variance import moderated
+from isomorph.measure.reached_values import Reached, few_values
+from isomorph.measure.spread import Spread
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+
+class Moments:
+    """First and second moments about the centre; and every draw, where elements may jump."""
+
+    def __init__(self, centre: Array, *, about_mean: bool = False, jumps: bool = False) -> None:
+        self.centre, self._about_mean = centre, about_mean
+        self.inexact = is_inexact(centre)
+        self.unsettled = np.zeros(centre.shape, bool)
+        self._first = np.zeros(centre.shape if self.inexact else ())
+        self._second, self._wider = np.zeros_like(self._first), np.zeros_like(self._first)
+        self._plain = self._wide = 0
+        number = self.inexact or is_integer(centre) or centre.dtype.kind == "b"
+        real = centre.dtype.kind != "c"
+        keep = number and real and not about_mean and (jumps or not self.inexact)
+        self._steps: list[Array] | None = [] if keep else None
+
+    def add(self, value: object, *, wide: bool = False) -> None:
+        """One draw; of wider noise only what the others did not show is used."""
+        array = np.asarray(value)
+        if value is None or array.shape != self.centre.shape:
+            # Under noise even the shape changed: nothing about this tensor is settled.
+            self.unsettled[...] = True
+            self._steps = None
+            return
+        with np.errstate(all="ignore"):
+            step = (
+                widen(array) - widen(self.centre)
+                if self.inexact or self._steps is not None
+                else np.zeros(())
+            )
+        self._keep(step, wide=wide)
+        if not self.inexact:
+            if not wide:
+                self._plain += 1
+                self.unsettled |= np.asarray(array != self.centre)
+            return
+        finite = np.isfinite(array) & np.isfinite(self.centre)
+        same = (array == self.centre) | (np.isnan(array) & np.isnan(self.centre))
+        self.unsettled |= ~finite & ~same
+        size = np.where(finite, np.abs(step) if step.dtype.kind == "c" else step, 0.0)
+        if wide:
+            self._wide += 1
+            self._wider += size * size
+            return
+        self._plain += 1
+        self._first += size
+        self._second += size * size
+
+    def spread(self, draws: int) -> Spread:
+        """What is known after so many draws."""
+        if not self.inexact:
+            return Spread(
+                draws=draws, deviation=None, unsettled=self.unsettled, reached=self._whole(),
+            )  # fmt: skip
+        count = max(self._plain, 1)
+        variance, freedom = self._second / count, float(count)
+        if self._about_mean and count > 1:
+            mean = self._first / count
+            variance = np.maximum(variance - mean**2, 0.0) * count / (count - 1)
+            freedom = count - 1.0
+        reached: tuple[Reached, ...] = ()
+        still = variance == 0
+        if self._steps:
+            rows = self._rows()
+            few, within, left = few_values(rows)
+            reached = (Reached(steps=rows, plain=self._plain, few=few, loose=pooled(variance)),)
+            variance, still = np.where(few, within, variance), still & ~few
+            freedom = max(float(np.min(left[few], initial=freedom)), 1.0)
+        if self._about_mean:
+            # What a grid or a narrow type loses is as large as what draws show of it: an element
+            # that stays at the end of a range, behind a ReLU, may lose what its neighbors do.
+            return Spread(draws=draws, deviation=pooled(variance), unsettled=self.unsettled)
+        if self._wide:
+            # Where only wider noise moves a number, rounding might: its deviation is taken.
+            variance = np.where(still, self._wider / self._wide, variance)
+        found = moderated(variance, np.abs(widen(self.centre)), freedom)
+        return Spread(
+            draws=draws, deviation=found.deviation, unsettled=self.unsettled,
+            freedom=found.freedom, reached=reached,
+        )  # fmt: skip
+
+    def _whole(self) -> tuple[Reached, ...]:
+        """Of whole numbers: how far each went, and those that stayed as far as any."""
+        if not self._steps:
+            return ()
+        rows = self._rows()
+        far = np.max(np.abs(rows), axis=0)
+        loose = np.where(far > 0, far, np.max(far, initial=0.0))
+        return (Reached(steps=rows, plain=self._plain, few=few_values(rows)[0], loose=loose),)
+
+    def _keep(self, step: Array, *, wide: bool) -> None:
+        if self._steps is None:
+            return
+        # Steps of whole numbers are exact up to 2**53; those of floats need few digits.
+        kept = step.astype(np.float32) if self.inexact else step
+        held = (len(self._steps) + 2) * kept.nbytes
+        if held > share_of_memory(DRAWN_BYTES.most):
+            DRAWN_BYTES.reached()
+            self._steps = None
+            return
+        # Plain draws first: of the wider ones it is never asked which was which.
+        self._steps.insert(len(self._steps) if wide else self._plain, kept)
+
+    def _rows(self) -> Array:
+        assert self._steps is not None
+        still = np.zeros((1, *self.centre.shape), self._steps[0].dtype if self._steps else float)
+        return np.concatenate([still, np.stack(self._steps)]) if self._steps else still
+
+
+def pooled(variance: Array) -> Array:
+    """Standard deviations, each the mean of an element's own variance and its channel's."""
+    if variance.ndim == 0:
+        return np.asarray(np.sqrt(variance))
+    axes = tuple(range(2, variance.ndim)) if variance.ndim >= 4 else (-1,)
+    neighbours = np.mean(variance, axis=axes, keepdims=True) if variance.size else variance
+    return np.asarray(np.sqrt(0.5 * (variance + neighbours)))

@@ -1,0 +1,108 @@
+"""Which outputs belong together where only their place pairs them: the order of nearest values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.model import Model, OutputOrder
+from isomorph.core.report import Binding, BoundBy
+from isomorph.measure.sample_stats import relative_error
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+Flat = Mapping[str, "Array"]
+"""Outputs by name; an element of a sequence or a map under its path."""
+
+
+def unordered(*models: Model) -> bool:
+    """Whether the outputs of one of these have no order that a caller could rely on."""
+    return any(each.output_order is OutputOrder.UNORDERED for each in models)
+
+
+def nearest(
+    bindings: Sequence[Binding], reference: Flat, candidate: Flat, spare: Sequence[str] = ()
+) -> tuple[Binding, ...]:
+    """All bindings, those by place paired anew so that the values are nearest, taken together.
+
+    What is bound otherwise stays as it is, and every output of the reference stays bound.
+    ``spare`` outputs of the candidate are free to be taken. Of equally near pairings the one as
+    it stands is kept.
+    """
+    places = [pair for pair in bindings if pair.how == BoundBy.POSITION]
+    names = [*(pair.candidate for pair in places), *spare]
+    if not places or len(names) < 2:
+        return tuple(bindings)
+    costs = np.array(
+        [[_apart(pair.reference, name, reference, candidate) for name in names] for pair in places]
+    )
+    taken = {pair.reference: names[at] for pair, at in zip(places, _assigned(costs), strict=True)}
+    return tuple(
+        replace(pair, candidate=taken[pair.reference], how=BoundBy.VALUES)
+        if pair.how == BoundBy.POSITION and taken[pair.reference] != pair.candidate
+        else pair
+        for pair in bindings
+    )
+
+
+def _apart(left: str, right: str, reference: Flat, candidate: Flat) -> float:
+    """How far two outputs are apart, all their elements together; infinite if they do not fit."""
+    mine, yours = elements(left, reference), elements(right, candidate)
+    if not mine or mine.keys() != yours.keys():
+        return math.inf
+    fit = all(mine[path].shape == yours[path].shape for path in mine)
+    return sum(relative_error(yours[path], mine[path]) for path in mine) if fit else math.inf
+
+
+def elements(name: str, values: Flat) -> dict[str, Array]:
+    """The output itself under an empty path, or the elements of a sequence or a map."""
+    if name in values:
+        return {"": values[name]}
+    found = {key.removeprefix(name): each for key, each in values.items() if key.startswith(name)}
+    inside = ("[", ".keys", ".values")
+    return {path: each for path, each in found.items() if path.startswith(inside)}
+
+
+def _assigned(costs: Array) -> list[int]:
+    """A column for each row, no column twice, so that the sum is least (Kuhn and Munkres).
+
+    Infinite costs are finite here, and above the sum of all others: as few of them as can be.
+    """
+    rows, columns = costs.shape
+    finite = np.isfinite(costs)
+    largest = float(np.max(costs[finite], initial=0.0))
+    scaled = np.where(finite, costs / (largest or 1.0), float(2 * rows + 1))
+    row_price, column_price = np.zeros(rows + 1), np.zeros(columns + 1)
+    owner = np.zeros(columns + 1, int)  # the row of each column; row and column 0 are sentinels
+    for row in range(1, rows + 1):
+        owner[0], column = row, 0
+        least, came_from = np.full(columns + 1, np.inf), np.zeros(columns + 1, int)
+        seen = np.zeros(columns + 1, bool)
+        while owner[column]:
+            seen[column] = True
+            here = owner[column]
+            slack = scaled[here - 1] - row_price[here] - column_price[1:]
+            better = ~seen[1:] & (slack < least[1:])
+            least[1:][better], came_from[1:][better] = slack[better], column
+            ahead = np.where(seen, np.inf, least)
+            ahead[0] = np.inf
+            following = int(np.argmin(ahead))
+            step = ahead[following]
+            row_price[owner[seen]] += step
+            column_price[seen] -= step
+            least[~seen] -= step
+            column = following
+        while column:
+            owner[column] = owner[came_from[column]]
+            column = int(came_from[column])
+    taken = {int(row) - 1: column for column, row in enumerate(owner[1:]) if row}
+    chosen = [taken[row] for row in range(rows)]
+    as_it_stands = list(range(rows))
+    at = np.arange(rows)
+    same = bool(np.sum(scaled[at, as_it_stands]) <= np.sum(scaled[at, chosen]))
+    return as_it_stands if same else chosen

@@ -1,0 +1,115 @@
+"""The quantisation table: every quantised tensor of the candidate, and how well it serves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from isomorph.core.model import Quantization
+from isomorph.core.quantized_tensor import QuantizedTensor
+from isomorph.core.report import Skipped
+from isomorph.match.quantizers import changed, matched, written
+from isomorph.measure.quantization_grid import Figures, Grid
+from isomorph.measure.quantizer_ablation import confirmed
+from isomorph.measure.quantizer_stats import RUN_TIME, Audit, constant
+
+if TYPE_CHECKING:
+    from isomorph.core.divergence import Divergence
+    from isomorph.core.model import Graph
+    from isomorph.measure.evaluated_model import Subject
+
+MOST_TENSORS = 300
+"""Beyond it only the parameters are listed, unless the user asks for all."""
+
+
+def table(
+    candidate: Subject,
+    reference: Subject | None,
+    *,
+    everything: bool = False,
+    outputs: Sequence[Divergence] = (),
+) -> tuple[tuple[QuantizedTensor, ...], tuple[Skipped, ...]]:
+    """The rows, worst first, and what could not be measured.
+
+    With ``everything``, the worst of them are tried in float: what that does to ``outputs``.
+    """
+    graph = candidate.model.graph
+    dynamic = [node for node in graph.nodes if node.op == RUN_TIME]
+    known = [entry for entry in graph.quantization if entry.scale]
+    writers = written(graph)
+    count = len(known) + len(dynamic)
+    if not count:
+        return (), ()
+    pairs = _pairs(candidate, reference) if reference is not None else {}
+    if count > MOST_TENSORS and not everything:
+        rows = tuple(_row(entry, graph, None, pairs, writers) for entry in known)
+        why = f"the candidate has {count} quantised tensors; --quantization measures them all"
+        return _ordered(rows), (Skipped(what="quantisation table", why=why),)
+    audit = Audit(candidate, reference)
+    rows = tuple(
+        _row(entry, graph, figures, pairs, writers, local=audit.local_quanta(entry))
+        for entry, figures in audit.figures()
+    )
+    told = _ordered(rows)
+    if everything:
+        told = confirmed(told, audit, outputs)
+    return told, tuple(audit.skipped)
+
+
+def _ordered(rows: Sequence[QuantizedTensor]) -> tuple[QuantizedTensor, ...]:
+    def badness(row: QuantizedTensor) -> tuple[bool, bool, float, float, float, float]:
+        beyond = max((row.local_quanta or 0.0) - 1.0, 0.0)
+        clipped = row.clipped or 0.0
+        noise = -math.inf if row.sqnr_db is None else -row.sqnr_db
+        return bool(row.misread), bool(row.changed), beyond, row.lost_db, clipped, noise
+
+    return tuple(sorted(rows, key=badness, reverse=True))
+
+
+def _row(
+    entry: Quantization,
+    graph: Graph,
+    figures: Figures | None,
+    pairs: Mapping[str, Quantization],
+    writers: Mapping[str, Quantization],
+    *,
+    local: float | None = None,
+) -> QuantizedTensor:
+    maker = next((node for node in graph.nodes if entry.tensor in node.outputs), None)
+    stored = entry.tensor in graph.constants
+    twin, writer = pairs.get(entry.tensor), writers.get(entry.tensor, entry)
+    measured: dict[str, Any] = asdict(figures) if figures is not None else {}
+    measured.setdefault("representable", Grid(entry).representable)
+    run_time = maker is not None and maker.op == RUN_TIME
+    return QuantizedTensor(
+        tensor=entry.tensor,
+        dtype=entry.dtype,
+        kind="weight" if stored else "dynamic" if run_time else "activation",
+        channels=len(entry.scale),
+        scale=(min(entry.scale), max(entry.scale)),
+        zero_point=(min(entry.zero_point, default=0), max(entry.zero_point, default=0)),
+        axis=entry.axis,
+        node=maker.name if maker is not None and not stored else None,
+        local_quanta=local,
+        counterpart=twin.tensor if twin is not None else None,
+        changed=changed(twin, entry) if twin is not None else (),
+        misread=() if stored else changed(writer, entry),
+        **measured,
+    )
+
+
+def _pairs(candidate: Subject, reference: Subject) -> dict[str, Quantization]:
+    """The counterpart in the reference of each quantised tensor that has one."""
+    mine, yours = reference.model.graph, candidate.model.graph
+    if not mine.quantization:
+        return {}
+    found = matched(
+        mine,
+        yours,
+        reference_value=lambda name: constant(reference, name),
+        candidate_value=lambda name: constant(candidate, name),
+    )
+    writers = written(mine)
+    return {name: writers[twin] for name, twin in found.items()}

@@ -1,0 +1,137 @@
+"""What one quantiser costs the outputs: the same model with just this tensor left in float.
+
+In the float64 oracle, where nothing but the quantisers rounds: its readers get the very numbers
+that the quantiser was given, all others stay on their grids, and the error of the outputs
+against the reference is read off again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.errors import IsomorphError
+from isomorph.core.patch import AddConstant, Edit, KeepFloat, Patch, SetInput
+from isomorph.match.dequantized_graph import beside
+from isomorph.match.quantizers import real_values
+from isomorph.measure.precision import QUANTISED_OPS
+from isomorph.measure.quantization_grid import Grid
+
+if TYPE_CHECKING:
+    from isomorph.core.divergence import Divergence
+    from isomorph.core.model import Graph, Node, Quantization
+    from isomorph.core.quantized_tensor import QuantizedTensor
+    from isomorph.core.trace import Array, Arrays
+    from isomorph.measure.quantizer_stats import Audit
+
+LEAST, MOST = 3, 128
+"""Tensors that are tried, the worst first: each is a run of the whole model in float64."""
+_WEIGHTS_READ = 2**28
+"""In all these runs together; a large model has fewer of its tensors tried."""
+
+_INTEGER_OPS = QUANTISED_OPS - {"QuantizeLinear", "DequantizeLinear", "FakeQuant"}
+"""Operators that are told the grids of their operands."""
+
+
+def confirmed(
+    rows: Sequence[QuantizedTensor], audit: Audit, outputs: Sequence[Divergence]
+) -> tuple[QuantizedTensor, ...]:
+    """The rows, each with the share of the outputs' error that goes with its quantiser."""
+    before = _error(audit, outputs, None)
+    if not before:
+        return tuple(rows)
+    entries = {entry.tensor: entry for entry in audit.entries if not _read_only(audit, entry)}
+    told, left = [], _tries(audit.graph)
+    for row in rows:
+        entry = entries.get(row.tensor) if left and not row.misread else None
+        after = None if entry is None else _error(audit, outputs, entry)
+        left -= after is not None
+        told.append(row if after is None else replace(row, gain=1.0 - after / before))
+    return tuple(told)
+
+
+def _tries(graph: Graph) -> int:
+    stored = sum(int(np.prod(each.shape)) for each in graph.constants.values())
+    return min(max(_WEIGHTS_READ // max(stored, 1), LEAST), MOST)
+
+
+def _read_only(audit: Audit, entry: Quantization) -> bool:
+    """Whether it is a reader's view of integers that another grid wrote."""
+    return entry is not audit.writers.get(entry.tensor, entry)
+
+
+def _error(audit: Audit, outputs: Sequence[Divergence], entry: Quantization | None) -> float | None:
+    """The relative errors of all outputs in one number; None where they cannot be compared."""
+    names = [(d.reference_output, d.candidate_output) for d in outputs]
+    pairs = [(mine, yours) for mine, yours in names if mine is not None and yours is not None]
+    right = audit.reference.meaning() if audit.reference is not None else None
+    if right is None or isinstance(right, IsomorphError) or not pairs:
+        return None
+    try:
+        found = _run(audit, [yours for _, yours in pairs], entry)
+    except (IsomorphError, ValueError):
+        return None
+    if found is None:
+        return None
+    errors = [_apart(right.get(m), _real(audit, y, np.asarray(found[y]))) for m, y in pairs]
+    known = [each for each in errors if each is not None]
+    return float(np.linalg.norm(known)) if len(known) == len(errors) else None
+
+
+def _run(audit: Audit, fetch: Sequence[str], entry: Quantization | None) -> Arrays | None:
+    """The outputs in float64, with one tensor in float; None where it cannot be kept so."""
+    oracle, feeds = audit.candidate.oracle(), audit.candidate.feeds
+    if entry is None:
+        return oracle.run(feeds, fetch)
+    real = audit.unrounded(entry)
+    readers = [node for node in audit.graph.nodes if entry.tensor in node.inputs]
+    if real is None or not readers:
+        return None
+    real = Grid(entry).rectified(real)
+    if all(node.op == "DequantizeLinear" for node in readers):
+        back = dict.fromkeys((node.outputs[0] for node in readers), real)
+        return oracle.run({**feeds, **back}, fetch)
+    opened = audit.candidate.opened
+    if opened is None or entry.tensor not in audit.graph.constants:
+        return None  # between kernels that compute on integers there is no place for reals
+    patch = _patch(audit, entry, real, readers)
+    return None if patch is None else opened.host.rehearse(opened.model, patch, feeds, fetch)
+
+
+def _patch(audit: Audit, entry: Quantization, real: Array, readers: Sequence[Node]) -> Patch | None:
+    """Every reader of a stored tensor gets its real numbers.
+
+    Where the grid lies beside the tensor the reader has to compute in float for it. Where the
+    grid is an operand of the reader, it stays, and the numbers come in its steps, unrounded.
+    """
+    operand, grid = all(node.op in _INTEGER_OPS for node in readers), Grid(entry)
+    apart = entry.tensor in beside(audit.graph)
+    apart = apart and not any(node.op in _INTEGER_OPS for node in audit.graph.nodes)
+    if not apart and not (operand and grid.whole and grid.fits(real.shape)):
+        return None
+    value = real.astype(np.float32) if apart else grid.steps(real)
+    edits: list[Edit] = []
+    for node in readers:
+        name = f"{entry.tensor}_float_{node.name}"
+        place = node.inputs.index(entry.tensor)
+        edits.append(AddConstant(name=name, value=value))
+        edits.append(SetInput(node=node.name, index=place, tensor=name))
+        edits += [KeepFloat(node=node.name)] if apart else []
+    return Patch(summary=f"{entry.tensor!r} kept in float", edits=tuple(edits))
+
+
+def _real(audit: Audit, name: str, value: Array) -> Array | None:
+    entry = audit.writers.get(name)
+    return value if entry is None or value.dtype.kind == "f" else real_values(value, entry)
+
+
+def _apart(right: Array | None, found: Array | None) -> float | None:
+    if right is None or found is None or right.shape != found.shape:
+        return None
+    wide = np.asarray(right, np.float64)
+    size = float(np.linalg.norm(wide)) or 1.0
+    gap = float(np.linalg.norm(wide - found)) / size
+    return gap if np.isfinite(gap) else None

@@ -1,0 +1,240 @@
+"""Measures what the quantisers of one model do to the values of one sample.
+
+Values before a quantiser are the float64 oracle's. A node that computes on integers shows none,
+so there the oracle's quantisers are made transparent for that one piece of the graph. The error
+of a kernel is local: the oracle computes the piece from the very integers that the runtime had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.core.errors import IsomorphError
+from isomorph.core.model import Quantization
+from isomorph.core.report import Skipped
+from isomorph.core.trace import Noise
+from isomorph.match.quantized_regions import Islands
+from isomorph.match.quantizers import real_values, written
+from isomorph.match.weight_origin import Originals
+from isomorph.measure.quantization_grid import Figures, Grid
+from isomorph.sessions.dequantized_session import RealSession
+
+if TYPE_CHECKING:
+    from isomorph.core.protocols import Session
+    from isomorph.core.trace import Array, Arrays
+    from isomorph.measure.evaluated_model import Subject
+
+RUN_TIME = "DynamicQuantizeLinear"
+_QUANTISERS = frozenset({"QuantizeLinear", RUN_TIME})
+# Kernels with a run-time quantiser inside; those with quantised weights are known by these.
+_HIDING = frozenset({"DynamicQuantizeLSTM", "QAttention", "MatMulNBits"})
+
+
+def constant(subject: Subject, name: str) -> Array | None:
+    """The stored value, or None where its oracle cannot give it."""
+    try:
+        return np.asarray(subject.oracle().run({}, [name])[name])
+    except IsomorphError:
+        return None
+
+
+def _on_grid(entry: Quantization, real: Array) -> Figures:
+    """Of values that lie on the grid already: what was lost before, nobody can tell."""
+    alone = Grid(entry).figures(real)
+    return Figures(representable=alone.representable, seen=alone.seen, used=alone.used)
+
+
+def _as_stored(subject: Subject) -> Subject:
+    """With the integers of quantised inputs and outputs, where it is seen in real numbers."""
+
+    def stored(opened: Callable[[], Session]) -> Callable[[], Session]:
+        def session() -> Session:
+            seen = opened()
+            return seen.stored if isinstance(seen, RealSession) else seen
+
+        return session
+
+    try:
+        seen = subject.oracle()
+    except IsomorphError:
+        return subject
+    if not isinstance(seen, RealSession):
+        return subject
+    return replace(
+        subject,
+        feeds=seen.on_grid(subject.feeds),
+        runtime=stored(subject.runtime),
+        plain=stored(subject.plain),
+        oracle=stored(subject.oracle),
+    )
+
+
+def _originals(reference: Subject) -> Originals:
+    return Originals(reference.model.graph, lambda name: constant(reference, name))
+
+
+class Audit:
+    """The measurements, made in as few runs as possible."""
+
+    def __init__(self, candidate: Subject, reference: Subject | None) -> None:
+        self.given = candidate.feeds
+        self.candidate, self.reference = _as_stored(candidate), reference
+        self._originals = None if reference is None else _originals(reference)
+        self.graph = candidate.model.graph
+        self.skipped: list[Skipped] = []
+        dynamic = [node for node in self.graph.nodes if node.op == RUN_TIME]
+        self.writers = written(self.graph)
+        shores = set(self.writers)
+        self.islands = Islands(self.graph, frozenset(shores | {n.outputs[0] for n in dynamic}))
+        self.flowing = [
+            name
+            for node in self.graph.nodes
+            for name in node.outputs
+            if name in self.islands.shores and name not in self.graph.constants
+        ]
+        before = [name for name in map(self._before, self.flowing) if name]
+        self.meaning = self._run("oracle", [*self.flowing, *before])
+        self.as_run = self._run("run as written", self.flowing)
+        known = (entry for entry in self.graph.quantization if entry.scale)
+        self.entries = (*known, *self._of_run_time(dynamic))
+
+    def figures(self) -> Iterator[tuple[Quantization, Figures | None]]:
+        """Each entry with what its grid does to its values."""
+        for place, entry in enumerate(self.entries):
+            if self.candidate.told is not None:
+                self.candidate.told("quantisation", f"tensor {place + 1} of {len(self.entries)}")
+            stored = entry.tensor in self.graph.constants
+            yield entry, self._of_weight(entry) if stored else self._of_activation(entry)
+
+    def local_quanta(self, entry: Quantization) -> float | None:
+        """The steps between the runtime's integers and the oracle's, from the same operands."""
+        if self.islands.maker(entry.tensor) is None or not Grid(entry).whole:
+            return None
+        if entry is not self.writers.get(entry.tensor, entry) or self._hides_quantiser(entry):
+            return None
+        feeds = self._fed(entry.tensor, self.as_run)
+        if feeds is None or entry.tensor not in self.as_run:
+            return None
+        mine = np.asarray(self.as_run[entry.tensor]).astype(np.int64)
+        result = self._local(entry.tensor, feeds, None)
+        if result is None or result.shape != mine.shape:
+            return None
+        return float(np.max(np.abs(mine - result.astype(np.int64)), initial=0))
+
+    def unrounded(self, entry: Quantization) -> Array | None:
+        """The real numbers that a quantiser was given; None where nobody can tell."""
+        if entry.tensor in self.graph.constants:
+            real = self._stored(entry)
+            return None if real is None else self._original(entry, real)
+        before = self._before(entry.tensor)
+        if before:
+            value = self.meaning.get(before, self.candidate.feeds.get(before))
+            return None if value is None else np.asarray(value)
+        return None if self.islands.maker(entry.tensor) is None else self._transparent(entry)
+
+    def _stored(self, entry: Quantization) -> Array | None:
+        integers = constant(self.candidate, entry.tensor)
+        return None if integers is None else real_values(integers, entry)
+
+    def _original(self, entry: Quantization, real: Array) -> Array | None:
+        return None if self._originals is None else self._originals.of(real, entry.tensor)
+
+    def _of_weight(self, entry: Quantization) -> Figures | None:
+        real = self._stored(entry)
+        if real is None:
+            return None
+        found = self._original(entry, real)
+        return _on_grid(entry, real) if found is None else Grid(entry).figures(found, real)
+
+    def _of_activation(self, entry: Quantization) -> Figures | None:
+        before, maker = self._before(entry.tensor), self.islands.maker(entry.tensor)
+        if before:
+            real = self.meaning.get(before, self.candidate.feeds.get(before))
+        elif maker is None:
+            given = self.given.get(entry.tensor)
+            if given is not None and np.asarray(given).dtype.kind == "f":
+                return Grid(entry).figures(np.asarray(given))
+            real = None if given is None else real_values(np.asarray(given), entry)
+            return None if real is None else _on_grid(entry, real)
+        else:
+            real = self._transparent(entry)
+        if real is None:
+            return None
+        real, writer = np.asarray(real), self.writers.get(entry.tensor, entry)
+        if writer is entry:
+            return Grid(entry).figures(real)
+        reader = Grid(entry)
+        misread = Grid(writer).figures(real, Grid(writer).round_trip(real, reader))
+        return replace(misread, representable=reader.representable)
+
+    def _hides_quantiser(self, entry: Quantization) -> bool:
+        """Whether a kernel before it quantises inside, where its steps cannot be seen."""
+        nodes = {node.name: node for node in self.graph.nodes}
+        for node in (nodes[name] for name in self.islands.of(entry.tensor).nodes):
+            if node.op in _HIDING:
+                return True
+            weights = any(name in self.writers for name in node.inputs if name)
+            specs = [self.graph.tensors.get(name) for name in node.outputs if name]
+            floats = any(spec is not None and "float" in (spec.dtype or "") for spec in specs)
+            if weights and floats and node.op != "DequantizeLinear":
+                return True
+        return False
+
+    def _transparent(self, entry: Quantization) -> Array | None:
+        """What an integer kernel would have rounded: its own result, off the grid."""
+        feeds = self._fed(entry.tensor, self.meaning)
+        if feeds is None:
+            return None
+        noise = Noise(seed=self.candidate.seed, quantisers=True)
+        steps = self._local(entry.tensor, feeds, noise)
+        return None if steps is None else real_values(steps, entry)
+
+    def _fed(self, tensor: str, values: Arrays) -> Arrays | None:
+        """All that the piece of the graph before a tensor needs, or None where some is missing."""
+        known = {**self.candidate.feeds, **values}
+        names = self.islands.of(tensor).feeds
+        return {name: known[name] for name in names} if set(names) <= set(known) else None
+
+    def _local(self, tensor: str, feeds: Arrays, noise: Noise | None) -> Array | None:
+        try:
+            return np.asarray(self.candidate.oracle().run(feeds, [tensor], noise=noise)[tensor])
+        except IsomorphError as error:
+            self._skip(f"quantisation at {tensor!r}", error)
+            return None
+
+    def _before(self, tensor: str) -> str | None:
+        """The real numbers that go into a plain quantiser."""
+        maker = self.islands.maker(tensor)
+        if maker is None or maker.op not in _QUANTISERS or tensor != maker.outputs[0]:
+            return None
+        spec = self.graph.tensors.get(maker.inputs[0])
+        whole = spec is None or spec.dtype is None or "float" not in spec.dtype
+        return None if whole or maker.inputs[0] in self.graph.constants else maker.inputs[0]
+
+    def _of_run_time(self, nodes: Sequence[Any]) -> Iterator[Quantization]:
+        """The grids that run-time quantisers chose for these very inputs."""
+        for node in nodes:
+            integers, scale, zero = (self.meaning.get(name) for name in node.outputs[:3])
+            if integers is not None and scale is not None and zero is not None:
+                yield Quantization(
+                    tensor=node.outputs[0],
+                    dtype=str(np.asarray(integers).dtype),
+                    scale=(float(np.asarray(scale)),),
+                    zero_point=(int(np.asarray(zero)),),
+                )
+
+    def _run(self, what: str, fetch: Sequence[str]) -> Arrays:
+        names = list(dict.fromkeys(name for name in fetch if name not in self.candidate.feeds))
+        session = self.candidate.oracle if what == "oracle" else self.candidate.plain
+        try:
+            return session().run(self.candidate.feeds, names) if names else {}
+        except IsomorphError as error:
+            self._skip(f"quantisation table: {what}", error)
+            return {}
+
+    def _skip(self, what: str, error: IsomorphError) -> None:
+        self.skipped.append(Skipped(what=what, why=error.sentence))

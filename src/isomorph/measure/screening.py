@@ -1,0 +1,113 @@
+"""One sample of many, judged as the full check judges it, and no more drawn than that needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.divergence import Budget, Divergence, Part, Verdict
+from isomorph.core.errors import FATAL, IsomorphError
+from isomorph.measure.compare import Comparison, Terms, compare, differs
+from isomorph.measure.distance import distance
+from isomorph.measure.spread import MANY_DRAWS
+from isomorph.measure.verdict import doubtful
+
+if TYPE_CHECKING:
+    from isomorph.core.report import Binding
+    from isomorph.core.trace import Array
+    from isomorph.inputs.feeds import Sample
+    from isomorph.measure.evaluated_model import Subject, Witness
+
+Judge = Callable[["Sample", Sequence["Binding"]], Comparison]
+"""Judges one sample under these bindings."""
+
+FINE = frozenset({Verdict.EQUIVALENT, Verdict.DEGRADED})
+_SAME = "the same to the last bit, in the runs and in float64"
+
+
+def screened(
+    reference: Witness, candidate: Subject, bindings: Sequence[Binding], terms: Terms
+) -> Comparison:
+    """The verdict of the full check on this sample, at the least cost.
+
+    Equal runs of equal oracles need no budget. Draws for re-rounded constants, and many of them,
+    are made only where the verdict hangs on them.
+    """
+    same = _identical(reference, candidate, bindings)
+    if same is not None:
+        return same
+    _refuse_fatal(reference, candidate)
+    judged = compare(reference, candidate, bindings, replace(terms, allowance=False))
+    if _fine(judged):
+        return judged
+    judged = compare(reference, candidate, bindings, terms)
+    wrong = [each for each in judged.divergences if each.verdict is Verdict.DIVERGENT]
+    if wrong and all(doubtful(each, terms.false_alarm) for each in wrong):
+        candidate.look_closer(MANY_DRAWS)
+        judged = compare(reference, candidate, bindings, terms)
+    return judged
+
+
+def _refuse_fatal(*sides: Witness) -> None:
+    """Raise what ends a runtime: the samples behind would meet the same."""
+    for side in sides:
+        for seen in (side.as_run(), side.meaning()):
+            if isinstance(seen, IsomorphError) and seen.code in FATAL:
+                raise seen
+
+
+def _fine(comparison: Comparison) -> bool:
+    return all(each.verdict in FINE for each in comparison.divergences)
+
+
+def _identical(
+    reference: Witness, candidate: Witness, bindings: Sequence[Binding]
+) -> Comparison | None:
+    """The comparison where both runs, and both oracles, are equal; None where they are not."""
+    runs = _side_by_side(reference.as_run(), candidate.as_run(), bindings)
+    meanings = _side_by_side(reference.meaning(), candidate.meaning(), bindings)
+    if runs is None or meanings is None:
+        return None
+    # A run far from its own oracle is told by the full comparison, with a budget for it.
+    if any(not np.all(np.isfinite(mine)) for mine, _ in runs.values() if mine.dtype.kind == "f"):
+        return None
+    return Comparison(
+        divergences=tuple(
+            Divergence(
+                reference_output=pair.reference,
+                candidate_output=pair.candidate,
+                dtype=str(runs[pair.reference][1].dtype),
+                shape=tuple(runs[pair.reference][1].shape),
+                verdict=Verdict.EQUIVALENT,
+                reason=_SAME,
+                observed=Part(
+                    distance=distance(*reversed(runs[pair.reference])),
+                    budget=Budget(derivation=_SAME, ratio=0.0),
+                ),
+            )
+            for pair in bindings
+        ),
+        rearranged={},
+        bindings=tuple(bindings),
+    )
+
+
+def _side_by_side(
+    left: Mapping[str, Array] | IsomorphError,
+    right: Mapping[str, Array] | IsomorphError,
+    bindings: Sequence[Binding],
+) -> dict[str, tuple[Array, Array]] | None:
+    """Both values of each bound output, where every one of them is there and equal."""
+    if isinstance(left, IsomorphError) or isinstance(right, IsomorphError):
+        return None
+    if not all(pair.reference in left and pair.candidate in right for pair in bindings):
+        return None
+    found = {pair.reference: (left[pair.reference], right[pair.candidate]) for pair in bindings}
+    equal = all(
+        mine.dtype == yours.dtype and not differs({"": mine}, {"": yours})
+        for mine, yours in found.values()
+    )
+    return found if equal else None

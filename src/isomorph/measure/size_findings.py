@@ -1,0 +1,109 @@
+"""What other sizes of the dynamic axes showed: right at one size, wrong at another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from isomorph.core.divergence import Divergence, Verdict
+from isomorph.core.errors import IsomorphError
+from isomorph.core.report import Finding, Skipped
+
+if TYPE_CHECKING:
+    from isomorph.inputs.feeds import Sample
+    from isomorph.measure.evaluated_model import Subject
+
+
+_USUAL = "the usual sizes"
+
+
+@dataclass(slots=True)
+class Sized:
+    """Gathers, sample by sample, which sizes were right and which were not."""
+
+    stated: bool = False
+    """Whether the user named the sizes: then all of them are tried."""
+    right: list[str] = field(default_factory=list)
+    wrong: list[tuple[Sample, str]] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    usual: bool = True
+    """Whether the models agree at the usual sizes, as far as they were measured there."""
+    lost: bool = False
+    """Whether nothing could be measured at the usual sizes."""
+    node: str | None = None
+    """Where the candidate gave up."""
+
+    def refused(self, sample: Sample, reference: Subject) -> bool:
+        """Whether these sizes can prove nothing: the reference does not take them, or all is lost.
+
+        Models that differ at the usual sizes are examined there, unless others were asked for.
+        """
+        if not sample.sizes:
+            return False
+        if not self.usual and not self.stated:
+            why = "the models differ at the usual sizes already"
+            self.skipped.append(Skipped(what=f"inputs with {_told(sample)}", why=why))
+            return True
+        ran = reference.as_run()
+        if not isinstance(ran, IsomorphError):
+            return False
+        why = f"the reference does not take these sizes: {ran.sentence}"
+        self.skipped.append(Skipped(what=f"inputs with {_told(sample)}", why=why))
+        return True
+
+    def failed(self, sample: Sample, candidate: Subject) -> bool:
+        """Whether the candidate does not run at sizes that it declares, and the reference does."""
+        ran = candidate.as_run() if sample.sizes else None
+        if not isinstance(ran, IsomorphError):
+            return False
+        self.wrong.append((sample, f"the candidate does not run: {ran.sentence}"))
+        self.node = self.node or ran.node
+        return True
+
+    def note(self, sample: Sample, divergences: Sequence[Divergence]) -> None:
+        """Take over one sample that both ran."""
+        apart = [each for each in divergences if each.verdict is Verdict.DIVERGENT]
+        if not sample.sizes:
+            self.usual = self.usual and not apart
+            self.lost = self.lost or any(_unmeasured(each) for each in divergences)
+        elif apart:
+            self.wrong.append((sample, apart[0].reason))
+        else:
+            self.right.append(_told(sample))
+
+    def findings(self) -> Iterator[Finding]:
+        """One finding, with the smallest failing size, where others are right.
+
+        What fails at every size does not hang on sizes, and is told as what it is.
+        """
+        agreed = [*([] if self.lost or not self.usual else [_USUAL]), *self.right]
+        if not agreed or (self.usual and not self.wrong):
+            return
+        place, reason, smallest = _USUAL, "see the outputs", {}
+        if self.wrong:
+            sample, reason = self.wrong[0]
+            place, smallest = _told(sample), dict(sample.sizes)
+        right = ", ".join(agreed)
+        yield Finding(
+            rank=0,
+            code="SHAPE_DEPENDENT",
+            cause="shape",
+            status="confirmed",
+            effect="reaches_output",
+            node=self.node,
+            summary=f"the models agree at {right}, and not at {place}: {reason}",
+            evidence={
+                "smallest": smallest,
+                "wrong": [dict(each.sizes) for each, _ in self.wrong],
+            },
+            fix="export again with this axis declared dynamic, or deploy the sizes that agree",
+        )
+
+
+def _unmeasured(divergence: Divergence) -> bool:
+    return divergence.verdict is Verdict.UNKNOWN and divergence.observed is None
+
+
+def _told(sample: Sample) -> str:
+    return ", ".join(f"{axis}={size}" for axis, size in sample.sizes.items())

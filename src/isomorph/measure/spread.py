@@ -1,0 +1,131 @@
+"""The spread of a tensor under Monte-Carlo arithmetic, and what so many draws are worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.chance import (
+    FALSE_ALARM,
+    largest_deficit,
+    largest_excess,
+    student,
+    threshold,
+)
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+    from isomorph.measure.reached_values import Reached
+
+__all__ = ["DRAWS", "FALSE_ALARM", "Spread", "merged", "student", "threshold"]
+
+DRAWS = 10
+MANY_DRAWS = 32
+"""Where ten leave a loss in doubt: Student's bound is then near to the normal one."""
+FIRST_DRAWS = 3
+"""Enough where the error lies far inside its budget, however badly so few show the deviation."""
+WIDER = 4.0
+"""How many times wider the noise is that shows what rounding might have reached.
+
+Measured rounding is two to four times smaller than its noise: an element that stays where it is
+under noise this wide is a dozen deviations of real rounding away from any other value."""
+WIDE_DRAWS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """What the draws did to one tensor.
+
+    ``deviation`` is the standard deviation per element of a tensor of floats, estimated with so
+    many degrees of ``freedom``; zero where no draw moved it. ``unsettled`` marks the elements
+    whose kind (NaN, infinite, finite) or, for text, whose very value was not the same in every
+    draw: either is accepted there. ``reached`` holds the draws of each side whose elements may
+    jump: they may be what was reached, and nothing between or beyond.
+    """
+
+    draws: int
+    deviation: Array | None
+    unsettled: Array
+    freedom: float = math.inf
+    reached: tuple[Reached, ...] = ()
+
+
+def comfortable(
+    draws: int, elements: int, freedom: float = math.inf, false_alarm: float = FALSE_ALARM
+) -> float:
+    """The share of a budget from few draws that is certainly within the budget of many.
+
+    So few draws overestimate a variance at most by the upper quantile of chi-square; the part of
+    it that neighbors share, as one of them would. And few draws widen the threshold.
+    """
+    shared = max(freedom - draws, 0.0)
+    own = draws * largest_excess(draws, elements, false_alarm)
+    if math.isinf(shared):
+        excess = largest_excess(draws, 1, false_alarm)
+    else:
+        excess = (shared * largest_excess(draws, 1, false_alarm) + own) / (shared + draws)
+    limit = threshold(elements, false_alarm) / student(elements, freedom, false_alarm)
+    return float(limit / math.sqrt(excess))
+
+
+def hopeless(
+    draws: int, elements: int, freedom: float = math.inf, false_alarm: float = FALSE_ALARM
+) -> float:
+    """The multiple of a budget from few draws that is certainly beyond the budget of many.
+
+    Neighbors may all have moved as one, and then their draws are no more than its own: it is
+    beyond what these alone, and Student's threshold for so few, would allow. Where the threshold
+    knows nothing of draws, they underestimate a variance at most by the lower quantile of
+    chi-square, which is bounded by the first term of its series.
+    """
+    if math.isinf(freedom):
+        return math.sqrt(largest_deficit(draws, 1, false_alarm))
+    alone = student(elements, draws, false_alarm)
+    return alone / student(elements, max(freedom, draws), false_alarm)
+
+
+def merged(*spreads: Spread | None) -> Spread | None:
+    """Independent disturbances together; None where one of them could not be derived."""
+    present = [each for each in spreads if each is not None]
+    if len(present) != len(spreads) or not present:
+        return None
+    if any(math.isinf(each.freedom) for each in present):
+        present = [_as_known(each) for each in present]
+    deviations = [each.deviation for each in present if each.deviation is not None]
+    return Spread(
+        draws=min(each.draws for each in present),
+        deviation=np.sqrt(sum(np.square(each) for each in deviations)) if deviations else None,
+        unsettled=np.logical_or.reduce([each.unsettled for each in present]),
+        freedom=_freedom_together([each for each in present if each.deviation is not None]),
+        reached=tuple(side for each in present for side in each.reached),
+    )
+
+
+def _as_known(spread: Spread) -> Spread:
+    """Deviations from few draws widened so that the threshold of known ones holds for them."""
+    if spread.deviation is None or math.isinf(spread.freedom):
+        return spread
+    elements = spread.deviation.size
+    wider = student(elements, spread.freedom) / threshold(elements)
+    return replace(spread, deviation=wider * spread.deviation, freedom=math.inf)
+
+
+def _freedom_together(spreads: Sequence[Spread]) -> float:
+    """The degrees of freedom of summed variances, by Welch and Satterthwaite, where they are least.
+
+    What hardly adds to the sum may be known as badly as it likes.
+    """
+    if not spreads or all(math.isinf(each.freedom) for each in spreads):
+        return math.inf
+    variances = [np.square(each.deviation) for each in spreads if each.deviation is not None]
+    total = np.asarray(sum(variances))
+    doubt = sum(v**2 / each.freedom for v, each in zip(variances, spreads, strict=True))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        together = np.square(total) / doubt
+    least = min(each.freedom for each in spreads)
+    found = float(np.min(together, initial=math.inf, where=(total > 0) & np.isfinite(together)))
+    return least if math.isinf(found) else max(found, least)

@@ -1,0 +1,181 @@
+"""One tensor close up: how its values lie, and where on it the difference sits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.over_samples import AxisProfile
+from isomorph.core.profile import CloseUp, Element, HeatMap, Histogram
+from isomorph.measure.distance import is_inexact, widen
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+_BINS = 48
+_WIDEST_MAP = 48
+_MOST_POINTS = 128
+_MOST_WORST = 12
+_FIGURES = 5
+
+
+def close_up(
+    kind: str,
+    names: tuple[str, str],
+    reference: Array,
+    candidate: Array,
+    *,
+    node: str | None = None,
+    dtype: str | None = None,
+    feeds: Mapping[str, Array] | None = None,
+) -> CloseUp | None:
+    """Both sides of one tensor, of one shape; None for what holds no numbers."""
+    if reference.shape != candidate.shape or not (_numbers(reference) and _numbers(candidate)):
+        return None
+    mine, yours = (np.asarray(widen(each), np.float64) for each in (reference, candidate))
+    step = difference(mine, yours)
+    finite = np.where(np.isfinite(step), step, 0.0)
+    size = _rms(mine[np.isfinite(mine)])
+    return CloseUp(
+        kind=kind,
+        tensor=names[1],
+        counterpart=names[0],
+        dtype=dtype or str(candidate.dtype),
+        shape=tuple(candidate.shape),
+        node=node,
+        max_abs=short(float(np.max(step))) if step.size else None,
+        relative=short(_rms(finite) / size) if size > 0 else None,
+        histogram=_histogram(mine, yours),
+        heat_map=_heat_map(finite),
+        by_axis=tuple(_by_axis(finite, mine, feeds or {})),
+        worst=tuple(_worst(step, mine, yours)),
+    )
+
+
+def short(value: float) -> float:
+    """A figure for the eye; the page of a large model would not open with all sixteen."""
+    return float(f"{value:.{_FIGURES}g}")
+
+
+def difference(mine: Array, yours: Array) -> Array:
+    """The size of the difference; equal infinities and NaN on both sides are none."""
+    with np.errstate(all="ignore"):
+        same = (mine == yours) | (np.isnan(mine) & np.isnan(yours))
+        step = np.where(same, 0.0, np.abs(mine - yours))
+    return np.asarray(np.where(np.isnan(step), np.inf, step))
+
+
+def _rms(values: Array) -> float:
+    """Scaled, so that squares of very large or very small values stay representable."""
+    unit = float(np.max(np.abs(values), initial=0.0))
+    return unit * float(np.sqrt(np.mean(np.square(values / unit)))) if unit > 0 else 0.0
+
+
+def _numbers(array: Array) -> bool:
+    return is_inexact(array) and array.dtype.kind != "c" if array.dtype.kind not in "iub" else True
+
+
+def _histogram(mine: Array, yours: Array) -> Histogram | None:
+    left, right = (each[np.isfinite(each)] for each in (mine, yours))
+    if not left.size or not right.size:
+        return None
+    least, most = min(left.min(), right.min()), max(left.max(), right.max())
+    with np.errstate(over="ignore"):
+        width = most - least
+    if not np.isfinite(width):
+        return None  # the range itself is too wide for a float64
+    # Large integers may lie so near to each other that no float64 stands between two bins.
+    room = _BINS * float(np.spacing(max(abs(least), abs(most))))
+    if width <= room:
+        least, most = least - max(0.5, room), most + max(0.5, room)
+    counts = [np.histogram(each, bins=_BINS, range=(least, most))[0] for each in (left, right)]
+    return Histogram(
+        least=short(float(least)),
+        most=short(float(most)),
+        reference=tuple(int(count) for count in counts[0]),
+        candidate=tuple(int(count) for count in counts[1]),
+        reference_not_finite=int(mine.size - left.size),
+        candidate_not_finite=int(yours.size - right.size),
+    )
+
+
+def _heat_map(step: Array) -> HeatMap | None:
+    """Over the two axes that look like an image, or time by features."""
+    axes = _plane(step.shape)
+    if axes is None:
+        return None
+    others = tuple(axis for axis in range(step.ndim) if axis not in axes)
+    flat = step.max(axis=others)
+    for axis in (0, 1):
+        group = -(-flat.shape[axis] // _WIDEST_MAP)
+        flat = np.maximum.reduceat(flat, np.arange(0, flat.shape[axis], group), axis=axis)
+    return HeatMap(
+        row_axis=axes[0],
+        column_axis=axes[1],
+        rows=step.shape[axes[0]],
+        columns=step.shape[axes[1]],
+        values=tuple(tuple(short(float(value)) for value in row) for row in flat),
+    )
+
+
+def _plane(shape: tuple[int, ...]) -> tuple[int, int] | None:
+    """Two neighbouring axes behind the batch: equally long ones are an image's; else the last."""
+    if not all(shape):
+        return None
+    pairs = [(axis, axis + 1) for axis in range(1, len(shape) - 1)]
+    large = [(a, b) for a, b in pairs if min(shape[a], shape[b]) > 1]
+    square = [(a, b) for a, b in large if shape[a] == shape[b]]
+    if square or large:
+        return (square or large)[-1]
+    return (0, 1) if len(shape) == 2 and min(shape) > 1 else None
+
+
+def _by_axis(step: Array, mine: Array, feeds: Mapping[str, Array]) -> Iterator[AxisProfile]:
+    """The relative error at each index of each axis longer than one."""
+    steps = _steps(feeds)
+    signals = np.where(np.isfinite(mine), mine, 0.0)
+    unit = max(float(np.max(np.abs(signals), initial=0.0)), float(np.max(step, initial=0.0))) or 1.0
+    errors, below = (step / unit) ** 2, (signals / unit) ** 2
+    for axis in range(step.ndim):
+        size = step.shape[axis]
+        if size < 2 or not step.size:
+            continue
+        others = tuple(other for other in range(step.ndim) if other != axis)
+        group = -(-size // _MOST_POINTS)
+        starts = np.arange(0, size, group)
+        above = np.add.reduceat(errors.sum(others), starts)
+        signal = np.add.reduceat(below.sum(others), starts)
+        with np.errstate(all="ignore"):
+            ratio = np.where(above == 0.0, 0.0, np.sqrt(above / signal))
+        yield AxisProfile(
+            axis=axis,
+            length=size,
+            step=group,
+            relative=tuple(short(float(value)) for value in ratio),
+            # Of two axes before the features, either may be time: (batch, time) or (time, batch).
+            input=steps.get(size) if step.ndim == 3 and axis < 2 else None,
+        )
+
+
+def _steps(feeds: Mapping[str, Array]) -> dict[int, str]:
+    """The lengths that time may have, and the input that says so."""
+    return {
+        np.shape(array)[axis]: name
+        for name, array in reversed(list(feeds.items()))
+        if 2 <= np.ndim(array) <= 3
+        for axis in ((1,) if np.ndim(array) == 2 else (0, 1))
+    }
+
+
+def _worst(step: Array, mine: Array, yours: Array) -> Iterator[Element]:
+    flat = step.ravel()
+    count = min(_MOST_WORST, flat.size)
+    if not count:
+        return
+    places = np.argpartition(flat, flat.size - count)[-count:]
+    for place in places[np.argsort(flat[places], kind="stable")[::-1]]:
+        if flat[place] > 0:
+            index = tuple(int(i) for i in np.unravel_index(place, step.shape))
+            yield Element(index=index, reference=float(mine[index]), candidate=float(yours[index]))

@@ -1,0 +1,159 @@
+"""Run a model once, and record whatever a comparison elsewhere may ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.record import Meaning, Record
+from isomorph.core.trace import Noise, Trace
+from isomorph.measure.budget_check import rounded_apart
+from isomorph.measure.compare import differs
+from isomorph.measure.evaluated_model import Subject, flattened
+from isomorph.measure.noise_draws import spreads
+from isomorph.measure.precision import narrow_constants, widths
+from isomorph.measure.spread import DRAWS, FALSE_ALARM
+from isomorph.measure.undecided_branches import of_decisions
+from isomorph.sessions.memory_estimate import refuse_without_room
+from isomorph.sessions.trace_session import SEEDS, Playback
+from isomorph.version import VERSION
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, Model
+    from isomorph.core.trace import Array, Arrays
+    from isomorph.sessions.model_handle import Opened
+
+LOOKS = 4
+"""Draws over every tensor: a root mean square over a whole one is steady after few."""
+
+Told = Callable[[str, str], None]
+
+
+def noises(graph: Graph, seed: int) -> dict[str, Noise]:
+    """The kinds of noise by their words; of a model that loses nothing, rounding alone."""
+    kinds = {"rounding": Noise(seed=seed, rounding=True)}
+    if widths(graph):
+        lossy = replace(kinds["rounding"], quantisers=True)
+        kinds["intended"] = replace(lossy, seed=seed + 2, constants=narrow_constants(graph))
+        kinds["execution"] = replace(lossy, seed=seed + 3)
+    return kinds
+
+
+def record(
+    opened: Opened, feeds: Arrays, *, seed: int, oracle: bool, told: Told | None = None
+) -> Record:
+    """Every tensor as run, the untouched outputs, and, unless unwanted, what float64 says."""
+    model = opened.model
+    names = _captured(model)
+    outputs = list(dict.fromkeys(spec.name for spec in model.graph.outputs))
+    refuse_without_room(model, feeds, names)
+    session = opened.run()
+    _tell(told, "run", f"{len(outputs)} outputs, untouched")
+    untouched = flattened(session.run(feeds, outputs))
+    everything = session.capabilities.fetch == "all"
+    notes = [] if everything else ["this runtime gives no tensors but its outputs"]
+    _tell(told, "run", f"{len(names)} tensors" if everything else "outputs only")
+    tensors = flattened(session.run(feeds, names)) if everything else untouched
+    meaning = None
+    if oracle:
+        settled = _settled(opened, feeds, seed)
+        meaning = _meaning(settled, names, told)
+        taken = of_decisions("as recorded", model.graph, settled.taken)
+        notes += [finding.summary for finding in taken]
+    _tell(told, "run as written", "")
+    written = flattened(opened.plain().run(feeds, outputs))
+    notes += _changed_by_capturing(tensors, untouched, meaning)
+    return Record(
+        model=replace(model, native=None),
+        seed=seed,
+        inputs=dict(feeds),
+        run=Trace(environment=session.environment, tensors=tensors),
+        untouched=untouched,
+        written=written,
+        meaning=meaning,
+        notes=tuple(notes),
+        version=VERSION,
+    )
+
+
+def _captured(model: Model) -> list[str]:
+    """Every tensor in the order of the graph, and the outputs, which may be inputs."""
+    made = [name for node in model.graph.nodes for name in node.outputs if name]
+    return list(dict.fromkeys([*made, *(spec.name for spec in model.graph.outputs)]))
+
+
+def _settled(opened: Opened, feeds: Arrays, seed: int) -> Subject:
+    """The model on these inputs, decisions that rounding leaves open taken as in the run."""
+    subject = Subject(
+        role=opened.role, model=opened.model, feeds=feeds, runtime=opened.run,
+        plain=opened.plain, oracle=opened.oracle, seed=seed, draws=DRAWS, opened=opened,
+    )  # fmt: skip
+    subject.settle()
+    return subject
+
+
+def _meaning(subject: Subject, names: Sequence[str], told: Told | None) -> Meaning:
+    session, feeds, graph = subject.oracle(), subject.feeds, subject.model.graph
+    _tell(told, "oracle", f"{len(names)} tensors")
+    values = session.run(feeds, list(names))
+    outputs = list(dict.fromkeys(spec.name for spec in graph.outputs))
+    spread, draws = {}, {}
+    for kind, noise in noises(graph, subject.seed).items():
+        _tell(told, "oracle", f"{kind} of {len(names)} tensors")
+        moved = spreads(
+            session, feeds, values, replace(noise, seed=0), draws=LOOKS,
+            about_mean=noise.quantisers,
+        )  # fmt: skip
+        spread[kind] = {
+            name: _rms_and_peak(each.deviation)
+            for name, each in moved.items()
+            if each.deviation is not None
+        }
+        for number in range(DRAWS):
+            _tell(told, "oracle", f"{kind}, draw {number + 1} of {DRAWS}")
+            disturbed = replace(noise, seed=noise.seed * SEEDS + number)
+            draws[f"{kind}/{number}"] = flattened(session.run(feeds, outputs, noise=disturbed))
+    return Meaning(
+        environment=session.environment, tensors=flattened(values), spread=spread, draws=draws
+    )
+
+
+def _rms_and_peak(deviation: Array) -> tuple[float, float]:
+    if not deviation.size:
+        return 0.0, 0.0
+    # A few draws seldom go farther than twice the deviation, at whichever element is noisiest.
+    return float(np.sqrt(np.mean(np.square(deviation)))), float(2.0 * np.max(deviation))
+
+
+def _changed_by_capturing(
+    captured: Mapping[str, Array], untouched: Mapping[str, Array], meaning: Meaning | None
+) -> list[str]:
+    """A note where looking inside changed the outputs by more than rounding."""
+    other = differs(untouched, captured)
+    if not other:
+        return []
+    told = f"capturing changed the outputs {', '.join(other)}"
+    if meaning is None:
+        return [f"{told}; without an oracle nobody can say whether that is rounding"]
+    return [told] if any(_beyond(name, captured, untouched, meaning) for name in other) else []
+
+
+def _beyond(
+    name: str, captured: Mapping[str, Array], untouched: Mapping[str, Array], meaning: Meaning
+) -> bool:
+    rms = meaning.spread["rounding"].get(name)
+    one, two = captured.get(name), untouched[name]
+    if rms is None or one is None or one.shape != two.shape:
+        return True
+    session = Playback(meaning.environment, {}, meaning.tensors, meaning)
+    centre = {name: meaning.tensors[name]}
+    spread = spreads(session, {}, centre, Noise(seed=0, rounding=True))[name]
+    return not rounded_apart(one, two, spread, false_alarm=FALSE_ALARM)
+
+
+def _tell(told: Told | None, what: str, detail: str) -> None:
+    if told is not None:
+        told(what, detail)

@@ -1,0 +1,130 @@
+"""Branches that hang on less than rounding: nobody can say which of them is the right one.
+
+Under noise such a branch is now taken and now not, and what lies between its two results would
+pass for rounding. So a decision that the draws do not settle is made as the run made it, and the
+spread is drawn again behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.limits import OPEN_DECISIONS
+from isomorph.core.report import Finding
+from isomorph.measure.distance import distance
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph
+    from isomorph.core.protocols import Session
+    from isomorph.core.trace import Array, Arrays, Noise
+    from isomorph.measure.spread import Spread
+
+
+def decisions(graph: Graph) -> tuple[str, ...]:
+    """The computed tensors on which top-level branches decide, in the order of the graph."""
+    given = {*graph.constants, *(spec.name for spec in graph.inputs)}
+    asked = (node.inputs[0] for node in graph.nodes if node.op == "If" and node.inputs)
+    return tuple(dict.fromkeys(name for name in asked if name and name not in given))
+
+
+def unsettled(
+    names: Sequence[str], meaning: Arrays, moved: Mapping[str, Spread]
+) -> dict[str, Array]:
+    """Of these decisions those that were not the same in every draw, as the silent oracle has them.
+
+    Only a yes or no can be taken the other way; the number of a case is left alone.
+    """
+    values = {name: np.asarray(meaning[name]) for name in names if name in moved}
+    return {
+        name: value
+        for name, value in values.items()
+        if value.size == 1 and value.dtype.kind == "b" and bool(np.any(moved[name].unsettled))
+    }
+
+
+class Decided:
+    """An oracle that is told its open decisions whenever the model is run on these inputs."""
+
+    def __init__(self, session: Session, inputs: Arrays, taken: Arrays) -> None:
+        self.session, self._inputs, self._taken = session, inputs, taken
+        self.capabilities, self.environment = session.capabilities, session.environment
+
+    def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
+        """As the session itself; on other inputs, and in part, the model decides for itself."""
+        given = {**self._taken, **feeds} if self._same(feeds) else feeds
+        return self.session.run(given, fetch, noise=noise)
+
+    def close(self) -> None:
+        """Let go of what the session holds."""
+        self.session.close()
+
+    def _same(self, feeds: Arrays) -> bool:
+        return all(
+            name in feeds and (feeds[name] is value or _equal(feeds[name], value))
+            for name, value in self._inputs.items()
+        )
+
+
+def _equal(one: object, other: object) -> bool:
+    return (
+        isinstance(one, np.ndarray)
+        and isinstance(other, np.ndarray)
+        and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    )
+
+
+def taken_towards(
+    run: Callable[[Arrays], Mapping[str, Array]],
+    opened: Mapping[str, Array],
+    target: Mapping[str, Array],
+) -> dict[str, Array]:
+    """The open decisions as whoever computed ``target`` seems to have taken them.
+
+    ``run`` gives the outputs under such decisions. Where several ways come equally near, the
+    decisions stay as they are; so do those beyond the limit, which would cost too many runs.
+    """
+    tried = list(OPEN_DECISIONS.first(opened))
+    ways = [
+        {**opened, **{name: np.logical_xor(opened[name], turned) for name, turned in turns}}
+        for turns in (
+            zip(tried, flags, strict=True) for flags in product(*[(False, True)] * len(tried))
+        )
+    ]
+    return min(ways, key=lambda taken: _gap(run(taken), target))
+
+
+def _gap(found: Mapping[str, Array], target: Mapping[str, Array]) -> tuple[int, float]:
+    """First how many outputs have another shape or other NaNs, then how far the rest are off."""
+    unlike, error = 0, 0.0
+    for name, expected in target.items():
+        value = found.get(name)
+        if value is None or value.shape != expected.shape:
+            unlike += 1
+            continue
+        apart = distance(value, expected)
+        unlike += apart.nonfinite_mismatch > 0
+        error += float(apart.differing) if apart.relative_l2 is None else apart.relative_l2
+    return unlike, error
+
+
+def of_decisions(role: str, graph: Graph, taken: Mapping[str, Array]) -> Iterator[Finding]:
+    """One finding for each branch whose decision rounding leaves open."""
+    for node in graph.nodes:
+        if node.op == "If" and node.inputs and node.inputs[0] in taken:
+            way = "true" if bool(np.all(taken[node.inputs[0]])) else "false"
+            yield Finding(
+                rank=0,
+                code="OPEN_DECISION",
+                status="confirmed",
+                effect="none",
+                cause=None,
+                node=node.name,
+                tensors=(node.inputs[0],),
+                summary=f"{role}: node {node.name!r} decides on {node.inputs[0]!r} by less than "
+                f"rounding; taken as in the run ({way}), though either way is right",
+                fix="give inputs on which the decision is clear to compare its other branch",
+            )

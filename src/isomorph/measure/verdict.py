@@ -1,0 +1,372 @@
+"""The three errors at one pair of outputs, and the verdict that follows from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.divergence import Divergence, Judgement, Part, Verdict
+from isomorph.measure.budget_check import as_stored, judge, judge_by_word
+from isomorph.measure.distance import float_info, is_inexact, widen
+from isomorph.measure.spread import Spread, comfortable, hopeless, merged, threshold
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+ROUNDING = "Monte-Carlo spread of float64 runs disturbed by the rounding of the declared types"
+ALLOWANCE = "spread of float64 runs whose unmatched constants are re-rounded once"
+INTENDED = "spread of float64 runs with ideal quantisers and weights of the declared widths"
+# Two float64 oracles of one function differ by their own rounding: this share of float32's.
+_OWN_ROUNDING = 2.0**-29
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What is known of one output of one model; None where it could not be had.
+
+    ``execution`` is how far the run may stand from the meaning: the rounding, and for a
+    quantised model a step of its quantisers, which rounding can push over an edge.
+    ``recorded`` values have no model behind them, so no meaning and no rounding of their own.
+    ``agreed`` is the meaning where decisions that rounding leaves open fall as on the other side.
+    """
+
+    name: str
+    run: Array | None
+    meaning: Array | None
+    rounding: Spread | None
+    execution: Spread | None
+    recorded: bool = False
+    as_written: Callable[[], Array | None] = lambda: None
+    agreed: Array | None = None
+
+    @property
+    def said(self) -> Array | None:
+        """The meaning as it is held against the other side's."""
+        return self.meaning if self.agreed is None else self.agreed
+
+    @property
+    def shown(self) -> Array | None:
+        """The meaning as a tensor of the output's own type can show it: overflow is infinite."""
+        if self.said is None or self.run is None:
+            return self.said
+        return as_stored(self.said, self.run, str(self.run.dtype), self.rounding)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """How the pair is to be judged."""
+
+    dtype: str
+    false_alarm: float
+    lossy: bool = False
+    quantised: bool = False
+    """Whether either graph rounds to a grid somewhere between its inputs and its outputs."""
+    budget: float | None = None
+    allowance: Callable[[], Spread | None] = lambda: None
+    intended: Callable[[], Spread | None] = lambda: None
+
+
+def decide(reference: Evidence, candidate: Evidence, question: Question) -> Divergence:
+    """Judge one pair of outputs of equal shape."""
+    errors = _Errors(reference, candidate, question)
+    verdict, reason = _decide(errors, question)
+    shown = candidate.run if candidate.run is not None else candidate.meaning
+    return Divergence(
+        reference_output=reference.name,
+        candidate_output=candidate.name,
+        dtype=question.dtype,
+        shape=tuple(shown.shape) if shown is not None else (),
+        verdict=verdict,
+        reason=reason,
+        observed=errors.observed,
+        translation=errors.translation,
+        rounding=errors.rounding,
+        intended_loss=errors.intended,
+        execution_reference=errors.execution_reference,
+        execution_candidate=errors.execution_candidate,
+    )
+
+
+def beyond_doubt(divergence: Divergence, false_alarm: float, *, smooth: bool = False) -> bool:
+    """Whether more draws could not change the verdict.
+
+    In a graph that is not ``smooth`` noise rarely does much, and few draws may not have shown it.
+    """
+    parts = [part for part in _parts(divergence) if part is not None]
+    if divergence.verdict is Verdict.DEGRADED:
+        parts = [p for p in (divergence.intended_loss, divergence.execution_candidate) if p]
+    elif divergence.verdict is Verdict.DIVERGENT:
+        return smooth and all(
+            _comfortable(part, false_alarm) or _hopeless(part, false_alarm) for part in parts
+        )
+    elif divergence.verdict is not Verdict.EQUIVALENT:
+        return False
+    return all(_comfortable(part, false_alarm) for part in parts)
+
+
+def values_in_doubt(divergence: Divergence) -> bool:
+    """Whether a value that no draw reached decides: wider draws tell if rounding reaches it."""
+    parts = [part for part in _parts(divergence) if part is not None]
+    return any(p.budget.uncovered > 0 or p.budget.ratio == math.inf for p in parts)
+
+
+def widened_by_few_draws(divergence: Divergence, false_alarm: float) -> bool:
+    """Whether an error is within its budget only because few draws widen the threshold."""
+    for part in _parts(divergence):
+        if part is None or not _within(part) or part.budget.freedom is None:
+            continue
+        limit = threshold(part.distance.elements, false_alarm)
+        ratio, used = part.budget.ratio or 0.0, part.budget.threshold or limit
+        if ratio * used > limit:
+            return True
+    return False
+
+
+def doubtful(divergence: Divergence, false_alarm: float) -> bool:
+    """Whether it loses more than so few draws allow, and not more than many might."""
+    return loss_in_doubt(divergence, false_alarm) and _within(divergence.execution_candidate)
+
+
+def loss_in_doubt(divergence: Divergence, false_alarm: float) -> bool:
+    """The same of the graph alone, whatever its run does."""
+    loss = divergence.intended_loss
+    if divergence.verdict is not Verdict.DIVERGENT or loss is None or _within(loss):
+        return False
+    ratio = loss.budget.ratio
+    return ratio is not None and math.isfinite(ratio) and not _hopeless(loss, false_alarm)
+
+
+def most_draws(divergences: Sequence[Divergence]) -> int:
+    """How often the oracles were disturbed where it was done most."""
+    parts = [
+        part
+        for each in divergences
+        for part in (each.rounding, each.observed, each.intended_loss, each.execution_candidate)
+    ]
+    drawn = [part.budget.draws for part in parts if part is not None and part.budget.draws]
+    return max(drawn, default=0)
+
+
+def _parts(divergence: Divergence) -> tuple[Part | None, ...]:
+    return (
+        divergence.translation, divergence.rounding, divergence.observed, divergence.intended_loss,
+        divergence.execution_reference, divergence.execution_candidate,
+    )  # fmt: skip
+
+
+def _comfortable(part: Part, false_alarm: float) -> bool:
+    ratio, draws = part.budget.ratio, part.budget.draws
+    if ratio is None or not draws:
+        return True
+    if part.budget.uncovered:
+        return False
+    freedom = math.inf if part.budget.freedom is None else part.budget.freedom
+    return ratio <= comfortable(draws, part.distance.elements, freedom, false_alarm)
+
+
+def _hopeless(part: Part, false_alarm: float) -> bool:
+    ratio, draws = part.budget.ratio, part.budget.draws
+    # Infinite is a NaN or a whole number out of place: more draws tell if noise puts it there.
+    if ratio is None or not draws:
+        return False
+    freedom = math.inf if part.budget.freedom is None else part.budget.freedom
+    return hopeless(draws, part.distance.elements, freedom, false_alarm) <= ratio < math.inf
+
+
+class _Errors:
+    """The parts, each measured once."""
+
+    def __init__(self, reference: Evidence, candidate: Evidence, question: Question) -> None:
+        self.reference, self.candidate, self.question = reference, candidate, question
+        self.recorded = reference.recorded
+        both = self._of_both(reference.rounding, candidate.rounding)
+        either = self._of_both(reference.execution, candidate.execution)
+        self.budget = both
+        self.translation: Part | None = None
+        # Between the sides the wider type rules: an overflow of the narrower one is a difference.
+        wider = _wider(_stored_type(reference.run, question.dtype), question.dtype)
+        self.observed = self.part(candidate.run, reference.run, either, ROUNDING, dtype=wider)
+        self.rounding = self.part(
+            candidate.shown, reference.shown, both, ROUNDING, dtype=wider, flushed=False
+        )
+        self.execution_reference = self.part(
+            reference.run,
+            reference.meaning,
+            reference.execution,
+            ROUNDING,
+            dtype=_stored_type(reference.run, question.dtype),
+        )
+        self.execution_candidate = self.part(
+            candidate.run, candidate.meaning, candidate.execution, ROUNDING
+        )
+        self.intended: Part | None = None
+        if question.lossy:
+            loss = merged(candidate.rounding, question.intended())
+            self.intended = self.part(candidate.shown, reference.shown, loss, INTENDED, dtype=wider)
+
+    def _of_both(self, mine: Spread | None, yours: Spread | None) -> Spread | None:
+        # A candidate of lower precision may be as noisy as it likes: whether it is still the
+        # *same* is a question for the reference's rounding alone.
+        if self.question.lossy:
+            return mine
+        # Whoever made a recording rounded too: as much as the candidate, for want of better.
+        return merged(yours, yours) if self.recorded else merged(mine, yours)
+
+    def measure_translation(self) -> None:
+        """Oracle against oracle by the allowance; costs further oracle passes."""
+        spread = self.question.allowance()
+        if spread is not None and spread.deviation is None and self.budget is not None:
+            # Of whole numbers float64 settles no tie that rounding leaves open.
+            spread = merged(spread, self.budget)
+        floor: Array | float = 0.0
+        if self.budget is not None and self.budget.deviation is not None:
+            floor = _OWN_ROUNDING * self.budget.deviation
+        self.translation = self.part(
+            self.candidate.said, self.reference.said, spread, ALLOWANCE, floor=floor, stored=False
+        )
+
+    def allowance_exceeds_values(self) -> bool:
+        """Whether the allowance is larger than what it is to judge, so that nothing is judged."""
+        ours, theirs = self.candidate.said, self.reference.said
+        if self.translation is None or ours is None or theirs is None:
+            return False
+        allowed = self.translation.budget.allowed_max
+        with np.errstate(all="ignore"):
+            sizes = [np.abs(widen(each[np.isfinite(each)])) for each in (ours, theirs)]
+        largest = max((float(np.max(each, initial=0.0)) for each in sizes), default=0.0)
+        return bool(allowed is not None and is_inexact(ours) and allowed >= largest > 0.0)
+
+    def part(
+        self,
+        actual: Array | None,
+        expected: Array | None,
+        spread: Spread | None,
+        derivation: str,
+        *,
+        floor: Array | float = 0.0,
+        stored: bool = True,
+        flushed: bool = True,
+        dtype: str | None = None,
+    ) -> Part | None:
+        """One error against one spread; None where either side is missing."""
+        if actual is None or expected is None:
+            return None
+        return judge(
+            actual,
+            expected,
+            spread,
+            dtype=dtype or self.question.dtype,
+            derivation=derivation,
+            floor=floor,
+            stored=stored,
+            flushed=flushed,
+            false_alarm=self.question.false_alarm,
+        )
+
+
+def _decide(errors: _Errors, question: Question) -> tuple[Verdict, str]:
+    if question.budget is not None:
+        return _by_users_word(errors, question.budget)
+    if errors.recorded:
+        return _against_recording(errors)
+    if errors.observed is None or errors.rounding is None:
+        return Verdict.UNKNOWN, "a run or an oracle is missing"
+    if Judgement.UNKNOWN in {errors.observed.budget.within, errors.rounding.budget.within}:
+        return Verdict.UNKNOWN, "no rounding budget could be derived"
+    if question.lossy:
+        return _decide_lossy(errors)
+    # A quantiser's step is no excuse here: two graphs that quantise alike flip alike.
+    near = errors.part(errors.candidate.run, errors.reference.run, errors.budget, ROUNDING)
+    if _within(errors.rounding) or (_within(near) and _consistent(errors)):
+        if errors.observed.budget.blind:
+            return Verdict.UNKNOWN, "rounding may move it by more than its own size"
+        return _decide_same_meaning(errors)
+    # Constants that were rounded again may explain it, however far it reaches. Not so before a
+    # quantiser: there one rounding can move a whole grid, and that is what is to be found.
+    if not question.quantised:
+        errors.measure_translation()
+        if _within(errors.translation):
+            if errors.allowance_exceeds_values():
+                return Verdict.UNKNOWN, "re-rounded constants move it by more than its own size"
+            return _decide_same_meaning(errors)
+    if not _within(near):
+        return Verdict.DIVERGENT, "the two graphs compute different functions"
+    return _decide_hidden(errors)
+
+
+def _by_users_word(errors: _Errors, budget: float) -> tuple[Verdict, str]:
+    run, other = errors.candidate.run, errors.reference.run
+    if run is None or other is None:
+        return Verdict.UNKNOWN, "a run is missing"
+    errors.observed = judge_by_word(run, other, budget, dtype=errors.question.dtype)
+    if _within(errors.observed):
+        return Verdict.EQUIVALENT, f"the runs agree within the stated budget {budget:g}"
+    return Verdict.DIVERGENT, f"the runs differ by more than the stated budget {budget:g}"
+
+
+def _against_recording(errors: _Errors) -> tuple[Verdict, str]:
+    if errors.observed is None or errors.observed.budget.within is Judgement.UNKNOWN:
+        return Verdict.UNKNOWN, "a run or its rounding budget is missing"
+    if _within(errors.observed):
+        return Verdict.EQUIVALENT, "the recorded values are reproduced within rounding"
+    if errors.execution_candidate is not None and not _within(errors.execution_candidate):
+        return Verdict.DIVERGENT, "the runtime is farther from float64 than rounding explains"
+    return Verdict.DIVERGENT, "the graph does not compute the recorded values"
+
+
+def _decide_lossy(errors: _Errors) -> tuple[Verdict, str]:
+    if errors.intended is None or errors.intended.budget.within is Judgement.UNKNOWN:
+        return Verdict.UNKNOWN, "no budget for the intended loss could be derived"
+    if _within(errors.rounding) and _within(errors.observed):
+        return Verdict.EQUIVALENT, "of lower precision, and yet the same within rounding"
+    if not _within(errors.intended):
+        return Verdict.DIVERGENT, "loses more than its lower precision explains"
+    if not _within(errors.execution_candidate):
+        if errors.execution_candidate is None:
+            return Verdict.UNKNOWN, "a run is missing"
+        return Verdict.DIVERGENT, "the runtime is farther from float64 than its precision explains"
+    return Verdict.DEGRADED, "loses what its lower precision intends, not more"
+
+
+def _decide_same_meaning(errors: _Errors) -> tuple[Verdict, str]:
+    if errors.translation is None:
+        errors.measure_translation()
+    if _within(errors.observed):
+        return Verdict.EQUIVALENT, "the same function, within rounding"
+    if not _within(errors.execution_candidate):
+        return Verdict.DIVERGENT, "the graph is right, but its run is off by more than rounding"
+    if not _within(errors.execution_reference):
+        return Verdict.UNKNOWN, "the reference's own run is off by more than rounding"
+    return Verdict.EQUIVALENT, "the same function; each run is within its own rounding"
+
+
+def _decide_hidden(errors: _Errors) -> tuple[Verdict, str]:
+    """The runs agree, the meanings do not: an optimiser hides it, or an oracle is wrong."""
+    written = errors.candidate.as_written()
+    if written is not None and errors.candidate.meaning is not None:
+        literal = errors.part(
+            written, errors.candidate.meaning, errors.candidate.rounding, ROUNDING
+        )
+        if _within(literal):
+            return Verdict.DIVERGENT, "the graph is wrong; only the runtime's optimiser hides it"
+    return Verdict.UNKNOWN, "the runs agree, but an oracle disagrees with its own runtime"
+
+
+def _stored_type(run: Array | None, otherwise: str) -> str:
+    return otherwise if run is None or run.dtype.kind in "OUS" else str(run.dtype)
+
+
+def _wider(left: str, right: str) -> str:
+    return left if float(float_info(left).max) > float(float_info(right).max) else right
+
+
+def _consistent(errors: _Errors) -> bool:
+    return _within(errors.execution_reference) and _within(errors.execution_candidate)
+
+
+def _within(part: Part | None) -> bool:
+    return part is not None and part.budget.within is Judgement.YES

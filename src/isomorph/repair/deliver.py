@@ -1,0 +1,97 @@
+"""Put a verified repair where the user wants it; whatever is not verified is not written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from isomorph import registry
+from isomorph.core.errors import UsageError
+from isomorph.core.limits import noted_limits
+from isomorph.core.patch import Applied, Patch, Repair
+from isomorph.repair.keep_float import keep_float
+from isomorph.repair.proof import told_limits
+from isomorph.repair.repair import repair
+from isomorph.sessions.in_process import can_patch
+from isomorph.store.targets import check_target
+
+if TYPE_CHECKING:
+    from isomorph.checking.check import Wishes
+    from isomorph.inputs.feeds import Sample
+    from isomorph.sessions.model_handle import Opened
+
+
+def delivered(
+    reference: Opened,
+    candidate: Opened,
+    given: Sample | None,
+    wishes: Wishes,
+    output: Path | None,
+) -> Repair:
+    """Repair in a folder of our own, then write the patched model in one piece."""
+    if output is not None:
+        check_target(output, candidate.model.location, reference.model.location)
+    with TemporaryDirectory(prefix="isomorph-fix-") as folder:
+        with noted_limits() as hit:
+            done = repair(reference, candidate, given, wishes, Path(folder))
+        done = told_limits(done, hit)
+        nothing = done.session is not None or not can_patch(candidate.model)
+        if output is None or not done.repaired or nothing:
+            return done
+        # Applied once more to the candidate itself, so that what is written is exactly
+        # the candidate and the patches that are shown.
+        _applied(candidate, rounds(done.applied), output, Path(folder))
+    return replace(done, output=str(output))
+
+
+def rounds(applied: Sequence[Applied]) -> list[Patch]:
+    """The patches of each round as one: the names in a later one are those the earlier left."""
+    found: list[Patch] = []
+    for number in sorted({each.round for each in applied}):
+        own = [each.patch for each in applied if each.round == number]
+        edits = tuple(edit for patch in own for edit in patch.edits)
+        found.append(Patch(summary="; ".join(patch.summary for patch in own), edits=edits))
+    return found or [Patch(summary="", edits=())]
+
+
+def _applied(candidate: Opened, patches: Sequence[Patch], output: Path, folder: Path) -> None:
+    model, host = candidate.model, candidate.host
+    for number, patch in enumerate(patches[:-1]):
+        path = folder / f"round-{number}{Path(model.location).suffix}"
+        host.apply(model, patch, path)
+        model = host.load(str(path), model.framework, {})
+    host.apply(model, patches[-1], output)
+
+
+def delivered_in_float(
+    reference: Opened,
+    candidate: Opened,
+    given: Sample | None,
+    wishes: Wishes,
+    *,
+    output: Path | None,
+    wanted: int | None,
+) -> Repair:
+    """Keep nodes in float, and write the last step of the trade if it is verified."""
+    if not getattr(registry.framework(candidate.model.framework), "keeps_float", False):
+        raise UsageError(
+            "FIX_UNSUPPORTED",
+            f"nodes of a {candidate.model.framework} model cannot be kept in float",
+            file=candidate.model.location,
+            fix="keep them in float where the model is quantised, and convert again",
+        )
+    if output is not None:
+        check_target(output, candidate.model.location, reference.model.location)
+    with TemporaryDirectory(prefix="isomorph-fix-") as folder:
+        with noted_limits() as hit:
+            done, last = keep_float(
+                reference, candidate, given, wishes, folder=Path(folder), wanted=wanted
+            )
+        done = told_limits(done, hit)
+        if output is None or not done.repaired:
+            return done
+        candidate.host.apply(last.model, Patch(summary="", edits=()), output)
+    return replace(done, output=str(output))

@@ -1,0 +1,75 @@
+"""A repair as one plain document: patches as edits and as words, and every measurement."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.core.patch import EditBody
+from isomorph.repair.text import edit_words
+from isomorph.version import VERSION
+
+if TYPE_CHECKING:
+    from isomorph.core.patch import Applied, Edit, Repair
+
+SCHEMA = "isomorph.repair/1"
+_MOST_VALUES = 256
+"""Arrays up to this size are written out; of larger ones shape, type and digest."""
+
+
+def document(repair: Repair) -> dict[str, Any]:
+    """What ``isomorph fix --format json`` prints; ``repair.schema.json`` describes it."""
+    return {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "verdict": repair.verdict,
+        "reason": repair.reason,
+        "repaired": repair.repaired,
+        "verified": repair.proof.holds,
+        "exit_code": repair.exit_code,
+        "patches": [_patch(each) for each in repair.applied],
+        "session": repair.session,
+        "trades": repair.trades,
+        "advice": repair.advice,
+        "before": repair.proof.before,
+        "after": repair.proof.after,
+        "refused": repair.refused,
+        "output": repair.output,
+        "seed": repair.seed,
+        "elapsed": repair.elapsed,
+    }
+
+
+def _patch(applied: Applied) -> dict[str, Any]:
+    return {
+        "summary": applied.patch.summary,
+        "round": applied.round,
+        "node": applied.finding.node,
+        "cause": applied.finding.cause,
+        "because": applied.finding.summary,
+        "edits": [_edit(edit) for edit in applied.patch.edits],
+        "words": [edit_words(edit) for edit in applied.patch.edits],
+    }
+
+
+def _edit(edit: Edit) -> dict[str, Any]:
+    held = {field.name: _value(getattr(edit, field.name)) for field in fields(edit)}
+    if isinstance(edit, EditBody):
+        held["edits"] = [_edit(inner) for inner in edit.edits]
+    return {"edit": type(edit).__name__, **held}
+
+
+def _value(value: Any) -> Any:  # noqa: ANN401
+    if isinstance(value, Mapping):
+        return {str(key): _value(item) for key, item in value.items()}
+    if not isinstance(value, np.ndarray):
+        return value
+    told = {"shape": value.shape, "dtype": str(value.dtype)}
+    if value.size <= _MOST_VALUES:
+        return {**told, "values": value}
+    raw = np.ascontiguousarray(value).tobytes()
+    return {**told, "sha256": hashlib.sha256(raw).hexdigest()}

@@ -1,0 +1,74 @@
+"""The float weights of a node whose own are quantised: the reference's, where they can be told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.errors import IsomorphError
+from isomorph.core.patch import AddConstant, Edit, KeepFloat, Patch, SetInput
+from isomorph.match.dequantized_graph import real
+from isomorph.match.value_match import ways
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.core.trace import Array
+    from isomorph.sessions.model_handle import Opened
+
+_ALIKE = 0.1
+"""Eight bits lose far less than this part of a weight; another weight shares nothing with it."""
+
+
+def with_weights(reference: Opened, candidate: Opened, node: Node) -> Patch:
+    """The node kept in float, with the reference's weights in the place of its rounded ones."""
+    edits: list[Edit] = []
+    for place, value in _stored(candidate, node):
+        better = _original(reference, value)
+        if better is not None:
+            name = f"{node.outputs[0]}_float_{place}"
+            edits.append(AddConstant(name=name, value=better.astype(np.float32)))
+            edits.append(SetInput(node=node.name, index=place, tensor=name))
+    return Patch(
+        summary=f"{node.op} {node.name!r} kept in float",
+        edits=(*edits, KeepFloat(node=node.name)),
+    )
+
+
+def _stored(candidate: Opened, node: Node) -> Iterator[tuple[int, Array]]:
+    """The constants of a node as real numbers, by the place of the input."""
+    graph = candidate.model.graph
+    grids = {each.tensor: each for each in graph.quantization}
+    makers = {name: each for each in graph.nodes for name in each.outputs}
+    for place, name in enumerate(node.inputs):
+        maker = makers.get(name)
+        dequantised = maker is not None and maker.op == "DequantizeLinear"
+        fixed = maker is not None and maker.inputs[0] in graph.constants
+        if (name in grids and name in graph.constants) or (dequantised and fixed):
+            value = _read(candidate, name)
+            if value is not None:
+                yield place, np.asarray(real(value, grids.get(name)), np.float64)
+
+
+def _read(opened: Opened, name: str) -> Array | None:
+    try:
+        return np.asarray(opened.oracle().run({}, [name])[name])
+    except IsomorphError:
+        return None
+
+
+def _original(reference: Opened, value: Array) -> Array | None:
+    """The reference's constant that this one was rounded from; None where none is near."""
+    best: tuple[float, Array] | None = None
+    size = float(np.linalg.norm(value)) or 1.0
+    for name, constant in reference.model.graph.constants.items():
+        if "float" not in constant.dtype or int(np.prod(constant.shape)) != value.size:
+            continue
+        held = _read(reference, name)
+        for moved in ways(held, value.shape) if held is not None else ():
+            array = moved.array(np.asarray(held))
+            gap = float(np.linalg.norm(array - value)) / size
+            if gap <= _ALIKE and (best is None or gap < best[0]):
+                best = gap, array
+    return None if best is None else best[1]

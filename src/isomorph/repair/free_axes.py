@@ -1,0 +1,56 @@
+"""What a file declares of its axes: freed again, or as they are after a repair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from isomorph.core.patch import DeclareShape, FreeAxis, Patch
+from isomorph.measure.findings import FIXED_AXES, fixed_axes
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Graph, TensorSpec
+    from isomorph.core.report import Binding, Finding, Report
+
+
+def freed(reference: Graph, candidate: Graph, report: Report) -> tuple[Patch, Finding] | None:
+    """The patch, with the finding that it answers; None where every axis is as free as it was."""
+    finding = next((each for each in report.findings if FIXED_AXES in each.evidence), None)
+    if finding is None:
+        return None
+    edits = (
+        *_edits(reference.inputs, candidate.inputs, report.input_bindings),
+        *_edits(reference.outputs, candidate.outputs, report.output_bindings),
+    )
+    told = ", ".join(f"axis {each.axis} of {each.tensor!r}" for each in edits)
+    return Patch(summary=f"free again: {told}", edits=edits), finding
+
+
+def redeclared(reference: Graph, candidate: Graph, report: Report) -> Patch | None:
+    """Outputs whose file still declares the shape that the fault gave them."""
+    left, right = (
+        {spec.name: spec.shape for spec in side.outputs} for side in (reference, candidate)
+    )
+    edits = []
+    for pair in report.output_bindings:
+        mine, yours = left[pair.reference], right[pair.candidate]
+        if mine is None or yours is None or mine == yours:
+            continue
+        sizes = tuple(size for size in mine if isinstance(size, int))
+        if len(sizes) == len(mine) and all(isinstance(size, int) for size in yours):
+            edits.append(DeclareShape(tensor=pair.candidate, shape=sizes))
+    told = ", ".join(repr(each.tensor) for each in edits)
+    return Patch(summary=f"declared as it is now: {told}", edits=tuple(edits)) if edits else None
+
+
+def _edits(
+    reference: Sequence[TensorSpec], candidate: Sequence[TensorSpec], bound: Sequence[Binding]
+) -> Iterator[FreeAxis]:
+    left, right = ({spec.name: spec for spec in side} for side in (reference, candidate))
+    for pair in bound:
+        mine, yours = left[pair.reference], right[pair.candidate]
+        for axis in fixed_axes(mine, yours):
+            word = mine.shape[axis] if mine.shape is not None else None
+            yield FreeAxis(
+                tensor=yours.name, axis=axis, name=str(word or f"{yours.name}_axis_{axis}")
+            )

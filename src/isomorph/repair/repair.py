@@ -1,0 +1,388 @@
+"""The verb: find what is wrong, patch a copy, and keep the patch only if the measurement does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isomorph import registry
+from isomorph.checking.check import Wishes, check_pair
+from isomorph.checking.io_dequantize import meet
+from isomorph.core.divergence import Verdict
+from isomorph.core.errors import IsomorphError
+from isomorph.core.limits import REPAIR_ATTEMPTS, REPAIR_ROUNDS
+from isomorph.core.patch import Applied, Patch, Proof, RaiseOpset, Repair
+from isomorph.match.binding import bind_inputs
+from isomorph.repair import targets as ail
+from isomorph.repair.advice import by_hand
+from isomorph.repair.free_axes import freed, redeclared
+from isomorph.repair.fresh_samples import proving
+from isomorph.repair.patch_selection import Supply, cheapest_first, picks, proposed
+from isomorph.repair.proof import GOOD, measured_on, measured_pairs, trusted
+from isomorph.repair.settings_search import cured, only_the_run
+from isomorph.repair.unsigned_weights import unsigned_weights
+from isomorph.repair.weight_targets import of_constants, showing
+from isomorph.sessions.in_process import can_patch
+from isomorph.sessions.model_handle import Opened
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Model
+    from isomorph.core.report import Finding, Report
+    from isomorph.inputs.feeds import Sample
+    from isomorph.repair.targets import Ailment
+
+_MUCH_WORSE = 2.0
+"""How much farther off an output may be for a while: two faults may have hidden each other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _State:
+    """A candidate on the way: its patches so far and what every sample says of it."""
+
+    opened: Opened
+    applied: tuple[Applied, ...]
+    reports: tuple[Report, ...]
+
+    @property
+    def rounds(self) -> int:
+        return 1 + max((each.round for each in self.applied), default=-1)
+
+    @property
+    def good(self) -> bool:
+        return trusted(self.reports)
+
+
+class Workshop:
+    """One reference, the samples that prove a repair, and a folder for the copies."""
+
+    def __init__(
+        self, reference: Opened, samples: Sequence[Sample], wishes: Wishes, folder: Path
+    ) -> None:
+        self.reference, self.samples, self.folder = reference, list(samples), folder
+        self.wishes = replace(wishes, locate=False, quantization=False)
+        self.refused: list[str] = []
+        self._copies = 0
+        self._sized = False
+
+    def measured(self, opened: Opened) -> tuple[Report, ...]:
+        """The verdict on every sample, no farther than to the first bad one."""
+        reports: list[Report] = []
+        for sample in self.samples:
+            reports.append(check_pair(self.reference, opened, sample, self.wishes))
+            if reports[-1].verdict not in GOOD:
+                break
+        return tuple(reports)
+
+    def examined(self, candidate: Opened, before: Sequence[Report]) -> tuple[Finding, ...]:
+        """What a whole check finds on the first sample that is bad: nodes, causes, cures."""
+        for sample, report in measured_pairs(self.samples, before):
+            if report.verdict not in GOOD:
+                wishes = replace(self.wishes, locate=True)
+                return check_pair(self.reference, candidate, sample, wishes).findings
+        return ()
+
+    def improved(self, state: _State) -> _State | None:
+        """One round: a patch for every ailment that has one, tried together."""
+        found = [pair for each in self._ailments(state) for pair in self._supplied(each)]
+        if any(each.finding.cause == "shape" for each, _ in found):
+            self._prove_at_other_sizes(state.opened)
+        best: _State | None = None
+        for pick in REPAIR_ATTEMPTS.first(picks([supply for _, supply in found])):
+            chosen = [
+                Applied(patch=supply[place], finding=each.finding, round=state.rounds)
+                for (each, supply), place in zip(found, pick, strict=True)
+            ]
+            after = self._attempt(state, _distinct(chosen))
+            if after is not None and after.good:
+                return after
+            best = best or after
+        return best
+
+    def freed(self, state: _State) -> _State:
+        """With the axes free again that the conversion fixed, if that holds at other sizes."""
+        graphs = self.reference.model.graph, state.opened.model.graph
+        found = freed(*graphs, state.reports[0])
+        if found is None:
+            return state
+        patch, finding = found
+        before, known = self.samples, self._sized
+        try:
+            opened = self.patched(state.opened, [patch])
+            self._prove_at_other_sizes(opened)
+            reports = self.measured(opened)
+        except IsomorphError as error:
+            self.refused.append(f"{patch.summary}: {error.sentence}")
+        else:
+            if len(reports) > len(before) and trusted(reports):
+                chosen = Applied(patch=patch, finding=finding, round=state.rounds)
+                return _State(opened=opened, applied=(*state.applied, chosen), reports=reports)
+            self.refused.append(f"{patch.summary}: {reports[-1].reason}")
+        self.samples, self._sized = before, known
+        return state
+
+    def stored_unsigned(self, state: _State, findings: Sequence[Finding]) -> _State | None:
+        """With weights whose products saturate nowhere, if that makes every sample good."""
+        found = unsigned_weights(state.opened, findings) if can_patch(state.opened.model) else None
+        if found is None:
+            return None
+        chosen = Applied(patch=found[0], finding=found[1], round=state.rounds)
+        after = self._attempt(state, [chosen])
+        return after if after is not None and after.good else None
+
+    def redeclared(self, state: _State) -> _State:
+        """With outputs declared in the shape that they have since the repair."""
+        graphs = self.reference.model.graph, state.opened.model.graph
+        same = self.reference.model.framework == state.opened.model.framework
+        patch = redeclared(*graphs, state.reports[0]) if same and state.applied else None
+        if patch is None:
+            return state
+        chosen = replace(state.applied[-1], patch=patch, round=state.rounds)
+        return self._attempt(state, [chosen]) or state
+
+    def _prove_at_other_sizes(self, candidate: Opened) -> None:
+        """A size that fits the given inputs is no repair of a size that should follow them."""
+        if not self._sized:
+            self._sized = True
+            known = {each.origin for each in self.samples}
+            sized = of_other_sizes(self.reference, candidate, self.wishes)
+            self.samples = [*self.samples, *(each for each in sized if each.origin not in known)]
+
+    def _supplied(self, ailment: Ailment) -> Iterator[tuple[Ailment, Supply]]:
+        """The ailment with its patches; where none heals it, its parts with theirs."""
+        supply = Supply(self._healing(ailment))
+        if supply.has(0):
+            yield ailment, supply
+            return
+        for part in ailment.parts():
+            healing = Supply(self._healing(part))
+            if healing.has(0):
+                yield part, healing
+
+    def _ailments(self, state: _State) -> Iterator[Ailment]:
+        """Of the first sample that tells something."""
+        for sample, report in measured_pairs(self.samples, state.reports):
+            if report.verdict in GOOD:
+                continue
+            sides = self.reference, state.opened
+            outer = list(ail.without_a_place(*sides, report.findings))
+            if outer:
+                yield from outer
+                return
+            inner = []
+            try:
+                inner = list(ail.guilty(*sides, sample, self.wishes, self.folder))
+            except IsomorphError as error:
+                self.refused.append(f"nothing could be located: {error.sentence}")
+            # A node that running proves guilty says more than its weight: how that is to be read.
+            inner = inner or list(of_constants(*sides, report.findings))
+            if inner:
+                yield from inner
+                return
+
+    def _healing(self, ailment: Ailment) -> Iterator[Patch]:
+        """Patches that put the place right, the diagnosed cause's first."""
+        for name in _causes(ailment):
+            fix = registry.fix(name)
+            proposals = proposed(fix, ailment.finding, ailment.case, self.refused.append)
+            yield from map(ailment.whole, cheapest_first(proposals, ailment.heals))
+
+    def _attempt(self, state: _State, chosen: Sequence[Applied]) -> _State | None:
+        """Apply, load and measure; None where it cannot be run or is worse than before."""
+        applied = (*state.applied, *chosen)
+        told = "; ".join(each.patch.summary for each in chosen)
+        try:
+            opened = self.patched(state.opened, [each.patch for each in chosen])
+            reports = self.measured(opened)
+        except IsomorphError as error:
+            self.refused.append(f"{told}: {error.sentence}")
+            return None
+        if not reports or _worse(state.reports, reports):
+            self.refused.append(f"{told}: {reports[-1].reason}")
+            return None
+        taken = _raised(state.opened.model, opened.model)
+        applied = (*applied[:-1], _also(applied[-1], taken)) if taken and chosen else applied
+        return _State(opened=opened, applied=applied, reports=reports)
+
+    def patched(self, opened: Opened, patches: Sequence[Patch]) -> Opened:
+        """A copy with these patches, written and opened."""
+        self._copies += 1
+        path = self.folder / f"patched-{self._copies}{Path(opened.model.location).suffix}"
+        edits = tuple(edit for patch in patches for edit in patch.edits)
+        whole = Patch(summary="; ".join(patch.summary for patch in patches), edits=edits)
+        opened.host.apply(opened.model, whole, path)
+        model = opened.host.load(str(path), opened.model.framework, {})
+        return replace(opened, model=model, _sessions={})
+
+
+def _raised(before: Model, after: Model) -> tuple[int, int] | None:
+    """The operator set before and after, where the edits took a newer one."""
+    old, new = before.opset.get(""), after.opset.get("")
+    return (old, new) if old is not None and new is not None and new > old else None
+
+
+def _also(applied: Applied, taken: tuple[int, int]) -> Applied:
+    """The patch, with the newer operator set that it took, as an edit and in words."""
+    old, new = taken
+    patch = replace(
+        applied.patch,
+        summary=f"{applied.patch.summary}, for which the model is raised from operator set {old} "
+        f"to {new}",
+        edits=(*applied.patch.edits, RaiseOpset(version=new)),
+    )
+    return replace(applied, patch=patch)
+
+
+def _distinct(chosen: Sequence[Applied]) -> list[Applied]:
+    """One patch may answer several findings, and is applied once."""
+    return list({each.patch.summary: each for each in reversed(chosen)}.values())[::-1]
+
+
+def _causes(ailment: Ailment) -> list[str]:
+    """The fixes to ask, the one of the diagnosed cause first."""
+    known = list(registry.names("fixes"))
+    also = [str(each).partition(":")[0] for each in ailment.finding.evidence.get("also", ())]
+    first = [name for name in (ailment.finding.cause, *also) if name in known]
+    if not ailment.local:
+        return [str(name) for name in first[:1]]
+    return list(dict.fromkeys([*map(str, first), *known]))
+
+
+def _worse(before: Sequence[Report], after: Sequence[Report]) -> bool:
+    """Whether some output is much farther off than it was, on any sample measured twice."""
+    both = min(len(before), len(after))  # each ends at its first bad sample
+    for old, new in zip(before[:both], after[:both], strict=True):
+        if new.verdict is Verdict.UNKNOWN and old.verdict is not Verdict.UNKNOWN:
+            return True
+        was = {(d.reference_output, d.candidate_output): _off(d) for d in old.outputs}
+        for divergence in new.outputs:
+            key = divergence.reference_output, divergence.candidate_output
+            bad = key in was and divergence.verdict not in GOOD
+            if bad and _off(divergence) > _MUCH_WORSE * was[key]:
+                return True
+    return False
+
+
+def _off(divergence: object) -> float:
+    part = getattr(divergence, "rounding", None)
+    return float(part.budget.ratio or 0.0) if part is not None else float("inf")
+
+
+def proving_samples(
+    reference: Opened, candidate: Opened, given: Sample | None, wishes: Wishes
+) -> list[Sample]:
+    """The inputs on which a repair has to hold: the given ones, and fresh ones."""
+    left, right = reference.model.graph, candidate.model.graph
+    inputs = bind_inputs(left.inputs, right.inputs, wishes.bind_inputs)
+    there = {spec.name: spec.shape for spec in right.inputs}
+    shapes = {pair.reference: there[pair.candidate] for pair in inputs}
+    samples = proving(left, given, wishes.dims, shapes, wishes.seed)
+    return (
+        samples if given is not None else [*samples, *of_other_sizes(reference, candidate, wishes)]
+    )
+
+
+def of_other_sizes(reference: Opened, candidate: Opened, wishes: Wishes) -> list[Sample]:
+    """Made-up inputs of the other sizes that a check tries and the reference takes."""
+    met = meet(reference, candidate, wishes.bind_inputs, wishes.bind_outputs)
+    graph = met.reference.model.graph
+    inputs = bind_inputs(graph.inputs, met.candidate.model.graph.inputs, wishes.bind_inputs)
+    outputs = [spec.name for spec in graph.outputs]
+    taken = []
+    for sample in met.of_other_sizes(inputs, wishes.dims, wishes.seed, wishes.sizes):
+        try:
+            met.reference.run().run(met.reference.real(sample.feeds), outputs)
+        except IsomorphError:
+            continue
+        taken.append(replace(sample, sizes={}))
+    return taken
+
+
+def repair(
+    reference: Opened,
+    candidate: Opened,
+    given: Sample | None,
+    wishes: Wishes,
+    folder: Path,
+) -> Repair:
+    """What was tried, what was kept, and the measurements that speak for it."""
+    started = time.monotonic()
+    samples = proving_samples(reference, candidate, given, wishes)
+    shop = Workshop(reference, samples, wishes, folder)
+    before = shop.measured(candidate)
+    shop.samples += showing(before)
+    state = _State(opened=candidate, applied=(), reports=before)
+    if not state.good and only_the_run(before):
+        return _run_otherwise(shop, candidate, before, started)
+    patchable = can_patch(candidate.model)
+    while patchable and not state.good:
+        if state.rounds >= REPAIR_ROUNDS.most:
+            REPAIR_ROUNDS.reached()
+            break
+        better = shop.improved(state)
+        if better is None:
+            break
+        state = better
+    if patchable and state.good:
+        state = shop.freed(shop.redeclared(state))
+    done = _result(shop, state, before, wishes, time.monotonic() - started)
+    if done.repaired:
+        return done
+    words = by_hand(shop.examined(candidate, before), patchable=patchable)
+    return replace(done, advice=tuple(words))
+
+
+def _run_otherwise(
+    shop: Workshop, candidate: Opened, before: Sequence[Report], started: float
+) -> Repair:
+    """The file is right and its run is not: the settings that cure it, or why none does."""
+    findings = shop.examined(candidate, before)
+    state = _State(opened=candidate, applied=(), reports=tuple(before))
+    stored = shop.stored_unsigned(state, findings)
+    if stored is not None:
+        return _result(shop, stored, before, shop.wishes, time.monotonic() - started)
+    found = cured(candidate, findings, shop.measured)
+    done = _result(shop, state, before, shop.wishes, time.monotonic() - started)
+    if found is None:
+        return replace(done, advice=tuple(by_hand(findings, patchable=True)))
+    option, reports = found
+    after = measured_on(shop.samples, reports)
+    return replace(
+        done,
+        verdict=reports[-1].verdict,
+        reason=f"the file is right and its run is not: run it with {option.flags}",
+        repaired=len(after) > 1,
+        proof=Proof(before=done.proof.before, after=after),
+        session=option,
+    )
+
+
+def _result(
+    shop: Workshop, state: _State, before: Sequence[Report], wishes: Wishes, elapsed: float
+) -> Repair:
+    after = measured_on(shop.samples, state.reports)
+    proof = Proof(
+        before=measured_on(shop.samples, before),
+        after=after if state.applied else (),
+    )
+    worst = next((r for r in state.reports if r.verdict not in GOOD), state.reports[0])
+    repaired = state.good and (not state.applied or proof.holds)
+    if repaired and not state.applied:
+        reason = f"nothing to repair: {worst.reason}"
+    elif repaired:
+        count = len(state.applied)
+        reason = f"{count} {'patch' if count == 1 else 'patches'} applied; {worst.reason}"
+    else:
+        reason = f"not repaired: {worst.reason}"
+    return Repair(
+        verdict=worst.verdict,
+        reason=reason,
+        repaired=repaired,
+        applied=state.applied if repaired else (),
+        proof=proof,
+        refused=tuple(dict.fromkeys(shop.refused)),
+        seed=wishes.seed,
+        elapsed=elapsed,
+    )

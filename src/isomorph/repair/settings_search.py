@@ -1,0 +1,81 @@
+"""A fault of the run and not of the file: the settings under which the same file is right.
+
+What an experiment has already found is tried first, then whatever the runtime does of its own
+accord, from the outermost to the innermost. Only what was measured is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+from isomorph import registry
+from isomorph.core.divergence import Judgement
+from isomorph.core.patch import SessionOption
+from isomorph.repair.proof import GOOD, trusted
+from isomorph.sessions.model_handle import Opened
+
+if TYPE_CHECKING:
+    from isomorph.core.divergence import Part
+    from isomorph.core.report import Finding, Report
+
+
+def only_the_run(reports: Sequence[Report]) -> bool:
+    """Whether every output that is off is off in the run alone, and right in float64."""
+    bad = [d for report in reports for d in report.outputs if d.verdict not in GOOD]
+    return bool(bad) and all(
+        _within(d.execution_candidate) is Judgement.NO
+        and _within(d.intended_loss or d.rounding) is Judgement.YES
+        for d in bad
+    )
+
+
+def _within(part: Part | None) -> Judgement:
+    return Judgement.UNKNOWN if part is None else part.budget.within
+
+
+def cured(
+    candidate: Opened,
+    findings: Sequence[Finding],
+    measured: Callable[[Opened], tuple[Report, ...]],
+) -> tuple[SessionOption, tuple[Report, ...]] | None:
+    """The first settings under which every sample is good, with what was measured."""
+    runtime: Any = registry.runtime(candidate.runtime)
+    seen: list[Mapping[str, str]] = [dict(candidate.settings)]
+    for name, settings in _choices(runtime, findings):
+        whole = {**candidate.settings, **settings}
+        if whole in seen:
+            continue
+        seen.append(whole)
+        reports = measured(_under(candidate, whole))
+        if reports and trusted(reports):
+            return _option(runtime, name, settings), reports
+    return None
+
+
+def _choices(runtime: Any, findings: Sequence[Finding]) -> Iterator[tuple[str, Mapping[str, str]]]:  # noqa: ANN401
+    for finding in findings:
+        settings = finding.evidence.get("settings")
+        if isinstance(settings, Mapping):
+            named = str(finding.evidence.get("optimiser", finding.summary))
+            yield named, {str(key): str(value) for key, value in settings.items()}
+    for switch in getattr(runtime, "switches", ()):
+        yield switch.name, switch.settings
+    yield "every optimiser", runtime.plain
+
+
+def _under(candidate: Opened, settings: Mapping[str, str]) -> Opened:
+    return replace(candidate, settings=settings, _sessions={})
+
+
+def _option(runtime: Any, name: str, settings: Mapping[str, str]) -> SessionOption:  # noqa: ANN401
+    spell = getattr(runtime, "code", None)
+    return SessionOption(
+        runtime=runtime.name,
+        name=name,
+        settings=settings,
+        flags=" ".join(f"--set {quote(f'{key}={value}')}" for key, value in settings.items()),
+        code=tuple(spell(settings)) if spell is not None else (),
+    )

@@ -1,0 +1,324 @@
+"""What there is to repair: each finding with its place and the means to try a patch there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.checking.io_dequantize import meet
+from isomorph.core.case import Case
+from isomorph.core.chance import threshold
+from isomorph.core.errors import IsomorphError
+from isomorph.core.patch import EditBody, Patch
+from isomorph.diagnose.build_context import cases
+from isomorph.diagnose.diagnose import explained
+from isomorph.diagnose.patch_trial import Rehearsal
+from isomorph.diagnose.subgraph_faults import told_inside
+from isomorph.diagnose.tensor_grids import BETTER
+from isomorph.inputs import feeds as feeding
+from isomorph.localize.findings import findings as guilty_findings
+from isomorph.localize.locate import Located, locate
+from isomorph.localize.subgraph_search import Inside, enter
+from isomorph.match.binding import bind_inputs, bind_outputs
+from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ, beside
+from isomorph.match.tensor_capture import apart
+from isomorph.measure import input_layout
+from isomorph.measure.evaluated_model import Subject
+from isomorph.repair.split_fault import taken_apart
+
+if TYPE_CHECKING:
+    from isomorph.checking.check import Wishes
+    from isomorph.core.model import Graph, Node
+    from isomorph.core.report import Finding
+    from isomorph.core.trace import Array
+    from isomorph.inputs.feeds import Sample
+    from isomorph.localize.fault import Guilt
+    from isomorph.match.value_match import Twins
+    from isomorph.sessions.model_handle import Opened
+
+WITHOUT_A_PLACE = frozenset({"OUTPUT_ORDER", "NONDETERMINISM"})
+"""Findings that a check makes without looking inside, and that a patch can answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ailment:
+    """A finding, its case, and whether a patch puts its place right in the oracle.
+
+    ``local`` is False where there is no place to try a patch at: then only the measurement of
+    the whole model tells. ``parts`` takes a place of several nodes apart, and goes into the bodies
+    of a branch or loop; ``whole`` is a patch as the whole model takes it.
+    """
+
+    finding: Finding
+    case: Case
+    heals: Callable[[Patch], bool]
+    local: bool = True
+    parts: Callable[[], Iterator[Ailment]] = field(default=lambda: iter(()), repr=False)
+    whole: Callable[[Patch], Patch] = field(default=lambda patch: patch, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """Both models as they met, and a folder for what is cut out of them."""
+
+    reference: Opened
+    candidate: Opened
+    folder: Path
+
+
+def guilty(
+    reference: Opened, candidate: Opened, sample: Sample, wishes: Wishes, folder: Path
+) -> Iterator[Ailment]:
+    """The guilty nodes on one sample, in the order of the graph."""
+    met = meet(reference, candidate, wishes.bind_inputs, wishes.bind_outputs)
+    located = _located(met.reference, met.candidate, sample, wishes)
+    yield from _ailments(
+        located, Sides(reference=met.reference, candidate=candidate, folder=folder)
+    )
+
+
+def _ailments(
+    located: Located, sides: Sides, only: frozenset[str] | None = None
+) -> Iterator[Ailment]:
+    left, right = located.twins.reference.graph, located.twins.candidate.graph
+    by_node = dict(cases(located.trail.guilts, located.twins))
+    for finding in guilty_findings(located.trail, left, right):
+        guilts = [each for each in located.trail.guilts if each.node == finding.node]
+        case = by_node.get(finding.node or "")
+        if case is not None and (only is None or guilts[0].tensor in only):
+            told = explained(finding, case)
+            ailment = _ailment(told, case, guilts, located, sides.candidate)
+            yield replace(ailment, parts=partial(_parts, located, guilts[0], told, sides))
+
+
+def _parts(located: Located, guilt: Guilt, outer: Finding, sides: Sides) -> Iterator[Ailment]:
+    pieces = taken_apart(located, guilt) if len(guilt.nodes) > 1 else None
+    if pieces is not None:
+        yield from _ailments(pieces[0], sides, pieces[1])
+    within = _entered(located, guilt, sides)
+    if within is not None:
+        yield from _inside(within, outer, sides.folder)
+
+
+def _entered(located: Located, guilt: Guilt, sides: Sides) -> Inside | None:
+    """The body of a guilty branch or loop in which it goes wrong, if one can be cut out."""
+    guilts = located.trail.guilts
+    earlier = {each.tensor: each.value for each in guilts[: guilts.index(guilt)]}
+    folder = Path(mkdtemp(prefix="body-", dir=sides.folder))
+    try:
+        return enter(guilt, located, earlier, (sides.reference, sides.candidate), folder)
+    except (IsomorphError, ValueError, KeyError):
+        return None  # what cannot be cut out cannot be patched alone
+
+
+def _inside(within: Inside, outer: Finding, folder: Path) -> Iterator[Ailment]:
+    """What is wrong in a body, with patches that the model around it takes."""
+    reference, candidate = within.reference.opened, within.candidate.opened
+    if reference is None or candidate is None:
+        return
+    sides = Sides(reference=reference, candidate=candidate, folder=folder)
+    for inner in _ailments(within.located, sides):
+        yield _placed(inner, within, outer)
+
+
+def _placed(inner: Ailment, within: Inside, outer: Finding) -> Ailment:
+    def whole(patch: Patch) -> Patch:
+        own = inner.whole(patch)
+        edit = EditBody(node=within.node, body=within.body, edits=own.edits)
+        return Patch(summary=f"inside {within.node!r}: {own.summary}", edits=(edit,))
+
+    return replace(
+        inner,
+        finding=told_inside(inner.finding, outer, within),
+        parts=lambda: (_placed(each, within, outer) for each in inner.parts()),
+        whole=whole,
+    )
+
+
+def _located(reference: Opened, candidate: Opened, sample: Sample, wishes: Wishes) -> Located:
+    left, right = reference.model.graph, candidate.model.graph
+    inputs = bind_inputs(left.inputs, right.inputs, wishes.bind_inputs)
+    outputs = bind_outputs(left.outputs, right.outputs, wishes.bind_outputs)
+    mine = _subject(reference, reference.real(sample.feeds), wishes)
+    taker = input_layout.Taker(
+        inputs=right.inputs,
+        outputs=list(dict.fromkeys(spec.name for spec in right.outputs)),
+        oracle=candidate.oracle,
+    )
+    settled = input_layout.settle(mine, taker, inputs, wishes.layouts)
+    arrays = {name: np.asarray(value) for name, value in mine.feeds.items()}
+    feeds = input_layout.rearranged(feeding.carried_over(arrays, inputs, right.inputs), settled)
+    yours = _subject(candidate, feeds, wishes)
+    return locate(mine, yours, [(pair.reference, pair.candidate) for pair in outputs])
+
+
+def _subject(opened: Opened, feeds: Mapping[str, object], wishes: Wishes) -> Subject:
+    return Subject(
+        role=opened.role,
+        model=opened.model,
+        feeds=feeds,  # type: ignore[arg-type]
+        runtime=opened.run,
+        plain=opened.plain,
+        oracle=opened.oracle,
+        seed=wishes.seed,
+        opened=opened,
+        told=wishes.told,
+    )
+
+
+def _ailment(
+    finding: Finding, case: Case, guilts: Sequence[Guilt], located: Located, candidate: Opened
+) -> Ailment:
+    twins, trail = located.twins, located.trail
+    first = trail.guilts.index(guilts[0])
+    earlier = {each.tensor: each.value for each in trail.guilts[:first]}
+    stage = Rehearsal(candidate, twins.candidate, case.nodes, earlier)
+
+    behind = twins.candidate.topology.below([each.tensor for each in guilts])
+    late = {n.name for n in case.candidate.nodes if set(n.outputs) & behind}
+    outputs = Outputs(located, guilts)
+    quantisers = _parameters_of_quantisers(case.candidate)
+    casts = {node.name for node in case.nodes if node.op == "Cast"}
+
+    def heals(patch: Patch) -> bool:
+        if set(patch.nodes) & late:
+            # It works behind the wrong tensor, so that one may stay as it is.
+            return outputs.agree(stage.run(patch, outputs.names, outputs.others))
+        found = stage.run(patch, [each.tensor for each in guilts])
+        if found is not None and _put_right(
+            twins, case, guilts, found, graded=set(patch.tensors) <= quantisers
+        ):
+            # Values that only stand elsewhere are known again in any order: the outputs tell.
+            moved = any(found[each.tensor].shape != each.value.shape for each in guilts)
+            return not (case.scattered and moved) or outputs.agree(
+                stage.run(patch, outputs.names, outputs.others)
+            )
+        # In a wider type the tensor holds what the narrow one could not: then the outputs tell.
+        return bool(casts & set(patch.nodes)) and outputs.agree(
+            stage.run(patch, outputs.names, outputs.others)
+        )
+
+    def rehearse(patch: Patch) -> Array | None:
+        found = stage.run(patch, [case.tensor])
+        return None if found is None else found[case.tensor]
+
+    def value(graph: Graph, name: str) -> Array | None:
+        side, given = (
+            (twins.candidate, earlier) if graph is case.candidate else (twins.reference, {})
+        )
+        try:
+            return side.run([name], given).get(name)
+        except IsomorphError:
+            return None
+
+    whole = replace(case, value=value, rehearse=rehearse)
+    return Ailment(finding=finding, case=whole, heals=heals)
+
+
+def _put_right(
+    twins: Twins, case: Case, guilts: Sequence[Guilt], found: Mapping[str, Array], *, graded: bool
+) -> bool:
+    """Whether the guilty tensors are right now; ``graded`` where only quantisers were changed."""
+    if any(found[g.tensor].shape != g.value.shape for g in guilts):
+        # What stood for it may have been the tensor of a later step, of the same size.
+        pair = twins.pair(case.tensor, found[case.tensor])
+        return pair is not None and any(pair[0] in node.outputs for node in case.counterparts)
+    if all(twins.equal(g.counterpart, g.tensor, g.value, found[g.tensor]) for g in guilts):
+        return True
+    # A calibration made for other data may cut a little off, and be the right one.
+    lost = apart(case.right, found[case.tensor])[0]
+    return graded and BETTER * lost <= apart(case.right, case.wrong)[0]
+
+
+def _parameters_of_quantisers(graph: Graph) -> frozenset[str]:
+    held: set[str] = set()
+    for node in graph.nodes:
+        read = [place for _, *places in GRIDS_READ.get(node.op, ()) for place in places]
+        made = (1, 2) if node.op == "QuantizeLinear" else GRID_OF_RESULT.get(node.op, ())
+        held.update(node.inputs[p] for p in (*read, *made) if p < len(node.inputs))
+    return frozenset((held - {""}) | beside(graph).keys())
+
+
+class Outputs:
+    """What the outputs become when every guilty place is put right: the aim of a late patch."""
+
+    def __init__(self, located: Located, guilts: Sequence[Guilt]) -> None:
+        self._twins = located.twins
+        own = {each.tensor for each in guilts}
+        after = self._twins.candidate.topology.below(own)
+        self._all = {each.tensor: each.value for each in located.trail.guilts}
+        self.others = {n: v for n, v in self._all.items() if n not in own and n not in after}
+        self.names = [
+            spec.name for spec in self._twins.candidate.graph.outputs if spec.name in after | own
+        ]
+        self._aim: dict[str, Array] | None = None
+
+    def agree(self, found: Mapping[str, Array] | None) -> bool:
+        """Whether these are the outputs of the candidate without its faults."""
+        if found is None or not self.names:
+            return False
+        if self._aim is None:
+            self._aim = self._twins.candidate.run(self.names, self._all)
+        candidate = self._twins.candidate
+        for name in self.names:
+            rms, _ = apart(self._aim[name], found[name])
+            floor = 2.0**-40 * float(np.max(np.abs(self._aim[name]), initial=0.0))
+            bound = threshold(self._aim[name].size)
+            if not rms <= bound * candidate.spread.get(name, 0.0) + floor:
+                return False
+        return True
+
+
+def without_a_place(
+    reference: Opened, candidate: Opened, findings: Sequence[Finding]
+) -> Iterator[Ailment]:
+    """Outputs in another order, random nodes: answered by a patch, tried on the whole model."""
+    graph = candidate.model.graph
+    for finding in findings:
+        nodes = _nodes(graph, finding)
+        if finding.code not in WITHOUT_A_PLACE or not nodes:
+            continue
+        nothing = np.empty(0)
+        graphs = reference.model.graph, graph
+        place = nodes[0], nodes
+        yield unrehearsed(finding, graphs, place, nodes[0].outputs[0], (nothing, nothing))
+
+
+def unrehearsed(
+    finding: Finding,
+    graphs: tuple[Graph, Graph],
+    place: tuple[Node, tuple[Node, ...]],
+    tensor: str,
+    values: tuple[Array, Array],
+) -> Ailment:
+    """What only measuring the whole model proves; ``values`` are the wrong and the right one.
+
+    ``place`` is the node that is named, and all that belong to it.
+    """
+    case = Case(
+        reference=graphs[0],
+        candidate=graphs[1],
+        node=place[0],
+        nodes=place[1],
+        counterparts=(),
+        tensor=tensor,
+        wrong=values[0],
+        right=values[1],
+        scattered=False,
+        constant=lambda _graph, _name: None,
+        heals=lambda _given: False,
+        equals=lambda _array: False,
+    )
+    return Ailment(finding=finding, case=case, heals=lambda _patch: True, local=False)
+
+
+def _nodes(graph: Graph, finding: Finding) -> tuple[Node, ...]:
+    if finding.nodes:
+        return tuple(node for node in graph.nodes if node.name in finding.nodes)
+    return tuple(node for node in graph.nodes if set(node.outputs) & set(finding.tensors))

@@ -1,0 +1,57 @@
+"""Weights that differ without a run, as places to repair: their right numbers are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.core.coverage import InputKind
+from isomorph.core.errors import UsageError
+from isomorph.inputs.feeds import Sample
+from isomorph.localize.weight_findings import CODE
+from isomorph.match.stored_weights import Weights
+from isomorph.match.topology import Topology
+from isomorph.match.weight_differences import constant_differences
+from isomorph.repair.targets import Ailment, unrehearsed
+from isomorph.store.reported_inputs import decoded_inputs
+
+if TYPE_CHECKING:
+    from isomorph.core.report import Finding, Report
+    from isomorph.sessions.model_handle import Opened
+
+
+def of_constants(
+    reference: Opened, candidate: Opened, findings: Sequence[Finding]
+) -> Iterator[Ailment]:
+    """One place for each weight that a finding names, with the numbers that belong there."""
+    blamed = {each.evidence.get("constant"): each for each in findings if each.code == CODE}
+    if not blamed:
+        return
+    sides = [Weights(each.model.graph, each.oracle()) for each in (reference, candidate)]
+    graph = candidate.model.graph
+    for difference in constant_differences(*sides):
+        name = difference.weight.name
+        held = sides[1].value(name)
+        if name not in blamed or held is None:
+            continue
+        readers = tuple(each for each in graph.nodes if name in Topology.reads(each))
+        right = difference.corrected(held if held.dtype.kind in "iu" else None)
+        graphs = reference.model.graph, graph
+        node = difference.weight.readers[0].node
+        yield unrehearsed(blamed[name], graphs, (node, readers), name, (held, right))
+
+
+def showing(reports: Sequence[Report]) -> Iterator[Sample]:
+    """The inputs that a search found to show a weight that differs: a repair is proven on them."""
+    for report in reports:
+        for finding in report.findings:
+            if finding.code == CODE and "inputs" in finding.evidence:
+                try:
+                    feeds = decoded_inputs(finding.evidence["inputs"])
+                except (UsageError, ValueError, KeyError, TypeError):
+                    continue
+                origin = f"found: {finding.evidence.get('reached_by', 'by a search')}"
+                arrays = {name: np.asarray(value) for name, value in feeds.items()}
+                yield Sample(origin=origin, feeds=arrays, kind=InputKind.GENERATED)
