@@ -110,7 +110,7 @@ def written(network: Network) -> Files:
 
 
 def _write(network: Network, model: Any, files: Files) -> None:
-    from isomorph.native.tf_quiet import quietly
+    from isomorph.frameworks.tensorflow.silence_logs import quietly
 
     draw = np.random.default_rng(SEED)
 

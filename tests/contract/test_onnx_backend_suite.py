@@ -12,7 +12,7 @@ import pytest
 from onnx import helper
 
 from isomorph.core.trace import Noise
-from isomorph.native.onnx_evaluator import Evaluator
+from isomorph.frameworks.onnx.evaluator import Evaluator
 from isomorph.oracle.dtypes import is_float, type_name
 
 REVIEWED = tomllib.loads(

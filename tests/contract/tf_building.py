@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from isomorph.native.tf_quiet import import_tensorflow, quietly
+from isomorph.frameworks.tensorflow.silence_logs import import_tensorflow, quietly
 
 
 def tensorflow():

@@ -36,7 +36,7 @@ def test_the_demo_does_not_write_into_a_folder_that_exists(tmp_path):
 def test_the_two_exports_differ_in_one_attribute(tmp_path):
     import onnx
 
-    from isomorph.native.torch_demo import write_demo
+    from isomorph.frameworks.pytorch.demo import write_demo
 
     files = write_demo(tmp_path)
     right, wrong = onnx.load(files.faithful), onnx.load(files.altered)

@@ -29,7 +29,7 @@ def demo(
     Exit codes: 0 the answers are as they should be, 70 they are not.
     """
     from isomorph.cli.progress import Progress
-    from isomorph.native.torch_demo import write_demo
+    from isomorph.frameworks.pytorch.demo import write_demo
 
     with _place(keep) as name:
         folder = Path(name)

@@ -41,7 +41,7 @@ class PytorchToOnnx:
         """Export, and store weights inside the file unless it would pass 2 GB."""
         torch = require("torch", extra="torch", needed_for=f"converter {self.name!r}")
         require("onnxscript", extra="torch", needed_for=f"converter {self.name!r}")
-        from isomorph.native.torch_live import live
+        from isomorph.frameworks.pytorch.live_module import live
 
         given = live(order)
         opset = order.options.get("opset")

@@ -34,7 +34,7 @@ class PytorchToOnnxLegacy:
     def convert(self, order: Order) -> Sequence[str]:
         """Trace with the example; dynamic axes are declared, which needs the inputs' names."""
         torch = require("torch", extra="torch", needed_for=f"converter {self.name!r}")
-        from isomorph.native.torch_live import live
+        from isomorph.frameworks.pytorch.live_module import live
 
         given = live(order)
         # The fused encoder layer is an operator that this exporter does not know.

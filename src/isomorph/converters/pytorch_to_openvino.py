@@ -32,8 +32,8 @@ class PytorchToOpenvino:
         """Export where that is still to be done, translate, write, and run beside the source."""
         torch = require("torch", extra="torch", needed_for=f"converter {self.name!r}")
         openvino = require("openvino", extra="openvino", needed_for=f"converter {self.name!r}")
-        from isomorph.native.openvino_torch import translated
-        from isomorph.native.torch_live import live_program
+        from isomorph.frameworks.openvino.pytorch_program import translated
+        from isomorph.frameworks.pytorch.live_module import live_program
 
         given = live_program(order, "this way into OpenVINO")
         program = given.subject

@@ -39,7 +39,7 @@ class PytorchToTflite:
     def convert(self, order: Order) -> Sequence[str]:
         """Convert with the example's sizes."""
         litert = require("litert_torch", extra="convert", needed_for=f"converter {self.name!r}")
-        from isomorph.native.torch_live import live_program
+        from isomorph.frameworks.pytorch.live_module import live_program
 
         given = live_program(order, "litert-torch")
         module = given.module.eval()

@@ -35,7 +35,7 @@ class TensorflowToOnnx:
         program = registry.framework("tensorflow").load(order.source, order.options).native.program
         from tf2onnx import convert
 
-        from isomorph.native.tf_program import native_name
+        from isomorph.frameworks.tensorflow.program import native_name
 
         inputs = [native_name(port.tensor) for port in program.inputs]
         outputs = [native_name(port.tensor) for port in program.outputs]

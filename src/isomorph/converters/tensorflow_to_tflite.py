@@ -48,7 +48,11 @@ class TensorflowToTflite:
         model = registry.framework("tensorflow").load(order.source, order.options).native
         import tensorflow as tf
 
-        from isomorph.native.tf_import import keywords, with_batch, write_saved_model
+        from isomorph.frameworks.tensorflow.import_graph import (
+            keywords,
+            with_batch,
+            write_saved_model,
+        )
 
         batch = int(order.options["batch"]) if "batch" in order.options else None
         program = with_batch(model, batch)

@@ -1,1 +1,1 @@
-"""Extensions that read, describe, edit and write models; one file each."""
+"""Extensions that read, describe, edit and write models; one folder each, with all of it."""

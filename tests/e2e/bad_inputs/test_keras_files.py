@@ -18,7 +18,7 @@ import sys
 import numpy as np
 from pathlib import Path
 from tf_building import tensorflow, saved, graph, placeholder, binary, constant
-from isomorph.native.tf_quiet import quietly
+from isomorph.frameworks.tensorflow.silence_logs import quietly
 tf = tensorflow()
 import keras
 folder = Path(sys.argv[1])

@@ -11,7 +11,7 @@ from isomorph import registry
 from isomorph.causes.fusion import _switched_off
 from isomorph.core.execution import Execution, Switch
 from isomorph.core.trace import Environment
-from isomorph.runtimes.onnxruntime import OnnxRuntime
+from isomorph.frameworks.onnx.runtime import OnnxRuntime
 from network import network
 
 GUILTY = "QuickGeluFusion"

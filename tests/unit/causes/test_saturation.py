@@ -9,7 +9,7 @@ import isomorph
 from isomorph import registry
 from isomorph.core.model import Node
 from isomorph.diagnose.int16_saturation import Grid, emulated, lost, taken_away
-from isomorph.runtimes.onnxruntime import OnnxRuntime
+from isomorph.frameworks.onnx.runtime import OnnxRuntime
 
 DRAW = np.random.default_rng(7)
 BYTES = DRAW.integers(120, 256, (3, 9)).astype(np.uint8)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from isomorph import api
-from isomorph.native.tf_quiet import import_tensorflow, quietly
+from isomorph.frameworks.tensorflow.silence_logs import import_tensorflow, quietly
 
 
 def fixed(reference, candidate, output, **more):
@@ -125,7 +125,7 @@ def test_a_keras_or_saved_copy_is_right(keras_files, tmp_path, name, words, form
 
 
 def test_a_frozen_graph_takes_a_missing_operator(keras_files, tmp_path):
-    from isomorph.frameworks.tensorflow import TensorflowFramework
+    from isomorph.frameworks.tensorflow.framework import TensorflowFramework
 
     native = TensorflowFramework().load(keras_files / "ref.keras", {}).native
     graph = native.program.graph_def

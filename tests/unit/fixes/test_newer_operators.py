@@ -8,7 +8,7 @@ from onnx import numpy_helper
 from test_special_repairs import fixed
 
 from isomorph.core import patch as edits
-from isomorph.native.onnx_raise import in_turn
+from isomorph.frameworks.onnx.opset_upgrade import in_turn
 
 PLACES = {
     "i": np.array([[0, 0, 1], [3, 3, 3]]),

@@ -13,7 +13,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from isomorph.core.errors import IsomorphError, UnreadableModelError
-from isomorph.frameworks.onnx import OnnxFramework
+from isomorph.frameworks.onnx.framework import OnnxFramework
 from tflite_building import small
 
 HARNESS = Path(__file__).parent / "damaging.py"
@@ -109,7 +109,7 @@ def test_a_description_may_be_what_it_likes(tmp_path):
 
 @pytest.mark.parametrize("entry", [{"class_name": ["Lambda"]}, {"class_name": {"a": 1}}])
 def test_a_class_that_is_no_word_is_not_taken_for_code(entry):
-    from isomorph.native.tf_keras_config import _threats
+    from isomorph.frameworks.tensorflow.keras_config import _threats
 
     assert list(_threats({"layers": [entry]})) == []
     assert list(_threats({"layers": [entry, {"class_name": "Lambda"}]}))
@@ -118,7 +118,7 @@ def test_a_class_that_is_no_word_is_not_taken_for_code(entry):
 def test_weights_that_are_no_hdf5_are_damage(tmp_path):
     import zipfile
 
-    from isomorph.native.tf_keras_config import refuse_unsafe_archive
+    from isomorph.frameworks.tensorflow.keras_config import refuse_unsafe_archive
 
     path = tmp_path / "net.keras"
     for junk in (b"", b"no weights", b"\x89HDF\r\n\x1a\n" + b"\xff" * 200):

@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from isomorph.core.errors import IsomorphError  # noqa: E402
-from isomorph.frameworks.pytorch import PytorchFramework  # noqa: E402
+from isomorph.frameworks.pytorch.framework import PytorchFramework  # noqa: E402
 from isomorph.store.format_detection import identify  # noqa: E402
 
 

@@ -13,8 +13,8 @@ from torch import nn
 
 from isomorph.core.errors import RefusedError, UnreadableModelError, UsageError
 from isomorph.core.trace import Environment
-from isomorph.frameworks.pytorch import PytorchFramework
-from isomorph.runtimes.pytorch import PytorchRuntime
+from isomorph.frameworks.pytorch.framework import PytorchFramework
+from isomorph.frameworks.pytorch.runtime import PytorchRuntime
 
 FRAMEWORK = PytorchFramework()
 X = torch.arange(6.0).reshape(2, 3)
@@ -84,7 +84,7 @@ def test_sniffing_and_claiming_import_nothing_heavy(pt2):
     import subprocess
 
     program = (
-        "import sys, pathlib; from isomorph.frameworks.pytorch import PytorchFramework as F\n"
+        "import sys, pathlib; from isomorph.frameworks.pytorch.framework import PytorchFramework as F\n"
         f"path = pathlib.Path({str(pt2)!r})\n"
         "assert F().sniff(path, path.read_bytes()[:64]) and not F().claims(object())\n"
         "print(sorted({'torch', 'numpy'} & set(sys.modules)))"

@@ -9,9 +9,9 @@ import pytest
 from isomorph.core.errors import IsomorphError, RefusedError, UnreadableModelError, UsageError
 from isomorph.core.model import OutputOrder
 from isomorph.core.trace import Environment
-from isomorph.frameworks.tensorflow import TensorflowFramework
-from isomorph.native.tf_quiet import quietly
-from isomorph.runtimes.tensorflow import TensorflowRuntime
+from isomorph.frameworks.tensorflow.framework import TensorflowFramework
+from isomorph.frameworks.tensorflow.runtime import TensorflowRuntime
+from isomorph.frameworks.tensorflow.silence_logs import quietly
 from tf_building import graph, image, network, placeholder, saved, tensorflow, two_headed, unary
 
 tf = tensorflow()
@@ -42,7 +42,7 @@ def folder(tmp_path_factory, live):
     made = tmp_path_factory.mktemp("tensorflow")
     for name in ("m.keras", "m.h5", "m_folder"):
         saved(live, made / name)
-    from isomorph.native.tf_functions import from_keras
+    from isomorph.frameworks.tensorflow.callables import from_keras
 
     frozen = from_keras(live).program.graph_def
     (made / "m.pb").write_bytes(frozen.SerializeToString())

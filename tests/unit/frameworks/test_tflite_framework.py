@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isomorph.core.errors import IsomorphError, RefusedError, UnreadableModelError
-from isomorph.frameworks.tflite import TfliteFramework
+from isomorph.frameworks.tflite.framework import TfliteFramework
 from tflite_building import Building, small
 
 FRAMEWORK = TfliteFramework()

@@ -10,8 +10,8 @@ import pytest
 from onnxruntime.quantization import QuantFormat
 
 from isomorph.core.trace import Noise
+from isomorph.frameworks.onnx.evaluator import Evaluator
 from isomorph.kernels.registry import find, load_all
-from isomorph.native.onnx_evaluator import Evaluator
 
 load_all()
 

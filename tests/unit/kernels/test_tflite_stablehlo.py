@@ -8,10 +8,10 @@ import test_tflite_movement
 import test_tflite_quantised
 from ai_edge_litert import schema_py_generated as schema
 
+from isomorph.frameworks.tflite.evaluator import Evaluator
+from isomorph.frameworks.tflite.parse import parse
 from isomorph.kernels import registry
 from isomorph.kernels.registry import Call, find
-from isomorph.native.tflite_evaluator import Evaluator
-from isomorph.native.tflite_parse import parse
 from tflite_building import Building
 
 registry.load_all()

@@ -9,8 +9,8 @@ import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 from isomorph.core.trace import Noise
-from isomorph.native.tflite_evaluator import Evaluator
-from isomorph.native.tflite_parse import parse
+from isomorph.frameworks.tflite.evaluator import Evaluator
+from isomorph.frameworks.tflite.parse import parse
 from tflite_building import Building
 
 RESOLVERS = {

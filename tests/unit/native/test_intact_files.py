@@ -4,7 +4,7 @@ import zipfile
 
 import pytest
 
-from isomorph.native.intact_files import intact
+from isomorph.store.intact_files import intact
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from isomorph.core.errors import UsageError
-from isomorph.native.onnx_cut import Cutter, rename_duplicates
-from isomorph.native.onnx_model import opened
+from isomorph.frameworks.onnx.cut import Cutter, rename_duplicates
+from isomorph.frameworks.onnx.model import opened
 
 FLOAT = helper.make_tensor_type_proto(TensorProto.FLOAT, None)
 

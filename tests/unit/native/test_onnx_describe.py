@@ -6,7 +6,7 @@ import pytest
 from onnx import numpy_helper
 
 from isomorph.core.model import Source
-from isomorph.frameworks.onnx import OnnxFramework
+from isomorph.frameworks.onnx.framework import OnnxFramework
 
 HEAD = '<ir_version: 9, opset_import: ["" : 17]>'
 

@@ -10,8 +10,8 @@ from isomorph.core import patch as edits
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.patch import Patch
 from isomorph.core.trace import Environment
-from isomorph.frameworks.onnx import OnnxFramework
-from isomorph.runtimes.onnx_oracle import OnnxOracle
+from isomorph.frameworks.onnx.framework import OnnxFramework
+from isomorph.frameworks.onnx.oracle import OnnxOracle
 
 FRAMEWORK = OnnxFramework()
 X = np.array([[-1.0, 2.0, -3.0]], np.float32)

@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from isomorph.core.errors import RuntimeFailedError, UnreadableModelError, UsageError
-from isomorph.native.onnx_evaluator import Evaluator
+from isomorph.frameworks.onnx.evaluator import Evaluator
 
 FLOAT, HALF, INT64, BOOL = (
     TensorProto.FLOAT,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from isomorph.native.onnx_evaluator import Evaluator
+from isomorph.frameworks.onnx.evaluator import Evaluator
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 X = np.array([0.1, 1.0, -3.3], np.float32)

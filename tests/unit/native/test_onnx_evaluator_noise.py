@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from isomorph.core.trace import Noise
-from isomorph.native.onnx_evaluator import Evaluator
+from isomorph.frameworks.onnx.evaluator import Evaluator
 
 FLOAT, HALF = TensorProto.FLOAT, TensorProto.FLOAT16
 U32, U16 = 2.0**-24, 2.0**-11

@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto
 
 from isomorph.core.errors import IsomorphError, UsageError
-from isomorph.native.onnx_read import open_path, open_proto
+from isomorph.frameworks.onnx.read import open_path, open_proto
 
 VALUES = np.arange(16, dtype=np.float32).reshape(4, 4)
 

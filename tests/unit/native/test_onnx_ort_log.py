@@ -6,8 +6,8 @@ import pytest
 import isomorph
 from isomorph import registry
 from isomorph.core.errors import UsageError
-from isomorph.native.onnx_ort_log import MOST_LINES, mentioned
-from isomorph.runtimes.onnxruntime import OnnxRuntime
+from isomorph.frameworks.onnx.ort_log import MOST_LINES, mentioned
+from isomorph.frameworks.onnx.runtime import OnnxRuntime
 
 NET = """<ir_version: 8, opset_import: ["" : 17]>
 net (float[1,1,6,6] x) => (float[1,1,4,4] y)

@@ -9,17 +9,17 @@ from onnx import TensorProto, helper, numpy_helper
 
 from isomorph.core.errors import UnreadableModelError
 from isomorph.core.trace import Environment
-from isomorph.frameworks.onnx import OnnxFramework
-from isomorph.native import onnx_outline
-from isomorph.runtimes.onnx_oracle import OnnxOracle
-from isomorph.runtimes.onnxruntime import OnnxRuntime
+from isomorph.frameworks.onnx import lazy_weights
+from isomorph.frameworks.onnx.framework import OnnxFramework
+from isomorph.frameworks.onnx.oracle import OnnxOracle
+from isomorph.frameworks.onnx.runtime import OnnxRuntime
 
 SIZE = 256
 
 
 @pytest.fixture
 def path(tmp_path, monkeypatch):
-    monkeypatch.setattr(onnx_outline, "WORTHWHILE", 1 << 10)
+    monkeypatch.setattr(lazy_weights, "WORTHWHILE", 1 << 10)
     random = np.random.default_rng(0)
     weights = {
         "large": random.normal(size=(SIZE, SIZE)).astype(np.float32),
@@ -60,7 +60,7 @@ def test_every_tensor_is_what_it_is_with_weights_in_memory(path, runtime, monkey
     x = np.random.default_rng(1).normal(size=(1, SIZE)).astype(np.float32)
     found = []
     for worthwhile in (1 << 10, 1 << 40):
-        monkeypatch.setattr(onnx_outline, "WORTHWHILE", worthwhile)
+        monkeypatch.setattr(lazy_weights, "WORTHWHILE", worthwhile)
         model = OnnxFramework().load(str(path), {})
         assert (model.native.left is None) == (worthwhile > 1 << 20)
         session = runtime.open(

@@ -9,7 +9,7 @@ from onnx import TensorProto, helper, numpy_helper
 from test_onnx_wire import nested_graphs
 
 from isomorph.core.errors import UnreadableModelError
-from isomorph.native.onnx_read import open_bytes, open_path, open_proto
+from isomorph.frameworks.onnx.read import open_bytes, open_path, open_proto
 
 
 def with_weight(tensor):
@@ -86,7 +86,7 @@ def test_deep_nesting_is_refused_and_never_a_recursion_error(depth):
 
 
 def test_thirty_nested_branches_are_supported():
-    from isomorph.frameworks.onnx import OnnxFramework
+    from isomorph.frameworks.onnx.framework import OnnxFramework
 
     value = helper.make_tensor_value_info
     inner = helper.make_graph(

@@ -6,7 +6,7 @@ import pytest
 from onnx import numpy_helper
 
 from isomorph.core.errors import RefusedError
-from isomorph.frameworks.onnx import OnnxFramework
+from isomorph.frameworks.onnx.framework import OnnxFramework
 
 FRAMEWORK = OnnxFramework()
 WEIGHT = np.arange(12, dtype=np.float32).reshape(4, 3)

@@ -5,7 +5,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from isomorph.core.errors import UnreadableModelError
-from isomorph.native.onnx_validate import validate
+from isomorph.frameworks.onnx.validate import validate
 
 HEAD = '<ir_version: 9, opset_import: ["" : 17]>'
 

@@ -6,7 +6,7 @@ from google.protobuf.message import DecodeError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isomorph.native.onnx_wire import anatomy, looks_like_model
+from isomorph.frameworks.onnx.file_structure import anatomy, looks_like_model
 
 MODEL = onnx.parser.parse_model(
     '<ir_version: 9, opset_import: ["" : 17], producer_name: "test">'

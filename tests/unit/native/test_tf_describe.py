@@ -7,10 +7,10 @@ from tf_building import binary, constant, graph, image, network, placeholder, te
 
 tf = tensorflow()
 
-from isomorph.native.tf_describe import describe  # noqa: E402
-from isomorph.native.tf_functions import from_function, from_keras  # noqa: E402
-from isomorph.native.tf_load import from_graph_def  # noqa: E402
-from isomorph.native.tf_ops import module_of, neutral_name  # noqa: E402
+from isomorph.frameworks.tensorflow.callables import from_function, from_keras  # noqa: E402
+from isomorph.frameworks.tensorflow.describe import describe  # noqa: E402
+from isomorph.frameworks.tensorflow.load import from_graph_def  # noqa: E402
+from isomorph.frameworks.tensorflow.op_names import module_of, neutral_name  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from isomorph import registry
-from isomorph.native.tf_import import write_saved_model
+from isomorph.frameworks.tensorflow.import_graph import write_saved_model
 
 
 @pytest.mark.parametrize("activation", ["swish", "relu6"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from isomorph.core.errors import RefusedError, UnreadableModelError
-from isomorph.native.tf_keras_config import refuse_unsafe_archive, refuse_unsafe_hdf5
+from isomorph.frameworks.tensorflow.keras_config import refuse_unsafe_archive, refuse_unsafe_hdf5
 
 
 def layer(class_name="Dense", module="keras.layers", config=None, **more):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from isomorph.core.trace import Environment
-from isomorph.frameworks.tensorflow import TensorflowFramework
-from isomorph.native.tf_quiet import import_quietly, quietly
-from isomorph.runtimes.tensorflow import TensorflowRuntime
+from isomorph.frameworks.tensorflow.framework import TensorflowFramework
+from isomorph.frameworks.tensorflow.runtime import TensorflowRuntime
+from isomorph.frameworks.tensorflow.silence_logs import import_quietly, quietly
 
 h5py = pytest.importorskip("h5py")
 pytest.importorskip("tf_keras")

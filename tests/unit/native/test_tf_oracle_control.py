@@ -6,8 +6,8 @@ from tf_oracle_cases import Case, normal, opened, rms, tf
 
 from isomorph.core.errors import RuntimeFailedError, UnreadableModelError
 from isomorph.core.trace import Noise
-from isomorph.frameworks.tensorflow import TensorflowFramework
-from isomorph.native.tf_oracle_lists import LISTS
+from isomorph.frameworks.tensorflow.framework import TensorflowFramework
+from isomorph.frameworks.tensorflow.tensor_list_ops import LISTS
 from tf_building import binary, constant, graph, placeholder, unary
 
 raw = tf.raw_ops

@@ -5,7 +5,7 @@ import pytest
 from tf_oracle_cases import Case, normal, opened, positive, rms, tf
 
 from isomorph.core.trace import Noise
-from isomorph.frameworks.tensorflow import TensorflowFramework
+from isomorph.frameworks.tensorflow.framework import TensorflowFramework
 from isomorph.oracle.dtypes import HALVES
 from tf_building import constant, graph, placeholder, set_attribute
 

@@ -6,7 +6,7 @@ from tf_oracle_cases import Case, normal, opened, positive, rms, tf
 
 from isomorph.core.errors import UnreadableModelError, UsageError
 from isomorph.core.trace import Noise
-from isomorph.frameworks.tensorflow import TensorflowFramework
+from isomorph.frameworks.tensorflow.framework import TensorflowFramework
 from tf_building import graph, placeholder, unary
 
 raw = tf.raw_ops

@@ -8,9 +8,9 @@ from tf_building import binary, constant, graph, placeholder, tensorflow, unary
 
 tf = tensorflow()
 
-from isomorph.native.tf_assemble import assemble  # noqa: E402
-from isomorph.native.tf_attributes import attributes_of, functions_of, plain  # noqa: E402
-from isomorph.native.tf_program import (  # noqa: E402
+from isomorph.frameworks.tensorflow.assemble import assemble  # noqa: E402
+from isomorph.frameworks.tensorflow.attributes import attributes_of, functions_of, plain  # noqa: E402
+from isomorph.frameworks.tensorflow.program import (  # noqa: E402
     native_name,
     needed,
     part_of,
@@ -26,7 +26,7 @@ def called(x):
 
 
 def program_of(function, **more):
-    from isomorph.native.tf_functions import from_function
+    from isomorph.frameworks.tensorflow.callables import from_function
 
     return from_function(function, more).program
 

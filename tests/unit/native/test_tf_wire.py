@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from isomorph.core.errors import RefusedError, UnreadableModelError
-from isomorph.native.onnx_wire import looks_like_model
-from isomorph.native.tf_io_ops import refuse_io_in_graph, refuse_io_in_saved_model
-from isomorph.native.tf_quiet import quietly
-from isomorph.native.tf_wire import (
+from isomorph.frameworks.onnx.file_structure import looks_like_model
+from isomorph.frameworks.tensorflow.file_structure import (
     looks_like_graph,
     looks_like_saved_model,
     read_graph,
     read_saved_model,
 )
+from isomorph.frameworks.tensorflow.io_ops import refuse_io_in_graph, refuse_io_in_saved_model
+from isomorph.frameworks.tensorflow.silence_logs import quietly
 from tf_building import constant, graph, placeholder, tensorflow, two_headed, unary
 from tf_building import saved as write
 
@@ -140,7 +140,7 @@ def test_random_bytes_never_break_the_reader(plain):
 
 def test_nothing_here_imports_tensorflow():
     code = (
-        "import sys, isomorph.frameworks.tensorflow, isomorph.runtimes.tensorflow;"
+        "import sys, isomorph.frameworks.tensorflow.framework, isomorph.frameworks.tensorflow.runtime;"
         "print([m for m in ('tensorflow', 'keras', 'h5py') if m in sys.modules])"
     )
     done = subprocess.run(

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from isomorph.core.errors import UsageError
-from isomorph.native.tflite_build import build
-from isomorph.native.tflite_cut import Cutter
-from isomorph.native.tflite_parse import parse
+from isomorph.frameworks.tflite.cut import Cutter
+from isomorph.frameworks.tflite.flatbuffer_writer import build
+from isomorph.frameworks.tflite.parse import parse
 from tflite_building import Building, small
 
 

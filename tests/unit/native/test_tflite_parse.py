@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isomorph.core.errors import UnreadableModelError
-from isomorph.native.tflite_buffers import packed
-from isomorph.native.tflite_parse import parse
-from isomorph.native.tflite_wire import looks_like_model
+from isomorph.frameworks.tflite.buffers import packed
+from isomorph.frameworks.tflite.file_signature import looks_like_model
+from isomorph.frameworks.tflite.parse import parse
 from tflite_building import Building, small, unknown
 
 

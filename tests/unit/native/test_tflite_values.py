@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from isomorph.core.errors import UsageError
-from isomorph.native.tflite_program import TfliteQuantization, TfliteTensor
-from isomorph.native.tflite_values import fitted, quantised, same_bits
+from isomorph.frameworks.tflite.program import TfliteQuantization, TfliteTensor
+from isomorph.frameworks.tflite.tensor_values import fitted, quantised, same_bits
 
 
 def tensor(dtype, quantization=None):

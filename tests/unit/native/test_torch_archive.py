@@ -3,8 +3,8 @@ import pickle
 
 import pytest
 
-from isomorph.native.torch_archive import _is_arithmetic
-from isomorph.native.torch_pickles import imported_names, suspicious
+from isomorph.frameworks.pytorch.archive import _is_arithmetic
+from isomorph.frameworks.pytorch.pickle_scan import imported_names, suspicious
 
 
 class Reduces:

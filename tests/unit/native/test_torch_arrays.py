@@ -5,7 +5,7 @@ import torch
 
 from isomorph.core.digest import constant_of
 from isomorph.core.errors import UsageError
-from isomorph.native.torch_arrays import dtype_name, to_array, to_tensor
+from isomorph.frameworks.pytorch.arrays import dtype_name, to_array, to_tensor
 
 DTYPES = [
     np.float64, np.float32, np.float16, np.int64, np.int32, np.int16, np.int8, np.uint8, np.bool_,

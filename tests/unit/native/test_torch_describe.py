@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from isomorph.core.ops import MOVES_DATA
-from isomorph.native import torch_words
-from isomorph.native.torch_composites import COMPOSITES
-from isomorph.native.torch_ops import NEUTRAL, neutral_name
-from isomorph.native.torch_program import operator_name
+from isomorph.frameworks.pytorch import rounding_classes
+from isomorph.frameworks.pytorch.composite_ops import COMPOSITES
+from isomorph.frameworks.pytorch.op_names import NEUTRAL, neutral_name
+from isomorph.frameworks.pytorch.program import operator_name
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,9 @@ def test_neutral_names(operator, neutral):
     assert neutral_name(operator_name(operator)) == neutral
 
 
-TABLES = {name: table for name, table in vars(torch_words).items() if isinstance(table, frozenset)}
+TABLES = {
+    name: table for name, table in vars(rounding_classes).items() if isinstance(table, frozenset)
+}
 
 
 @pytest.mark.parametrize("table", [frozenset(NEUTRAL), frozenset(COMPOSITES), *TABLES.values()])

@@ -1,6 +1,6 @@
 import numpy as np
 
-from isomorph.native.torch_export import Example
+from isomorph.frameworks.pytorch.export import Example
 
 
 def test_numbers_are_places_and_an_array_without_a_name_is_the_first():

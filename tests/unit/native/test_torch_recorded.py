@@ -5,9 +5,9 @@ from torch import nn
 
 from isomorph.core.errors import UsageError
 from isomorph.core.trace import Environment, Noise
-from isomorph.frameworks.pytorch import PytorchFramework
-from isomorph.runtimes.pytorch import PytorchRuntime
-from isomorph.runtimes.pytorch_oracle import PytorchOracle
+from isomorph.frameworks.pytorch.framework import PytorchFramework
+from isomorph.frameworks.pytorch.oracle import PytorchOracle
+from isomorph.frameworks.pytorch.runtime import PytorchRuntime
 
 
 class Deciding(nn.Module):

@@ -12,9 +12,9 @@ from onnx import helper
 from torch import nn
 
 import isomorph
-from isomorph.native.torch_exported import read_exported
-from isomorph.native.torch_program import packet_name, replace_refs
-from isomorph.native.torch_quiet import quietly
+from isomorph.frameworks.pytorch.export_reader import read_exported
+from isomorph.frameworks.pytorch.program import packet_name, replace_refs
+from isomorph.frameworks.pytorch.silence_logs import quietly
 
 STACKS = {
     "lstm": lambda **rest: nn.LSTM(5, 6, 3, **rest),

@@ -13,10 +13,10 @@ from torch import nn
 
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.trace import Environment
-from isomorph.frameworks.pytorch import PytorchFramework
-from isomorph.native.torch_exported import read_exported
-from isomorph.native.torch_static import read_static
-from isomorph.runtimes.pytorch import PytorchRuntime
+from isomorph.frameworks.pytorch.export_reader import read_exported
+from isomorph.frameworks.pytorch.framework import PytorchFramework
+from isomorph.frameworks.pytorch.pt2_reader import read_static
+from isomorph.frameworks.pytorch.runtime import PytorchRuntime
 
 
 class Varied(nn.Module):
@@ -173,7 +173,7 @@ def test_large_weights_stay_in_the_file_and_can_be_let_go(tmp_path):
 
 def test_reading_brings_no_compiler_along(varied):
     code = (
-        "import sys; from isomorph.frameworks.pytorch import PytorchFramework as F; "
+        "import sys; from isomorph.frameworks.pytorch.framework import PytorchFramework as F; "
         f"F().load({str(varied)!r}, {{}}); "
         "sys.exit('torch._dynamo' in sys.modules or 'sympy' in sys.modules)"
     )

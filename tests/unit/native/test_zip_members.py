@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from isomorph.native.zip_members import members
+from isomorph.store.zip_members import members
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])

@@ -3,9 +3,9 @@
 import numpy as np
 
 from isomorph.core.trace import Environment, Noise
-from isomorph.frameworks.tensorflow import TensorflowFramework
-from isomorph.native.tf_quiet import quietly
-from isomorph.runtimes.tensorflow_oracle import TensorflowOracle
+from isomorph.frameworks.tensorflow.framework import TensorflowFramework
+from isomorph.frameworks.tensorflow.oracle import TensorflowOracle
+from isomorph.frameworks.tensorflow.silence_logs import quietly
 from tf_building import tensorflow
 
 tf = tensorflow()

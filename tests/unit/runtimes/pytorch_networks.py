@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 from isomorph.core.trace import Environment
-from isomorph.frameworks.pytorch import PytorchFramework
-from isomorph.runtimes.pytorch import PytorchRuntime
-from isomorph.runtimes.pytorch_oracle import PytorchOracle
+from isomorph.frameworks.pytorch.framework import PytorchFramework
+from isomorph.frameworks.pytorch.oracle import PytorchOracle
+from isomorph.frameworks.pytorch.runtime import PytorchRuntime
 
 
 class Cnn(nn.Module):

@@ -11,8 +11,9 @@ from onnx import TensorProto, helper, numpy_helper
 from isomorph import registry
 from isomorph.core.errors import RuntimeFailedError, UnreadableModelError, UsageError
 from isomorph.core.trace import Environment, Noise
-from isomorph.native import onnx_batches, spilling
-from isomorph.runtimes import onnxruntime as module
+from isomorph.frameworks.onnx import fetch_batches
+from isomorph.frameworks.onnx import runtime as module
+from isomorph.store import spill
 
 FRAMEWORK, RUNTIME = registry.framework("onnx"), registry.runtime("onnxruntime")
 HEAD = '<ir_version: 9, opset_import: ["" : 17]>'
@@ -320,7 +321,7 @@ def test_batches_give_the_same_tensors_from_disk_and_run_each_node_once(monkeypa
     names = [f"t{i}" for i in range(1, 21)]
     feeds = {"t0": floats(64, 64)}
     whole = opened(parsed(text)).run(feeds, names)
-    monkeypatch.setattr(spilling, "BYTE_BUDGET", 3 * 64 * 64 * 4)
+    monkeypatch.setattr(spill, "BYTE_BUDGET", 3 * 64 * 64 * 4)
     session = opened(parsed(text))
     sizes, open_piece = [], session._open_piece
 
@@ -340,10 +341,10 @@ def test_batches_give_the_same_tensors_from_disk_and_run_each_node_once(monkeypa
 def test_estimates_bind_named_axes_and_guess_unknown_ones_high():
     model = FRAMEWORK.load(parsed('g (float["n",3] x) => (y) { y = Relu(x) }'), {})
     specs = model.graph.tensors
-    sizes, largest = onnx_batches.bound_sizes(specs, {"x": floats(50, 3)})
+    sizes, largest = fetch_batches.bound_sizes(specs, {"x": floats(50, 3)})
     assert sizes == {"n": 50}
-    assert onnx_batches.estimated_bytes(specs["y"], sizes, largest) == 50 * 3 * 4
-    assert onnx_batches.estimated_bytes(None, sizes, largest) == 50 * 50 * 4
+    assert fetch_batches.estimated_bytes(specs["y"], sizes, largest) == 50 * 3 * 4
+    assert fetch_batches.estimated_bytes(None, sizes, largest) == 50 * 50 * 4
 
 
 def test_external_weights_of_bodies_and_cuts_are_found(tmp_path, monkeypatch):

@@ -17,8 +17,8 @@ from torch import nn
 
 from isomorph.core.errors import IsomorphError, RuntimeFailedError, UsageError
 from isomorph.core.trace import Noise
-from isomorph.frameworks.pytorch import PytorchFramework
-from isomorph.native import spilling
+from isomorph.frameworks.pytorch.framework import PytorchFramework
+from isomorph.store import spill
 
 
 @pytest.fixture(scope="module")
@@ -275,7 +275,7 @@ def test_more_than_memory_holds_waits_on_disk(cnn, monkeypatch, open_session):
     model, _, example = cnn
     feeds, names = feeds_of(model, example), fetchable(model)
     whole = open_session(model).run(feeds, names)
-    monkeypatch.setattr(spilling, "BYTE_BUDGET", 4096)
+    monkeypatch.setattr(spill, "BYTE_BUDGET", 4096)
     parts = open_session(model).run(feeds, names)
     assert all(np.array_equal(parts[name], whole[name]) for name in names)
     held = sum(array.nbytes for array in parts.values() if not isinstance(array, np.memmap))

@@ -5,9 +5,9 @@ import pytest
 
 from isomorph.core.errors import RuntimeFailedError, UnreadableModelError, UsageError
 from isomorph.core.trace import Environment, Noise
-from isomorph.frameworks.tensorflow import TensorflowFramework
-from isomorph.native.tf_quiet import quietly
-from isomorph.runtimes.tensorflow import TensorflowRuntime
+from isomorph.frameworks.tensorflow.framework import TensorflowFramework
+from isomorph.frameworks.tensorflow.runtime import TensorflowRuntime
+from isomorph.frameworks.tensorflow.silence_logs import quietly
 from tf_building import binary, graph, image, network, placeholder, tensorflow, unary
 
 tf = tensorflow()

@@ -5,8 +5,8 @@ import pytest
 
 from isomorph.core.errors import RuntimeFailedError, UnreadableModelError, UsageError
 from isomorph.core.trace import Environment, Noise
-from isomorph.frameworks.tflite import TfliteFramework
-from isomorph.runtimes.tflite_oracle import TfliteOracle
+from isomorph.frameworks.tflite.framework import TfliteFramework
+from isomorph.frameworks.tflite.oracle import TfliteOracle
 from tflite_building import Building, small, unknown
 
 

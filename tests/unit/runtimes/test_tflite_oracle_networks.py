@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from isomorph.core.trace import Environment, Noise
-from isomorph.frameworks.tflite import TfliteFramework
-from isomorph.runtimes.tflite import TfliteRuntime
-from isomorph.runtimes.tflite_oracle import TfliteOracle
+from isomorph.frameworks.tflite.framework import TfliteFramework
+from isomorph.frameworks.tflite.oracle import TfliteOracle
+from isomorph.frameworks.tflite.runtime import TfliteRuntime
 
 _SCRIPT = Path(__file__).with_name("tflite_oracle_models.py")
 

@@ -5,9 +5,9 @@ import pytest
 
 from isomorph.core.errors import RuntimeFailedError, UsageError
 from isomorph.core.trace import Environment, Noise
-from isomorph.frameworks.tflite import TfliteFramework
-from isomorph.native import spilling
-from isomorph.runtimes.tflite import TfliteRuntime
+from isomorph.frameworks.tflite.framework import TfliteFramework
+from isomorph.frameworks.tflite.runtime import TfliteRuntime
+from isomorph.store import spill
 from tflite_building import TYPES, Building, small, unknown
 
 MODELS = ["cnn", "dynamic", "float16", "int8", "lstm", "branches"]
@@ -314,7 +314,7 @@ def test_more_than_the_budget_is_fetched_in_pieces(converted, monkeypatch):
     for settings in WAYS:
         whole = opened(model, **settings).run(feeds, tensors(model))
         with monkeypatch.context() as patch:
-            patch.setattr(spilling, "BYTE_BUDGET", 4096)
+            patch.setattr(spill, "BYTE_BUDGET", 4096)
             pieces = opened(model, **settings).run(feeds, tensors(model))
         assert all(equal(whole[each], pieces[each]) for each in whole)
 

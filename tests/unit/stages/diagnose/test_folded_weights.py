@@ -9,7 +9,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from isomorph.diagnose.folded_constants import folded
-from isomorph.frameworks.onnx import OnnxFramework
+from isomorph.frameworks.onnx.framework import OnnxFramework
 
 WEIGHT = np.random.default_rng(2).standard_normal((3, 3, 5, 2)).astype(np.float32)
 SCALE = np.linspace(0.5, 1.5, 10).astype(np.float32)

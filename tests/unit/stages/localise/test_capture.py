@@ -7,11 +7,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 from isomorph.core.trace import Capabilities, Environment
 from isomorph.diagnose.runtime_faults import guilty_of_running
-from isomorph.frameworks.onnx import OnnxFramework
+from isomorph.frameworks.onnx.framework import OnnxFramework
+from isomorph.frameworks.onnx.oracle import OnnxOracle
 from isomorph.localize.capture_effect import changed_by_capturing
 from isomorph.measure.evaluated_model import Subject
 from isomorph.measure.spread import FALSE_ALARM
-from isomorph.runtimes.onnx_oracle import OnnxOracle
 
 X = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
 W = np.random.default_rng(1).normal(size=(4, 4)).astype(np.float32)

@@ -1,0 +1,1 @@
+"""ONNX: the framework, ONNX Runtime and the oracle."""

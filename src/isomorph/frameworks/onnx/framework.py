@@ -1,0 +1,142 @@
+"""ONNX models: read with suspicion, described completely, written as copies."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isomorph.core.errors import UsageError
+from isomorph.core.lazy import require
+from isomorph.core.model import Graph, Model
+from isomorph.frameworks.onnx.file_structure import looks_like_model
+
+if TYPE_CHECKING:
+    from isomorph.core.patch import Patch
+    from isomorph.core.piece import Piece
+    from isomorph.core.trace import Arrays
+    from isomorph.frameworks.onnx.read import Opened
+
+
+class OnnxFramework:
+    """Files, bytes and ModelProtos of ONNX."""
+
+    name = "onnx"
+    suffix = ".onnx"
+    extra: str | None = None
+    runtime = "onnxruntime"
+    oracle = "onnx_oracle"
+    keeps_words = True
+    """What stands in ``Model.metadata`` was written by users, and is theirs to lose."""
+
+    keeps_float = True
+    """Single nodes of a quantised model can be taken back to real numbers."""
+
+    def sniff(self, path: Path, head: bytes) -> bool:
+        """Whether the bytes are those of a ModelProto, whatever the suffix says."""
+        return looks_like_model(head)
+
+    def claims(self, source: Any) -> bool:  # noqa: ANN401
+        """A ModelProto, or the bytes of one."""
+        if isinstance(source, (bytes, bytearray)):
+            return looks_like_model(bytes(source[:4096]))
+        return type(source).__name__ == "ModelProto"
+
+    def hand_over(self, source: Any, example: Mapping[str, Any], folder: Path) -> Path:  # noqa: ANN401
+        """Write a live model to a file for a worker; nothing is traced, so no example is used."""
+        from isomorph.frameworks.onnx.read import open_bytes, open_proto
+        from isomorph.frameworks.onnx.save import save
+
+        serialised = isinstance(source, (bytes, bytearray))
+        opened = open_bytes(bytes(source)) if serialised else open_proto(source)
+        path = folder / "model.onnx"
+        save(opened.model, path)
+        return path
+
+    def load(self, source: Any, options: Mapping[str, str]) -> Model:  # noqa: ANN401
+        """Read, check, infer shapes and describe; external weights stay in their files."""
+        require("onnx", extra="all", needed_for="framework 'onnx'")
+        from isomorph.frameworks.onnx.describe import describe
+        from isomorph.frameworks.onnx.file_notes import doc_strings, notes_on
+        from isomorph.frameworks.onnx.shapes import infer
+        from isomorph.frameworks.onnx.validate import opsets
+
+        opened, location = _open(source, trusted=options.get("trust") == "yes")
+        inferred = infer(opened.model)
+        graph = describe(opened.model, inferred.graph)
+        proto = opened.model.proto
+        return Model(
+            framework=self.name,
+            location=location,
+            digest=_digest(opened, graph),
+            graph=graph,
+            producer=f"{proto.producer_name} {proto.producer_version}".strip(),
+            opset=opsets(proto),
+            metadata={e.key: e.value for e in proto.metadata_props} | doc_strings(proto),
+            notes=(*opened.notes, *inferred.notes, *notes_on(proto)),
+            native=opened.model.outlined(),
+        )
+
+    def beside(self, path: Path) -> tuple[Path, ...]:
+        """The files with weights that belong to this one."""
+        from isomorph.frameworks.onnx.sidecar_files import companions
+
+        return companions(path)
+
+    def save(self, model: Model, path: Path) -> None:
+        """Write a copy, weights beside it where they were beside the original."""
+        from isomorph.frameworks.onnx.save import save
+
+        save(model.native, Path(path))
+
+    def apply(self, model: Model, patch: Patch, path: Path) -> None:
+        """Write a patched copy; the result passes the same checks as any model that is read."""
+        from isomorph.frameworks.onnx.edit import patched
+        from isomorph.frameworks.onnx.save import save
+
+        save(patched(model.native, patch), Path(path))
+
+    def sketch(self, model: Model, patch: Patch) -> Model:
+        """The patched model in memory, for the oracle to try a few tensors of it."""
+        from isomorph.frameworks.onnx.edit import sketched
+
+        return replace(model, native=sketched(model.native, patch))
+
+    def cut(self, model: Model, piece: Piece, feeds: Arrays, path: Path) -> None:
+        """Write a part of the model, or a body inside it, as a model of its own."""
+        from isomorph.frameworks.onnx.save import save
+        from isomorph.frameworks.onnx.subgraph import piece_of
+
+        save(piece_of(model.native, piece, feeds), Path(path))
+
+
+def _open(source: Any, *, trusted: bool) -> tuple[Opened, str]:  # noqa: ANN401
+    from isomorph.frameworks.onnx.read import open_bytes, open_path, open_proto
+
+    if isinstance(source, (str, Path)):
+        return open_path(Path(source), trusted=trusted), str(source)
+    if isinstance(source, (bytes, bytearray)):
+        return open_bytes(bytes(source)), "bytes in memory"
+    if type(source).__name__ == "ModelProto":
+        return open_proto(source), "ModelProto in memory"
+    raise UsageError(
+        "UNSUPPORTED_SOURCE",
+        f"framework 'onnx' cannot read a {type(source).__name__}",
+        fix="pass the path of an .onnx file, its bytes, or an onnx.ModelProto",
+    )
+
+
+def _digest(opened: Opened, graph: Graph) -> str:
+    """Of the file, and of the weights beside it where there are any."""
+    from isomorph.frameworks.onnx.external_data import is_external
+
+    stored = opened.model.proto.graph.initializer
+    beside = [tensor.name for tensor in stored if is_external(tensor)]
+    if opened.digest and not beside:
+        return opened.digest
+    whole = hashlib.sha256(opened.digest.encode())
+    for name in beside or sorted(graph.constants):
+        whole.update(graph.constants[name].digest.encode())
+    return whole.hexdigest()

@@ -1,0 +1,124 @@
+"""An opened ONNX model: the graph in memory, large weights where they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.frameworks.onnx.external_data import is_external, locate, mapped
+from isomorph.frameworks.onnx.lazy_weights import Left, outlined
+from isomorph.frameworks.onnx.scope import graphs
+from isomorph.frameworks.onnx.stored_tensors import inline_array
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OnnxModel:
+    """What ``Model.native`` holds for ONNX. Nobody changes ``proto``; copies are edited.
+
+    ``path`` is the user's file where there is one, and ``folder`` where its external data
+    lies. ``proto`` keeps external tensors external. ``outline`` is the same graph, of which large
+    tensors may be ``left`` in the file: who asks for ``proto`` gets them read.
+    """
+
+    outline: Any
+    path: Path | None = None
+    folder: Path | None = None
+    trusted: bool = False
+    stored: Mapping[str, Any] = field(default_factory=dict)
+    left: Left | None = None
+
+    @property
+    def proto(self) -> Any:  # noqa: ANN401
+        """The whole model."""
+        return self.outline if self.left is None else self.left.whole(self.outline)
+
+    def outlined(self) -> OnnxModel:
+        """The same model with its large tensors left in the file, where that is worth it."""
+        found = None if self.path is None else outlined(self.outline, self.path)
+        if found is None:
+            return self
+        outline, left = found
+        return replace(self, outline=outline, left=left, stored=_stored(outline))
+
+    def filled(self, tensor: Any) -> Any:  # noqa: ANN401
+        """A tensor of the outline with its values in it, unless they lie outside the file."""
+        return tensor if self.left is None else self.left.filled(tensor)
+
+    def initializer(self, name: str) -> Array:
+        """The value of a top-level initialiser; a view of the file for external data."""
+        tensor = self.stored[name]
+        if hasattr(tensor, "indices"):
+            return dense(tensor, self)
+        return self.array(tensor)
+
+    def array(self, tensor: Any) -> Array:  # noqa: ANN401
+        """The value of any stored tensor of this model."""
+        if self.left is not None and self.left.holds(tensor):
+            return self.left.array(tensor)
+        if not is_external(tensor):
+            return inline_array(tensor)
+        file = str(self.path or "")
+        return mapped(locate(tensor, self.folder, file=file, trusted=self.trusted), tensor)
+
+
+def opened(
+    proto: Any,  # noqa: ANN401
+    *,
+    path: Path | None = None,
+    folder: Path | None = None,
+    trusted: bool = False,
+) -> OnnxModel:
+    """Wrap a ModelProto, with its initialisers found by name."""
+    home = folder if folder is not None else (path.parent if path is not None else None)
+    return OnnxModel(outline=proto, path=path, folder=home, trusted=trusted, stored=_stored(proto))
+
+
+def _stored(proto: Any) -> dict[str, Any]:  # noqa: ANN401
+    stored = {tensor.name: tensor for tensor in proto.graph.initializer}
+    stored.update({sparse.values.name: sparse for sparse in proto.graph.sparse_initializer})
+    return stored
+
+
+def dense(sparse: Any, model: OnnxModel) -> Array:  # noqa: ANN401
+    """A sparse tensor written out."""
+    values, indices = model.array(sparse.values), model.array(sparse.indices)
+    shape = tuple(int(size) for size in sparse.dims)
+    whole = np.zeros(shape, values.dtype)
+    if indices.ndim == 1:
+        whole.reshape(-1)[indices] = values
+    else:
+        whole[tuple(indices.T)] = values
+    return whole
+
+
+def stored_tensors(proto: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    """Every tensor that holds values, wherever it is, and a word on where that is."""
+    for part in (proto.graph, *proto.functions):
+        for graph in graphs(part):
+            # A function has nodes like a graph, but no initialisers.
+            for tensor in getattr(graph, "initializer", ()):
+                yield "initialiser", tensor
+            for sparse in getattr(graph, "sparse_initializer", ()):
+                yield "sparse initialiser values", sparse.values
+                yield "sparse initialiser indices", sparse.indices
+            yield from _in_attributes(graph.node)
+
+
+def _in_attributes(nodes: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    for node in nodes:
+        for attribute in node.attribute:
+            where = f"node {node.name or node.op_type!r} attribute {attribute.name!r}"
+            if attribute.HasField("t"):
+                yield where, attribute.t
+            for tensor in attribute.tensors:
+                yield where, tensor
+            if attribute.HasField("sparse_tensor"):
+                yield where, attribute.sparse_tensor.values
+                yield where, attribute.sparse_tensor.indices

@@ -1,0 +1,1 @@
+"""OpenVINO: a runtime of ONNX models and exported PyTorch programs."""

@@ -1,0 +1,54 @@
+"""OpenVINO's CPU plugin on ONNX models and exported PyTorch programs, as deployed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from isomorph.core.execution import Switch
+from isomorph.core.lazy import require
+from isomorph.core.settings import chosen
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Model
+    from isomorph.core.protocols import Session
+    from isomorph.core.trace import Environment
+
+_VALUES = {
+    "precision": ("default", "f32", "bf16", "f16"),
+    "mode": ("default", "performance", "accuracy"),
+}
+
+
+class OpenvinoRuntime:
+    """OpenVINO on the CPU, which may compute in bfloat16 where the processor has it.
+
+    Its graph optimiser cannot be switched off, so it runs no graph as written; a single node is
+    compiled by itself whenever a tensor inside is asked for. A program of PyTorch goes through
+    OpenVINO's own front end and is run whole.
+    """
+
+    name = "openvino"
+    extra: str | None = "openvino"
+    worker = "openvino"
+    settings: Mapping[str, str] = {"precision": "default", "mode": "default", "threads": ""}
+    plain: Mapping[str, str] = {}
+    switches = (Switch(name="full precision", settings={"precision": "f32"}, kind="precision"),)
+
+    def accepts(self, model: Model) -> bool:
+        """ONNX models and PyTorch programs."""
+        return model.framework in {"onnx", "pytorch"}
+
+    def open(self, model: Model, environment: Environment) -> Session:
+        """Compile the whole model; pieces of it when a run first needs them."""
+        words = {**self.settings, **environment.settings}
+        for key, known in _VALUES.items():
+            chosen(self.name, words, key, known)
+        openvino = require("openvino", extra="openvino", needed_for="runtime 'openvino'")
+        if model.framework == "pytorch":
+            from isomorph.frameworks.openvino.pytorch_program import OpenvinoTorchSession
+
+            return OpenvinoTorchSession(model, environment, words, openvino)
+        from isomorph.frameworks.openvino.session import OpenvinoSession
+
+        return OpenvinoSession(model, environment, words, openvino)

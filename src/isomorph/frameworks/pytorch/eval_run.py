@@ -1,0 +1,263 @@
+"""One run of the oracle: each step in float64 or in its declared type, silent or disturbed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from isomorph.core.trace import Noise
+from isomorph.frameworks.pytorch.arrays import FLOATS, dtype_name, is_float
+from isomorph.frameworks.pytorch.control_flow import is_control, run_control
+from isomorph.frameworks.pytorch.declared_types import Declared
+from isomorph.frameworks.pytorch.float64_steps import (
+    cast,
+    data_steps,
+    is_cast,
+    lifted,
+    narrows,
+    numbers_as_held,
+    reads_shape,
+)
+from isomorph.frameworks.pytorch.interpreter import (
+    Planner,
+    Values,
+    call_target,
+    execute,
+    starting_values,
+)
+from isomorph.frameworks.pytorch.op_noise import disturbed, rounds_nothing, stored
+from isomorph.frameworks.pytorch.program import Program, Step, replace_refs
+from isomorph.frameworks.pytorch.weight_cache import LiftedWeights
+from isomorph.oracle.noise import UNIT_ROUNDOFF, Rounding, generator, spread_evenly, unit_roundoff
+from isomorph.oracle.rounded_constants import stands_for_itself
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array
+
+
+class OracleRun:
+    """What one run keeps besides the values: noise, found types, and disturbed tables."""
+
+    def __init__(
+        self,
+        weights: LiftedWeights,
+        planners: dict[str, Planner],
+        noise: Noise | None,
+        magnitudes: dict[Any, Array],
+    ) -> None:
+        self.weights, self.planners, self.noise = weights, planners, noise
+        rounding = noise is not None and noise.rounding
+        self.source = (
+            Rounding(noise.seed, scale=noise.scale, cache=magnitudes)
+            if noise and rounding
+            else None
+        )
+        self.declared = Declared()
+        self.shaken: frozenset[str] = frozenset()
+        # Constant-derived values twice more in float64, silent and noisy: their difference is
+        # the spread of a table that the declared type has already rounded.
+        self.tables: dict[str, tuple[Any, Any]] = {}
+        self.entries = 0
+
+    def disturb_constants(self, reads: frozenset[str]) -> frozenset[str]:
+        """Which of the constants that are read this run disturbs; each is when it is used.
+
+        Numbers written in the program (an epsilon, a factor) are doubles in torch, so there is
+        nothing to round in them, and ``noise.attributes`` disturbs nothing here.
+        """
+        named = self.noise.constants if self.noise else ()
+        held = self.weights.constants
+        self.shaken = frozenset(
+            name for name in named if name in reads and name in held and is_float(held[name])
+        )
+        return self.shaken
+
+    def _disturbed_constant(self, name: str) -> Any:  # noqa: ANN401
+        """The constant times (1 + u·ξ): the same at every use within a run."""
+        value = self.weights.constants[name]
+        unit = unit_roundoff(dtype_name(value.dtype))
+        random = generator(self.noise.seed if self.noise else 0, ("constant", name))
+        draw = torch.from_numpy(np.asarray(spread_evenly(random, tuple(value.shape))))
+        draw *= unit
+        draw += 1.0
+        changed = value.to(torch.float64, copy=True)
+        draw[torch.from_numpy(stands_for_itself(changed.numpy(), unit))] = 1.0
+        changed.mul_(draw)
+        self.weights.let_go(changed)
+        return changed
+
+    def note_fed(self, value: Any, given: Any) -> None:  # noqa: ANN401
+        """An undeclared float that is fed counts as what it is, a float64 one as float32."""
+        if isinstance(given, np.ndarray) and given.dtype == np.float16:
+            self.declared.note(value, torch.float16)
+
+    def evaluator(self, program: Program, data: frozenset[int], place: str) -> Any:  # noqa: ANN401
+        """The function that computes one step of this program."""
+
+        def evaluate(index: int, step: Step, values: Values) -> Any:  # noqa: ANN401
+            site = (place, index)
+            if index not in data:
+                return self._constant_step(program, step, values, site)
+            types = self.declared.outputs(program, step, values)
+            result = self._data_step(program, step, values, site, types)
+            # Types are known as far as they are declared.
+            for value, dtype in zip(_as_list(step, result), types, strict=False):
+                self.declared.note(value, dtype)
+            return result
+
+        return evaluate
+
+    def _constant_step(
+        self, program: Program, step: Step, values: Values, site: tuple[str, int]
+    ) -> Any:  # noqa: ANN401
+        arguments, named = _filled(step, lambda name: self._declared_value(program, name, values))
+        if is_control(step):
+            return run_control(step, arguments, self._body_runner(data=False))
+        result = call_target(step, list(arguments), dict(named))
+        if self.source is not None and not reads_shape(step) and _holds_floats(result):
+            self._keep_tables(step, values, site, result)
+        return result
+
+    def _declared_value(self, program: Program, name: str, values: Values) -> Any:  # noqa: ANN401
+        value = values[name]
+        declared = self.declared.of(program, name, value)
+        if is_float(value) and declared in FLOATS and value.dtype != declared:
+            return value.to(declared)  # a lifted tensor whose shape alone is read
+        return value
+
+    def _keep_tables(
+        self, step: Step, values: Values, site: tuple[str, int], result: object
+    ) -> None:
+        assert self.source is not None
+        silent = _called_wide(step, *_filled(step, lambda name: self._table(name, values)[0]))
+        arguments, named = _filled(step, lambda name: self._table(name, values)[1])
+        self.source.enter(site, UNIT_ROUNDOFF["float32"])
+        with _wide_default():
+            noisy = disturbed(step, lifted(arguments), lifted(named), self.source)
+        results, quiet, loud = (_as_list(step, each) for each in (result, silent, noisy))
+        # Outputs that nothing reads have no name.
+        for name, own, one, two in zip(step.outputs, results, quiet, loud, strict=False):
+            if is_float(own) and is_float(two) and one.shape == two.shape == own.shape:
+                self.tables[name] = (one, two)
+
+    def _table(self, name: str, values: Values) -> tuple[Any, Any]:
+        value = lifted(values[name])
+        return self.tables.get(name, (value, value))
+
+    def wide_value(self, name: str, values: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """A value as the oracle holds it: float64, with the spread of the table it may be."""
+        value = values[name]
+        if name in self.shaken and self.weights.owns(name, value):
+            return self._disturbed_constant(name)
+        if not is_float(value) or value.dtype == torch.float64:
+            return lifted(value)
+        if self.weights.owns(name, value):
+            return self.weights.wide(name)
+        wide = value.to(torch.float64)
+        if name in self.tables:
+            silent, noisy = self.tables[name]
+            step = noisy - silent
+            return wide + torch.where(torch.isfinite(step), step, 0.0)
+        return wide
+
+    def _data_step(
+        self,
+        program: Program,
+        step: Step,
+        values: Values,
+        site: tuple[str, int],
+        types: tuple[torch.dtype | None, ...],
+    ) -> Any:  # noqa: ANN401
+        arguments, named = _filled(step, lambda name: self.wide_value(name, values))
+        if is_control(step):
+            return run_control(step, arguments, self._body_runner(data=True))
+        out = types[0] if types else None
+        if is_cast(step):
+            first = step.needs[0]
+            before = self.declared.of(program, first, values[first])
+            result = cast(arguments[0], before, out)
+            if self.source is None or not narrows(before, out):
+                return result
+            # What the type rounds to may be the neighbour, once the value has been disturbed.
+            self.source.enter(site, 0.0)
+            shaken = stored(lifted(arguments[0]), out, self.source.random)
+            return torch.where(torch.isfinite(result), shaken, result)
+        arguments = numbers_as_held(step, arguments, self._width(program, step, values, out))
+        if self.source is None:
+            return _called_wide(step, arguments, named)
+        # Narrow types accumulate in float32 and are rounded when they are stored.
+        narrow = out if out in FLOATS and out not in {torch.float32, torch.float64} else None
+        unit = UNIT_ROUNDOFF["float32"] if narrow else unit_roundoff(dtype_name(out))
+        self.source.enter(site, unit)
+        with _wide_default():
+            result = lifted(disturbed(step, lifted(arguments), lifted(named), self.source, narrow))
+        if narrow and not rounds_nothing(step):
+            result = stored(result, narrow, self.source.random)
+        return result
+
+    def _width(
+        self, program: Program, step: Step, values: Values, out: torch.dtype | None
+    ) -> torch.dtype | None:
+        """The float type that a step computes in; a comparison's is that of its operands."""
+        floats = [name for name in step.needs if is_float(values[name])]
+        return self.declared.of(program, floats[0], values[floats[0]]) if floats else out
+
+    def _body_runner(self, *, data: bool) -> Any:  # noqa: ANN401
+        def run_body(body: Program, given: Sequence[Any]) -> list[Any]:
+            self.entries += 1
+            planner = self.planners.setdefault(body.name, Planner(body))
+            fed = dict(zip(body.inputs, given, strict=True))
+            plan = planner.plan(frozenset(fed), tuple(name for name in body.outputs if name))
+            start = starting_values(body, fed, plan, body.constants)
+            steps = data_steps(plan.steps, set(fed) if data else set())
+            evaluate = self.evaluator(body, steps, f"{body.name}{self.entries}")
+            fetched = execute(plan, start, body.outputs, evaluate)
+            return [fetched.get(name) for name in body.outputs]
+
+        return run_body
+
+
+def _filled(step: Step, lookup: Any) -> tuple[list[Any], dict[str, Any]]:  # noqa: ANN401
+    return list(replace_refs(step.args, lookup)), dict(replace_refs(step.kwargs, lookup))
+
+
+def _called_wide(step: Step, arguments: list[Any], named: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    with _wide_default():
+        return lifted(call_target(step, lifted(arguments), lifted(dict(named))))
+
+
+def _as_list(step: Step, result: Any) -> list[Any]:  # noqa: ANN401
+    return list(result) if step.listed else [result]
+
+
+def _holds_floats(result: Any) -> bool:  # noqa: ANN401
+    listed = result if isinstance(result, (list, tuple)) else [result]
+    return any(is_float(value) for value in listed)
+
+
+@contextmanager
+def _wide_default() -> Iterator[None]:
+    """Integers divided by integers become the default float: in the oracle, float64."""
+    with _default(torch.float64):
+        yield
+
+
+@contextmanager
+def declared_default() -> Iterator[None]:
+    """What models are written with."""
+    with _default(torch.float32):
+        yield
+
+
+@contextmanager
+def _default(dtype: torch.dtype) -> Iterator[None]:
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)

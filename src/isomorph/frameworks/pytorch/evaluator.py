@@ -1,0 +1,170 @@
+"""The float64 evaluation of a PyTorch program, silent or with the noise of its rounding."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from isomorph.core.cores import threads_of_one_side
+from isomorph.core.trace import Capabilities, Environment, Noise
+from isomorph.frameworks.pytorch.arrays import FLOATS, to_array
+from isomorph.frameworks.pytorch.control_flow import refuse_unsupported
+from isomorph.frameworks.pytorch.eval_run import OracleRun, declared_default
+from isomorph.frameworks.pytorch.float64_steps import data_steps, lifted
+from isomorph.frameworks.pytorch.interpreter import Planner, execute, starting_values
+from isomorph.frameworks.pytorch.model import TorchModel
+from isomorph.frameworks.pytorch.op_recorder import record_fed, writing
+from isomorph.frameworks.pytorch.program import Program
+from isomorph.frameworks.pytorch.session import feed, in_order
+from isomorph.frameworks.pytorch.weight_cache import LiftedWeights
+from isomorph.store.spill import Keeper
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Array, Arrays, Use
+
+
+class TorchOracle:
+    """One opened model in float64; always on the CPU."""
+
+    def __init__(self, model: TorchModel, environment: Environment) -> None:
+        refuse_unsupported(model.program)
+        self.environment = environment
+        self._program = model.program
+        self._model = model
+        self.capabilities = Capabilities(
+            fetch="all" if model.cuttable else "outputs",
+            feed="all" if model.cuttable else "inputs",
+            noise=True,
+        )
+        self._planners = {"": Planner(model.program)}
+        self._data = set(model.program.inputs)
+        data_steps(enumerate(model.program.steps), self._data)
+        self._weights = LiftedWeights(model.program.constants, model.release)
+        self._magnitudes: dict[Any, Array] = {}
+        self._magnitudes_of = ""
+
+    def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
+        """Compute ``fetch`` from ``feeds``; floats come back as float64."""
+        keeper = Keeper()
+        with _few_threads():
+            if not self._model.cuttable:
+                return self._run_recorded(feeds, fetch, noise)
+            return self._run_cut(feeds, fetch, noise, lambda _, value: keeper.keep(value))
+
+    def hand_over(
+        self, feeds: Arrays, fetch: Sequence[str], use: Use, *, noise: Noise | None = None
+    ) -> None:
+        """Like ``run``, but nothing is kept: each tensor is used as soon as it is computed."""
+        with _few_threads():
+            if self._model.cuttable:
+                self._run_cut(feeds, fetch, noise, use)
+                return
+            for name, value in self._run_recorded(feeds, fetch, noise).items():
+                use(name, value)
+
+    def _run_cut(
+        self,
+        feeds: Arrays,
+        fetch: Sequence[str],
+        noise: Noise | None,
+        keep: Callable[[str, Any], Any],
+    ) -> Arrays:
+        plan = self._planners[""].plan(frozenset(feeds), tuple(fetch))
+        run = OracleRun(self._weights, self._planners, noise, self._kept_magnitudes(feeds, noise))
+        values = {
+            name: lifted(feed_raw(self._program, name, array)) for name, array in feeds.items()
+        }
+        for name, value in feeds.items():
+            run.note_fed(values[name], value)
+        shaken = run.disturb_constants(plan.reads)
+        tables = {
+            name: table for name in values if (table := self._table(name, values[name])) is not None
+        }
+        with torch.no_grad(), declared_default():
+            given = {**values, **tables}
+            start = starting_values(self._program, given, plan, self._program.constants)
+            steps = data_steps(plan.steps, {*values, *shaken} - set(tables))
+            return execute(
+                plan,
+                start,
+                fetch,
+                run.evaluator(self._program, steps, ""),
+                lambda name, value: keep(name, to_array(run.wide_value(name, {name: value}))),
+            )
+
+    def _table(self, name: str, value: Any) -> Any:  # noqa: ANN401
+        """A fed value that no input reaches keeps its declared type, if that holds it exactly."""
+        spec = self._program.specs.get(name)
+        if name in self._data or name in self._program.constants or spec is None:
+            return None
+        if spec.dtype not in FLOATS or not isinstance(value, torch.Tensor):
+            return None
+        narrow = value.to(spec.dtype)
+        exact = torch.equal(torch.nan_to_num(narrow.to(value.dtype)), torch.nan_to_num(value))
+        return narrow if exact else None
+
+    def _run_recorded(self, feeds: Arrays, fetch: Sequence[str], noise: Noise | None) -> Arrays:
+        """Replay in float64 what one run of the model did with these feeds.
+
+        Memory is written as the run wrote it, so every float is held wide from the start, also
+        what depends on constants alone.
+        """
+        given = {name: feed(self._program, name, value) for name, value in feeds.items()}
+        tape = record_fed(self._model, given)
+        places = dict(zip(self._program.outputs, tape.outputs, strict=True))
+        wanted = tuple(places[name] for name in fetch)
+        run = OracleRun(self._weights, self._planners, noise, self._kept_magnitudes(feeds, noise))
+        plan = Planner(tape).whole(wanted)
+        values = {name: lifted(feed_raw(tape, name, value)) for name, value in feeds.items()}
+        constants = {name: lifted(value).clone() for name, value in tape.constants.items()}
+        with torch.no_grad(), declared_default():
+            start = starting_values(tape, values, plan, constants)
+            every = frozenset(range(len(tape.steps)))
+            evaluate = writing(run.evaluator(tape, every, ""))
+            fetched = execute(plan, start, wanted, evaluate)
+        return {name: to_array(lifted(fetched[places[name]])) for name in fetch}
+
+    def close(self) -> None:
+        """Let go of the lifted weights."""
+        self._weights.clear()
+        self._magnitudes.clear()
+
+    def _kept_magnitudes(self, feeds: Arrays, noise: Noise | None) -> dict[Any, Array]:
+        """Sizes of sums change by rounding only between draws, but not between feeds."""
+        if noise is None or not noise.rounding:
+            return {}
+        digest = hashlib.blake2b()
+        for name, value in sorted(feeds.items()):
+            digest.update(name.encode())
+            if isinstance(value, np.ndarray):
+                digest.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
+        if digest.hexdigest() != self._magnitudes_of:
+            self._magnitudes_of = digest.hexdigest()
+            self._magnitudes = {}
+        return self._magnitudes
+
+
+@contextmanager
+def _few_threads() -> Iterator[None]:
+    """The deployed run, which shares the process, keeps the threads it was given."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(min(before, threads_of_one_side()))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def feed_raw(program: Program, name: str, array: Any) -> Any:  # noqa: ANN401
+    """A fed array at its own width: the oracle takes float64 for any float."""
+    spec = program.specs.get(name)
+    is_real = isinstance(array, np.ndarray) and array.dtype.kind == "f"
+    if is_real and (spec is None or spec.dtype is None or spec.dtype in FLOATS):
+        wide = torch.from_numpy(np.array(array, dtype=np.float64))
+        return wide if spec is None else in_order(wide, spec)
+    return feed(program, name, array)

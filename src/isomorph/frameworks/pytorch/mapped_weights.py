@@ -1,0 +1,86 @@
+"""The weights of a .pt2 archive, left in the file: what is used is read when it is used."""
+
+from __future__ import annotations
+
+import math
+import mmap
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from isomorph.core.foreign_json import read_json
+from isomorph.frameworks.pytorch.pt2_values import DTYPES, Unknown, refuse_elsewhere, sizes
+
+LARGE = 1 << 20
+"""From this size on a weight is not held; below it, going back for it costs more than it takes."""
+
+_ALIGNED = 64
+_HEADER, _LENGTHS = 30, 26
+
+
+class MappedWeights:
+    """Weights and other constants by their names; several may share their bytes."""
+
+    def __init__(self, archive: zipfile.ZipFile, members: Mapping[str, str], path: Path) -> None:
+        self._archive, self._members = archive, members
+        with path.open("rb") as file:
+            # A private copy that nobody writes to: torch warns of memory it may not write.
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        self._flat: dict[str, Any] = {}
+        self._entries = {
+            name: (folder, told)
+            for folder, config in (
+                ("data/constants/", "model_constants_config.json"),
+                ("data/weights/", "model_weights_config.json"),
+            )
+            for name, told in read_json(archive.read(members[folder + config]))["config"].items()
+        }
+
+    def tensor(self, name: str) -> Any:  # noqa: ANN401
+        """The constant of this name, laid out as it was."""
+        folder, told = self._entries[name]
+        if told["use_pickle"] or not told["path_name"].startswith(("weight_", "tensor_")):
+            raise Unknown("a pickled constant")
+        about = told["tensor_meta"]
+        refuse_elsewhere(about)
+        dtype, shape, strides = (
+            DTYPES[about["dtype"]], sizes(about["sizes"]), sizes(about["strides"]),
+        )  # fmt: skip
+        if not math.prod(shape):
+            return torch.zeros(shape, dtype=dtype)
+        flat = self._read(folder + told["path_name"]).view(dtype)
+        start = sizes([about["storage_offset"]])[0]
+        last = start + sum((size - 1) * step for size, step in zip(shape, strides, strict=True))
+        if not 0 <= last < flat.numel():
+            raise Unknown("a constant that exceeds its bytes")
+        return torch.as_strided(flat, shape, strides, start)
+
+    def release(self) -> None:
+        """Nothing of the file needs to stay in memory; what is used again is read again."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED)
+
+    def _read(self, inside: str) -> Any:  # noqa: ANN401
+        if inside not in self._flat:
+            about = self._archive.getinfo(self._members[inside])
+            with self._archive.open(about) as stream:
+                # To the end, where the archive compares the checksum.
+                pieces = iter(lambda: stream.read(LARGE), b"")
+                held = b"".join(pieces) if about.file_size < LARGE else sum(map(len, pieces))
+            if isinstance(held, bytes):
+                self._flat[inside] = torch.frombuffer(bytearray(held), dtype=torch.uint8)
+            else:
+                self._flat[inside] = self._mapped(about)
+        return self._flat[inside]
+
+    def _mapped(self, about: zipfile.ZipInfo) -> Any:  # noqa: ANN401
+        lengths = self._map[about.header_offset + _LENGTHS : about.header_offset + _HEADER]
+        name, extra = (int.from_bytes(lengths[at : at + 2], "little") for at in (0, 2))
+        start = about.header_offset + _HEADER + name + extra
+        if about.compress_type != zipfile.ZIP_STORED or start % _ALIGNED:
+            raise Unknown("weights that are compressed, or not aligned")
+        return torch.from_numpy(np.frombuffer(self._map, np.uint8, about.file_size, start))

@@ -1,0 +1,45 @@
+"""The float64 oracle of PyTorch models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from isomorph.core.lazy import require
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Model
+    from isomorph.core.protocols import Session
+    from isomorph.core.trace import Environment
+
+
+class PytorchOracle:
+    """The same program in float64, every tensor fetched, with Monte-Carlo noise on request."""
+
+    name = "pytorch_oracle"
+    extra = "torch"
+    worker = "pytorch"
+    settings: Mapping[str, str] = {}
+    plain: Mapping[str, str] = {}
+
+    def accepts(self, model: Model) -> bool:
+        """Only PyTorch models."""
+        return model.framework == "pytorch"
+
+    def open(self, model: Model, environment: Environment) -> Session:
+        """Weights are lifted when a run first needs them."""
+        torch = require("torch", extra=self.extra, needed_for="runtime 'pytorch_oracle'")
+        from isomorph.frameworks.pytorch.evaluator import TorchOracle
+
+        return TorchOracle(
+            model.native,
+            replace(
+                environment,
+                version=str(torch.__version__),
+                device="cpu",
+                precision="float64",
+                threads=torch.get_num_threads(),
+                facts={"cpu capability": torch.backends.cpu.get_cpu_capability()},
+            ),
+        )

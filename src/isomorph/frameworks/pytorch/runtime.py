@@ -1,0 +1,141 @@
+"""PyTorch itself, eager unless told to compile."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from isomorph.core.errors import RuntimeFailedError, UsageError
+from isomorph.core.execution import Switch
+from isomorph.core.lazy import require
+from isomorph.core.settings import chosen, thread_count
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Model
+    from isomorph.core.protocols import Session
+    from isomorph.core.trace import Environment
+
+_TF32 = ("torch's choice", "yes", "no")
+_DTYPES = ("as declared", "float64", "float32", "float16", "bfloat16")
+
+
+class PytorchRuntime:
+    """The exported program or TorchScript module as it is, on the device one asks for."""
+
+    name = "pytorch"
+    extra = "torch"
+    worker = "pytorch"
+    settings: Mapping[str, str] = {
+        "device": "cpu",
+        "dtype": "as declared",
+        "compile": "no",
+        "threads": "",
+        "deterministic": "no",
+        "tf32": "torch's choice",
+    }
+    plain: Mapping[str, str] = {"compile": "no"}
+    switches = (
+        Switch(name="torch.compile", settings={"compile": "no"}),
+        Switch(name="the declared types", settings={"dtype": "as declared"}, kind="precision"),
+        Switch(name="TF32 off", settings={"tf32": "no"}, kind="precision"),
+    )
+
+    def accepts(self, model: Model) -> bool:
+        """Only PyTorch models."""
+        return model.framework == "pytorch"
+
+    def open(self, model: Model, environment: Environment) -> Session:
+        """Place the weights once; cuts are planned when a run first needs them."""
+        torch = require("torch", extra=self.extra, needed_for="runtime 'pytorch'")
+        from isomorph.frameworks.pytorch.session import TorchSession
+
+        settings = {**self.settings, **environment.settings}
+        device = _device(torch, settings["device"])
+        dtype = chosen(self.name, settings, "dtype", _DTYPES)
+        compiled = chosen(self.name, settings, "compile", ("no", "yes")) == "yes"
+        deterministic = chosen(self.name, settings, "deterministic", ("no", "yes")) == "yes"
+        threads = thread_count(settings["threads"])
+        tf32 = chosen(self.name, settings, "tf32", _TF32)
+        if device.type != "cuda":
+            settings["tf32"] = "no"  # only CUDA has it
+        if compiled:
+            _need_compiler()
+            _refuse_narrow_compilation(dtype)
+        return TorchSession(
+            model.native,
+            replace(
+                environment,
+                version=str(torch.__version__),
+                device=str(device),
+                precision=dtype,
+                threads=threads or torch.get_num_threads(),
+                settings=settings,
+                facts=_facts(torch, device, tf32, deterministic=deterministic),
+            ),
+            device=device,
+            dtype=None if dtype == "as declared" else getattr(torch, dtype),
+            compiled=compiled,
+            threads=threads,
+            deterministic=deterministic,
+            tf32=_asked(tf32),
+        )
+
+
+def _device(torch: Any, word: str) -> Any:  # noqa: ANN401
+    try:
+        device = torch.device(word)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        there = ["cpu", *(f"cuda:{index}" for index in range(torch.cuda.device_count()))]
+        raise RuntimeFailedError(
+            "NO_SUCH_DEVICE", f"torch {torch.__version__} cannot use device {word!r}",
+            why=f"{str(error).strip().splitlines()[0]}; there is: {', '.join(there)}",
+            fix="--set device=cpu",
+        ) from error  # fmt: skip
+    return device
+
+
+def _refuse_narrow_compilation(dtype: str) -> None:
+    # The steps are run in a narrower type one by one; what is compiled is the model as it is.
+    if dtype != "as declared":
+        raise UsageError(
+            "CONFLICTING_SETTINGS", f"compile=yes and dtype={dtype} exclude each other",
+            fix="export the model in that type, or leave one of them out",
+        )  # fmt: skip
+
+
+def _need_compiler() -> None:
+    wanted = os.environ.get("CXX")
+    if not any(shutil.which(word) for word in ((wanted,) if wanted else ("g++", "clang++"))):
+        raise RuntimeFailedError(
+            "NO_COMPILER", "torch.compile needs a C++ compiler, and there is none",
+            why=f"looked for {wanted or 'g++, clang++'}", fix="install one, or leave compile off",
+        )  # fmt: skip
+
+
+def _asked(tf32: str) -> bool | None:
+    return None if tf32 == _TF32[0] else tf32 == "yes"
+
+
+def _facts(torch: Any, device: Any, tf32: str, *, deterministic: bool) -> dict[str, str]:  # noqa: ANN401
+    facts = {
+        "cpu capability": torch.backends.cpu.get_cpu_capability(),
+        "float32 matmul precision": torch.get_float32_matmul_precision(),
+        "mkldnn": "on" if torch.backends.mkldnn.is_available() else "off",
+        "deterministic algorithms": "on" if deterministic else "off",
+    }
+    if device.type == "cuda":
+        facts["device name"] = torch.cuda.get_device_name(device)
+        facts["cuda"] = str(torch.version.cuda)
+        # torch's own choice is to use it in convolutions and not in products.
+        backends = {
+            "tf32 in products": torch.backends.cuda.matmul,
+            "tf32 in convolutions": torch.backends.cudnn,
+        }
+        asked = _asked(tf32)
+        for fact, backend in backends.items():
+            facts[fact] = "on" if (backend.allow_tf32 if asked is None else asked) else "off"
+    return facts

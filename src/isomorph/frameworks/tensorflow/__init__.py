@@ -1,0 +1,1 @@
+"""TensorFlow and Keras: the framework, its runtime and the oracle."""

@@ -1,0 +1,1 @@
+"""TFLite: the framework, LiteRT and the oracle."""

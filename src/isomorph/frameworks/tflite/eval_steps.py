@@ -1,0 +1,232 @@
+"""A TFLite program made ready to run: one step per operator, its kernel and its grids found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from isomorph.core.errors import UnreadableModelError
+from isomorph.frameworks.tflite.op_facts import (
+    AS_STORED,
+    BIASES,
+    CELLS,
+    CONTROL,
+    LSTM_CELLS,
+    QUANTISED,
+    SELECTS,
+    STATE,
+)
+from isomorph.frameworks.tflite.program import (
+    ABSENT,
+    TfliteGraph,
+    TfliteOperator,
+    TfliteProgram,
+    TfliteTensor,
+)
+from isomorph.kernels import registry
+from isomorph.kernels.tflite.activations import TFLITE
+from isomorph.kernels.tflite.error_bounds import reach_of
+from isomorph.kernels.tflite.quantized import Grid, Reach
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One operator.
+
+    ``grids`` are those of its inputs and ``onto`` those of its outputs, None where a tensor is
+    not quantised or the operator takes the integers as they are stored. ``states`` are the
+    variable tensors it writes beside its outputs. ``keeps`` says that its results lie on their
+    grid already; ``reach`` how far the integer arithmetic of its kernels may miss.
+    """
+
+    index: int
+    name: str
+    op: str
+    version: int
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    attributes: Mapping[str, Any]
+    kernel: registry.Kernel | None
+    input_dtypes: tuple[str | None, ...]
+    grids: tuple[Grid | None, ...]
+    onto: tuple[Grid | None, ...]
+    states: tuple[int, ...] = ()
+    state_grids: tuple[Grid | None, ...] = ()
+    bodies: Mapping[str, int] = field(default_factory=dict)
+    keeps: bool = False
+    reach: Reach = Reach()  # noqa: RUF009 (frozen)
+
+    @property
+    def needs(self) -> tuple[int, ...]:
+        """The tensors it reads."""
+        return tuple(index for index in self.inputs if index != ABSENT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One sub-graph: its steps in order, and what its tensors declare."""
+
+    index: int
+    tensors: tuple[TfliteTensor, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    steps: tuple[Step, ...]
+
+
+def compiled(program: TfliteProgram, *, file: str | None = None) -> tuple[Part, ...]:
+    """Every sub-graph that the main one reaches; an operator without a kernel is refused.
+
+    Sub-graphs that nothing reaches are empty.
+    """
+    registry.load_all()
+    reached = set(_reached(program, 0))
+    parts = tuple(_part(graph, reached=graph.index in reached) for graph in program.graphs)
+    _refuse_unsupported(parts, file)
+    return parts
+
+
+def _reached(program: TfliteProgram, start: int) -> Iterator[int]:
+    yield start
+    for operator in program.graphs[start].operators:
+        for body in operator.bodies.values():
+            if body != ABSENT:
+                yield from _reached(program, body)
+
+
+def _part(graph: TfliteGraph, *, reached: bool) -> Part:
+    return Part(
+        index=graph.index,
+        tensors=graph.tensors,
+        inputs=graph.inputs,
+        outputs=graph.outputs,
+        steps=tuple(_step(graph, each) for each in graph.operators) if reached else (),
+    )
+
+
+def _step(graph: TfliteGraph, operator: TfliteOperator) -> Step:
+    given = [None if i == ABSENT else graph.tensors[i] for i in operator.inputs]
+    made = [graph.tensors[i] for i in operator.outputs]
+    grids = [_grid(tensor, operator.op) for tensor in given]
+    onto = [_grid(tensor, operator.op) for tensor in made]
+    place = BIASES.get(operator.op)
+    if place is not None and place < len(given):
+        grids[place] = _bias_grid(operator.op, given[place], grids)
+    states = [tensor for tensor in given if tensor is not None and tensor.variable]
+    cell = _cell_grids(graph, operator, given, onto)
+    return Step(
+        index=operator.index,
+        name=operator.name,
+        op=operator.op,
+        version=operator.version,
+        inputs=operator.inputs,
+        outputs=operator.outputs,
+        attributes={
+            **operator.options,
+            "output_dtypes": tuple(tensor.dtype for tensor in made),
+            "output_shapes": tuple(tensor.shape for tensor in made),
+            **cell,
+        },
+        kernel=_kernel(operator, given, grids),
+        input_dtypes=tuple(None if tensor is None else tensor.dtype for tensor in given),
+        grids=tuple(grids),
+        onto=tuple(onto),
+        states=tuple(tensor.index for tensor in states),
+        state_grids=tuple(_grid(tensor, operator.op) for tensor in states),
+        bodies=operator.bodies if operator.op in CONTROL else {},
+        keeps=bool(cell) or (operator.op in SELECTS and _one_grid(grids, onto)),
+        reach=reach_of(operator.op, grids, onto, operator.options),
+    )
+
+
+def _grid(tensor: TfliteTensor | None, op: str) -> Grid | None:
+    if tensor is None or tensor.quantization is None or op in AS_STORED:
+        return None
+    biases = ("int32", "int64") if op in CELLS else ()
+    return grid_of(tensor) if tensor.dtype in QUANTISED or tensor.dtype in biases else None
+
+
+def grid_of(tensor: TfliteTensor) -> Grid | None:
+    """The grid that a tensor declares, whatever its type; None where it declares none."""
+    found = tensor.quantization
+    if found is None:
+        return None
+    return Grid(
+        dtype=tensor.dtype,
+        scale=np.asarray(found.scales, np.float64),
+        zero_point=np.asarray(found.zero_points, np.float64),
+        axis=found.axis,
+    )
+
+
+def _bias_grid(op: str, bias: TfliteTensor | None, grids: Sequence[Grid | None]) -> Grid | None:
+    """An integer bias counts in products of the two scales, whatever it declares of its own."""
+    x, w = _factors(op, grids)
+    if bias is None or bias.dtype not in ("int32", "int64") or x is None or w is None:
+        return None
+    scale = x.scale * w.scale
+    zero = np.zeros(scale.shape)
+    return Grid(dtype=bias.dtype, scale=scale, zero_point=zero, axis=0 if scale.size > 1 else None)
+
+
+def _cell_grids(
+    graph: TfliteGraph,
+    operator: TfliteOperator,
+    given: Sequence[TfliteTensor | None],
+    onto: Sequence[Grid | None],
+) -> dict[str, Any]:
+    """Where a quantised LSTM keeps its integers between two steps: hidden, output, cell."""
+    if operator.op not in LSTM_CELLS or not onto or onto[0] is None or len(given) < 20:
+        return {}
+    inner = operator.intermediates
+    hidden = _grid(graph.tensors[inner[4]], operator.op) if len(inner) > 4 else None
+    return {"cell_grids": (hidden, onto[0], _grid(given[19], operator.op))}
+
+
+def _kernel(
+    operator: TfliteOperator, given: Sequence[TfliteTensor | None], grids: Sequence[Grid | None]
+) -> registry.Kernel | None:
+    """None, too, where a quantised cell does not say what its biases count in."""
+    if operator.custom:
+        return registry.find(TFLITE, operator.op, operator.version)  # if a user says what it means
+    pairs = zip(given, grids, strict=True)
+    bare = any(t is not None and t.dtype == "int32" and grid is None for t, grid in pairs)
+    if operator.op in CELLS and bare:
+        return None
+    return registry.find(TFLITE, operator.op, operator.version)
+
+
+def _factors(op: str, grids: Sequence[Grid | None]) -> tuple[Grid | None, Grid | None]:
+    x, w = (2, 1) if op == "TRANSPOSE_CONV" else (0, 1)
+    return (grids[x], grids[w]) if len(grids) > max(x, w) else (None, None)
+
+
+def _one_grid(grids: Sequence[Grid | None], onto: Sequence[Grid | None]) -> bool:
+    """Whether every quantised tensor of the operator, input and output, has the same grid."""
+    given, made = ([grid for grid in each if grid is not None] for each in (grids, onto))
+    return bool(given and made) and all(given[0].equals(grid) for grid in (*given, *made))
+
+
+def _refuse_unsupported(parts: Sequence[Part], file: str | None) -> None:
+    missing: dict[str, list[str]] = {}
+    for part in parts:
+        for step in part.steps:
+            if step.kernel is None and step.op not in CONTROL and step.op not in STATE:
+                missing.setdefault(step.op, []).append(step.name)
+    if missing:
+        raise UnreadableModelError(
+            "UNSUPPORTED_OP",
+            "the oracle has no meaning for an operator",
+            file=file,
+            where="; ".join(f"{op} at {_some(names)}" for op, names in missing.items()),
+            why="it is a custom operator, or a builtin one that we have no kernel for",
+            fix="tell what it means with isomorph.op and --ops, or convert the model with "
+            "builtin operators only",
+        )
+
+
+def _some(names: Sequence[str], limit: int = 5) -> str:
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more

@@ -1,0 +1,127 @@
+"""TFLite models: a flatbuffer, read with suspicion, described completely, written as a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isomorph.core.errors import UsageError
+from isomorph.core.lazy import require
+from isomorph.core.model import Model
+from isomorph.frameworks.tflite.file_signature import looks_like_model
+
+if TYPE_CHECKING:
+    from isomorph.core.patch import Patch
+    from isomorph.core.piece import Piece
+    from isomorph.core.trace import Arrays
+    from isomorph.frameworks.tflite.program import TfliteProgram
+    from isomorph.frameworks.tflite.read import Opened
+
+_HEAD = 64 << 10
+
+
+class TfliteFramework:
+    """Files and bytes of TensorFlow Lite, which is also LiteRT's format."""
+
+    name = "tflite"
+    suffix = ".tflite"
+    extra: str | None = "tflite"
+    runtime = "tflite"
+    oracle = "tflite_oracle"
+
+    keeps_float = True
+    """Single nodes of a quantised model can be taken back to real numbers."""
+
+    def sniff(self, path: Path, head: bytes) -> bool:
+        """Whether the bytes are a TFLite flatbuffer, with its identifier or without."""
+        return looks_like_model(head)
+
+    def claims(self, source: Any) -> bool:  # noqa: ANN401
+        """The bytes of a flatbuffer, as a converter returns them."""
+        return isinstance(source, (bytes, bytearray)) and looks_like_model(bytes(source[:_HEAD]))
+
+    def hand_over(self, source: Any, example: Mapping[str, Any], folder: Path) -> Path:  # noqa: ANN401
+        """Write the bytes to a file for a worker; nothing is traced, so no example is used."""
+        from isomorph.store.atomic import new_file
+
+        path = folder / "model.tflite"
+        with new_file(path) as stream:
+            stream.write(bytes(source))
+        return path
+
+    def load(self, source: Any, options: Mapping[str, str]) -> Model:  # noqa: ANN401
+        """Read, check and describe; weights stay in the file until somebody wants them."""
+        require("ai_edge_litert", extra="tflite", needed_for="framework 'tflite'")
+        from isomorph.frameworks.tflite.describe import describe, notes_on
+
+        opened, location = _open(source)
+        program = opened.program
+        return Model(
+            framework=self.name,
+            location=location,
+            digest=opened.digest,
+            graph=describe(program),
+            producer=program.description,
+            opset={"tflite": program.version},
+            metadata=_metadata(program),
+            channels_last=True,
+            notes=notes_on(program),
+            native=program,
+        )
+
+    def save(self, model: Model, path: Path) -> None:
+        """Write a copy of the flatbuffer."""
+        from isomorph.frameworks.tflite.read import save
+
+        save(model.native, Path(path))
+
+    def apply(self, model: Model, patch: Patch, path: Path) -> None:
+        """Write a patched copy; the result passes the same checks as any model that is read."""
+        from isomorph.frameworks.tflite.edit import patched
+        from isomorph.frameworks.tflite.read import write
+
+        write(patched(model.native, patch), Path(path), source=model.native.path)
+
+    def sketch(self, model: Model, patch: Patch) -> Model:
+        """The patched model in memory, for the oracle to try a few tensors of it."""
+        from isomorph.frameworks.tflite.edit import sketched
+
+        return replace(model, native=sketched(model.native, patch))
+
+    def cut(self, model: Model, piece: Piece, feeds: Arrays, path: Path) -> None:
+        """Write a part of the model, or a body inside it, as a flatbuffer of its own."""
+        from isomorph.frameworks.tflite.subgraph import piece_of
+        from isomorph.store.atomic import new_file
+
+        with new_file(Path(path)) as stream:
+            stream.write(piece_of(model.native, piece))
+
+
+def _open(source: Any) -> tuple[Opened, str]:  # noqa: ANN401
+    from isomorph.frameworks.tflite.read import open_bytes, open_path
+
+    if isinstance(source, (str, Path)):
+        return open_path(Path(source)), str(source)
+    if isinstance(source, (bytes, bytearray)):
+        return open_bytes(bytes(source)), "bytes in memory"
+    raise UsageError(
+        "UNSUPPORTED_SOURCE",
+        f"framework 'tflite' cannot read a {type(source).__name__}",
+        fix="pass the path of a .tflite file or its bytes",
+    )
+
+
+def _metadata(program: TfliteProgram) -> dict[str, str]:
+    """The converter's own entries that are text, and the file's names behind the signature."""
+    told = {}
+    if version := program.metadata.get("min_runtime_version"):
+        told["min_runtime_version"] = version.rstrip(b"\0").decode("utf-8", "replace")
+    if program.signature is not None:
+        told["signature"] = program.signature.key
+        sides = (("input", program.signature.inputs), ("output", program.signature.outputs))
+        for word, names in sides:
+            for name, index in names.items():
+                told[f"{word} {name}"] = program.main.tensors[index].own_name
+    return told

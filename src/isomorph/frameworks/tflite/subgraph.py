@@ -1,0 +1,50 @@
+"""A part of a TFLite model, or a body inside it, as a flatbuffer of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isomorph.core.errors import UsageError
+from isomorph.frameworks.tflite.cut import Cutter
+from isomorph.frameworks.tflite.flatbuffer_writer import build, rooted
+
+if TYPE_CHECKING:
+    from isomorph.core.piece import Piece
+    from isomorph.frameworks.tflite.program import TfliteGraph, TfliteProgram
+
+
+def piece_of(program: TfliteProgram, piece: Piece) -> bytes:
+    """The sub-model, inputs and outputs in the order of the piece."""
+    if piece.node is not None:
+        graph = _find(program, str(piece.node), str(piece.body))
+        places = {tensor.name: tensor.index for tensor in graph.tensors}
+        return rooted(program, graph.index, [places[name] for name in piece.fetch])
+    cutter = Cutter(program)
+    feeds = [cutter.find(name) for name in piece.feeds]
+    fetch = [cutter.find(name) for name in piece.fetch]
+    found = cutter.slice(feeds, fetch)
+    if found.inputs:
+        name = program.main.tensors[found.inputs[0]].name
+        raise UsageError(
+            "MISSING_INPUT",
+            f"the piece depends on {name!r}, which is not among its inputs",
+            fix="cut further up, or feed it",
+        )
+    return build(program, found, feeds, fetch, {}).data
+
+
+def _find(program: TfliteProgram, node: str, body: str) -> TfliteGraph:
+    graph, rest = program.main, f"{node}/{body}#0"
+    while rest:
+        for operator in graph.operators:
+            for key, index in operator.bodies.items():
+                prefix = f"{operator.name}/{key}#0"
+                if rest == prefix or rest.startswith(f"{prefix}/"):
+                    graph, rest = program.graphs[index], rest.removeprefix(prefix).lstrip("/")
+                    break
+            else:
+                continue
+            break
+        else:
+            raise UsageError("UNKNOWN_NODE", f"the model has no body {body!r} of node {node!r}")
+    return graph

@@ -1,1 +1,0 @@
-"""Over one framework's own API, shared by that framework's adapters."""

@@ -1,1 +1,0 @@
-"""Extensions that run models; one file each."""
