@@ -33,9 +33,9 @@ from networks.operators.form import called, numbered
 from networks.operators.side_by_side import Side
 
 from isomorph import registry
+from isomorph.api.environment import intake
 from isomorph.conversion.converter_worker import Workshop
 from isomorph.linting.target_support import lacks
-from isomorph.opening import intake
 
 TABLE = Path(__file__).resolve().parents[1] / "src/isomorph/linting/approximated.json"
 CONVERTERS = (

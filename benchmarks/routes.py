@@ -25,6 +25,7 @@ from typing import Any
 
 from measuring.tables import write_json
 
+from isomorph.api.environment import intake
 from isomorph.checking.check import Wishes
 from isomorph.conversion.all_routes import Trip, survey
 from isomorph.conversion.converter_worker import Workshop
@@ -33,7 +34,6 @@ from isomorph.core.conversion import AS_IS
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.inputs.data_sets import data_set
 from isomorph.inputs.generate import generate
-from isomorph.opening import intake
 from isomorph.store.input_files import write_arrays
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "routes.md"

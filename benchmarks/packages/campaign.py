@@ -139,9 +139,9 @@ def _targets(framework: str) -> list[tuple[str, str]]:
 
 def _made_up(source: Path, folder: Path) -> bool:
     """Samples to calibrate on, enough for a benchmark; False where none can be made."""
+    from isomorph.api.environment import intake
     from isomorph.core.errors import IsomorphError
     from isomorph.inputs.generated_samples import made_up
-    from isomorph.opening import intake
     from isomorph.store.input_files import write_arrays
 
     folder.mkdir()

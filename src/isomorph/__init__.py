@@ -12,11 +12,11 @@ from isomorph.version import VERSION as __version__  # noqa: N811
 
 if TYPE_CHECKING:
     from isomorph.api import check, fix, inspect, run
-    from isomorph.converting import convert, lint
+    from isomorph.api.artifacts import extract, trace
+    from isomorph.api.conversion import convert, lint
     from isomorph.core.divergence import Verdict
     from isomorph.core.errors import IsomorphError
     from isomorph.core.report import Finding, Report
-    from isomorph.evidence import extract, trace
     from isomorph.kernels.custom import op
 
 _HOME = {
@@ -25,14 +25,14 @@ _HOME = {
     "Report": "isomorph.core.report",
     "Verdict": "isomorph.core.divergence",
     "check": "isomorph.api",
-    "convert": "isomorph.converting",
-    "extract": "isomorph.evidence",
+    "convert": "isomorph.api.conversion",
+    "extract": "isomorph.api.artifacts",
     "fix": "isomorph.api",
     "inspect": "isomorph.api",
-    "lint": "isomorph.converting",
+    "lint": "isomorph.api.conversion",
     "op": "isomorph.kernels.custom",
     "run": "isomorph.api",
-    "trace": "isomorph.evidence",
+    "trace": "isomorph.api.artifacts",
 }
 
 __all__ = [

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from isomorph.core.errors import IsomorphError
-from isomorph.core.text import printable
+from isomorph.core.escaping import printable
 
 BUG = 70
 INTERRUPTED = 130

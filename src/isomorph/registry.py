@@ -12,9 +12,9 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
 from isomorph.core.errors import UsageError
-from isomorph.core.protocols import Cause, Check, Converter, Fix, Framework, Reporter, Runtime
+from isomorph.core.protocols import Cause, Converter, Fix, Framework, Reporter, Rule, Runtime
 
-KINDS = ("frameworks", "runtimes", "converters", "checks", "reporters", "causes", "fixes")
+KINDS = ("frameworks", "runtimes", "converters", "rules", "reporters", "causes", "fixes")
 
 _SINGULAR = {kind: kind.removesuffix("s") for kind in KINDS} | {"fixes": "fix"}
 
@@ -78,9 +78,9 @@ def converter(name: str) -> Converter:
     return cast("Converter", load("converters", name))
 
 
-def check(name: str) -> Check:
-    """The named check."""
-    return cast("Check", load("checks", name))
+def rule(name: str) -> Rule:
+    """The named rule of lint."""
+    return cast("Rule", load("rules", name))
 
 
 def _closest(word: str, known: tuple[str, ...]) -> str | None:

@@ -13,8 +13,8 @@ import onnx
 from onnx import helper, numpy_helper
 
 from isomorph import registry
-from isomorph.core.case import Case
 from isomorph.core.execution import Execution, Switch
+from isomorph.core.fault_context import Case
 from isomorph.core.trace import Environment
 from isomorph.diagnose.build_context import cases
 from isomorph.localize.locate import locate

@@ -8,7 +8,7 @@ import pytest
 from isomorph import registry
 from isomorph.core.lint import Remark, Severity
 
-CHECKS = [registry.check(name) for name in registry.names("checks")]
+CHECKS = [registry.rule(name) for name in registry.names("rules")]
 
 
 def test_there_are_checks():

@@ -5,7 +5,7 @@ import pytest
 
 from isomorph import registry
 from isomorph.core.errors import UsageError
-from isomorph.core.piece import Piece
+from isomorph.core.subgraph import Piece
 from isomorph.core.trace import Environment
 from samples import SAMPLES
 

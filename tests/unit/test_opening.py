@@ -2,8 +2,8 @@
 
 import pytest
 
+from isomorph.api.environment import options
 from isomorph.core.errors import UsageError
-from isomorph.opening import options
 
 
 def test_a_state_is_for_factories():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.case import Case, Diagnosis
+from isomorph.core.fault_context import Case, Diagnosis
 from isomorph.core.report import Experiment
 from isomorph.match.topology import Topology
 from isomorph.measure.precision import QUANTISED_OPS

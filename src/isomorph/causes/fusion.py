@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from isomorph.core.case import Case, Diagnosis
 from isomorph.core.execution import Switch
+from isomorph.core.fault_context import Case, Diagnosis
 from isomorph.core.limits import OPTIMIZER_ROUNDS
 from isomorph.core.report import Experiment
 from isomorph.diagnose import node_constants

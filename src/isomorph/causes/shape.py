@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.case import Case, Diagnosis
+from isomorph.core.fault_context import Case, Diagnosis
 from isomorph.core.limits import SIZES
 from isomorph.diagnose.experiments import put_right
 from isomorph.match.topology import Topology

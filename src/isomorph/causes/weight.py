@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.case import Case, Diagnosis
+from isomorph.core.fault_context import Case, Diagnosis
 from isomorph.core.limits import BODY_CONSTANTS, FOLDED_WEIGHTS
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.constant_diff import difference

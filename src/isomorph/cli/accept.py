@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from isomorph.cli import words
+from isomorph.cli import options
 from isomorph.core.baseline import FILE
 
 
@@ -31,7 +31,7 @@ def accept(
             help=f"The file that keeps what was accepted; without it, the project's, or {FILE}.",
         ),
     ] = None,
-    debug: words.Debug = False,
+    debug: options.Debug = False,
 ) -> int:
     """Record an examined divergence: who accepts it, why, until when.
 

@@ -16,12 +16,12 @@ from isomorph.cli.extract import extract
 from isomorph.cli.fix import fix
 from isomorph.cli.inspect import inspect
 from isomorph.cli.lint import lint
+from isomorph.cli.option_groups import spread
 from isomorph.cli.report import report
 from isomorph.cli.run import run
-from isomorph.cli.stated import spread
+from isomorph.cli.textwrap import USUAL
 from isomorph.cli.trace import trace
 from isomorph.cli.view import view
-from isomorph.cli.wrapping import USUAL
 from isomorph.version import VERSION
 
 app = typer.Typer(

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from isomorph.cli import words
-from isomorph.cli.stated import Feeding, Opening, Pairing, given
+from isomorph.cli import options
+from isomorph.cli.option_groups import Feeding, Opening, Pairing, given
 
 
 def check(
@@ -41,8 +41,8 @@ def check(
             help="Your own measure (outputs, sample) → number, over --data; with --trust.",
         ),
     ] = None,
-    dims: words.Sizes = None,
-    budget: words.Budget = None,
+    dims: options.Sizes = None,
+    budget: options.Budget = None,
     pairing: Pairing,
     locate: Annotated[
         bool | None,
@@ -87,16 +87,16 @@ def check(
         Option("--only-given", help="Ask about the given inputs alone, not the whole function."),
     ] = False,
     opening: Opening,
-    format: words.Format = "terminal",  # noqa: A002 - the word on the command line
-    output: words.Output = None,
-    debug: words.Debug = False,
+    format: options.Format = "terminal",  # noqa: A002 - the word on the command line
+    output: options.Output = None,
+    debug: options.Debug = False,
 ) -> int:
     """Are these two models the same function? If not: where and why.
 
     Exit codes: 0 the same, 1 divergent, 2 wrong use or unreadable model, 3 unknown, 4 refused.
     """
     from isomorph import api, registry
-    from isomorph.cli import suite
+    from isomorph.cli import project
     from isomorph.cli.output import kept_when_interrupted, refuse_flood, show_report
     from isomorph.cli.progress import Progress
     from isomorph.store.targets import check_target
@@ -107,8 +107,8 @@ def check(
     stated = given(
         data=data,
         metric=metric,
-        sizes=words.sizes(dims),
-        budget=words.budgets(budget),
+        sizes=options.sizes(dims),
+        budget=options.budgets(budget),
         strict=strict or None,
         only_given=only_given or None,
         locate=locate,
@@ -121,8 +121,8 @@ def check(
         **pairing.options,
         **opening.options,
     )
-    if reference is None or (candidate is None and suite.names_pair(reference)):
-        return suite.run(reference, reporter, output, usual=usual, stated=stated)
+    if reference is None or (candidate is None and project.names_pair(reference)):
+        return project.run(reference, reporter, output, usual=usual, stated=stated)
     refuse_flood(reporter, output)
     check_target(output, reference, candidate, feeding.inputs, data, opening.state)
     with kept_when_interrupted(reporter, output), Progress() as progress:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from isomorph.cli import words
-from isomorph.cli.stated import Feeding
+from isomorph.cli import options
+from isomorph.cli.option_groups import Feeding
 
 if TYPE_CHECKING:
     from isomorph.core.conversion import Route
@@ -49,13 +49,13 @@ def convert(
     ] = False,
     plan: Annotated[bool, Option("--plan", help="Only show the routes, the best first.")] = False,
     feeding: Feeding,
-    dims: words.Sizes = None,
-    trust: words.Trust = False,
-    state: words.State = None,
-    memory: words.Memory = None,
-    timeout: words.Timeout = None,
-    format: words.Format = "terminal",  # noqa: A002 - the word on the command line
-    debug: words.Debug = False,
+    dims: options.Sizes = None,
+    trust: options.Trust = False,
+    state: options.State = None,
+    memory: options.Memory = None,
+    timeout: options.Timeout = None,
+    format: options.Format = "terminal",  # noqa: A002 - the word on the command line
+    debug: options.Debug = False,
 ) -> int:
     """Convert by the best route there is; every hop is proven.
 
@@ -64,23 +64,25 @@ def convert(
     Exit codes: those of check for the last hop: 0 proven, 1 divergent, 2 wrong use, 3 no converter
     could, or it could not be judged, 4 refused. Nothing is written that is not proven.
     """
-    from isomorph import converting
+    from isomorph.api import conversion as api_conversion
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
-    from isomorph.cli.wrapping import wrapped
+    from isomorph.cli.textwrap import wrapped
     from isomorph.conversion.text import lines
-    from isomorph.core.text import printable
+    from isomorph.core.escaping import printable
     from isomorph.reporters.json import as_json
 
     stops = tuple(stop for word in via or () for stop in word.split(",") if stop)
-    words.one_of("--format", format, ("terminal", "json"))
+    options.one_of("--format", format, ("terminal", "json"))
     if plan:
-        routes = converting.routes(source, target, to=to, quantize=quantize, via=stops, trust=trust)
+        routes = api_conversion.routes(
+            source, target, to=to, quantize=quantize, via=stops, trust=trust
+        )
         told = (_planned(route) for route in routes)
         write("\n".join(wrapped(told)), None)
         return 0
     with Progress() as progress:
-        conversion = converting.convert(
+        conversion = api_conversion.convert(
             source,
             target,
             to=to,
@@ -90,11 +92,11 @@ def convert(
             opset=opset,
             repair=repair,
             keep=keep,
-            sizes=words.sizes(dims),
+            sizes=options.sizes(dims),
             trust=trust,
             state=state,
-            memory=words.memory_bytes(memory),
-            timeout=words.seconds(timeout),
+            memory=options.memory_bytes(memory),
+            timeout=options.seconds(timeout),
             progress=progress,
             **feeding.options,
         )

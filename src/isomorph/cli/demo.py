@@ -9,7 +9,7 @@ from typing import Annotated
 
 from typer import Option
 
-from isomorph.cli import words
+from isomorph.cli import options
 from isomorph.core.errors import UsageError
 
 NOT_AS_EXPECTED = 70
@@ -22,7 +22,7 @@ def demo(
     keep: Annotated[
         Path | None, Option("--keep", help="Keep the models and reports in this new folder.")
     ] = None,
-    debug: words.Debug = False,
+    debug: options.Debug = False,
 ) -> int:
     """Export a network twice, once with a fault; check both.
 

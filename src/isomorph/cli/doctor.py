@@ -6,22 +6,22 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from isomorph.cli import words
-from isomorph.cli.columns import columns
-from isomorph.cli.wrapping import wrapped
+from isomorph.cli import options
+from isomorph.cli.table import columns
+from isomorph.cli.textwrap import wrapped
 
 if TYPE_CHECKING:
-    from isomorph.stages.run.doctor import Diagnosis
+    from isomorph.api.doctor import Diagnosis
 
 
-def doctor(debug: words.Debug = False) -> int:
+def doctor(debug: options.Debug = False) -> int:
     """What is installed, does it work, what would bring the rest.
 
     Exit codes: 0 all that is installed works, 3 something that is installed does not.
     """
+    from isomorph.api.doctor import doctor as examine
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
-    from isomorph.stages.run.doctor import doctor as examine
 
     with Progress() as progress:
         found = examine(progress)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from isomorph.cli import words
+from isomorph.cli import options
 
 if TYPE_CHECKING:
     from isomorph.core.explanation import Explanation
@@ -24,7 +24,7 @@ def explain(
     ] = None,
     *,
     every: Annotated[bool, Option("--list", help="Every word with its first sentence.")] = False,
-    debug: words.Debug = False,
+    debug: options.Debug = False,
 ) -> int:
     """What a cause or a code means, and what to do about it.
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from isomorph.cli import words
-from isomorph.cli.stated import Feeding, Opening, Pairing
+from isomorph.cli import options
+from isomorph.cli.option_groups import Feeding, Opening, Pairing
 
 if TYPE_CHECKING:
     from isomorph.core.extraction import Extraction
@@ -18,7 +18,7 @@ def extract(
     reference: Annotated[str, Argument(metavar="REFERENCE", help="The model to trust.")],
     candidate: Annotated[str, Argument(metavar="CANDIDATE", help="The model to question.")],
     *,
-    output: words.Folder,
+    output: options.Folder,
     node: Annotated[
         str | None,
         Option("--node", metavar="NAME", help="A guilty node; without it, the first one."),
@@ -30,7 +30,7 @@ def extract(
     feeding: Feeding,
     pairing: Pairing,
     opening: Opening,
-    debug: words.Debug = False,
+    debug: options.Debug = False,
 ) -> int:
     """Cut the guilty node out of both models, for a bug report.
 
@@ -38,15 +38,15 @@ def extract(
 
     Exit codes: 0 the part alone shows the fault, 1 it does not, 2 wrong use or nothing guilty.
     """
-    from isomorph import evidence
+    from isomorph.api import artifacts
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
-    from isomorph.core.text import printable
+    from isomorph.core.escaping import printable
     from isomorph.store.targets import refuse_overwriting
 
     refuse_overwriting(output, reference, candidate, feeding.inputs, opening.state)
     with Progress() as progress:
-        found = evidence.extract(
+        found = artifacts.extract(
             reference,
             candidate,
             output=output,

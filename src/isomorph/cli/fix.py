@@ -7,8 +7,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from isomorph.cli import words
-from isomorph.cli.stated import Feeding, Opening, Pairing
+from isomorph.cli import options
+from isomorph.cli.option_groups import Feeding, Opening, Pairing
 
 
 def fix(
@@ -38,10 +38,10 @@ def fix(
         ),
     ] = None,
     feeding: Feeding,
-    budget: words.Budget = None,
+    budget: options.Budget = None,
     pairing: Pairing,
     opening: Opening,
-    debug: words.Debug = False,
+    debug: options.Debug = False,
 ) -> int:
     """Repair the candidate by patches that are proven by measuring.
 
@@ -53,9 +53,9 @@ def fix(
     from isomorph import api
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
-    from isomorph.cli.wrapping import wrapped
+    from isomorph.cli.textwrap import wrapped
     from isomorph.core.errors import UsageError
-    from isomorph.core.text import printable
+    from isomorph.core.escaping import printable
     from isomorph.repair.document import document
     from isomorph.repair.text import lines
 
@@ -72,7 +72,7 @@ def fix(
             reference,
             candidate,
             output=output,
-            budget=words.budgets(budget),
+            budget=options.budgets(budget),
             keep_float=keep_float,
             progress=progress,
             **feeding.options,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from isomorph.cli import words
-from isomorph.cli.columns import bytes_text, columns, shape_text
+from isomorph.cli import options
+from isomorph.cli.table import bytes_text, columns, shape_text
 from isomorph.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 
 
 def inspect(
-    model: words.ModelWord,
+    model: options.ModelWord,
     other: Annotated[
         str | None,
         Argument(metavar="OTHER", help="A second model, to be shown next to the first."),
     ] = None,
     *,
     nodes: Annotated[bool, Option("--nodes", help="List every node, with its source.")] = False,
-    trust: words.Trust = False,
-    state: words.State = None,
-    in_process: words.InProcess = False,
-    format: words.Format = "terminal",  # noqa: A002 - the word on the command line
-    output: words.Output = None,
-    debug: words.Debug = False,
+    trust: options.Trust = False,
+    state: options.State = None,
+    in_process: options.InProcess = False,
+    format: options.Format = "terminal",  # noqa: A002 - the word on the command line
+    output: options.Output = None,
+    debug: options.Debug = False,
 ) -> int:
     """What a model holds; of two models, what differs.
 
     Signatures and quantisation are shown side by side; what the nodes compute is for check.
     """
     from isomorph import api
-    from isomorph.cli import contrast
+    from isomorph.cli import diff
     from isomorph.cli.output import write
     from isomorph.store.targets import check_target
 
@@ -49,7 +49,7 @@ def inspect(
         if nodes:
             raise UsageError("BAD_OPTION", "--nodes lists the nodes of one model, not of two")
         found = api.contrast(model, other, trust=trust, in_process=in_process, state=state)
-        text = contrast.as_document(found) if format == "json" else contrast.as_text(found)
+        text = diff.as_document(found) if format == "json" else diff.as_text(found)
         write(text, output)
         return 0
     described = api.inspect(model, trust=trust, in_process=in_process, state=state)
@@ -74,7 +74,7 @@ def as_text(model: Model, nodes: bool) -> str:  # noqa: FBT001
         rows = [(node.name, node.native_op, _wires(node), _source(node))
                 for node in _every_node(model.graph)]  # fmt: skip
         parts += ["", columns([("node", "op", "inputs → outputs", "source"), *rows])]
-    from isomorph.core.text import printable
+    from isomorph.core.escaping import printable
 
     return "\n".join([printable(parts[0]), parts[1], *parts[2:]])
 
@@ -135,7 +135,7 @@ def _spec(spec: TensorSpec) -> str:
 
 
 def _quantization(quantized: Quantization) -> str:
-    from isomorph.cli.contrast import parameters
+    from isomorph.cli.diff import parameters
 
     return f"{quantized.tensor}  {parameters(quantized)}"
 

@@ -6,13 +6,13 @@ from typing import Annotated
 
 from typer import Option
 
-from isomorph.cli import words
+from isomorph.cli import options
 
 FORMATS = ("terminal", "json", "sarif", "github")
 
 
 def lint(
-    model: words.ModelWord,
+    model: options.ModelWord,
     *,
     to: Annotated[
         str | None, Option("--to", metavar="FORMAT", help="The format it is to be converted to.")
@@ -25,14 +25,14 @@ def lint(
         list[str] | None,
         Option("--ignore", metavar="CODE,…", help="Codes or checks that are not to speak."),
     ] = None,
-    inputs: words.Inputs = None,
-    trust: words.Trust = False,
-    state: words.State = None,
+    inputs: options.Inputs = None,
+    trust: options.Trust = False,
+    state: options.State = None,
     format: Annotated[  # noqa: A002 - the word on the command line
         str, Option("--format", help="terminal, json, sarif or github.")
     ] = "terminal",
-    output: words.Output = None,
-    debug: words.Debug = False,
+    output: options.Output = None,
+    debug: options.Debug = False,
 ) -> int:
     """What stands in the way of a conversion, seen without running.
 
@@ -42,20 +42,20 @@ def lint(
     """
     import json
 
-    from isomorph import converting
+    from isomorph.api import conversion
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
-    from isomorph.cli.wrapping import wrapped
-    from isomorph.core.text import printable
+    from isomorph.cli.textwrap import wrapped
+    from isomorph.core.escaping import printable
     from isomorph.linting import render
     from isomorph.reporters.json import as_json
     from isomorph.store.targets import check_target
 
-    words.one_of("--format", format, FORMATS)
+    options.one_of("--format", format, FORMATS)
     check_target(output, model, inputs)
     codes = tuple(code for word in ignore or () for code in word.split(",") if code)
     with Progress() as progress:
-        found = converting.lint(
+        found = conversion.lint(
             model,
             to=to,
             quantize=quantize,

@@ -9,7 +9,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from isomorph.core.text import printable
+from isomorph.core.escaping import printable
 
 if TYPE_CHECKING:
     from rich.status import Status

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from isomorph.cli import words
+from isomorph.cli import options
 
 BY_SUFFIX = {
     ".html": "html",
@@ -32,8 +32,8 @@ def report(
         Path | None,
         Option("--repair", help="What fix wrote with --format json, to show on the page."),
     ] = None,
-    output: words.Output = None,
-    debug: words.Debug = False,
+    output: options.Output = None,
+    debug: options.Debug = False,
 ) -> int:
     """Show a report again: as a page, as text, for another tool.
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from isomorph.cli import words
-from isomorph.cli.columns import columns, shape_text
-from isomorph.cli.stated import Feeding, Opening, Place
-from isomorph.core.text import printable
+from isomorph.cli import options
+from isomorph.cli.option_groups import Feeding, Opening, Place
+from isomorph.cli.table import columns, shape_text
+from isomorph.core.escaping import printable
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Trace
@@ -20,7 +20,7 @@ HEAD = ("tensor", "type", "shape", "min", "max", "mean", "NaN", "Inf")
 
 
 def run(
-    model: words.ModelWord,
+    model: options.ModelWord,
     *,
     feeding: Feeding,
     fetch: Annotated[
@@ -35,7 +35,7 @@ def run(
         Path | None,
         Option("--output", "-o", help="Write arrays: .npz, .safetensors, or a folder for a trace."),
     ] = None,
-    debug: words.Debug = False,
+    debug: options.Debug = False,
 ) -> int:
     """Run a model and show what came out; keep it with --output."""
     from isomorph import api

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from isomorph.cli import words
-from isomorph.cli.stated import Feeding, Opening, Place
+from isomorph.cli import options
+from isomorph.cli.option_groups import Feeding, Opening, Place
 
 if TYPE_CHECKING:
-    from isomorph.core.record import Record
+    from isomorph.core.recording import Record
 
 
 def trace(
-    model: words.ModelWord,
+    model: options.ModelWord,
     *,
-    output: words.Folder,
+    output: options.Folder,
     feeding: Feeding,
     place: Place,
     oracle: Annotated[
@@ -25,22 +25,22 @@ def trace(
         Option("--oracle/--no-oracle", help="Record the float64 meaning and its budget, too."),
     ] = True,
     opening: Opening,
-    debug: words.Debug = False,
+    debug: options.Debug = False,
 ) -> int:
     """Record a run with all its tensors, to compare it elsewhere.
 
     A trace may stand in the place of either model of a check, on any machine:
     isomorph check DIR MODEL.
     """
-    from isomorph import evidence
+    from isomorph.api import artifacts
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
-    from isomorph.core.text import printable
+    from isomorph.core.escaping import printable
     from isomorph.store.targets import refuse_overwriting
 
     refuse_overwriting(output, model, feeding.inputs, opening.state)
     with Progress() as progress:
-        record = evidence.trace(
+        record = artifacts.trace(
             model,
             output=output,
             oracle=oracle,

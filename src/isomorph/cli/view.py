@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from isomorph.cli import words
+from isomorph.cli import options
 
 
 def view(
@@ -21,7 +21,7 @@ def view(
     browser: Annotated[
         bool, Option("--browser/--no-browser", help="Open the page in the browser.")
     ] = True,
-    debug: words.Debug = False,
+    debug: options.Debug = False,
 ) -> int:
     """Look at reports in the browser; of a folder, compare any two. Ctrl-C ends it.
 
@@ -30,8 +30,8 @@ def view(
     import webbrowser
 
     from isomorph.cli.output import write
+    from isomorph.server.report_store import Shelf
     from isomorph.server.serve import serve
-    from isomorph.server.shelf import Shelf
 
     def ready(address: str) -> None:
         write(f"{address}\nCtrl-C to end", None)

@@ -12,8 +12,8 @@ from typing import Any
 from isomorph import registry
 from isomorph.core.conversion import Order, Step, Trouble
 from isomorph.core.errors import IsomorphError
+from isomorph.core.escaping import printable
 from isomorph.core.system_memory import usual_share
-from isomorph.core.text import printable
 from isomorph.sessions.host import Limits
 from isomorph.store.codec import encode
 from isomorph.store.tempdirs import Scratch

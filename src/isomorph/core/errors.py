@@ -5,7 +5,7 @@ The shape is always the same: what happened and where, why, and what to do about
 
 from __future__ import annotations
 
-from isomorph.core.text import printable
+from isomorph.core.escaping import printable
 
 FATAL = frozenset({"TIMEOUT", "OUT_OF_MEMORY", "RUNTIME_CRASHED"})
 """Codes of failures that cost a runtime its life: the same inputs again would do the same."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from isomorph.core.over_samples import AxisProfile
+from isomorph.core.dataset_summary import AxisProfile
 
 Number = float | None
 """A measure, or None where it was not taken: never zero for want of a value."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from isomorph.core.case import Case, Diagnosis
     from isomorph.core.conversion import Cure, Order
+    from isomorph.core.fault_context import Case, Diagnosis
     from isomorph.core.lint import Remark, Subject
     from isomorph.core.model import Model
     from isomorph.core.patch import Patch
-    from isomorph.core.piece import Piece
     from isomorph.core.report import Finding, Report
+    from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Arrays, Capabilities, Environment, Noise
 
 
@@ -205,7 +205,7 @@ class StandIn(Protocol):
     proven_as: tuple[str, Mapping[str, str]]
 
 
-class Check(Protocol):
+class Rule(Protocol):
     """Sees one kind of trouble without running the model; its docstring is its page.
 
     ``speaks`` and ``silent`` are the smallest cases on either side of the line.

@@ -10,9 +10,9 @@ from typing import Any
 from isomorph.core.alignment import Alignment
 from isomorph.core.baseline import Baseline
 from isomorph.core.coverage import Coverage
+from isomorph.core.dataset_summary import OverSamples
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.model import Source
-from isomorph.core.over_samples import OverSamples
 from isomorph.core.profile import ErrorProfile
 from isomorph.core.quantized_tensor import QuantizedTensor
 from isomorph.core.trace import Environment

@@ -12,7 +12,7 @@ from isomorph.match.tensor_capture import apart
 from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.trace import Array
 
 

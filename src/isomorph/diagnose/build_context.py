@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.case import Case
 from isomorph.core.errors import IsomorphError
+from isomorph.core.fault_context import Case
 from isomorph.diagnose.patch_trial import Rehearsal
 
 if TYPE_CHECKING:

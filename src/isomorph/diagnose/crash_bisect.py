@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
-from isomorph.core.piece import Piece
+from isomorph.core.subgraph import Piece
 from isomorph.sessions.in_process import carver
 from isomorph.sessions.model_handle import Opened
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph import registry
-from isomorph.core.case import Case, Diagnosis
+from isomorph.core.fault_context import Case, Diagnosis
 from isomorph.core.limits import noted_limits
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment

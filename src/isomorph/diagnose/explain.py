@@ -59,8 +59,8 @@ def codes() -> Mapping[str, Any]:
 
 def _remarks() -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The checks of lint, each by its code; its docstring is its page."""
-    for name in registry.names("checks"):
-        check = registry.check(name)
+    for name in registry.names("rules"):
+        check = registry.rule(name)
         what, _, rest = (inspect.getdoc(type(check)) or "").partition("\n\n")
         yield (
             check.code,

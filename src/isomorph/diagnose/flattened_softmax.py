@@ -15,7 +15,7 @@ from isomorph.kernels.softmax import log_softmax, one_hot, softmax
 from isomorph.oracle.noise import SILENT
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 

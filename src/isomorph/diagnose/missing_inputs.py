@@ -9,7 +9,7 @@ from isomorph.core.patch import AddConstant, Patch, SetInput
 from isomorph.diagnose.parameters import fresh
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node
 
 QUANTISERS = frozenset({"QuantizeLinear", "DequantizeLinear"})

@@ -15,7 +15,7 @@ _UNDOING = (("Mul", "Div"), ("Add", "Sub"))
 """Operators that are each other's with the inverse of a constant."""
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Graph, Node
     from isomorph.core.trace import Array
 

@@ -10,7 +10,7 @@ from isomorph.core.limits import PARAMETER_COMBINATIONS
 from isomorph.diagnose.parameters import attributes, current, parameter_places
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node
 
 _WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {

@@ -10,7 +10,7 @@ from isomorph.core.patch import AddConstant, Edit, EditBody, SetAttribute, SetCo
 from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Graph, Node
     from isomorph.core.trace import Array
 

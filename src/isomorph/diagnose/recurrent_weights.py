@@ -11,7 +11,7 @@ import numpy as np
 from isomorph.diagnose import node_constants
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 

@@ -10,7 +10,7 @@ import numpy as np
 from isomorph.diagnose.parameters import attributes, current, parameter_places, stated
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node
 
 # One meaning under two names: another framework's word, then ONNX's.

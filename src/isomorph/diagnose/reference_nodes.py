@@ -14,7 +14,7 @@ from isomorph.match.topology import Topology
 from isomorph.measure.precision import quantised
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 

@@ -15,7 +15,7 @@ from isomorph.match.quantizers import written
 from isomorph.match.value_match import ways
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.case import Case
+from isomorph.core.fault_context import Case
 from isomorph.core.report import Finding
 from isomorph.diagnose.build_context import cases
 from isomorph.diagnose.diagnose import explained

@@ -12,7 +12,7 @@ from isomorph.diagnose import node_constants
 from isomorph.match.value_match import ways
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Constant
     from isomorph.core.trace import Array
 

@@ -17,7 +17,7 @@ from isomorph.match.tensor_capture import apart
 from isomorph.match.value_match import placements
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node, Quantization
     from isomorph.core.trace import Array
 

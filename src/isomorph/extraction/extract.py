@@ -15,7 +15,7 @@ from isomorph import registry
 from isomorph.checking.check import Wishes, check_alone, check_pair
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.extraction import Extraction
-from isomorph.core.piece import Piece
+from isomorph.core.subgraph import Piece
 from isomorph.extraction.fault_sites import Place, Request, places
 from isomorph.extraction.readme import readme
 from isomorph.inputs.feeds import Sample

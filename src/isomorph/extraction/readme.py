@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isomorph.core.text import printable
+from isomorph.core.escaping import printable
 
 if TYPE_CHECKING:
     from isomorph.core.extraction import Extraction

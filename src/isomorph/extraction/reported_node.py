@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from isomorph.core.errors import UsageError
-from isomorph.core.foreign_json import read_json
+from isomorph.core.untrusted_json import read_json
 
 _MOST_BYTES = 256 << 20
 

@@ -15,7 +15,7 @@ import numpy as np
 from isomorph.diagnose.constant_diff import ROUNDING
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 

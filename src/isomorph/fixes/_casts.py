@@ -21,7 +21,7 @@ from isomorph.diagnose.parameters import fresh
 from isomorph.fixes._around import neighbours, readers
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node
 
 _ROUNDINGS = ("Floor", "Ceil", "Round")

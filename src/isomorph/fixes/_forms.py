@@ -19,7 +19,7 @@ from isomorph.diagnose.flattened_softmax import taken_as_one
 from isomorph.diagnose.parameters import dtype_of, fresh
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node
 
 

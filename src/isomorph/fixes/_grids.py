@@ -11,7 +11,7 @@ from isomorph.match.dequantized_graph import beside
 from isomorph.match.quantizers import real_values
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Quantization
     from isomorph.core.trace import Array
 

@@ -16,7 +16,7 @@ from isomorph.diagnose.parameters import dtype_of, fresh
 from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 

@@ -13,7 +13,7 @@ from isomorph.core.patch import Patch, SetOp
 from isomorph.diagnose.activation_forms import forms
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node
 
 # A function that is recognised by its values, as one operator.

@@ -13,7 +13,7 @@ from isomorph.fixes._around import neighbours
 from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 

@@ -21,7 +21,7 @@ from isomorph.match.dequantized_graph import beside
 from isomorph.match.value_match import ways
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node, Quantization
     from isomorph.core.trace import Array
 

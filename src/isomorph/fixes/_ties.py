@@ -20,7 +20,7 @@ from isomorph.diagnose.parameters import dtype_of, fresh
 from isomorph.diagnose.rounding_ties import rounding_places
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node
 
 # How halves go: the operator, the amount added before it, and whether signs are kept apart.

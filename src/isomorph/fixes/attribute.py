@@ -23,7 +23,7 @@ from isomorph.fixes._numbers import apart, decimals, fitted
 from isomorph.oracle.fingerprint import FLOAT64_ORDER, fingerprint
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node
     from isomorph.core.report import Finding
 

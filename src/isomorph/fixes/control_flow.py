@@ -12,7 +12,7 @@ from isomorph.diagnose.parameters import fresh, stored
 from isomorph.fixes._around import neighbours
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node
     from isomorph.core.report import Finding
 

@@ -10,7 +10,7 @@ from isomorph.fixes._other_operator import floored
 from isomorph.fixes._ties import halves
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.patch import Patch
     from isomorph.core.report import Finding
 

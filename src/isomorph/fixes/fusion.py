@@ -12,7 +12,7 @@ from isomorph.diagnose.reference_nodes import original_nodes
 from isomorph.fixes._numbers import apart, fitted
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node
     from isomorph.core.report import Finding
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from isomorph.core.patch import Patch, SetOutputs
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.report import Finding
 
 _MOST_OUTPUTS = 4

@@ -20,7 +20,7 @@ from isomorph.fixes._operands import Operands, operands
 from isomorph.fixes._other_operator import other_operators
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node
     from isomorph.core.report import Finding
 

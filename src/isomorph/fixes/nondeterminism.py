@@ -11,7 +11,7 @@ from isomorph.core.ops import RANDOM
 from isomorph.core.patch import Edit, Patch, RemoveNode, SetConstant, SetInput
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node
     from isomorph.core.report import Finding
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from isomorph.fixes._casts import widened
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.patch import Patch
     from isomorph.core.report import Finding
 

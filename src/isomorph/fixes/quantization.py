@@ -19,7 +19,7 @@ from isomorph.fixes._weight_scales import fitted_scales
 from isomorph.match.dequantized_graph import beside
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node
     from isomorph.core.report import Finding
     from isomorph.core.trace import Array

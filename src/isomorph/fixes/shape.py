@@ -11,7 +11,7 @@ from isomorph.core.patch import AddConstant, InsertAhead, Patch
 from isomorph.diagnose.parameters import fresh, stored
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node
     from isomorph.core.report import Finding
 

@@ -29,7 +29,7 @@ from isomorph.match.dequantized_graph import beside
 from isomorph.match.value_match import placements, ways
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.model import Node
     from isomorph.core.report import Finding
     from isomorph.core.trace import Array

@@ -34,8 +34,8 @@ def lint(
     able, skipped = abilities(model, to, width, workshop)
     subject = Subject(model=model, to=to, width=width, abilities=able)
     remarks: list[Remark] = []
-    for name in registry.names("checks"):
-        check = registry.check(name)
+    for name in registry.names("rules"):
+        check = registry.rule(name)
         if name not in ignore and check.code not in ignore:
             remarks += check.check(subject)
     remarks.sort(key=lambda remark: (_GRAVE.index(remark.severity), remark.code))

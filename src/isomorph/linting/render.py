@@ -97,7 +97,7 @@ def sarif(lint: Lint) -> dict[str, Any]:
 
 
 def _rule(code: str, name: str) -> dict[str, Any]:
-    page = inspect.getdoc(type(registry.check(name))) or name
+    page = inspect.getdoc(type(registry.rule(name))) or name
     return {
         "id": code,
         "name": name,

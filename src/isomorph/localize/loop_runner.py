@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.limits import ROUNDS
-from isomorph.core.piece import Piece
+from isomorph.core.subgraph import Piece
 from isomorph.localize.loop_steps import Read, Round, captured, first_round, next_round
 from isomorph.match.tensor_capture import Sight
 from isomorph.match.topology import Topology

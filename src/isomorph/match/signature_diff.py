@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.contrast import Contrast, OpsetPair, QuantizationPair, SpecPair
 from isomorph.core.errors import IsomorphError, UsageError
+from isomorph.core.model_diff import Contrast, OpsetPair, QuantizationPair, SpecPair
 from isomorph.match.binding import bind_inputs, bind_outputs
 from isomorph.match.quantizers import Reader, changed, matched, written
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.core.dataset_summary import OutputOverSamples, OverSamples
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import RuntimeFailedError, UsageError
 from isomorph.core.limits import MOST_EXAMINED
-from isomorph.core.over_samples import OutputOverSamples, OverSamples
 from isomorph.core.report import Binding, Finding, Skipped
 from isomorph.core.trace import flatten
 from isomorph.measure.evaluated_model import flattened

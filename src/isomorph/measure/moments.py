@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.limits import DRAWN_BYTES
-from isomorph.core.room import share_of_memory
+from isomorph.core.memory import share_of_memory
 from isomorph.measure.distance import is_inexact, is_integer, widen
 from isomorph.measure.moderated_variance import moderated
 from isomorph.measure.reached_values import Reached, few_values

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.over_samples import AxisProfile
+from isomorph.core.dataset_summary import AxisProfile
 from isomorph.core.profile import CloseUp, Element, HeatMap, Histogram
 from isomorph.measure.distance import is_inexact, widen
 

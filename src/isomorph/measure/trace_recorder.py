@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.record import Meaning, Record
+from isomorph.core.recording import Meaning, Record
 from isomorph.core.trace import Noise, Trace
 from isomorph.measure.budget_check import rounded_apart
 from isomorph.measure.compare import differs

@@ -8,8 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isomorph.core.dataset_summary import MetricOverSamples
 from isomorph.core.errors import RefusedError, UsageError
-from isomorph.core.over_samples import MetricOverSamples
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array

@@ -10,7 +10,7 @@ from isomorph.core.divergence import Divergence, Verdict
 from isomorph.measure.quantized_tensors import table
 
 if TYPE_CHECKING:
-    from isomorph.core.over_samples import OverSamples
+    from isomorph.core.dataset_summary import OverSamples
     from isomorph.core.quantized_tensor import QuantizedTensor
     from isomorph.core.report import Skipped
     from isomorph.inputs.feeds import Sample

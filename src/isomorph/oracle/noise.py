@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from isomorph.core.room import share_of_memory
+from isomorph.core.memory import share_of_memory
 from isomorph.oracle.exact_sums import Exact
 
 Array = NDArray[Any]

@@ -11,7 +11,7 @@ from isomorph.core.limits import PROPOSALS
 from isomorph.diagnose.diagnose import EXPECTED
 
 if TYPE_CHECKING:
-    from isomorph.core.case import Case
+    from isomorph.core.fault_context import Case
     from isomorph.core.patch import Patch
     from isomorph.core.protocols import Fix
     from isomorph.core.report import Finding

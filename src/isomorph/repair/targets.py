@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.checking.io_dequantize import meet
-from isomorph.core.case import Case
 from isomorph.core.chance import threshold
 from isomorph.core.errors import IsomorphError
+from isomorph.core.fault_context import Case
 from isomorph.core.patch import EditBody, Patch
 from isomorph.diagnose.build_context import cases
 from isomorph.diagnose.diagnose import explained

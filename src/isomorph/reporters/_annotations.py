@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from isomorph.core.text import printable
+from isomorph.core.escaping import printable
 
 if TYPE_CHECKING:
     from isomorph.core.report import Finding, Report

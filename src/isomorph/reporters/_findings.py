@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from isomorph.core.divergence import Verdict
-from isomorph.core.text import printable
+from isomorph.core.escaping import printable
 from isomorph.measure import underflow
 from isomorph.reporters._figures import number
 

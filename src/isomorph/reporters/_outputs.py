@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from isomorph.core.divergence import Divergence, Part, Verdict
-from isomorph.core.text import printable
+from isomorph.core.escaping import printable
 from isomorph.reporters._figures import NOT_MEASURED, VERDICT_STYLE, seen, share, size
 
 ROOM_FOR_TABLE = 88

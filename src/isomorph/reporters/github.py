@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from isomorph.core.text import printable
+from isomorph.core.escaping import printable
 from isomorph.reporters._annotations import level, place, sentence, title
 
 if TYPE_CHECKING:

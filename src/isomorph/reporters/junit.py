@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from isomorph.core.divergence import Divergence, Verdict
-from isomorph.core.text import printable
+from isomorph.core.escaping import printable
 from isomorph.reporters._annotations import accepted, sentence, title
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from isomorph.core.text import printable
+from isomorph.core.escaping import printable
 from isomorph.reporters._annotations import title
 from isomorph.reporters._figures import times
 from isomorph.reporters._findings import mendable, repairing

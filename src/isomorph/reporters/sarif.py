@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from isomorph.core.text import printable
+from isomorph.core.escaping import printable
 from isomorph.diagnose.explain import codes
 from isomorph.reporters._annotations import accepted, identity, level, place, sentence
 

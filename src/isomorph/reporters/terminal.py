@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from isomorph.core.escaping import counted, printable
 from isomorph.core.report import BoundBy
-from isomorph.core.text import counted, printable
+from isomorph.reporters._dataset_summary import over_samples
 from isomorph.reporters._figures import VERDICT_STYLE
 from isomorph.reporters._findings import MARGIN, findings, hanging
 from isomorph.reporters._outputs import outputs
-from isomorph.reporters._over_samples import over_samples
-from isomorph.reporters._quantised import quantised
+from isomorph.reporters._quantized_tensors import quantised
 
 if TYPE_CHECKING:
     from isomorph.core.report import Binding, Finding, ModelSummary, Report, Skipped

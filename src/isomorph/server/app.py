@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from isomorph.server.shelf import Shelf
+    from isomorph.server.report_store import Shelf
 
 HOSTS = ("127.0.0.1", "localhost")
 """A name that resolves to this machine is not one of them: no page elsewhere can ask."""

@@ -11,7 +11,7 @@ from isomorph.core.errors import UsageError
 from isomorph.core.lazy import require
 
 if TYPE_CHECKING:
-    from isomorph.server.shelf import Shelf
+    from isomorph.server.report_store import Shelf
 
 ADDRESS = "127.0.0.1"
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from isomorph.core.model import Model
     from isomorph.core.patch import Patch
-    from isomorph.core.piece import Piece
     from isomorph.core.protocols import Session
+    from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Arrays, Environment
 
 

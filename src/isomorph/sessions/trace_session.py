@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from isomorph.core.model import Model
     from isomorph.core.patch import Patch
-    from isomorph.core.piece import Piece
     from isomorph.core.protocols import Session
-    from isomorph.core.record import Meaning, Record
+    from isomorph.core.recording import Meaning, Record
+    from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Array, Arrays
 
 SEEDS = 1_000_003

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.errors import UsageError
-from isomorph.core.foreign_json import read_json
+from isomorph.core.untrusted_json import read_json
 from isomorph.store.dtypes import dtype_of
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UsageError
-from isomorph.core.foreign_json import read_json
 from isomorph.core.report import SCHEMA, Report
+from isomorph.core.untrusted_json import read_json
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from isomorph.core.foreign_json import read_json
+from isomorph.core.untrusted_json import read_json
 from isomorph.store.dtypes import bytes_of, dtype_name, dtype_of
 
 if TYPE_CHECKING:

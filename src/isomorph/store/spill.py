@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.room import share_of_memory
+from isomorph.core.memory import share_of_memory
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array, Value

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UnreadableModelError
-from isomorph.core.foreign_json import read_json
 from isomorph.core.model import Constant, Graph, Model, Node, TensorSpec
-from isomorph.core.record import Meaning, Record
+from isomorph.core.recording import Meaning, Record
 from isomorph.core.trace import Trace
+from isomorph.core.untrusted_json import read_json
 from isomorph.store import is_trace, read, save
 from isomorph.store.atomic import new_folder
 from isomorph.store.codec import decode, encode

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.errors import UnreadableModelError
-from isomorph.core.foreign_json import read_json
 from isomorph.core.trace import Environment, Trace, flatten
+from isomorph.core.untrusted_json import read_json
 from isomorph.store import safetensors
 from isomorph.store.atomic import new_folder
 from isomorph.store.dtypes import STRING, bytes_of, dtype_name, dtype_of, strings, words_of

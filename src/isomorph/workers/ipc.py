@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from isomorph.core.foreign_json import read_json
+from isomorph.core.untrusted_json import read_json
 
 _LENGTH = struct.Struct("<Q")
 _READ_BYTES = 1 << 20

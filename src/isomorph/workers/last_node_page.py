@@ -9,7 +9,7 @@ from __future__ import annotations
 import mmap
 from pathlib import Path
 
-from isomorph.core import breadcrumb
+from isomorph.core import last_node
 
 _FILE = "crumb"
 _BYTES = 1024
@@ -45,4 +45,4 @@ def keep(folder: Path) -> None:
         told = node.encode("utf-8", "replace")[: _BYTES - 1] + _END
         page[: len(told)] = told
 
-    breadcrumb.follow(sink)
+    last_node.follow(sink)

@@ -16,8 +16,8 @@ from typing import Any
 
 import psutil
 
-from isomorph.core.cores import threads_of_one_side
 from isomorph.core.errors import RuntimeFailedError
+from isomorph.core.threads import threads_of_one_side
 from isomorph.sessions.error_codec import from_data
 from isomorph.workers import last_node_page
 from isomorph.workers.ipc import Channel, ChannelClosedError, DeadlineError, Message

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
+from isomorph.core.memory import give_back, keep_large_apart
 from isomorph.core.model import Model
-from isomorph.core.piece import Piece
-from isomorph.core.room import give_back, keep_large_apart
+from isomorph.core.subgraph import Piece
 from isomorph.core.trace import Environment, Noise
 from isomorph.oracle.noise_stats import disturbed
 from isomorph.sessions.error_codec import to_data, translate

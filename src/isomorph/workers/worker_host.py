@@ -33,7 +33,7 @@ from isomorph.workers.worker_pool import Slot
 
 if TYPE_CHECKING:
     from isomorph.core.patch import Patch
-    from isomorph.core.piece import Piece
+    from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Arrays, Noise
     from isomorph.workers.ipc import Message
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isomorph.core.patch import Patch
-    from isomorph.core.piece import Piece
+    from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Arrays, Environment
     from isomorph.sessions.host import Limits
     from isomorph.store.tempdirs import Scratch

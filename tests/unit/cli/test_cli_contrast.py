@@ -6,8 +6,8 @@ import pytest
 
 from isomorph import api
 from isomorph.__main__ import main
-from isomorph.core.contrast import Contrast, OpsetPair, QuantizationPair, SpecPair
 from isomorph.core.model import Graph, Model, Quantization, TensorSpec
+from isomorph.core.model_diff import Contrast, OpsetPair, QuantizationPair, SpecPair
 
 
 @pytest.fixture

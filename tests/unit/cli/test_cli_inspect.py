@@ -5,7 +5,7 @@ import pytest
 
 from isomorph import api
 from isomorph.__main__ import main
-from isomorph.cli.columns import bytes_text, columns, shape_text
+from isomorph.cli.table import bytes_text, columns, shape_text
 from isomorph.core.model import (
     Constant,
     Graph,

@@ -1,6 +1,6 @@
 import pytest
 
-from isomorph.cli import words
+from isomorph.cli import options
 from isomorph.core.errors import UsageError
 
 
@@ -16,45 +16,45 @@ from isomorph.core.errors import UsageError
     ],
 )  # fmt: skip
 def test_runtimes(given, read):
-    assert words.runtimes(given) == read
+    assert options.runtimes(given) == read
 
 
 @pytest.mark.parametrize("given", [["a", "b"], ["other=a"], ["candidate="], [""], ["=a"]])
 def test_a_runtime_that_cannot_be_read(given):
     with pytest.raises(UsageError, match="--runtime"):
-        words.runtimes(given)
+        options.runtimes(given)
 
 
 def test_settings_keep_their_side_and_every_later_equals_sign():
     given = ["candidate.optimization=all", "disable=a=b"]
-    assert words.settings(given) == {"candidate.optimization": "all", "disable": "a=b"}
+    assert options.settings(given) == {"candidate.optimization": "all", "disable": "a=b"}
 
 
 @pytest.mark.parametrize("given", [["word"], ["=x"], ["a=1", "a=2"]])
 def test_a_setting_that_cannot_be_read(given):
     with pytest.raises(UsageError, match="--set"):
-        words.settings(given)
+        options.settings(given)
 
 
 def test_dims():
-    assert words.dims(["batch=2", "a=b=0"]) == {"batch": 2, "a=b": 0}
+    assert options.dims(["batch=2", "a=b=0"]) == {"batch": 2, "a=b": 0}
 
 
 @pytest.mark.parametrize("given", ["batch", "batch=-1", "batch=2.0", "batch=two", "batch=²"])
 def test_a_dim_that_cannot_be_read(given):
     with pytest.raises(UsageError, match="--dim"):
-        words.dims([given])
+        options.dims([given])
 
 
 def test_budgets():
-    assert words.budgets(["1e-3", "a=b=2"]) == {"": 1e-3, "a=b": 2.0}
-    assert words.budgets(None) == {}
+    assert options.budgets(["1e-3", "a=b=2"]) == {"": 1e-3, "a=b": 2.0}
+    assert options.budgets(None) == {}
 
 
 @pytest.mark.parametrize("given", [["x"], ["a="], ["nan"], ["inf"], ["-1"], ["1", "2"]])
 def test_a_budget_that_cannot_be_read(given):
     with pytest.raises(UsageError, match="--budget"):
-        words.budgets(given)
+        options.budgets(given)
 
 
 @pytest.mark.parametrize(
@@ -62,16 +62,16 @@ def test_a_budget_that_cannot_be_read(given):
     [(None, None), ("512", 512), ("4GiB", 4 * 2**30), ("1.5kb", 1500), ("2 M", 2_000_000)],
 )
 def test_memory(given, read):
-    assert words.memory_bytes(given) == read
+    assert options.memory_bytes(given) == read
 
 
 @pytest.mark.parametrize("given", ["", "GiB", "0", "-1GiB", "4 XiB", "1e9"])
 def test_a_memory_that_cannot_be_read(given):
     with pytest.raises(UsageError, match="--memory"):
-        words.memory_bytes(given)
+        options.memory_bytes(given)
 
 
 @pytest.mark.parametrize("given", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_deadline_that_is_none(given):
     with pytest.raises(UsageError, match="--timeout"):
-        words.seconds(given)
+        options.seconds(given)

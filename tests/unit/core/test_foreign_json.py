@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isomorph.core.foreign_json import DEEPEST, read_json
+from isomorph.core.untrusted_json import DEEPEST, read_json
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -36,7 +36,7 @@ def test_it_reads_what_json_reads(value):
 def test_brackets_enough_do_not_end_a_process_whose_limit_was_lifted(opening):
     program = (
         "import sys; sys.setrecursionlimit(2**31 - 1)\n"
-        "from isomorph.core.foreign_json import read_json\n"
+        "from isomorph.core.untrusted_json import read_json\n"
         f"try: read_json({opening!r} * 200_000)\n"
         "except RecursionError: print('refused')\n"
     )

@@ -8,7 +8,7 @@ import pytest
 # Layers of equal size, as aligned blocks of memory: what one leaves, the next does not fit into.
 PROGRAM = """
 import psutil, torch
-from isomorph.core.room import keep_large_apart
+from isomorph.core.memory import keep_large_apart
 torch.set_num_threads(1)
 keep_large_apart(512 << 20)
 weight = torch.zeros(4, 4, 3, 3, dtype=torch.float64)

@@ -6,14 +6,14 @@ import pytest
 
 from isomorph.core.alignment import Alignment, Confidence, Group, Pair, Unaligned
 from isomorph.core.coverage import Coverage, OutputCoverage
-from isomorph.core.divergence import Budget, Distance, Divergence, Part, Verdict
-from isomorph.core.model import Source
-from isomorph.core.over_samples import (
+from isomorph.core.dataset_summary import (
     AxisProfile,
     MetricOverSamples,
     OutputOverSamples,
     OverSamples,
 )
+from isomorph.core.divergence import Budget, Distance, Divergence, Part, Verdict
+from isomorph.core.model import Source
 from isomorph.core.profile import (
     CloseUp,
     Element,

@@ -13,7 +13,7 @@ from isomorph.core.profile import CloseUp, Element, ErrorProfile
 from isomorph.core.report import Report
 from isomorph.reporters.json import JsonReporter
 from isomorph.server.app import application
-from isomorph.server.shelf import Shelf
+from isomorph.server.report_store import Shelf
 
 SEEN = CloseUp(
     kind="output", tensor="y", counterpart="y", dtype="float32", shape=(2,),

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from isomorph.core.breadcrumb import leave
+from isomorph.core.last_node import leave
 from isomorph.core.model import Quantization
 from isomorph.core.trace import Noise
 from isomorph.frameworks.onnx.declared_types import declared_types, of_proto

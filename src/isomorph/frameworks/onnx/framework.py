@@ -15,7 +15,7 @@ from isomorph.frameworks.onnx.file_structure import looks_like_model
 
 if TYPE_CHECKING:
     from isomorph.core.patch import Patch
-    from isomorph.core.piece import Piece
+    from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Arrays
     from isomorph.frameworks.onnx.read import Opened
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from isomorph.core.text import printable
+from isomorph.core.escaping import printable
 from isomorph.frameworks.onnx.ort_session import open_deployed
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from isomorph.core.errors import UsageError
-from isomorph.core.foreign_json import read_json
+from isomorph.core.escaping import printable
 from isomorph.core.settings import chosen, thread_count, unknown
-from isomorph.core.text import printable
+from isomorph.core.untrusted_json import read_json
 
 DEFAULTS: Mapping[str, str] = {
     "providers": "CPUExecutionProvider",

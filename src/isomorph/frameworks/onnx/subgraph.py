@@ -16,7 +16,7 @@ from isomorph.frameworks.onnx.scope import bodies, reads, stored
 from isomorph.frameworks.onnx.stored_tensors import element_type
 
 if TYPE_CHECKING:
-    from isomorph.core.piece import Piece
+    from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Array, Arrays
 
 

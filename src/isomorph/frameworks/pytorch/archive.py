@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from isomorph.core.errors import RefusedError, UnreadableModelError
-from isomorph.core.foreign_json import read_json
+from isomorph.core.untrusted_json import read_json
 from isomorph.frameworks.pytorch.pickle_scan import imported_names, pickles_in_zip, suspicious
 
 ZIP_MAGIC = b"PK\x03\x04"

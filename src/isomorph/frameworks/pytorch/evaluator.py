@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from isomorph.core.cores import threads_of_one_side
+from isomorph.core.threads import threads_of_one_side
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.frameworks.pytorch.arrays import FLOATS, to_array
 from isomorph.frameworks.pytorch.control_flow import refuse_unsupported

@@ -17,7 +17,7 @@ from isomorph.frameworks.pytorch.archive import is_archive, is_damaged, kind_of
 
 if TYPE_CHECKING:
     from isomorph.core.patch import Patch
-    from isomorph.core.piece import Piece
+    from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Arrays
     from isomorph.frameworks.pytorch.model import TorchModel
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from isomorph.core.breadcrumb import leave
 from isomorph.core.errors import IsomorphError, RuntimeFailedError, UsageError
+from isomorph.core.last_node import leave
 from isomorph.frameworks.pytorch.in_place_ops import written_places
 from isomorph.frameworks.pytorch.program import Program, Step, operator_name, replace_refs
 

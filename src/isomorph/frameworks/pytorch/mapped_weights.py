@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from isomorph.core.foreign_json import read_json
+from isomorph.core.untrusted_json import read_json
 from isomorph.frameworks.pytorch.pt2_values import DTYPES, Unknown, refuse_elsewhere, sizes
 
 LARGE = 1 << 20

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from isomorph.core.foreign_json import read_json
+from isomorph.core.untrusted_json import read_json
 from isomorph.frameworks.pytorch.export_reader import order_of, source_of
 from isomorph.frameworks.pytorch.in_place_ops import writes_into
 from isomorph.frameworks.pytorch.mapped_weights import MappedWeights

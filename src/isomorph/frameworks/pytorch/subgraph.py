@@ -16,7 +16,7 @@ from isomorph.frameworks.pytorch.program import Body, operator_name, replace_ref
 from isomorph.frameworks.pytorch.session import feed
 
 if TYPE_CHECKING:
-    from isomorph.core.piece import Piece
+    from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Arrays
     from isomorph.frameworks.pytorch.interpreter import Values
     from isomorph.frameworks.pytorch.model import TorchModel

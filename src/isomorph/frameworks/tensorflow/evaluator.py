@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.breadcrumb import leave
 from isomorph.core.errors import UsageError
+from isomorph.core.last_node import leave
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.frameworks.tensorflow.eval_control import DEAD
 from isomorph.frameworks.tensorflow.eval_run import Run

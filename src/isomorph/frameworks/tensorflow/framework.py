@@ -28,7 +28,7 @@ from isomorph.frameworks.tensorflow.silence_logs import import_tensorflow
 
 if TYPE_CHECKING:
     from isomorph.core.patch import Patch
-    from isomorph.core.piece import Piece
+    from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Arrays
     from isomorph.frameworks.tensorflow.model import TfModel
 

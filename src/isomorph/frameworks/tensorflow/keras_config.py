@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from isomorph.core.errors import RefusedError, UnreadableModelError
-from isomorph.core.foreign_json import read_json
 from isomorph.core.lazy import require
+from isomorph.core.untrusted_json import read_json
 from isomorph.store.zip_members import members
 from isomorph.store.zip_safety import BOMB_BYTES, BOMB_RATIO
 

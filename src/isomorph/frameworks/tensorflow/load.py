@@ -13,7 +13,7 @@ import tensorflow as tf
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from isomorph.core.errors import IsomorphError, UnreadableModelError
-from isomorph.core.foreign_json import read_json
+from isomorph.core.untrusted_json import read_json
 from isomorph.frameworks.tensorflow.assemble import assemble
 from isomorph.frameworks.tensorflow.callables import from_keras, from_saved_model
 from isomorph.frameworks.tensorflow.model import TfModel

@@ -19,7 +19,7 @@ import h5py  # type: ignore[import-untyped]
 import numpy as np
 
 from isomorph.core.errors import UsageError
-from isomorph.core.foreign_json import read_json
+from isomorph.core.untrusted_json import read_json
 from isomorph.frameworks.tensorflow.edit import changed
 from isomorph.frameworks.tensorflow.keras_config import HDF5_MAGIC
 from isomorph.frameworks.tensorflow.program import TfProgram

@@ -19,7 +19,7 @@ from isomorph.frameworks.tensorflow.program import (
 )
 
 if TYPE_CHECKING:
-    from isomorph.core.piece import Piece
+    from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Arrays
 
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_.]")

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from isomorph.core.breadcrumb import leave
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
+from isomorph.core.last_node import leave
 from isomorph.core.trace import Noise
 from isomorph.frameworks.tflite import eval_control as control
 from isomorph.frameworks.tflite.eval_steps import Part, Step

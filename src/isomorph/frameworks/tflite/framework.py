@@ -14,7 +14,7 @@ from isomorph.frameworks.tflite.file_signature import looks_like_model
 
 if TYPE_CHECKING:
     from isomorph.core.patch import Patch
-    from isomorph.core.piece import Piece
+    from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Arrays
     from isomorph.frameworks.tflite.program import TfliteProgram
     from isomorph.frameworks.tflite.read import Opened

@@ -9,7 +9,7 @@ from isomorph.frameworks.tflite.cut import Cutter
 from isomorph.frameworks.tflite.flatbuffer_writer import build, rooted
 
 if TYPE_CHECKING:
-    from isomorph.core.piece import Piece
+    from isomorph.core.subgraph import Piece
     from isomorph.frameworks.tflite.program import TfliteGraph, TfliteProgram
 
 

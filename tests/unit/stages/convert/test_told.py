@@ -12,7 +12,7 @@ from isomorph.core.cpu import CpuScope
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.model import OutputOrder, Source
 from isomorph.core.report import Binding, InputSummary, ModelSummary, Report
-from isomorph.core.sketch import node, spec, subject
+from isomorph.core.rule_examples import node, spec, subject
 
 STEP = Step(converter="onnx_to_tflite", source="onnx", target="tflite")
 SUMMARY = ModelSummary(

@@ -8,7 +8,7 @@ import pytest
 import isomorph
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import RuntimeFailedError
-from isomorph.core.sketch import node, subject
+from isomorph.core.rule_examples import node, subject
 from isomorph.diagnose.crash_bisect import deadly, named
 from isomorph.sessions.model_handle import Opened
 

@@ -7,7 +7,7 @@ import pytest
 from isomorph import registry
 from isomorph.conversion.converter_worker import Workshop
 from isomorph.core.lint import Severity
-from isomorph.core.sketch import node, spec, subject
+from isomorph.core.rule_examples import node, spec, subject
 from isomorph.linting import target_support
 from isomorph.linting.target_support import abilities
 
@@ -43,7 +43,7 @@ def test_the_kernels_and_opsets_of_onnx_runtime_are_its_own(workshop):
 def test_a_double_is_told_before_it_reaches_tflite(workshop):
     drawn = subject(node("Mul"), inputs=(spec("x", "float64"),), to="tflite")
     found, _ = abilities(drawn.model, "tflite", "", workshop)
-    check = registry.check("unsupported_type")
+    check = registry.rule("unsupported_type")
     asked = subject(node("Mul"), inputs=(spec("x", "float64"),), to="tflite", abilities=found)
     assert [each.severity for each in check.check(asked)] == [Severity.ERROR]
 

@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 import isomorph
 from isomorph.core.errors import UsageError
 from isomorph.core.limits import SIZE_COMBINATIONS
-from isomorph.core.sketch import node, spec, subject
+from isomorph.core.rule_examples import node, spec, subject
 from isomorph.inputs.dynamic_sizes import free_axes, other_sizes
 
 

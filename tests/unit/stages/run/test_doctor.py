@@ -3,9 +3,9 @@ import sys
 import pytest
 
 from isomorph import registry
+from isomorph.api import doctor as examined
+from isomorph.api.doctor import Diagnosis, Requirement, import_apart, requirements
 from isomorph.cli.doctor import as_text
-from isomorph.stages.run import doctor as examined
-from isomorph.stages.run.doctor import Diagnosis, Requirement, import_apart, requirements
 
 
 def test_what_is_wanted_is_read_from_the_metadata():

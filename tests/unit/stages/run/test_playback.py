@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isomorph.core.errors import RuntimeFailedError
-from isomorph.core.record import Meaning
+from isomorph.core.recording import Meaning
 from isomorph.core.trace import Environment, Noise
 from isomorph.sessions.trace_session import SEEDS, Elsewhere, Playback
 

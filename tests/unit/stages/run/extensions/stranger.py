@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from isomorph.core import breadcrumb
+from isomorph.core import last_node
 from isomorph.core.errors import RefusedError, UnreadableModelError
 from isomorph.core.lazy import require
 from isomorph.core.model import Graph, Model, Node, TensorSpec
@@ -68,8 +68,8 @@ def die_of_bad_alloc():
 
 
 def die_at_a_node():
-    breadcrumb.leave("conv_1")
-    breadcrumb.leave("div_\x1b[2J7")
+    last_node.leave("conv_1")
+    last_node.leave("div_\x1b[2J7")
     os.kill(os.getpid(), signal.SIGFPE)
 
 

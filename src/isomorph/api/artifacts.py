@@ -1,0 +1,129 @@
+"""The verbs that leave something behind to be looked at elsewhere: a trace, a part of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isomorph.api.environment import intake as opened_intake
+from isomorph.api.environment import options
+
+if TYPE_CHECKING:
+    from isomorph.core.extraction import Extraction
+    from isomorph.core.recording import Record
+
+Progress = Callable[[str, str], None]
+
+
+def trace(
+    model: Any,  # noqa: ANN401
+    *,
+    output: str | Path | None = None,
+    inputs: Any = None,  # noqa: ANN401
+    runtime: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    dims: Mapping[str, int] | None = None,
+    oracle: bool = True,
+    seed: int = 0,
+    trust: bool = False,
+    in_process: bool = False,
+    memory: int | None = None,
+    timeout: float | None = None,
+    state: str | Path | None = None,
+    ops: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Record:
+    """Every tensor of one run with its inputs, and, with ``oracle``, its meaning in float64.
+
+    Written to the folder ``output``, it may stand in the place of a model in ``check``, on this
+    machine or on another.
+    """
+    from isomorph.inputs.generated_samples import made_up
+    from isomorph.measure.trace_recorder import record
+    from isomorph.store.trace_files import save_record
+
+    with opened_intake(
+        in_process=in_process,
+        memory=memory,
+        timeout=timeout,
+        runtime=runtime,
+        settings=settings,
+        options=options(model, trust=trust, state=state, ops=ops),
+        inputs=inputs,
+        told=progress,
+    ) as intake:
+        opened = intake.open("candidate", model)
+        graph = opened.model.graph
+        given = intake.sample(graph.inputs) or made_up(opened, graph, (), dims or {}, seed)[0]
+        made = record(opened, given.feeds, seed=seed, oracle=oracle, told=progress)
+        if output is not None:
+            save_record(made, Path(output))
+        return made
+
+
+def extract(
+    reference: Any,  # noqa: ANN401
+    candidate: Any,  # noqa: ANN401
+    *,
+    output: str | Path,
+    node: str | None = None,
+    report: str | Path | None = None,
+    inputs: Any = None,  # noqa: ANN401
+    runtime: str | Mapping[str, str] | None = None,
+    settings: Mapping[str, str] | None = None,
+    dims: Mapping[str, int] | None = None,
+    seed: int = 0,
+    trust: bool = False,
+    in_process: bool = False,
+    memory: int | None = None,
+    timeout: float | None = None,
+    bind_inputs: Mapping[str, str] | None = None,
+    bind_outputs: Mapping[str, str] | None = None,
+    layouts: Mapping[str, Sequence[int]] | None = None,
+    state: str | Path | None = None,
+    ops: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Extraction:
+    """Cut a guilty node out of both models, with its inputs, into the folder ``output``.
+
+    Without ``node`` it is the first guilty one, of the JSON ``report`` or of a search made here.
+    """
+    from isomorph.checking import check as stage
+    from isomorph.checking.dispatch import opened_pair
+    from isomorph.extraction.extract import extract as cut_out
+    from isomorph.extraction.fault_sites import Request
+    from isomorph.extraction.reported_node import guilty_node
+
+    wishes = stage.Wishes(
+        dims=dims or {},
+        seed=seed,
+        bind_inputs=bind_inputs or {},
+        bind_outputs=bind_outputs or {},
+        layouts={name: tuple(axes) for name, axes in (layouts or {}).items()},
+        told=progress,
+    )
+    if node is None and report is not None:
+        node = guilty_node(Path(report))
+    with opened_intake(
+        in_process=in_process,
+        memory=memory,
+        timeout=timeout,
+        runtime=runtime,
+        settings=settings,
+        options=options(reference, candidate, trust=trust, state=state, ops=ops),
+        inputs=inputs,
+        told=progress,
+    ) as intake:
+        intake.warm(reference, candidate)
+        left, right = opened_pair(intake, reference, candidate)
+        given = intake.sample(left.model.graph.inputs)
+        request = Request(
+            reference=left,
+            candidate=right,
+            given=given,
+            wishes=wishes,
+            node=node,
+            ops=tuple(ops),
+        )
+        return cut_out(request, Path(output))

@@ -1,0 +1,116 @@
+"""``isomorph inspect A B``: what two model files declare, next to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from isomorph.cli.table import columns, shape_text
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Model, Quantization, TensorSpec
+    from isomorph.core.model_diff import Contrast, SpecPair
+
+_SAME, _ABSENT = "", "—"
+
+
+def as_document(found: Contrast) -> str:
+    """Everything as JSON; the frameworks' own objects stay out of it."""
+    from dataclasses import replace
+
+    from isomorph.reporters.json import as_json
+
+    bare = replace(
+        found,
+        reference=replace(found.reference, native=None),
+        candidate=replace(found.candidate, native=None),
+    )
+    return as_json({"schema": "isomorph.contrast/1", "contrast": bare})
+
+
+def as_text(found: Contrast) -> str:
+    """Three tables: the models, their inputs and outputs, their quantised tensors."""
+    heading = ("", "reference", "candidate", "differs")
+    parts = [columns([heading, *_models(found)]), "", columns([heading, *_signature(found)])]
+    quantised = list(_quantised(found))
+    if quantised:
+        moved = sum(bool(pair.changed) for pair in found.quantization)
+        alone = sum(pair.reference is None or pair.candidate is None for pair in found.quantization)
+        told = f"{len(quantised)} quantised tensors: {moved} changed"
+        parts += ["", told + (f", {alone} on one side only" if alone else "")]
+        parts.append(columns([("tensor", "reference", "candidate", "changed"), *quantised]))
+    return "\n".join(parts)
+
+
+def _models(found: Contrast) -> Iterator[tuple[str, str, str, str]]:
+    def row(name: str, left: str, right: str) -> tuple[str, str, str, str]:
+        return name, left, right, "yes" if left != right else _SAME
+
+    mine, yours = found.reference, found.candidate
+    yield "file", mine.location, yours.location, _SAME
+    yield row("framework", mine.framework, yours.framework)
+    if mine.framework == yours.framework:
+        yield row("contents", mine.digest[:12], yours.digest[:12])
+    yield row("producer", mine.producer or "not stated", yours.producer or "not stated")
+    for pair in found.opsets:
+        yield row(f"opset {pair.domain}", _version(pair.reference), _version(pair.candidate))
+    yield row("nodes", str(len(mine.graph.nodes)), str(len(yours.graph.nodes)))
+    yield row("constants", str(len(mine.graph.constants)), str(len(yours.graph.constants)))
+    yield row("quantised", _count(mine), _count(yours))
+
+
+def _version(version: int | None) -> str:
+    return _ABSENT if version is None else str(version)
+
+
+def _count(model: Model) -> str:
+    return f"{len(model.graph.quantization)} tensors"
+
+
+def _signature(found: Contrast) -> Iterator[tuple[str, str, str, str]]:
+    for pair in (*found.inputs, *found.outputs):
+        yield pair.kind, _spec(pair.reference), _spec(pair.candidate), _differs(pair)
+
+
+def _differs(pair: SpecPair) -> str:
+    if pair.reference is None or pair.candidate is None:
+        return pair.how
+    return ", ".join(pair.changed) + (f" (by {pair.how})" if "name" in pair.changed else "")
+
+
+def _spec(spec: TensorSpec | None) -> str:
+    if spec is None:
+        return _ABSENT
+    return f"{spec.name} {spec.dtype or 'unknown'} {shape_text(spec.shape)}"
+
+
+def _quantised(found: Contrast) -> Iterator[tuple[str, str, str, str]]:
+    """Changed ones first, then those on one side only."""
+    pairs = sorted(
+        found.quantization,
+        key=lambda pair: (
+            not pair.changed,
+            pair.reference is not None and pair.candidate is not None,
+        ),
+    )
+    for pair in pairs:
+        names = [each.tensor for each in (pair.reference, pair.candidate) if each is not None]
+        yield (
+            " / ".join(dict.fromkeys(names)),
+            parameters(pair.reference),
+            parameters(pair.candidate),
+            ", ".join(pair.changed).replace("_", " "),
+        )
+
+
+def parameters(entry: Quantization | None) -> str:
+    """Type, scale and zero point; of many channels the smallest and largest."""
+    if entry is None:
+        return _ABSENT
+    if len(entry.scale) == 1:
+        zero = entry.zero_point[0] if entry.zero_point else 0
+        return f"{entry.dtype}, scale {entry.scale[0]:.6g}, zero point {zero}"
+    scales = f"{len(entry.scale)} scales {min(entry.scale):.6g} to {max(entry.scale):.6g}"
+    zeros = sorted(set(entry.zero_point))
+    points = "" if zeros in ([], [0]) else f", zero points {zeros[0]} to {zeros[-1]}"
+    return f"{entry.dtype}, {scales} along axis {entry.axis}{points}"

@@ -1,0 +1,156 @@
+"""``isomorph check`` by names: the pairs that the project file holds, one or all of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isomorph.cli.output import kept_when_interrupted, show_report, write
+from isomorph.core.errors import IsomorphError, UsageError
+from isomorph.core.escaping import printable
+from isomorph.store.projects import NAMES, find_project
+from isomorph.store.targets import check_target
+
+if TYPE_CHECKING:
+    from isomorph.core.project import NamedPair, Project
+    from isomorph.core.protocols import Reporter
+    from isomorph.core.report import Report
+
+# Wrong use outranks a divergence, which outranks not knowing: the gravest decides.
+_GRAVEST = (70, 2, 4, 1, 3, 0)
+
+
+def names_pair(word: str) -> bool:
+    """Whether the word is the name of a pair, and no file of that name exists."""
+    if Path(word).exists() or not word or "/" in word:
+        return False
+    project = find_project(Path.cwd())
+    if project is None or ":" in word or Path(word).suffix:
+        return project is not None and bool(_wanted(project, word))
+    if project.pairs and not _wanted(project, word):
+        raise UsageError(
+            "UNKNOWN_NAME",
+            f"{word!r} is neither a file nor the name of a pair",
+            why=f"the pairs: {', '.join(pair.name for pair in project.pairs)}",
+        )
+    return bool(project.pairs)
+
+
+def run(
+    word: str | None,
+    reporter: Reporter,
+    output: Path | None,
+    *,
+    usual: Mapping[str, Any],
+    stated: Mapping[str, Any],
+) -> int:
+    """Check the named pair, or every pair; ``output`` is a folder for several reports.
+
+    ``stated`` are the options of ``isomorph.check`` that the command line states; they go before
+    those of the project file, and these before ``usual``, what the format of the report wants.
+    """
+    project = find_project(Path.cwd())
+    pairs = _wanted(project, word) if project is not None else ()
+    if project is None or not pairs:
+        raise UsageError(
+            "NOTHING_TO_CHECK",
+            "no model is named",
+            why="no project file holds a pair to check" if project else "there is no project file",
+            fix=f"isomorph check REFERENCE CANDIDATE, or name pairs in {NAMES[0]}",
+        )
+    if output is None and len(pairs) > 1 and not getattr(reporter, "follows", False):
+        raise UsageError(
+            "BAD_OPTION",
+            f"{len(pairs)} pairs are checked, and a {reporter.name} document holds one report",
+            fix=f"name a folder for them: isomorph check --format {reporter.name} -o FOLDER",
+        )
+    if "pair" in stated:
+        raise UsageError(
+            "BAD_OPTION", "--pair names two files, and the pairs of a project have their names"
+        )
+    targets = _targets(output, pairs, reporter)
+    codes, lines = [], []
+    for pair, target in zip(pairs, targets, strict=True):
+        with kept_when_interrupted(reporter, target):
+            code, line, report = _checked(pair, project, usual, stated)
+        codes.append(code)
+        lines.append(line)
+        if report is None:
+            continue
+        if target is not None or code != 0 or len(pairs) == 1 or reporter.name != "terminal":
+            show_report(report, reporter, target)
+    if output is not None or reporter.name == "terminal":
+        write("\n".join(["", *lines]), None)
+    return next(code for code in _GRAVEST if code in codes)
+
+
+def _targets(
+    output: Path | None, pairs: tuple[NamedPair, ...], reporter: Reporter
+) -> list[Path | None]:
+    """Where each report goes: one alone into the file that is named, others into a folder."""
+    if output is None:
+        return [None] * len(pairs)
+    if len(pairs) == 1 and output.suffix and not output.is_dir():
+        check_target(output, pairs[0].reference, pairs[0].candidate)
+        return [output]
+    output.mkdir(parents=True, exist_ok=True)
+    return [output / f"{_slug(pair.name)}.{_ending(reporter)}" for pair in pairs]
+
+
+def _wanted(project: Project, word: str | None) -> tuple[NamedPair, ...]:
+    """All pairs, the one of this name, or the same pair in each of its environments."""
+    return tuple(
+        pair
+        for pair in project.pairs
+        if word is None or word in (pair.name, pair.name.partition("@")[0])
+    )
+
+
+def _checked(
+    pair: NamedPair, project: Project, usual: Mapping[str, Any], stated: Mapping[str, Any]
+) -> tuple[int, str, Report | None]:
+    from isomorph import api
+    from isomorph.cli.progress import Progress
+
+    name = printable(pair.name, limit=60)
+    options = _joined({**usual, **pair.options}, stated)
+    if Path(project.baseline).is_file():  # until something is accepted, there is no such file
+        options.setdefault("baseline", project.baseline)
+    try:
+        with Progress() as progress:
+            report = api.check(
+                pair.reference, pair.candidate, pair=pair.name, progress=progress, **options
+            )
+    except IsomorphError as error:
+        # At once and whole, since most formats have no place for it.
+        first, *more = error.lines
+        sys.stderr.write("\n".join([f"{name}: {first}", *more]) + "\n")
+        return error.exit_code, f"{name}: error[{error.code}] {printable(error.sentence)}", None
+    told = f"{name}: {printable(report.headline)}  {printable(report.reason, limit=200)}"
+    if report.accepted and report.exit_code == 0:
+        told += "  (accepted by the baseline)"
+    return report.exit_code, told, report
+
+
+def _joined(written: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
+    """The project's options under those of the command line; tables are joined key by key."""
+    joined = dict(written)
+    for name, value in stated.items():
+        match joined.get(name), value:
+            case Mapping() as before, Mapping():
+                joined[name] = {**before, **value}
+            case _:
+                joined[name] = value
+    return joined
+
+
+def _slug(name: str) -> str:
+    return "".join(each if each.isalnum() or each in "-_.@" else "_" for each in name)
+
+
+def _ending(reporter: Reporter) -> str:
+    return {"terminal": "txt", "junit": "xml", "sarif": "sarif", "markdown": "md"}.get(
+        reporter.name, reporter.name
+    )

@@ -1,0 +1,61 @@
+"""Operators that a converter on the way writes as a formula that is near them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from isomorph.core.lint import Abilities, Remark, Severity, Subject
+from isomorph.core.rule_examples import node, subject
+
+
+class ApproximatedOperator:
+    """A converter writes this operator as a formula that is near it, and not it.
+
+    The table was measured: operators in many forms (modes, flags, ranks, types) were converted by
+    the installed converters and held against the original in float64. The largest difference that
+    was seen in such a form is told. It is a warning where every way approximates, and a note where
+    another way does not.
+    """
+
+    name = "approximated_operator"
+    code = "ISO120"
+    speaks = (
+        subject(
+            node("Erf"),
+            to="tflite",
+            abilities=Abilities(approximated={"erf": {"onnx_to_tflite": 1e-7}}, ways=1),
+        ),
+        subject(
+            node("Erf"),
+            to="tflite",
+            abilities=Abilities(approximated={"erf": {"onnx_to_tflite": 1e-7}}, ways=2),
+        ),
+    )
+    silent = (
+        subject(
+            node("Relu"),
+            to="tflite",
+            abilities=Abilities(approximated={"erf": {"onnx_to_tflite": 1e-7}}, ways=1),
+        ),
+    )
+
+    def check(self, subject: Subject) -> Iterator[Remark]:
+        """One remark for each such node."""
+        able = subject.abilities
+        for each in subject.nodes:
+            errors = able.approximated.get(each.name, {})
+            if not errors:
+                continue
+            everywhere = len(errors) == able.ways
+            who = ", ".join(f"{name} (by up to {error:.0e})" for name, error in errors.items())
+            yield Remark(
+                code=self.code,
+                check=self.name,
+                severity=Severity.WARNING if everywhere else Severity.NOTE,
+                message=f"{each.native_op}, as it is told here, is not kept exactly by {who}",
+                advice="let isomorph convert show what it costs the outputs"
+                if everywhere
+                else "name another way with --via where the difference matters",
+                node=each.name,
+                source=each.source,
+            )

@@ -1,0 +1,64 @@
+"""Operators that belong to nobody's standard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.rule_examples import node, subject
+
+_STANDARD = {
+    "onnx": ("", "ai.onnx", "ai.onnx.ml"),
+    "pytorch": ("aten", "prim", "prims", "_operator", "higher_order", "onnx"),
+}
+
+
+class CustomDomain:
+    """The operator is a custom one: only a runtime with its library can run it.
+
+    ONNX: a domain besides ai.onnx. PyTorch: a namespace besides aten. TFLite: a custom or Flex
+    operator. What `com.microsoft` adds, ONNX Runtime alone has.
+    """
+
+    name = "custom_domain"
+    code = "ISO102"
+    speaks = (
+        subject(node("Fused", native="my.company::Fused")),
+        subject(node("roll", native="mylib.roll.default"), framework="pytorch"),
+        subject(node("CUSTOM", native="CUSTOM"), framework="tflite"),
+        subject(node("Flex", native="FlexErf"), framework="tflite"),
+    )
+    silent = (
+        subject(node("Relu")),
+        subject(node("Relu", native="aten.relu.default"), framework="pytorch"),
+        subject(node("Relu", native="RELU"), framework="tflite"),
+    )
+
+    def check(self, subject: Subject) -> Iterator[Remark]:
+        """One remark for each such node."""
+        for each in subject.nodes:
+            domain = _custom(subject.model.framework, each.native_op)
+            if domain is not None:
+                yield Remark(
+                    code=self.code,
+                    check=self.name,
+                    severity=Severity.ERROR if subject.to else Severity.WARNING,
+                    message=f"{each.native_op} is no standard operator ({domain})",
+                    advice="replace it by standard operators, or export without the optimiser "
+                    "that made it",
+                    node=each.name,
+                    source=each.source,
+                )
+
+
+def _custom(framework: str, native: str) -> str | None:
+    if framework == "onnx":
+        domain, _, _ = native.rpartition("::")
+        return None if domain in _STANDARD["onnx"] else f"domain {domain}"
+    if framework == "pytorch":
+        space = native.partition(".")[0]
+        known = "." not in native or space in _STANDARD["pytorch"]
+        return None if known else f"namespace {space}"
+    if framework == "tflite" and (native == "CUSTOM" or native.startswith(("Flex", "CUSTOM"))):
+        return "TensorFlow's own, by the Flex delegate" if "Flex" in native else "custom"
+    return None

@@ -1,0 +1,47 @@
+"""Python that decides on values: tracing sees one branch and forgets the other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.model import Source
+from isomorph.core.rule_examples import node, subject
+
+_REFUSED = "torch.export refused the module"
+_PLACE = re.compile(r"\(at (?P<file>[^():]+):(?P<line>\d+)\)")
+_NOTE = f"{_REFUSED} (GuardOnDataDependentSymNode: Could not guard (at model.py:12)); it runs"
+
+
+class DataDependentPython:
+    """A Python ``if``, ``while`` or ``int()`` on the values of a tensor.
+
+    ``torch.export`` refuses it, and says where. The older ONNX exporter and ``torch.jit.trace``
+    do not: they follow the branch that the example takes, and the file is wrong for the other.
+    """
+
+    name = "data_dependent_python"
+    code = "ISO107"
+    speaks = (subject(node("Relu"), framework="pytorch", runs_python=True, notes=(_NOTE,)),)
+    silent = (
+        subject(node("Relu"), framework="pytorch", runs_python=False),
+        subject(node("If"), framework="onnx"),
+    )
+
+    def check(self, subject: Subject) -> Iterator[Remark]:
+        """One remark, with the diagnosis of ``torch.export``."""
+        for note in subject.model.notes:
+            if not note.startswith(_REFUSED):
+                continue
+            place = _PLACE.search(note)
+            source = None if place is None else Source(file=place["file"], line=int(place["line"]))
+            yield Remark(
+                code=self.code,
+                check=self.name,
+                severity=Severity.ERROR,
+                message=f"Python decides on values: {note.removeprefix(_REFUSED).strip()}",
+                advice="use torch.cond or torch.where, or script the module: tracing keeps only "
+                "the branch that its example takes",
+                source=source,
+            )

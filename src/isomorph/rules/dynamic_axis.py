@@ -1,0 +1,62 @@
+"""Dynamic axes that will not stay dynamic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from isomorph.core.lint import Abilities, Remark, Severity, Subject
+from isomorph.core.rule_examples import node, spec, subject
+
+_FREE = (spec("x", shape=("batch", 4)),)
+_RECURRENT = frozenset({"LSTM", "GRU", "RNN", "Loop", "While", "StatelessWhile", "Scan"})
+
+
+class DynamicAxis:
+    """An input has a dynamic axis, and a converter on the way gives it a fixed size.
+
+    Recurrent layers reach TFLite with a fixed batch alone.
+    """
+
+    name = "dynamic_axis"
+    code = "ISO118"
+    speaks = (
+        subject(
+            node("Relu"),
+            inputs=_FREE,
+            to="tflite",
+            framework="pytorch",
+            abilities=Abilities(fixes_axes=("pytorch_to_tflite",)),
+        ),
+        subject(node("LSTM"), inputs=_FREE, to="tflite", framework="tensorflow"),
+    )
+    silent = (
+        subject(node("Relu"), inputs=_FREE, to="onnx", framework="pytorch"),
+        subject(node("LSTM"), to="tflite", framework="tensorflow"),
+    )
+
+    def check(self, subject: Subject) -> Iterator[Remark]:
+        """One remark for each such input."""
+        recurrent = subject.to == "tflite" and any(each.op in _RECURRENT for each in subject.nodes)
+        who = subject.abilities.fixes_axes
+        if not recurrent and not who:
+            return
+        for each in subject.model.graph.inputs:
+            free = [
+                str(size) if size else f"axis {place}"
+                for place, size in enumerate(each.shape or ())
+                if not isinstance(size, int)
+            ]
+            if free:
+                reason = (
+                    "recurrent layers reach TFLite with a fixed batch alone"
+                    if recurrent
+                    else f"{', '.join(who)} fixes it at the size of the example"
+                )
+                yield Remark(
+                    code=self.code,
+                    check=self.name,
+                    severity=Severity.WARNING,
+                    message=f"input {each.name!r} has dynamic axes ({', '.join(free)}); {reason}",
+                    advice="state the size that you deploy with: --dim AXIS=SIZE or --inputs",
+                    tensor=each.name,
+                )

@@ -1,0 +1,97 @@
+"""Numbers that float16 cannot hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.rule_examples import constant, node, spec, subject
+
+_MOST = float(np.finfo(np.float16).max)
+
+
+class Float16Overflow:
+    """A constant or a bound of the model lies beyond ±65504, and becomes infinite in float16.
+
+    Masks of −1e9 are the usual case: −inf in a row that is masked as a whole makes NaN of its
+    softmax. Sums over more elements than float16 can count are told too.
+    """
+
+    name = "float16_overflow"
+    code = "ISO110"
+    speaks = (
+        subject(
+            node("Where", "m", "x", "low"),
+            constants=(constant("low", -1e9, shape=()),),
+            width="float16",
+        ),
+        subject(node("Clip", min=-1e6, max=1e6), width="float16"),
+        subject(
+            node("ReduceSum"),
+            inputs=(spec("x", shape=(2, 70000)),),
+            tensors=(spec("y", shape=(2, 1)),),
+            width="float16",
+        ),
+    )
+    silent = (
+        subject(
+            node("Where", "m", "x", "low"),
+            constants=(constant("low", -1e4, shape=()),),
+            width="float16",
+        ),
+        subject(node("Where", "m", "x", "low"), constants=(constant("low", -1e9, shape=()),)),
+        subject(
+            node("Add", "x", "low"),
+            constants=(constant("low", 1e9, shape=(), dtype="int64"),),
+            width="float16",
+        ),
+    )
+
+    def check(self, subject: Subject) -> Iterator[Remark]:
+        """One remark for each constant, attribute or sum."""
+        if subject.width != "float16":
+            return
+        for stored in subject.model.graph.constants.values():
+            if stored.dtype in {"float32", "float64"} and _beyond(stored.values or ()):
+                yield self._remark(f"constant {stored.name!r} is infinite in float16", stored.name)
+        for each in subject.nodes:
+            wide = [name for name, value in each.attributes.items() if _beyond((value,))]
+            floats = subject.dtype(each.outputs[0]) in {"float32", "float64"}
+            if wide and floats and each.op in {"Clip", "Pad", "LeakyRelu", "Mul", "Add"}:
+                yield self._remark(
+                    f"{', '.join(wide)} of {each.op} is infinite in float16", None, each.name
+                )
+            if each.op == "ReduceSum" and _summed(subject, each.inputs[0], each.outputs[0]) > _MOST:
+                yield self._remark(
+                    f"{each.op} adds more elements than float16 counts up to", None, each.name
+                )
+
+    def _remark(self, message: str, tensor: str | None, node_name: str | None = None) -> Remark:
+        return Remark(
+            code=self.code,
+            check=self.name,
+            severity=Severity.ERROR if tensor is not None else Severity.WARNING,
+            message=message,
+            advice="use a mask within ±65504, or keep this part in float32",
+            node=node_name,
+            tensor=tensor,
+        )
+
+
+def _beyond(values: tuple[object, ...]) -> bool:
+    numbers = (value for value in values if isinstance(value, float))
+    return any(_MOST < abs(value) < float("inf") for value in numbers)
+
+
+def _summed(subject: Subject, before: str, after: str) -> float:
+    """How many elements go into one, where both shapes are known."""
+    sizes = []
+    for name in (before, after):
+        known = subject.model.graph.tensors.get(name)
+        shape = known.shape if known is not None else None
+        if shape is None or not all(isinstance(size, int) for size in shape):
+            return 0.0
+        sizes.append(float(np.prod([float(size) for size in shape if isinstance(size, int)])))
+    return sizes[0] / max(sizes[1], 1.0)

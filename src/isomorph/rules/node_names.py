@@ -1,0 +1,56 @@
+"""Names that are missing, doubled, or that a converter cannot take."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.rule_examples import node, spec, subject
+
+
+class NodeNames:
+    """Nodes without a name of their own, or inputs whose names begin with an underscore.
+
+    Reports then name a node by its operator and output. Some converters stop at an underscore.
+    """
+
+    name = "node_names"
+    code = "ISO114"
+    speaks = (
+        subject(node("Relu", name="Relu@y")),
+        subject(node("Relu"), inputs=(spec("_x"),), to="tensorflow"),
+    )
+    silent = (subject(node("Relu")), subject(node("Relu"), inputs=(spec("_x"),)))
+
+    def check(self, subject: Subject) -> Iterator[Remark]:
+        """One remark for all unnamed nodes, and one for each such input."""
+        unnamed = [each for each in subject.nodes if each.name == f"{each.op}@{_first(each)}"]
+        if unnamed and subject.model.framework == "onnx":
+            most = Counter(each.op for each in unnamed).most_common(3)
+            yield Remark(
+                code=self.code,
+                check=self.name,
+                severity=Severity.NOTE,
+                message=("1 node has" if len(unnamed) == 1 else f"{len(unnamed)} nodes have")
+                + " no name of their own, or share one: "
+                + ", ".join(f"{count} {op}" for op, count in most),
+                advice="name them when exporting; reports call them by operator and output",
+                node=unnamed[0].name,
+            )
+        if subject.to in {"tensorflow", "tflite"}:
+            for each in subject.model.graph.inputs:
+                if each.name.startswith("_"):
+                    yield Remark(
+                        code=self.code,
+                        check=self.name,
+                        severity=Severity.WARNING,
+                        message=f"the name of input {each.name!r} begins with an underscore",
+                        advice="give it another name: TensorFlow's signatures have none like that",
+                        tensor=each.name,
+                    )
+
+
+def _first(each: object) -> str:
+    outputs: tuple[str, ...] = getattr(each, "outputs", ())
+    return outputs[0] if outputs else ""

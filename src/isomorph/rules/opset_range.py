@@ -1,0 +1,40 @@
+"""Opsets that the runtime or a converter does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from isomorph.core.lint import Abilities, Remark, Severity, Subject
+from isomorph.core.rule_examples import node, subject
+
+_RANGE = Abilities(opsets=(7, 21))
+
+
+class OpsetRange:
+    """The model's opset is older or newer than the installed runtime promises to run."""
+
+    name = "opset_range"
+    code = "ISO103"
+    speaks = (
+        subject(node("Relu"), opset={"": 99}, abilities=_RANGE),
+        subject(node("Relu"), opset={"": 5}, abilities=_RANGE),
+    )
+    silent = (
+        subject(node("Relu"), opset={"": 18}, abilities=_RANGE),
+        subject(node("Relu"), opset={"": 99}),
+    )
+
+    def check(self, subject: Subject) -> Iterator[Remark]:
+        """One remark for the standard domain."""
+        limits, opset = subject.abilities.opsets, subject.model.opset.get("")
+        if limits is None or opset is None or limits[0] <= opset <= limits[1]:
+            return
+        old = opset < limits[0]
+        yield Remark(
+            code=self.code,
+            check=self.name,
+            severity=Severity.WARNING if old else Severity.ERROR,
+            message=f"opset {opset} is {'older' if old else 'newer'} than the runtime's "
+            f"{limits[0]} to {limits[1]}",
+            advice=f"isomorph convert MODEL OTHER.onnx --opset {limits[0] if old else limits[1]}",
+        )

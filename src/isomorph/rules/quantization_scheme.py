@@ -1,0 +1,80 @@
+"""Quantisers that the target has no way to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.model import Quantization
+from isomorph.core.rule_examples import constant, node, subject
+
+
+def _weight(**about: object) -> Subject:
+    given = {"scale": (0.1, 0.2), "zero_point": (0, 0), "axis": 0, "dtype": "int8", **about}
+    return subject(
+        node("Conv", "x", "w"),
+        constants=(constant("w", shape=(2, 3)),),
+        quantization=(Quantization(tensor="w", **given),),  # type: ignore[arg-type]
+        to="tflite",
+    )
+
+
+class QuantizationScheme:
+    """The model is quantised in a way that the target cannot express.
+
+    TFLite's weights are symmetric (zero point 0), per channel only for weights, in 8 or 4 bits;
+    its int16 activations are symmetric too. What does not fit is quantised anew, or refused.
+    """
+
+    name = "quantization_scheme"
+    code = "ISO111"
+    speaks = (
+        _weight(zero_point=(3, 4)),
+        _weight(dtype="uint8", zero_point=(128, 128)),
+        subject(
+            node("Relu"),
+            quantization=(
+                Quantization(tensor="y", dtype="int8", scale=(0.1, 0.2), zero_point=(0, 0), axis=1),
+            ),
+            to="tflite",
+        ),
+    )
+    silent = (
+        _weight(),
+        subject(
+            node("Relu"),
+            quantization=(Quantization(tensor="y", dtype="int8", scale=(0.1,), zero_point=(3,)),),
+            to="tflite",
+        ),
+    )
+
+    def check(self, subject: Subject) -> Iterator[Remark]:
+        """One remark for each tensor; models that are TFLite already are what TFLite can say."""
+        if subject.to != "tflite" or subject.model.framework == "tflite":
+            return
+        for one in subject.model.graph.quantization:
+            trouble = _trouble(one, weight=one.tensor in subject.model.graph.constants)
+            if trouble is not None:
+                yield Remark(
+                    code=self.code,
+                    check=self.name,
+                    severity=Severity.ERROR,
+                    message=f"{one.tensor!r}: TFLite has no {trouble}",
+                    advice="quantise for the target: convert the float model with --quantize int8",
+                    tensor=one.tensor,
+                )
+
+
+def _trouble(one: Quantization, *, weight: bool) -> str | None:
+    # A bias is an int32 that follows from the other two; it has no choice of its own.
+    if one.dtype == "int32":
+        return None
+    if weight and one.dtype == "uint8":
+        return "uint8 weights beside float models' int8 ones"
+    if weight and any(one.zero_point):
+        return "asymmetric weights"
+    if not weight and len(one.scale) > 1:
+        return "activations quantised channel by channel"
+    if one.dtype in {"int16", "uint16"} and any(one.zero_point):
+        return "asymmetric 16-bit activations"
+    return None

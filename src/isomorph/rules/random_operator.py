@@ -1,0 +1,32 @@
+"""Operators whose results are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.ops import RANDOM
+from isomorph.core.rule_examples import node, subject
+
+
+class RandomOperator:
+    """The result depends on a random state, which no conversion carries over."""
+
+    name = "random_operator"
+    code = "ISO109"
+    speaks = (subject(node("RandomNormalLike")), subject(node("Bernoulli")))
+    silent = (subject(node("Relu")),)
+
+    def check(self, subject: Subject) -> Iterator[Remark]:
+        """One remark for each such node."""
+        for each in subject.nodes:
+            if each.op in RANDOM:
+                yield Remark(
+                    code=self.code,
+                    check=self.name,
+                    severity=Severity.WARNING,
+                    message=f"{each.op} draws random numbers; no two runtimes draw the same",
+                    advice="make the noise an input of the model",
+                    node=each.name,
+                    source=each.source,
+                )

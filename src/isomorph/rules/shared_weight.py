@@ -1,0 +1,62 @@
+"""A weight that several nodes read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.rule_examples import constant, node, subject
+
+_FEW = 16
+"""Constants this small are numbers rather than weights, and are shared by everybody."""
+
+
+class SharedWeight:
+    """Several nodes read one weight: a converter that copies it makes the file larger.
+
+    Worse, a quantiser gives it one scale for all its readers, and training goes on with copies.
+    """
+
+    name = "shared_weight"
+    code = "ISO115"
+    speaks = (
+        subject(
+            node("MatMul", "x", "w", out="a"),
+            node("MatMul", "a", "w", name="second"),
+            constants=(constant("w", shape=(32, 32)),),
+        ),
+    )
+    silent = (
+        subject(
+            node("MatMul", "x", "w", out="a"),
+            node("MatMul", "a", "v", name="second"),
+            constants=(constant("w", shape=(32, 32)), constant("v", shape=(32, 32))),
+        ),
+        subject(
+            node("Add", "x", "c", out="a"),
+            node("Add", "a", "c", name="second"),
+            constants=(constant("c", 1.0, shape=(1,)),),
+        ),
+    )
+
+    def check(self, subject: Subject) -> Iterator[Remark]:
+        """One remark for each such weight."""
+        readers: dict[str, list[str]] = {}
+        for each in subject.nodes:
+            for name in set(each.inputs):
+                readers.setdefault(name, []).append(each.name)
+        for name, stored in subject.model.graph.constants.items():
+            size = 1
+            for length in stored.shape:
+                size *= length
+            who = readers.get(name, [])
+            if len(who) > 1 and size > _FEW and "float" in stored.dtype:
+                yield Remark(
+                    code=self.code,
+                    check=self.name,
+                    severity=Severity.NOTE,
+                    message=f"weight {name!r} is read by {len(who)} nodes: {', '.join(who[:3])}",
+                    advice="see that the converted file holds it once; quantised, it has one scale",
+                    node=who[0],
+                    tensor=name,
+                )

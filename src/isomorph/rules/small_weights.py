@@ -1,0 +1,58 @@
+"""Weights too small to be quantised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.rule_examples import constant, node, subject
+
+LEAST = 1024
+"""Elements below which TensorFlow's converter leaves a weight in float; it states no option."""
+
+
+class SmallWeights:
+    """Every weight has fewer than 1,024 elements: dynamic-range quantisation leaves all in float.
+
+    The file looks quantised, and nothing is.
+    """
+
+    name = "small_weights"
+    code = "ISO119"
+    speaks = (
+        subject(
+            node("MatMul", "x", "w"),
+            constants=(constant("w", shape=(8, 8)),),
+            to="tflite",
+            width="dynamic",
+        ),
+    )
+    silent = (
+        subject(
+            node("MatMul", "x", "w"),
+            constants=(constant("w", shape=(64, 64)),),
+            to="tflite",
+            width="dynamic",
+        ),
+        subject(node("MatMul", "x", "w"), constants=(constant("w", shape=(8, 8)),), to="tflite"),
+    )
+
+    def check(self, subject: Subject) -> Iterator[Remark]:
+        """One remark for the model."""
+        if subject.to != "tflite" or subject.width != "dynamic":
+            return
+        sizes = []
+        for stored in subject.model.graph.constants.values():
+            size = 1
+            for length in stored.shape:
+                size *= length
+            sizes.append(size)
+        if sizes and max(sizes) < LEAST:
+            yield Remark(
+                code=self.code,
+                check=self.name,
+                severity=Severity.WARNING,
+                message=f"no weight has {LEAST} elements (the largest has {max(sizes)}): dynamic "
+                "range quantisation will quantise nothing",
+                advice="use --quantize int8 with samples, or leave it in float",
+            )

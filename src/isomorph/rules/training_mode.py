@@ -1,0 +1,59 @@
+"""Dropout and BatchNorm that still train."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.model import Node
+from isomorph.core.rule_examples import constant, node, subject
+
+_FLAGS = ("training_mode", "training", "train", "is_training")
+_AFFECTED = frozenset({"Dropout", "BatchNormalization", "InstanceNormalization"})
+
+
+class TrainingMode:
+    """Dropout or BatchNorm is in training mode: the results are random, or depend on the batch."""
+
+    name = "training_mode"
+    code = "ISO108"
+    speaks = (
+        subject(node("BatchNormalization", training_mode=1)),
+        subject(node("Dropout", "x", "p", "t"), constants=(constant("t", True, dtype="bool"),)),
+        subject(node("Dropout", train=True), framework="pytorch"),
+        subject(node("Relu"), framework="pytorch", notes=("the module is in training mode",)),
+    )
+    silent = (
+        subject(node("BatchNormalization", training_mode=0)),
+        subject(node("Dropout", "x", "p", "t"), constants=(constant("t", False, dtype="bool"),)),
+        subject(node("Dropout")),
+    )
+
+    def check(self, subject: Subject) -> Iterator[Remark]:
+        """One remark for each such node, or for the module as a whole."""
+        found = False
+        for each in subject.nodes:
+            if each.op in _AFFECTED and _trains(subject, each):
+                found = True
+                yield self._remark(f"{each.op} is in training mode", each)
+        if not found and "the module is in training mode" in subject.model.notes:
+            yield self._remark("the module is in training mode", None)
+
+    def _remark(self, message: str, each: Node | None) -> Remark:
+        return Remark(
+            code=self.code,
+            check=self.name,
+            severity=Severity.ERROR,
+            message=message,
+            advice="call model.eval() before exporting",
+            node=each.name if each is not None else None,
+            source=each.source if each is not None else None,
+        )
+
+
+def _trains(subject: Subject, each: Node) -> bool:
+    if any(each.attributes.get(flag) in (True, 1) for flag in _FLAGS):
+        return True
+    stored = subject.model.graph.constants.get(each.inputs[2]) if len(each.inputs) > 2 else None
+    switch = each.op == "Dropout" and stored is not None and stored.dtype == "bool"
+    return bool(switch and stored is not None and stored.values == (True,))

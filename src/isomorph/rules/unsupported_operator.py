@@ -1,0 +1,69 @@
+"""Operators that the converters on the way to the target do not take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from isomorph.core.lint import Abilities, Remark, Severity, Subject
+from isomorph.core.rule_examples import node, subject
+
+
+class UnsupportedOperator:
+    """No converter, or not every one, has a rule for this operator.
+
+    The tables are those of the installed converters themselves. An operator that one route lacks
+    and another takes is a warning: that route will fail, and the next will be tried. So is one that
+    a converter has a rule for and was measured to fail on in the form that the node has; there it
+    stood alone, and together with its neighbours it may be taken for something else.
+    """
+
+    name = "unsupported_operator"
+    code = "ISO101"
+    speaks = (
+        subject(
+            node("Det"),
+            to="tflite",
+            abilities=Abilities(lacking={"det": ("onnx_to_tflite",)}, hopeless=frozenset({"det"})),
+        ),
+        subject(
+            node("Det"), to="tflite", abilities=Abilities(lacking={"det": ("onnx_to_tflite",)})
+        ),
+        subject(
+            node("Tan"), to="tflite", abilities=Abilities(refused={"tan": ("onnx_to_tflite",)})
+        ),
+    )
+    silent = (subject(node("Relu"), to="tflite"),)
+
+    def check(self, subject: Subject) -> Iterator[Remark]:
+        """One remark for each such node."""
+        able = subject.abilities
+        for each in subject.nodes:
+            lacking = able.lacking.get(each.name, ())
+            refused = [who for who in able.refused.get(each.name, ()) if who not in lacking]
+            if refused:
+                yield Remark(
+                    code=self.code,
+                    check=self.name,
+                    severity=Severity.WARNING,
+                    message=f"{each.native_op}, alone and told what it is told here, was refused "
+                    f"by {', '.join(refused)}",
+                    advice="see with isomorph convert whether it goes through in this model",
+                    node=each.name,
+                    source=each.source,
+                )
+            if not lacking:
+                continue
+            hopeless = each.name in able.hopeless
+            who = ", ".join(lacking)
+            yield Remark(
+                code=self.code,
+                check=self.name,
+                severity=Severity.ERROR if hopeless else Severity.WARNING,
+                message=f"{each.native_op} cannot be converted by {who}"
+                + ("; there is no other way" if hopeless else "; another way may take it"),
+                advice="express it by operators that the target has"
+                if hopeless
+                else "let isomorph convert choose the way, or name another with --via",
+                node=each.name,
+                source=each.source,
+            )

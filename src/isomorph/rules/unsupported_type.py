@@ -1,0 +1,103 @@
+"""Types that the target lacks, or silently turns into others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from isomorph.core.lint import Abilities, Remark, Severity, Subject
+from isomorph.core.rule_examples import constant, node, spec, subject
+
+_FLOATS = Abilities(types=frozenset({"float32", "int32", "int64", "bool"}))
+
+
+class UnsupportedType:
+    """The target's runtime does not compute with this type, or the way there changes it.
+
+    What a runtime computes with was tried with the installed one; what its kernels take is read
+    from its own table. A double becomes a float, an int64 input an int32 one: told before.
+    """
+
+    name = "unsupported_type"
+    code = "ISO105"
+    speaks = (
+        subject(node("Mul"), inputs=(spec("x", "float64"),), to="tflite", abilities=_FLOATS),
+        subject(
+            node("Conv"),
+            inputs=(spec("x", "bfloat16"),),
+            abilities=Abilities(kernels={"Conv": ("float32", "float16")}),
+        ),
+        subject(
+            node("Gather"),
+            inputs=(spec("x", "int64"),),
+            to="tflite",
+            abilities=Abilities(changed={"int64": "int32"}),
+        ),
+    )
+    silent = (
+        subject(node("Mul"), to="tflite", abilities=_FLOATS),
+        subject(node("Mul"), inputs=(spec("x", "float64"),)),
+        subject(node("Conv"), abilities=Abilities(kernels={"Conv": ("float32", "float16")})),
+        subject(
+            node("Cast", "c", out="d"),
+            node("Mul", "x", "d"),
+            constants=(constant("c", 2.0, dtype="float64", shape=()),),
+            tensors=(spec("c", "float64", ()),),
+            to="tflite",
+            abilities=_FLOATS,
+        ),
+    )
+
+    def check(self, subject: Subject) -> Iterator[Remark]:
+        """One remark for each type, at the first tensor of it; one for each kernel that lacks."""
+        able = subject.abilities
+        seen: set[str] = set()
+        for each in subject.model.graph.inputs:
+            become = able.changed.get(each.dtype or "")
+            if become is not None:
+                yield self._remark(
+                    Severity.WARNING,
+                    f"input {each.name!r} is {each.dtype}, and becomes {become}",
+                    "feed the converted model with that type, and values that fit it",
+                    tensor=each.name,
+                )
+        moving = subject.moving
+        for tensor in subject.model.graph.tensors.values():
+            dtype = tensor.dtype
+            if tensor.name not in moving:
+                continue  # what depends on constants alone is folded away
+            if dtype is None or able.types is None or dtype in able.types or dtype in seen:
+                continue
+            seen.add(dtype)
+            yield self._remark(
+                Severity.ERROR,
+                f"{subject.to or subject.model.framework} does not compute with {dtype}, "
+                f"first at {tensor.name!r}",
+                "cast it to a type that the target has before converting",
+                tensor=tensor.name,
+            )
+        yield from self._kernels(subject)
+
+    def _kernels(self, subject: Subject) -> Iterator[Remark]:
+        for each in subject.model.graph.nodes:
+            known = subject.abilities.kernels.get(each.native_op)
+            dtype = subject.dtype(each.inputs[0]) if each.inputs else None
+            if known and dtype is not None and dtype not in known:
+                yield Remark(
+                    code=self.code,
+                    check=self.name,
+                    severity=Severity.ERROR,
+                    message=f"the runtime has no kernel of {each.native_op} for {dtype}",
+                    advice=f"it has: {', '.join(known)}; cast before the node",
+                    node=each.name,
+                    source=each.source,
+                )
+
+    def _remark(self, severity: Severity, message: str, advice: str, tensor: str) -> Remark:
+        return Remark(
+            code=self.code,
+            check=self.name,
+            severity=severity,
+            message=message,
+            advice=advice,
+            tensor=tensor,
+        )

@@ -1,0 +1,36 @@
+"""A weight that nobody reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.rule_examples import constant, node, subject
+
+
+class UnusedWeight:
+    """A stored weight has no reader: the graph lost the part that used it, or never had it."""
+
+    name = "unused_weight"
+    code = "ISO116"
+    speaks = (subject(node("Relu"), constants=(constant("w", shape=(4, 4)),)),)
+    silent = (
+        subject(node("MatMul", "x", "w"), constants=(constant("w", shape=(4, 4)),)),
+        subject(node("Relu"), constants=(constant("c", 1.0, shape=()),)),
+    )
+
+    def check(self, subject: Subject) -> Iterator[Remark]:
+        """One remark for each weight; single numbers are not worth one."""
+        graph = subject.model.graph
+        read = {name for each in subject.nodes for name in each.inputs}
+        read |= {each.name for each in graph.outputs}
+        for name, stored in graph.constants.items():
+            if name not in read and stored.shape and stored.shape != (1,):
+                yield Remark(
+                    code=self.code,
+                    check=self.name,
+                    severity=Severity.NOTE,
+                    message=f"weight {name!r} ({'×'.join(map(str, stored.shape))}) is never read",
+                    advice="see whether a layer was lost in an earlier export",
+                    tensor=name,
+                )

@@ -1,1 +1,0 @@
-"""The verbs that think; numpy only."""

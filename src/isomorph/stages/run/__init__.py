@@ -1,1 +1,0 @@
-"""Opening models and sessions, in a worker process or in this one; inputs and their binding."""
