@@ -33,11 +33,11 @@ test: $(STAMP)
 OTHER_CPU ?= Nehalem
 ONEDNN_ISAS ?= AVX2 SSE41
 OTHER_CPU_TESTS ?= tests/unit/core/test_cpu.py tests/unit/causes/test_saturation.py \
-	tests/unit/converters/test_onnx_rewrites.py tests/unit/stages/measure/test_quantised.py \
-	tests/unit/kernels/test_quantised_products.py
-ONEDNN_TESTS ?= tests/unit/native/test_tf_oracle_kernels.py
+	tests/unit/converters/test_onnx_rewrites.py tests/unit/measure/test_quantized_tensors.py \
+	tests/unit/kernels/test_quantized_products.py
+ONEDNN_TESTS ?= tests/unit/frameworks/tensorflow/test_tensorflow_oracle_ops.py
 # OpenVINO 2026.4 fails below AVX on a CPU that has more ("bad combination").
-OPENVINO_TESTS ?= tests/unit/runtimes/test_openvino.py
+OPENVINO_TESTS ?= tests/unit/frameworks/openvino/test_openvino.py
 
 test-other-cpu: $(STAMP)
 	VENV=$(VENV) .ci/other-cpu $(OTHER_CPU) $(OTHER_CPU_TESTS)

@@ -43,7 +43,7 @@ def test_a_converter_is_described(converter):
     assert all(isinstance(each, str) and each for each in converter.loses)
 
 
-# These read their tables without a heavy import; the others are asked in tests/unit/stages/lint.
+# These read their tables without a heavy import; the others are asked in tests/unit/linting.
 @pytest.mark.parametrize("name", ["onnx_to_tensorflow", "onnx_to_tflite"])
 def test_abilities_are_plain_data(name):
     told = registry.converter(name).abilities()

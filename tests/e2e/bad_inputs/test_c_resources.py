@@ -269,7 +269,8 @@ def test_c10_chain_of_ten_thousand_nodes(isomorph, tmp_path):
         for place in range(count)
     ]
     save(tmp_path / "m.onnx", model(nodes, [value("x", [2, 4])], [value(f"t{count}", [2, 4])]))
-    # That the work grows as the nodes do is counted in unit/stages/test_growth.py, without a clock.
+    # That the work grows as the nodes do is counted in unit/checking/test_growth.py, without a
+    # clock.
     ran = isomorph("check", "m.onnx", "m.onnx", "--format", "json", within=600, peak=LARGE)
     assert ran.exit == 0
     assert ran.report["models"][0]["nodes"] == count

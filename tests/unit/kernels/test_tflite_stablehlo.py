@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import test_tflite_arithmetic
+import test_tflite_data_movement
 import test_tflite_layers
-import test_tflite_movement
-import test_tflite_quantised
+import test_tflite_quantized
 from ai_edge_litert import schema_py_generated as schema
 
 from isomorph.frameworks.tflite.evaluator import Evaluator
@@ -99,9 +99,9 @@ def test_a_composite_is_its_decomposition():
 
 
 def test_every_kernel_of_ours_is_tested_somewhere():
-    modules = (test_tflite_arithmetic, test_tflite_layers, test_tflite_movement)
+    modules = (test_tflite_arithmetic, test_tflite_layers, test_tflite_data_movement)
     tested = {make().op for module in modules for make in module.CASES.values()}
-    tested |= {make().op for _, make in test_tflite_quantised.CASES.values()}
+    tested |= {make().op for _, make in test_tflite_quantized.CASES.values()}
     tested |= {f"STABLEHLO_{word}" for word in DEFINED} | {"RFFT2D"}
     # A sparse constant is written out before the oracle sees it: DENSIFY hands it on.
     ours = {op for domain, op in registry.known() if domain == "tflite"} - {"DENSIFY"}

@@ -8,9 +8,9 @@ from onnx import numpy_helper
 from isomorph import api
 
 
-def test_two_forms_of_one_network(quantised_networks):
+def test_two_forms_of_one_network(quantized_networks):
     found = api.contrast(
-        quantised_networks / "qdq.onnx", quantised_networks / "qop.onnx", in_process=True
+        quantized_networks / "qdq.onnx", quantized_networks / "qop.onnx", in_process=True
     )
     pairs = {
         pair.candidate.tensor: pair.reference.tensor
@@ -24,9 +24,9 @@ def test_two_forms_of_one_network(quantised_networks):
     assert [pair.changed for pair in (*found.inputs, *found.outputs)] == [(), ()]
 
 
-def test_one_side_without_quantisation(quantised_networks):
+def test_one_side_without_quantisation(quantized_networks):
     found = api.contrast(
-        quantised_networks / "net.onnx", quantised_networks / "dynamic.onnx", in_process=True
+        quantized_networks / "net.onnx", quantized_networks / "dynamic.onnx", in_process=True
     )
     assert {pair.candidate.tensor for pair in found.quantization} == {
         "w1_quantized", "w2_quantized", "fc_quantized",
@@ -35,13 +35,13 @@ def test_one_side_without_quantisation(quantised_networks):
     assert {pair.domain for pair in found.opsets} >= {"ai.onnx"}
 
 
-def test_a_retuned_scale_and_a_renamed_output_are_told(quantised_networks):
-    model = onnx.load(quantised_networks / "qop.onnx")
+def test_a_retuned_scale_and_a_renamed_output_are_told(quantized_networks):
+    model = onnx.load(quantized_networks / "qop.onnx")
     scale = next(each for each in model.graph.initializer if each.name == "w1_scale")
     values = numpy_helper.to_array(scale) * np.float32(1.5)
     scale.CopyFrom(numpy_helper.from_array(values, "w1_scale"))
     model.graph.output[0].name = model.graph.node[-1].output[0] = "z"
-    found = api.contrast(quantised_networks / "qop.onnx", model, in_process=True)
+    found = api.contrast(quantized_networks / "qop.onnx", model, in_process=True)
     moved = [pair for pair in found.quantization if pair.changed]
     assert [(pair.candidate.tensor, pair.changed) for pair in moved] == [
         ("w1_quantized", ("scale",))

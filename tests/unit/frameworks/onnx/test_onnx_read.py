@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from test_onnx_wire import nested_graphs
+from test_onnx_file_structure import nested_graphs
 
 from isomorph.core.errors import UnreadableModelError
 from isomorph.frameworks.onnx.read import open_bytes, open_path, open_proto

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, numpy_helper
-from tests.unit.stages.weight_pairs import (
+from tests.unit.checking.weight_pairs import (
     F32,
     dequantized,
     floats,

@@ -7,7 +7,7 @@ from datetime import date
 
 import numpy as np
 import pytest
-from tests.unit.stages.weight_pairs import F32, floats, model, node, normal, spoiled
+from tests.unit.checking.weight_pairs import F32, floats, model, node, normal, spoiled
 
 import isomorph
 from isomorph import api, registry

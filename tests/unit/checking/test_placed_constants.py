@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from onnx import TensorProto
-from tests.unit.stages.weight_pairs import F32, floats, linear, model, node, normal
+from tests.unit.checking.weight_pairs import F32, floats, linear, model, node, normal
 
 import isomorph
 

@@ -21,9 +21,9 @@ X = np.random.default_rng(5).standard_normal((1, 3, 8, 8)).astype(np.float32)
     ids=["integers", "scale", "zero", "read"],
 )
 def test_the_operator_itself_is_named_and_repaired(
-    tmp_path, quantised_networks, place, broken, cause
+    tmp_path, quantized_networks, place, broken, cause
 ):
-    model = onnx.load(quantised_networks / "qop.onnx")
+    model = onnx.load(quantized_networks / "qop.onnx")
     convs = [node for node in model.graph.node if node.op_type == "QLinearConv"]
     name = convs[1].input[place]
     stored = next(each for each in model.graph.initializer if each.name == name)
@@ -32,7 +32,7 @@ def test_the_operator_itself_is_named_and_repaired(
     convs[1].input[place] = "its_own"
     path = tmp_path / "broken.onnx"
     onnx.save(model, path)
-    pair, given = (quantised_networks / "net.onnx", path), {"x": X}
+    pair, given = (quantized_networks / "net.onnx", path), {"x": X}
     found = isomorph.check(*pair, inputs=given, in_process=True).findings[0]
     assert (found.node, found.cause) == (convs[1].name, cause)
     repair = isomorph.fix(*pair, output=tmp_path / "f.onnx", inputs=given, in_process=True)

@@ -84,7 +84,8 @@ def test_sniffing_and_claiming_import_nothing_heavy(pt2):
     import subprocess
 
     program = (
-        "import sys, pathlib; from isomorph.frameworks.pytorch.framework import PytorchFramework as F\n"
+        "import sys, pathlib\n"
+        "from isomorph.frameworks.pytorch.framework import PytorchFramework as F\n"
         f"path = pathlib.Path({str(pt2)!r})\n"
         "assert F().sniff(path, path.read_bytes()[:64]) and not F().claims(object())\n"
         "print(sorted({'torch', 'numpy'} & set(sys.modules)))"

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tf_oracle_cases import Case, normal, opened, positive, rms, tf
+from tensorflow_oracle_cases import Case, normal, opened, positive, rms, tf
 
 from isomorph.core.trace import Noise
 from isomorph.frameworks.tensorflow.framework import TensorflowFramework

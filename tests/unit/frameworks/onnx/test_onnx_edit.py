@@ -17,14 +17,15 @@ FRAMEWORK = OnnxFramework()
 X = np.array([[-1.0, 2.0, -3.0]], np.float32)
 TEXT = """
 <ir_version: 9, opset_import: ["" : 20]>
-g (float[1,3] x) => (float[1,3] y, float[1,3] z) <float[3] w = {1, 2, 3}, float[3] unused = {5, 5, 5}> {
+g (float[1,3] x) => (float[1,3] y, float[1,3] z) <float[3] w = {1, 2, 3}, float[3] unused = {5, 5,
+5}> {
   [scale] scaled = Mul(x, w)
   [act] bent = LeakyRelu<alpha: float = 0.5>(scaled)
   [diff] y = Sub(bent, x)
   [half] two = Constant<value_float: float = 2.0>()
   z = Div(bent, two)
 }
-"""  # noqa: E501
+"""
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.unit.stages.weight_pairs import F32, floats, model, node, normal
+from tests.unit.checking.weight_pairs import F32, floats, model, node, normal
 
 import isomorph
 from isomorph import api

@@ -50,8 +50,8 @@ def edited(path, name, change):
         ("dynamic", {"weight": 3, "dynamic": 3}),
     ],
 )
-def test_every_quantised_tensor_is_measured(quantised_networks, inputs, form, kinds):
-    report = checked(quantised_networks / "net.onnx", quantised_networks / f"{form}.onnx", inputs)
+def test_every_quantised_tensor_is_measured(quantized_networks, inputs, form, kinds):
+    report = checked(quantized_networks / "net.onnx", quantized_networks / f"{form}.onnx", inputs)
     found = list(report.quantization)
     assert {kind: sum(row.kind == kind for row in found) for kind in kinds} == kinds
     assert len(found) == sum(kinds.values())
@@ -66,13 +66,13 @@ def test_every_quantised_tensor_is_measured(quantised_networks, inputs, form, ki
         assert row.local_quanta in {None, 0.0, 1.0}, row
 
 
-def test_integer_kernels_and_float_ones_show_the_same_values(quantised_networks):
+def test_integer_kernels_and_float_ones_show_the_same_values(quantized_networks):
     """QLinearConv hides what it rounds; the QDQ form of the same network shows it."""
     # So many that a signal-to-noise ratio of ten outputs each is more than chance.
     inputs = {"x": np.random.default_rng(5).standard_normal((32, 3, 8, 8)).astype(np.float32)}
-    net = quantised_networks / "net.onnx"
-    shown = rows(checked(net, quantised_networks / "qdq.onnx", inputs))
-    hidden = rows(checked(net, quantised_networks / "qop.onnx", inputs))
+    net = quantized_networks / "net.onnx"
+    shown = rows(checked(net, quantized_networks / "qdq.onnx", inputs))
+    hidden = rows(checked(net, quantized_networks / "qop.onnx", inputs))
     for plain, fused in (("c2_QuantizeLinear_Output", "c2_quantized"),
                          ("y_QuantizeLinear_Output", "y_quantized")):  # fmt: skip
         one, other = shown[plain], hidden[fused]
@@ -81,14 +81,14 @@ def test_integer_kernels_and_float_ones_show_the_same_values(quantised_networks)
         assert one.sqnr_db == pytest.approx(other.sqnr_db, abs=3.0)
 
 
-def test_a_scale_too_small_clips_and_stands_first(quantised_networks, inputs):
-    faulty = edited(quantised_networks / "qdq.onnx", "c2_scale", lambda s: s / 4)
-    report = checked(quantised_networks / "net.onnx", faulty, inputs)
+def test_a_scale_too_small_clips_and_stands_first(quantized_networks, inputs):
+    faulty = edited(quantized_networks / "qdq.onnx", "c2_scale", lambda s: s / 4)
+    report = checked(quantized_networks / "net.onnx", faulty, inputs)
     worst = report.quantization[0]
     assert worst.tensor == "c2_QuantizeLinear_Output"
     assert worst.clipped > 0.05
     assert worst.lost_db > 10
-    against = checked(quantised_networks / "qdq.onnx", faulty, inputs).quantization
+    against = checked(quantized_networks / "qdq.onnx", faulty, inputs).quantization
     assert [row.tensor for row in against if row.changed] == ["c2_QuantizeLinear_Output"]
     assert against[0].changed == ("scale",)
     assert against[0].counterpart == "c2_QuantizeLinear_Output"
@@ -96,16 +96,16 @@ def test_a_scale_too_small_clips_and_stands_first(quantised_networks, inputs):
 
 @pytest.mark.parametrize(("place", "field"), [(1, "scale"), (2, "zero_point")])
 def test_a_reader_that_disagrees_with_the_writer_stands_first(
-    quantised_networks, inputs, place, field
+    quantized_networks, inputs, place, field
 ):
-    model = onnx.load(quantised_networks / "qdq.onnx")
+    model = onnx.load(quantized_networks / "qdq.onnx")
     reader = next(n for n in model.graph.node if n.name == "c2_DequantizeLinear")
     values = {each.name: numpy_helper.to_array(each) for each in model.graph.initializer}
     right = values[reader.input[place]]
     wrong = right * np.float32(1.4) if field == "scale" else right - np.uint8(20)
     model.graph.initializer.append(numpy_helper.from_array(wrong, "other"))
     reader.input[place] = "other"
-    report = checked(quantised_networks / "net.onnx", model, inputs)
+    report = checked(quantized_networks / "net.onnx", model, inputs)
     first, written = (
         row for row in report.quantization if row.tensor == "c2_QuantizeLinear_Output"
     )
@@ -114,7 +114,7 @@ def test_a_reader_that_disagrees_with_the_writer_stands_first(
     assert first.sqnr_db < 15
     assert written.sqnr_db > 30
     assert first.clipped == written.clipped
-    described = api.contrast(quantised_networks / "qdq.onnx", model, in_process=True)
+    described = api.contrast(quantized_networks / "qdq.onnx", model, in_process=True)
     moved = [pair for pair in described.quantization if pair.changed]
     assert [(pair.candidate.tensor, pair.changed) for pair in moved] == [
         ("c2_QuantizeLinear_Output", (field,))
@@ -147,17 +147,17 @@ def test_steps_inside_a_kernel_are_not_held_against_it(tmp_path):
     assert found["q"].local_quanta is None
 
 
-def test_a_wrong_weight_scale_shows_against_the_float_weight(quantised_networks, inputs):
-    faulty = edited(quantised_networks / "qop.onnx", "w2_scale", lambda s: s * 1.25)
-    report = checked(quantised_networks / "net.onnx", faulty, inputs)
+def test_a_wrong_weight_scale_shows_against_the_float_weight(quantized_networks, inputs):
+    faulty = edited(quantized_networks / "qop.onnx", "w2_scale", lambda s: s * 1.25)
+    report = checked(quantized_networks / "net.onnx", faulty, inputs)
     worst = report.quantization[0]
     assert worst.tensor == "w2_quantized"
     assert worst.sqnr_db == pytest.approx(12.0, abs=1.0)
     assert worst.ideal_sqnr_db > 40
 
 
-def test_without_a_reference_a_weight_has_a_range_and_no_loss(quantised_networks, inputs):
-    report = api.check(quantised_networks / "qop.onnx", inputs=inputs, in_process=True)
+def test_without_a_reference_a_weight_has_a_range_and_no_loss(quantized_networks, inputs):
+    report = api.check(quantized_networks / "qop.onnx", inputs=inputs, in_process=True)
     weight, activation = rows(report)["w2_quantized"], rows(report)["c2_quantized"]
     assert 0.4 < weight.used < 0.51  # 7 bits of 8
     assert (weight.sqnr_db, weight.clipped) == (None, None)
@@ -165,10 +165,10 @@ def test_without_a_reference_a_weight_has_a_range_and_no_loss(quantised_networks
 
 
 def test_many_tensors_are_listed_and_measured_only_when_asked(
-    quantised_networks, inputs, monkeypatch
+    quantized_networks, inputs, monkeypatch
 ):
     monkeypatch.setattr(quantized_tensors, "MOST_TENSORS", 3)
-    pair = quantised_networks / "net.onnx", quantised_networks / "qop.onnx"
+    pair = quantized_networks / "net.onnx", quantized_networks / "qop.onnx"
     listed = checked(*pair, inputs)
     assert unmeasured(listed) == ["quantisation table"]
     assert len(listed.quantization) == 10
@@ -189,10 +189,10 @@ def test_many_tensors_are_listed_and_measured_only_when_asked(
     ],
 )
 def test_the_one_bad_quantiser_is_confirmed_in_float(
-    quantised_networks, inputs, form, name, change
+    quantized_networks, inputs, form, name, change
 ):
-    faulty = edited(quantised_networks / f"{form}.onnx", name, change)
-    report = checked(quantised_networks / "net.onnx", faulty, inputs, quantization=True)
+    faulty = edited(quantized_networks / f"{form}.onnx", name, change)
+    report = checked(quantized_networks / "net.onnx", faulty, inputs, quantization=True)
     gains = {row.tensor: row.gain for row in report.quantization if row.gain is not None}
     guilty = max(gains, key=gains.get)
     assert guilty.startswith(name.partition("_")[0])
@@ -210,11 +210,11 @@ def test_a_grid_that_does_the_work_of_a_relu_does_it_in_float_too():
     assert Grid(around).rectified(values).tolist() == values.tolist()
 
 
-def test_no_tensor_is_tried_in_float_unless_asked(quantised_networks, inputs):
-    report = checked(quantised_networks / "net.onnx", quantised_networks / "qdq.onnx", inputs)
+def test_no_tensor_is_tried_in_float_unless_asked(quantized_networks, inputs):
+    report = checked(quantized_networks / "net.onnx", quantized_networks / "qdq.onnx", inputs)
     assert [row.gain for row in report.quantization if row.gain is not None] == []
     alone = api.check(
-        quantised_networks / "qdq.onnx", inputs=inputs, in_process=True, quantization=True
+        quantized_networks / "qdq.onnx", inputs=inputs, in_process=True, quantization=True
     )
     assert alone.quantization
     assert [row.gain for row in alone.quantization if row.gain is not None] == []
@@ -235,12 +235,12 @@ class Off:
 
 
 @pytest.fixture
-def subject(quantised_networks, inputs):
+def subject(quantized_networks, inputs):
     from isomorph.core.trace import Environment
     from isomorph.sessions.in_process import InProcessHost
 
     host = InProcessHost()
-    model = host.load(str(quantised_networks / "qop.onnx"), "onnx", {})
+    model = host.load(str(quantized_networks / "qop.onnx"), "onnx", {})
 
     def opened(runtime, **settings):
         return host.open(model, Environment(runtime=runtime, settings=settings))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-_SCRIPT = Path(__file__).with_name("quantised_networks.py")
+_SCRIPT = Path(__file__).with_name("quantized_networks.py")
 
 
 @pytest.fixture(scope="session")
-def quantised_networks(tmp_path_factory):
+def quantized_networks(tmp_path_factory):
     """A folder with net.onnx and its forms qdq, qop and dynamic."""
     folder = tmp_path_factory.mktemp("quantised")
     ran = subprocess.run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from tests.unit.stages.weight_pairs import F32, floats, model, node, normal, spoiled
+from tests.unit.checking.weight_pairs import F32, floats, model, node, normal, spoiled
 
 import isomorph
 from isomorph.core.limits import MOST_SUSPECT_CONSTANTS
