@@ -54,23 +54,23 @@ def one(nodes: int, variant: str) -> dict[str, object]:
 
     from isomorph.core.trace import Environment, Noise
     from isomorph.match.alignment import aligned, seen
-    from isomorph.match.tensor_capture import Sight
-    from isomorph.match.value_match import Twins
+    from isomorph.match.tensor_capture import TensorCapture
+    from isomorph.match.value_match import ValueMatcher
     from isomorph.sessions.in_process import InProcessHost
 
     reference = grown(nodes)
     feeds = {"x": np.random.default_rng(0).normal(size=(1, 4, 6, 6)).astype(np.float32)}
     host = InProcessHost()
-    sights = []
+    captures = []
     for proto in (reference, copied(reference, variant)):
         model = host.load(proto, "onnx", {})
         session = host.open(model, Environment(runtime="onnx_oracle"))
-        sights.append(Sight(model.graph, session, feeds, Noise(seed=0, rounding=True)))
+        captures.append(TensorCapture(model.graph, session, feeds, Noise(seed=0, rounding=True)))
     started = time.process_time()
-    for sight in sights:
-        sight.look()
+    for capture in captures:
+        capture.look()
     looked = time.process_time()
-    found = seen(Twins(*sights))
+    found = seen(ValueMatcher(*captures))
     paired = time.process_time()
     alignment = aligned(found)
     done = time.process_time()

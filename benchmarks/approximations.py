@@ -33,8 +33,8 @@ from networks.operators.form import called, numbered
 from networks.operators.side_by_side import Side
 
 from isomorph import registry
-from isomorph.api.environment import intake
-from isomorph.conversion.converter_worker import Workshop
+from isomorph.api.environment import loader
+from isomorph.conversion.converter_worker import ConverterWorker
 from isomorph.linting.target_support import lacks
 
 TABLE = Path(__file__).resolve().parents[1] / "src/isomorph/linting/approximated.json"
@@ -93,11 +93,11 @@ def _measured(name: str, words: tuple[str, ...], folder: Path) -> dict[str, Any]
     """What differs, each with the largest difference in float64, and what is refused."""
     converter = registry.converter(name)
     offered = _offered(converter.source, words, folder)
-    workshop = Workshop()
+    workshop = ConverterWorker()
     try:
         told = workshop.abilities("converters", name)
         usable = {key: side for key, side in offered.items() if not lacks(told, side.op)}
-        with intake(in_process=False) as opener:
+        with loader(in_process=False) as opener:
             bench = Bench(converter=name, opener=opener, workshop=workshop, folder=folder)
             cured: dict[str, int] = {}
             for group in groups(usable, TOGETHER):
@@ -136,7 +136,7 @@ def _offered(framework: str, words: tuple[str, ...], folder: Path) -> dict[str, 
     else:
         found = module.forms(words)
     chosen = {key: form for key, form in numbered(found).items() if not rules or form.op in rules}
-    with intake(in_process=False) as opener:
+    with loader(in_process=False) as opener:
         bench = Bench(converter=framework, opener=opener, workshop=None, folder=folder)
         return {
             key: side
@@ -149,7 +149,7 @@ _SEARCHED = frozenset({"tensorflow", "tflite"})
 
 
 def _told(framework: str) -> set[str]:
-    workshop = Workshop()
+    workshop = ConverterWorker()
     try:
         return {
             operator

@@ -25,10 +25,10 @@ from typing import Any
 
 from measuring.tables import write_json
 
-from isomorph.api.environment import intake
-from isomorph.checking.check import Wishes
+from isomorph.api.environment import loader
+from isomorph.checking.check import CheckOptions
 from isomorph.conversion.all_routes import Trip, survey
-from isomorph.conversion.converter_worker import Workshop
+from isomorph.conversion.converter_worker import ConverterWorker
 from isomorph.conversion.plan import formats, routes
 from isomorph.core.conversion import AS_IS
 from isomorph.core.errors import IsomorphError, UsageError
@@ -116,7 +116,7 @@ def _carried(package: str, path: str) -> Path | None:
 def _made_up(source: Path, folder: Path) -> Path:
     """Samples for a model whose data nobody here has; enough to calibrate, not to deploy."""
     folder.mkdir(parents=True)
-    with intake(in_process=False) as opener:
+    with loader(in_process=False) as opener:
         graph = opener.load(str(source)).graph
     for seed in range(4):
         feeds = generate(graph, {}, sample="normal", seed=seed)
@@ -129,22 +129,22 @@ def _surveyed(
 ) -> None:
     """The routes of one model; integers only where there are samples to calibrate on."""
     data = data_set(samples) if samples is not None and samples.is_dir() else None
-    workshop = Workshop()
+    workshop = ConverterWorker()
     try:
-        with intake(in_process=False) as opener:
+        with loader(in_process=False) as opener:
             if AS_IS in widths:
                 _keep_impossible(label, opener.load(str(source)).framework)
             for width in widths:
                 integers = width in {"int8", "int16x8"}
                 if integers and data is None:
                     continue
-                wishes = Wishes(data=data if integers else None, locate=False)
+                options = CheckOptions(data=data if integers else None, locate=False)
                 named = () if width != AS_IS else ("onnx_opset", "onnx_slim")
                 trips = survey(
                     str(source),
                     opener,
                     workshop,
-                    wishes,
+                    options,
                     widths=(width,),
                     named=named,
                     best=not every or width != AS_IS,

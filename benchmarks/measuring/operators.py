@@ -13,12 +13,12 @@ from networks.operators.form import Form
 from networks.operators.side_by_side import Side, described
 
 from isomorph import registry
-from isomorph.checking.check import Wishes
-from isomorph.checking.loader import Intake
-from isomorph.conversion.converter_worker import Workshop
-from isomorph.conversion.steps import Hopper, Stop
+from isomorph.checking.check import CheckOptions
+from isomorph.checking.loader import Loader
+from isomorph.conversion.converter_worker import ConverterWorker
+from isomorph.conversion.steps import RouteRunner, Stop
 from isomorph.core.conversion import Order, Step
-from isomorph.core.divergence import Divergence, Judgement, Part, Verdict
+from isomorph.core.divergence import Divergence, ErrorTerm, Judgement, Verdict
 from isomorph.inputs import feeds as feeding
 from isomorph.inputs.feeds import Sample
 from isomorph.store.input_files import write_arrays
@@ -38,8 +38,8 @@ class Bench:
     """Where the forms of one framework are tried; ``converter`` may be the framework alone."""
 
     converter: str
-    opener: Intake
-    workshop: Workshop | None
+    opener: Loader
+    workshop: ConverterWorker | None
     folder: Path
     _count: int = field(default=0)
 
@@ -91,16 +91,16 @@ class Bench:
         given = Sample(
             origin="operators", feeds=feeding.from_given(first.model.graph.inputs, arrays)
         )
-        hopper = Hopper(
+        runner = RouteRunner(
             first=first,
             given=given,
-            intake=self.opener,
+            loader=self.opener,
             workshop=self.workshop,
-            wishes=Wishes(locate=False),
+            check_options=CheckOptions(locate=False),
             options=options,
         )
         step = Step(converter=self.converter, source=converter.source, target=converter.target)
-        hop = hopper.stop(Stop(location=str(model), model=first.model), (step,)).hop
+        hop = runner.stop(Stop(location=str(model), model=first.model), (step,)).hop
         if hop is None or hop.report is None:
             return None
         if len(hop.report.outputs) != len(sides) or (hop.cures and len(sides) > 1):
@@ -151,11 +151,11 @@ def _error(output: Divergence, *, runs: bool) -> float | None:
     return _largest(parts[0]) if all(_beyond(part) for part in parts) else 0.0
 
 
-def _beyond(part: Part | None) -> bool:
+def _beyond(part: ErrorTerm | None) -> bool:
     """Beyond its budget, and beyond what the oracles' own arithmetic rounds."""
     judged = part is not None and part.budget.within is Judgement.NO
     return judged and _largest(part) > np.finfo(np.float64).eps
 
 
-def _largest(part: Part | None) -> float:
+def _largest(part: ErrorTerm | None) -> float:
     return (part.distance.max_abs or 0.0) if part is not None else 0.0

@@ -14,13 +14,13 @@ from onnx import helper, numpy_helper
 
 from isomorph import registry
 from isomorph.core.execution import Execution, Switch
-from isomorph.core.fault_context import Case
+from isomorph.core.fault_context import FaultContext
 from isomorph.core.trace import Environment
 from isomorph.diagnose.build_context import cases
 from isomorph.localize.locate import locate
-from isomorph.measure.evaluated_model import Subject
+from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.sessions.in_process import InProcessHost
-from isomorph.sessions.model_handle import Opened
+from isomorph.sessions.model_handle import ModelHandle
 
 HEAD = '<ir_version: 9, opset_import: ["" : 18, "com.microsoft" : 1]>'
 
@@ -39,16 +39,16 @@ def network(text, **weights):
 def opened(role, proto):
     host = InProcessHost()
     model = registry.framework("onnx").load(proto, {})
-    return Opened(role=role, model=model, host=host, runtime="onnxruntime", settings={})
+    return ModelHandle(role=role, model=model, host=host, runtime="onnxruntime", settings={})
 
 
-def place(reference, candidate, **feeds) -> Case:
+def place(reference, candidate, **feeds) -> FaultContext:
     """The first guilty place of a candidate."""
     subjects = []
     for role, proto in (("reference", reference), ("candidate", candidate)):
         side = opened(role, proto)
         subjects.append(
-            Subject(
+            EvaluatedModel(
                 role=role, model=side.model, feeds=feeds, runtime=side.run, plain=side.plain,
                 oracle=side.oracle, seed=0, opened=side,
             )
@@ -56,8 +56,8 @@ def place(reference, candidate, **feeds) -> Case:
     mine, yours = subjects
     outputs = zip(mine.model.graph.outputs, yours.model.graph.outputs, strict=True)
     located = locate(mine, yours, [(left.name, right.name) for left, right in outputs])
-    assert located.trail.guilts, "the example has no guilty place"
-    _, found = next(cases(located.trail.guilts, located.twins, yours.opened))
+    assert located.chain.faults, "the example has no guilty place"
+    _, found = next(cases(located.chain.faults, located.matcher, yours.opened))
     return found
 
 
@@ -254,7 +254,7 @@ def coarse_quantiser():
     return place(wide, network(text, s=np.float32(0.005), z=np.int8(0)), **X)
 
 
-def accused(**answers) -> Case:
+def accused(**answers) -> FaultContext:
     """A run that is accused at one node; what is not answered is wrong, or repeats itself."""
     case = slope()
     right, exact = answers.get("right", lambda _: False), case.right

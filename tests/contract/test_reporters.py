@@ -6,7 +6,7 @@ import pytest
 
 from isomorph import registry
 from isomorph.core.coverage import Coverage, OutputCoverage
-from isomorph.core.divergence import Budget, Distance, Divergence, Part, Verdict
+from isomorph.core.divergence import Budget, Distance, Divergence, ErrorTerm, Verdict
 from isomorph.core.model import Source
 from isomorph.core.profile import ErrorProfile, GraphProfile
 from isomorph.core.report import Experiment, Finding, ModelSummary, Report
@@ -17,7 +17,7 @@ DISTANCE = Distance(
     max_abs=float("inf"), max_rel=None, max_ulp=None, rms=None, relative_l2=float("nan"),
     sqnr_db=None, cosine=None, argmax_agreement=None, worst_index=None,
 )  # fmt: skip
-PART = Part(distance=DISTANCE, budget=Budget(derivation="words", ratio=float("inf")))
+PART = ErrorTerm(distance=DISTANCE, budget=Budget(derivation="words", ratio=float("inf")))
 
 COVERED = Coverage(given=1, values=4, outputs=(OutputCoverage(output="y", within=1),))
 

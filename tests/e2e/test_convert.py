@@ -14,7 +14,7 @@ import pytest
 import isomorph
 from isomorph.__main__ import main
 from isomorph.api import conversion
-from isomorph.conversion.converter_worker import Workshop
+from isomorph.conversion.converter_worker import ConverterWorker
 from isomorph.core.conversion import Order, Step
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
@@ -150,7 +150,7 @@ def test_a_python_if_that_tracing_bakes_in(models, monkeypatch):
 def test_a_recurrent_network_in_int8_kills_the_converter_and_nobody_else(models):
     from numpy import savez, zeros
 
-    workshop = Workshop()
+    workshop = ConverterWorker()
     try:
         sample = workshop.folder("sample") / "x.npz"
         savez(sample, x=zeros((1, 4, 3), "float32"))

@@ -9,7 +9,7 @@ from onnx import TensorProto, helper, numpy_helper
 import isomorph
 from isomorph.core.alignment import Confidence
 from isomorph.match import tensor_capture
-from isomorph.match.tensor_capture import Sight
+from isomorph.match.tensor_capture import TensorCapture
 from isomorph.reporters.json import JsonReporter, schema
 from network import WEIGHTS, network, planted
 
@@ -128,14 +128,14 @@ def test_the_insides_of_a_branch_are_aligned_by_structure():
 def test_little_memory_names_the_same_nodes(monkeypatch):
     whole = aligned(network(), planted("layer-epsilon", "bias"))
     looks = []
-    inner = Sight.run
+    inner = TensorCapture.run
 
     def counted(self, names, given=None):
         looks.append(len(names))
         return inner(self, names, given)
 
     monkeypatch.setattr(tensor_capture, "usual_share", lambda: 1 << 17)
-    monkeypatch.setattr(Sight, "run", counted)
+    monkeypatch.setattr(TensorCapture, "run", counted)
     small = aligned(network(), planted("layer-epsilon", "bias"))
     assert [f.node for f in small.findings] == [f.node for f in whole.findings]
     assert small.alignment == whole.alignment

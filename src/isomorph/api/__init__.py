@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isomorph.api.environment import intake as _intake
+from isomorph.api.environment import loader as _loader
 from isomorph.api.environment import options as _options
 from isomorph.core.budgets import stated_budgets
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from isomorph.core.baseline import Accepted
     from isomorph.core.explanation import Explanation
     from isomorph.core.model import Model
-    from isomorph.core.model_diff import Contrast
+    from isomorph.core.model_diff import ModelDiff
     from isomorph.core.patch import Repair
     from isomorph.core.report import Report
     from isomorph.core.trace import Trace
@@ -78,7 +78,7 @@ def check(
     ``pair`` is the name under which it knows these two, otherwise their locations.
     """
     from isomorph.checking.interrupt import kept_from_the_start
-    from isomorph.checking.options import Wishes
+    from isomorph.checking.options import CheckOptions
     from isomorph.core.errors import UsageError
     from isomorph.store.baselines import read_baseline
 
@@ -93,7 +93,7 @@ def check(
     samples, measured = _test_set(data, metric, inputs, memory=memory, trust=trust)
     if samples is not None and not all(map(_is_file, (reference, candidate))):
         inputs = samples.files[0]  # what has to be traced is traced with the first sample
-    wishes = Wishes(
+    check_options = CheckOptions(
         dims=dims or {},
         sizes=sizes,
         budgets=stated_budgets(budget),
@@ -116,8 +116,8 @@ def check(
     stated = _options(reference, candidate, trust=trust, state=state, ops=ops)
     loaded: list[Any] = []
     with (
-        kept_from_the_start(wishes, loaded),
-        _intake(
+        kept_from_the_start(check_options, loaded),
+        _loader(
             in_process=in_process,
             memory=memory,
             timeout=timeout,
@@ -127,15 +127,15 @@ def check(
             inputs=inputs,
             told=progress,
             opened=loaded,
-        ) as intake,
+        ) as loader,
     ):
         if candidate is not None:
-            intake.warm(reference, candidate)
+            loader.warm(reference, candidate)
         # Workers start while the rest of us is imported.
         from isomorph.checking.baseline import held_against
         from isomorph.checking.dispatch import answer
 
-        report = answer(intake, reference, candidate, wishes)
+        report = answer(loader, reference, candidate, check_options)
     return held_against(report, baseline, accepted, pair)
 
 
@@ -188,7 +188,7 @@ def fix(
     from isomorph.checking.dispatch import opened_pair
     from isomorph.repair.deliver import delivered, delivered_in_float
 
-    wishes = stage.Wishes(
+    check_options = stage.CheckOptions(
         dims=dims or {},
         budgets=stated_budgets(budget),
         seed=seed,
@@ -198,7 +198,7 @@ def fix(
         trusted=tuple(str(each) for each in (reference, candidate) if trust),
         told=progress,
     )
-    with _intake(
+    with _loader(
         in_process=in_process,
         memory=memory,
         timeout=timeout,
@@ -207,15 +207,15 @@ def fix(
         options=_options(reference, candidate, trust=trust, state=state, ops=ops),
         inputs=inputs,
         told=progress,
-    ) as intake:
-        intake.warm(reference, candidate)
-        left, right = opened_pair(intake, reference, candidate)
-        given = intake.sample(left.model.graph.inputs)
+    ) as loader:
+        loader.warm(reference, candidate)
+        left, right = opened_pair(loader, reference, candidate)
+        given = loader.sample(left.model.graph.inputs)
         path = Path(output) if output is not None else None
         if keep_float is None:
-            return delivered(left, right, given, wishes, path)
+            return delivered(left, right, given, check_options, path)
         count = None if keep_float == "auto" else int(keep_float)
-        return delivered_in_float(left, right, given, wishes, output=path, wanted=count)
+        return delivered_in_float(left, right, given, check_options, output=path, wanted=count)
 
 
 def run(
@@ -239,7 +239,7 @@ def run(
     """The outputs of a model, the tensors named in ``fetch``, or every tensor of its graph."""
     from isomorph.checking.loader import trace
 
-    with _intake(
+    with _loader(
         in_process=in_process,
         memory=memory,
         timeout=timeout,
@@ -248,9 +248,9 @@ def run(
         options=_options(model, trust=trust, state=state, ops=ops),
         inputs=inputs,
         told=progress,
-    ) as intake:
-        opened = intake.open("candidate", model)
-        given = intake.sample(opened.model.graph.inputs)
+    ) as loader:
+        opened = loader.open("candidate", model)
+        given = loader.sample(opened.model.graph.inputs)
         return trace(
             opened,
             given,
@@ -271,8 +271,8 @@ def inspect(
 ) -> Model:
     """What a model is: its graph, constants, quantisation and where its nodes came from."""
     stated = _options(model, trust=trust, state=state)
-    with _intake(in_process=in_process, options=stated) as intake:
-        return intake.load(model)
+    with _loader(in_process=in_process, options=stated) as loader:
+        return loader.load(model)
 
 
 def contrast(
@@ -282,13 +282,13 @@ def contrast(
     trust: bool = False,
     in_process: bool = False,
     state: str | Path | None = None,
-) -> Contrast:
+) -> ModelDiff:
     """What two models declare, next to each other: signatures, opsets, quantisation."""
     from isomorph.match.signature_diff import contrast as stage
 
     stated = _options(reference, candidate, trust=trust, state=state)
-    with _intake(in_process=in_process, options=stated) as intake:
-        return stage(intake.open("reference", reference), intake.open("candidate", candidate))
+    with _loader(in_process=in_process, options=stated) as loader:
+        return stage(loader.open("reference", reference), loader.open("candidate", candidate))
 
 
 def explain(word: str | None = None) -> tuple[Explanation, ...]:

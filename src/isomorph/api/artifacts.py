@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isomorph.api.environment import intake as opened_intake
+from isomorph.api.environment import loader as opened_loader
 from isomorph.api.environment import options
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def trace(
     from isomorph.measure.trace_recorder import record
     from isomorph.store.trace_files import save_record
 
-    with opened_intake(
+    with opened_loader(
         in_process=in_process,
         memory=memory,
         timeout=timeout,
@@ -52,10 +52,10 @@ def trace(
         options=options(model, trust=trust, state=state, ops=ops),
         inputs=inputs,
         told=progress,
-    ) as intake:
-        opened = intake.open("candidate", model)
+    ) as loader:
+        opened = loader.open("candidate", model)
         graph = opened.model.graph
-        given = intake.sample(graph.inputs) or made_up(opened, graph, (), dims or {}, seed)[0]
+        given = loader.sample(graph.inputs) or made_up(opened, graph, (), dims or {}, seed)[0]
         made = record(opened, given.feeds, seed=seed, oracle=oracle, told=progress)
         if output is not None:
             save_record(made, Path(output))
@@ -95,7 +95,7 @@ def extract(
     from isomorph.extraction.fault_sites import Request
     from isomorph.extraction.reported_node import guilty_node
 
-    wishes = stage.Wishes(
+    check_options = stage.CheckOptions(
         dims=dims or {},
         seed=seed,
         bind_inputs=bind_inputs or {},
@@ -105,7 +105,7 @@ def extract(
     )
     if node is None and report is not None:
         node = guilty_node(Path(report))
-    with opened_intake(
+    with opened_loader(
         in_process=in_process,
         memory=memory,
         timeout=timeout,
@@ -114,15 +114,15 @@ def extract(
         options=options(reference, candidate, trust=trust, state=state, ops=ops),
         inputs=inputs,
         told=progress,
-    ) as intake:
-        intake.warm(reference, candidate)
-        left, right = opened_pair(intake, reference, candidate)
-        given = intake.sample(left.model.graph.inputs)
+    ) as loader:
+        loader.warm(reference, candidate)
+        left, right = opened_pair(loader, reference, candidate)
+        given = loader.sample(left.model.graph.inputs)
         request = Request(
             reference=left,
             candidate=right,
             given=given,
-            wishes=wishes,
+            options=check_options,
             node=node,
             ops=tuple(ops),
         )

@@ -43,10 +43,10 @@ def convert(
     the proof is made on. The model is written to ``target`` only if it is proven (or with
     ``keep``), and the report beside it either way.
     """
-    from isomorph.api.environment import intake, options
+    from isomorph.api.environment import loader, options
     from isomorph.checking import check as stage
     from isomorph.conversion.convert import convert as stage_convert
-    from isomorph.conversion.converter_worker import Workshop
+    from isomorph.conversion.converter_worker import ConverterWorker
     from isomorph.conversion.deliver import refuse_target, wanted, write_report
     from isomorph.reporters.json import as_json
 
@@ -54,7 +54,7 @@ def convert(
     stated = options(source, trust=trust, state=state)
     said = {"data": data, "inputs": inputs, "dims": dims, "sizes": sizes, "seed": seed}
     said |= {"state": state, "memory": memory, "timeout": timeout}
-    wish = wanted(
+    request = wanted(
         target,
         to=to,
         width=quantize,
@@ -65,8 +65,8 @@ def convert(
         options=stated,
         said=said,
     )
-    refuse_target(wish.output, source)
-    wishes = stage.Wishes(
+    refuse_target(request.output, source)
+    check_options = stage.CheckOptions(
         dims=dims or {},
         sizes=sizes,
         seed=seed,
@@ -74,9 +74,9 @@ def convert(
         trusted=(str(source),) if trust else (),
         told=progress,
     )
-    workshop = Workshop(memory=memory, timeout=timeout)
+    workshop = ConverterWorker(memory=memory, timeout=timeout)
     try:
-        with intake(
+        with loader(
             in_process=False,
             memory=memory,
             timeout=timeout,
@@ -85,11 +85,11 @@ def convert(
             told=progress,
         ) as opener:
             place = opener.written(source, workshop.folder("live"))
-            done = stage_convert(place, wish, opener, workshop, wishes)
+            done = stage_convert(place, request, opener, workshop, check_options)
             if not isinstance(source, (str, Path)):
                 # The file that stands for a live model is gone by now; nobody can repeat it.
                 done = replace(done, repeat="")
-            return write_report(done, wish.output, as_json)
+            return write_report(done, request.output, as_json)
     finally:
         workshop.close()
 
@@ -108,10 +108,10 @@ def routes(
     from isomorph.conversion.plan import routes as planned
     from isomorph.store.format_detection import identify, source_kind
 
-    wish = wanted(target, to=to, width=quantize, via=via)
+    request = wanted(target, to=to, width=quantize, via=via)
     factory = source_kind(str(source)) == "factory"
     framework = "pytorch" if factory else identify(Path(source))
-    return planned(framework, wish.target, wish.width, wish.via)
+    return planned(framework, request.target, request.width, request.via)
 
 
 def lint(
@@ -130,13 +130,13 @@ def lint(
     ``to`` and ``quantize`` say what is to become of it; without them the model is looked at as
     what it is. ``ignore`` are codes or names of checks.
     """
-    from isomorph.api.environment import intake, options
-    from isomorph.conversion.converter_worker import Workshop
+    from isomorph.api.environment import loader, options
+    from isomorph.conversion.converter_worker import ConverterWorker
     from isomorph.linting.lint import lint as stage
 
-    workshop = Workshop()
+    workshop = ConverterWorker()
     try:
-        with intake(
+        with loader(
             in_process=False,
             options=options(model, trust=trust, state=state),
             inputs=inputs,

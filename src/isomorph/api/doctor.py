@@ -22,9 +22,9 @@ from isomorph import registry
 from isomorph.core.cpu import this_cpu
 from isomorph.core.errors import IsomorphError
 from isomorph.sessions.host import Limits
-from isomorph.store.tempdirs import Scratch
+from isomorph.store.tempdirs import TempDirs
 from isomorph.version import VERSION
-from isomorph.workers.worker_pool import Slot
+from isomorph.workers.worker_pool import WorkerSlot
 
 PATIENCE = 180.0
 """Seconds for one import; a cold tensorflow on a busy machine needs half a minute."""
@@ -187,8 +187,8 @@ def _cpu_features() -> tuple[str, ...]:
 
 def _worker() -> Diagnosis:
     """Start one of the processes that models run in, and hear from it."""
-    scratch = Scratch()
-    slot = Slot("doctor", scratch, Limits())
+    scratch = TempDirs()
+    slot = WorkerSlot("doctor", scratch, Limits())
     try:
         slot.start().exchange({"command": "ping"}, doing="starting", seconds=WORKER_PATIENCE)
     except (IsomorphError, OSError) as error:

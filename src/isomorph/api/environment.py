@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 from isomorph.core.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
-    from isomorph.checking.loader import Intake
+    from isomorph.checking.loader import Loader
     from isomorph.sessions.host import Host
 
 
 @contextmanager
-def intake(
+def loader(
     *,
     in_process: bool,
     memory: int | None = None,
     timeout: float | None = None,
     **stated: Any,  # noqa: ANN401
-) -> Iterator[Intake]:
+) -> Iterator[Loader]:
     """Opens models in worker processes, or here; everything is ended behind it."""
-    from isomorph.checking.loader import Intake
+    from isomorph.checking.loader import Loader
     from isomorph.sessions.host import Limits
     from isomorph.sessions.in_process import InProcessHost
     from isomorph.workers.worker_host import WorkerHost
@@ -34,7 +34,7 @@ def intake(
     limits = Limits(memory_bytes=memory, **dict.fromkeys(phases if timeout else (), timeout or 0.0))
     host: Host = InProcessHost() if in_process else WorkerHost(limits)
     try:
-        opened = Intake(host=host, **stated)
+        opened = Loader(host=host, **stated)
         try:
             yield opened
         finally:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.fault_context import Case, Diagnosis
+from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.limits import PARAMETER_NODES, PARAMETER_TRIALS
 from isomorph.core.patch import Edit, Patch
 from isomorph.core.report import Experiment
@@ -68,19 +68,19 @@ class Attribute:
 
     name = "attribute"
 
-    def examine(self, case: Case) -> Iterator[Diagnosis]:
+    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
         """Confirmed by a value that heals; else suspected where the weights cannot be it."""
         if not case.counterparts or _quantised(case):
             return
-        if case.scattered and any(node.op in _MOVES for node in case.nodes):
+        if case.permuted and any(node.op in _MOVES for node in case.nodes):
             return  # that values stand elsewhere is a matter of layout
         found = next(_confirmed(case), None)
-        if found is None and not case.scattered:
+        if found is None and not case.permuted:
             found = _flattened(case) or _another_form(case)
         if found is not None:
             yield found
             return
-        if case.scattered:
+        if case.permuted:
             return
         # On a grid, what no value heals is more likely a matter of the grid.
         if tensor_grids.step(case) is not None or node_constants.weights(
@@ -90,12 +90,12 @@ class Attribute:
         yield from _suspected(case)
 
 
-def _quantised(case: Case) -> bool:
+def _quantised(case: FaultContext) -> bool:
     """A quantiser's parameters have a cause of their own."""
     return any(node.op in QUANTISED_OPS for node in case.nodes)
 
 
-def _confirmed(case: Case) -> Iterator[Diagnosis]:
+def _confirmed(case: FaultContext) -> Iterator[Diagnosis]:
     """Every value that puts the node right, the likeliest first; few are tried."""
     for node, changes, edits in PARAMETER_TRIALS.first(_trials(case)):
         found = case.rehearse(Patch(summary="", edits=edits))
@@ -103,7 +103,7 @@ def _confirmed(case: Case) -> Iterator[Diagnosis]:
             yield _told(node, changes)
 
 
-def _trials(case: Case) -> Iterator[Trial]:
+def _trials(case: FaultContext) -> Iterator[Trial]:
     nodes = [case.node, *(node for node in case.nodes if node.name != case.node.name)]
     # What cannot be told anything does not stand in the way of what can.
     nodes = [
@@ -132,7 +132,7 @@ def _trials(case: Case) -> Iterator[Trial]:
     yield from _scalars(case)
 
 
-def _together(case: Case, node: Node, stated: dict[str, Any]) -> Trial:
+def _together(case: FaultContext, node: Node, stated: dict[str, Any]) -> Trial:
     """Several parameters set at once."""
     edits: tuple[Edit, ...] = ()
     for name, value in stated.items():
@@ -141,7 +141,7 @@ def _together(case: Case, node: Node, stated: dict[str, Any]) -> Trial:
     return node, changes, edits
 
 
-def _scalars(case: Case) -> Iterator[Trial]:
+def _scalars(case: FaultContext) -> Iterator[Trial]:
     """Single numbers of a spelled-out operator, each with the numbers that the reference has."""
     within = (number for node in case.counterparts for number in _WITHIN.get(node.op, ()))
     stated = list(dict.fromkeys((*node_constants.stated(case), *within)))
@@ -187,7 +187,7 @@ def _setting(changes: Sequence[Change]) -> str:
     return "; ".join(f"set {name} to {_shown(right)}" for name, _, right in changes)
 
 
-def _flattened(case: Case) -> Diagnosis | None:
+def _flattened(case: FaultContext) -> Diagnosis | None:
     """One attribute that has meant two things: the axis of Softmax before opset 13 and since."""
     found = taken_as_one(case)
     if found is None:
@@ -206,7 +206,7 @@ def _flattened(case: Case) -> Diagnosis | None:
     )
 
 
-def _another_form(case: Case) -> Diagnosis | None:
+def _another_form(case: FaultContext) -> Diagnosis | None:
     """Two formulas of one activation, recognised by what each gives for the same input."""
     if any(node.op in _SPOKEN_FOR for node in case.nodes):
         return None
@@ -232,7 +232,7 @@ def _another_form(case: Case) -> Diagnosis | None:
     )
 
 
-def _suspected(case: Case) -> Iterator[Diagnosis]:
+def _suspected(case: FaultContext) -> Iterator[Diagnosis]:
     other = _same_operator(case)
     if other is None:
         yield from _decomposed(case)
@@ -258,7 +258,7 @@ def _suspected(case: Case) -> Iterator[Diagnosis]:
     )
 
 
-def _harmless(case: Case, node: Node, name: str, value: Any) -> bool:  # noqa: ANN401
+def _harmless(case: FaultContext, node: Node, name: str, value: Any) -> bool:  # noqa: ANN401
     """Whether the reference's value was tried and is no better: then it is not what is wrong."""
     found = case.rehearse(Patch(summary="", edits=parameter(case, node, name, value)))
     if found is None:
@@ -269,14 +269,14 @@ def _harmless(case: Case, node: Node, name: str, value: Any) -> bool:  # noqa: A
     return not apart(case.right, found)[0] < apart(case.right, case.wrong)[0]
 
 
-def _same_operator(case: Case) -> Node | None:
+def _same_operator(case: FaultContext) -> Node | None:
     """The counterpart that does what one of the guilty nodes does."""
     ops = {node.op for node in case.nodes}
     same = [node for node in case.counterparts if node.op in ops]
     return same[-1] if same else None
 
 
-def _decomposed(case: Case) -> Iterator[Diagnosis]:
+def _decomposed(case: FaultContext) -> Iterator[Diagnosis]:
     """One side spells out what the other has as one operator: its form or parameter differs."""
     one = case.node if len(case.nodes) == 1 else None
     if one is None and len(case.counterparts) != 1:
@@ -295,7 +295,7 @@ def _decomposed(case: Case) -> Iterator[Diagnosis]:
     )
 
 
-def _rank(case: Case, node: Node) -> int:
+def _rank(case: FaultContext, node: Node) -> int:
     spec = case.candidate.tensors.get(node.inputs[0]) if node.inputs else None
     return len(spec.shape) if spec is not None and spec.shape is not None else case.right.ndim
 

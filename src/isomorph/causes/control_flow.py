@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Case, Diagnosis
+from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.patch import Patch, SetInput, SwapBodies
 from isomorph.diagnose.experiments import put_right
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 
-_BRANCHING = frozenset({"If", "Where", "Case"})
+_BRANCHING = frozenset({"If", "Where", "FaultContext"})
 _LOOPING = frozenset({"Loop", "Scan", "While"})
 _MOST_ROUNDS = 8
 
@@ -31,7 +31,7 @@ class ControlFlow:
 
     name = "control_flow"
 
-    def examine(self, case: Case) -> Iterator[Diagnosis]:
+    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
         """Decide otherwise, and see."""
         negated = _negated(case)
         if negated is not None:
@@ -59,7 +59,7 @@ class ControlFlow:
             )
 
 
-def _negated(case: Case) -> Diagnosis | None:
+def _negated(case: FaultContext) -> Diagnosis | None:
     """A condition that is true exactly where it should be false."""
     if case.wrong.dtype != bool or case.wrong.shape != case.right.shape or not case.right.size:
         return None
@@ -74,12 +74,12 @@ def _negated(case: Case) -> Diagnosis | None:
     )
 
 
-def _inverted(case: Case, node: Node) -> Diagnosis | None:
+def _inverted(case: FaultContext, node: Node) -> Diagnosis | None:
     condition = node.inputs[0] if node.op in _BRANCHING and node.inputs else ""
     value = case.value(case.candidate, condition) if condition else None
     if value is None or value.dtype.kind not in "biu":
         return None
-    if not case.heals({condition: np.logical_not(value).astype(value.dtype)}):
+    if not case.restores({condition: np.logical_not(value).astype(value.dtype)}):
         return None
     return _diagnosis(
         node,
@@ -89,7 +89,7 @@ def _inverted(case: Case, node: Node) -> Diagnosis | None:
     )
 
 
-def _exchanged(case: Case, node: Node) -> Diagnosis | None:
+def _exchanged(case: FaultContext, node: Node) -> Diagnosis | None:
     """Where the condition cannot be fed: the branches themselves in each other's place."""
     if node.op == "If":
         patch = Patch(summary="", edits=(SwapBodies(node=node.name),))
@@ -114,7 +114,7 @@ def _exchanged(case: Case, node: Node) -> Diagnosis | None:
     )
 
 
-def _rounds(case: Case, node: Node) -> Diagnosis | None:
+def _rounds(case: FaultContext, node: Node) -> Diagnosis | None:
     """A loop that runs once too often or too rarely, or as often as for another input."""
     count = node.inputs[0] if node.op == "Loop" and node.inputs else ""
     value = case.value(case.candidate, count) if count else None
@@ -123,7 +123,7 @@ def _rounds(case: Case, node: Node) -> Diagnosis | None:
     now = int(value.reshape(-1)[0])
     tried = [now + step for near in range(1, _MOST_ROUNDS + 1) for step in (near, -near)]
     for rounds in (*_sizes(case), *tried):
-        if rounds >= 0 and rounds != now and case.heals({count: np.full_like(value, rounds)}):
+        if rounds >= 0 and rounds != now and case.restores({count: np.full_like(value, rounds)}):
             return _diagnosis(
                 node,
                 f"the loop runs {now} rounds, and the reference's {rounds}",
@@ -133,13 +133,13 @@ def _rounds(case: Case, node: Node) -> Diagnosis | None:
     return None
 
 
-def _sizes(case: Case) -> Iterator[int]:
+def _sizes(case: FaultContext) -> Iterator[int]:
     for spec in case.candidate.inputs:
         value: Array | None = case.value(case.candidate, spec.name)
         yield from (int(size) for size in (value.shape if value is not None else ()))
 
 
-def _frozen(case: Case) -> Diagnosis | None:
+def _frozen(case: FaultContext) -> Diagnosis | None:
     """The reference decides where the candidate has no decision left."""
     there = [node for node in case.counterparts if node.op in {"If", "Loop", "While", "Scan"}]
     if not there:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Case, Diagnosis
+from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.report import Experiment
 from isomorph.match.topology import Topology
 from isomorph.measure.precision import QUANTISED_OPS
@@ -34,7 +34,7 @@ class Dtype:
 
     name = "dtype"
 
-    def examine(self, case: Case) -> Iterator[Diagnosis]:
+    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
         """Speak where the nodes in question change the type and the values are finite."""
         if not _finite(case):
             return
@@ -57,7 +57,7 @@ class Dtype:
             yield _rounded(case, casts) or _cast(case, casts)
 
 
-def _cast(case: Case, casts: Sequence[Node]) -> Diagnosis:
+def _cast(case: FaultContext, casts: Sequence[Node]) -> Diagnosis:
     # The integers of a quantiser stand for other numbers, and their range is no limit to those.
     plain = [node for node in case.nodes if node.op not in QUANTISED_OPS]
     made = [node.outputs[0] for node in (*casts, *plain)]
@@ -81,7 +81,7 @@ def _cast(case: Case, casts: Sequence[Node]) -> Diagnosis:
     )
 
 
-def _rounded(case: Case, casts: Sequence[Node]) -> Diagnosis | None:
+def _rounded(case: FaultContext, casts: Sequence[Node]) -> Diagnosis | None:
     """A cast to integers that one side rounds otherwise than the other."""
     for node in casts:
         values = case.value(case.candidate, node.inputs[0])
@@ -94,7 +94,7 @@ def _rounded(case: Case, casts: Sequence[Node]) -> Diagnosis | None:
     return None
 
 
-def _done_by(case: Case, kind: str) -> str | None:
+def _done_by(case: FaultContext, kind: str) -> str | None:
     """What this type does to the right values, if that makes them the wrong ones."""
     try:
         dtype = np.dtype(kind)
@@ -118,7 +118,7 @@ def _done_by(case: Case, kind: str) -> str | None:
     return None
 
 
-def _beyond(case: Case, cast: Node) -> str | None:
+def _beyond(case: FaultContext, cast: Node) -> str | None:
     """Whether what goes into a cast is larger than its type can hold."""
     values = case.value(case.candidate, cast.inputs[0])
     kind = _type(case, cast.outputs[0])
@@ -130,7 +130,7 @@ def _beyond(case: Case, cast: Node) -> str | None:
     return f"the values leave the range of {kind}"
 
 
-def _divided(case: Case) -> Diagnosis | None:
+def _divided(case: FaultContext) -> Diagnosis | None:
     """A quotient that one side rounds otherwise than the other."""
     nodes = [node for node in case.nodes if node.op in {"Div", "Mod"}]
     division = next((node for node in nodes if node.op == "Div"), None)
@@ -195,12 +195,12 @@ def _kinds(graph: Graph, nodes: Sequence[Node]) -> dict[str, str]:
     return found
 
 
-def _finite(case: Case) -> bool:
+def _finite(case: FaultContext) -> bool:
     if case.wrong.dtype.kind != "f":
         return True
     return bool(np.isfinite(case.wrong).all() or not np.isfinite(case.right).all())
 
 
-def _type(case: Case, tensor: str) -> str:
+def _type(case: FaultContext, tensor: str) -> str:
     spec = case.candidate.tensors.get(tensor)
     return (spec.dtype if spec is not None else None) or "another type"

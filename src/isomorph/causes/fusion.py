@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.core.execution import Switch
-from isomorph.core.fault_context import Case, Diagnosis
+from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.limits import OPTIMIZER_ROUNDS
 from isomorph.core.report import Experiment
 from isomorph.diagnose import node_constants
@@ -35,12 +35,12 @@ class Fusion:
     name = "fusion"
     accuses = ("graph", "run")
 
-    def examine(self, case: Case) -> Iterator[Diagnosis]:
+    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
         """Speak where the guilty node is a fused one, or where an optimiser off heals the run."""
         if case.execution is not None:
             yield from _switched_off(case.execution)
             return
-        if node_constants.unmatched(case) or case.scattered:
+        if node_constants.unmatched(case) or case.permuted:
             return
         if "::" not in case.node.native_op:
             yield from _taken_in(case)
@@ -54,7 +54,7 @@ class Fusion:
         )
 
 
-def _taken_in(case: Case) -> Iterator[Diagnosis]:
+def _taken_in(case: FaultContext) -> Iterator[Diagnosis]:
     """One node for several of the reference's, between models of one framework.
 
     Either it is none of them, or it is one that is told otherwise than there, for the others' sake.
@@ -79,7 +79,7 @@ def _taken_in(case: Case) -> Iterator[Diagnosis]:
     )
 
 
-def _told_otherwise(case: Case, counterpart: Node) -> bool:
+def _told_otherwise(case: FaultContext, counterpart: Node) -> bool:
     """Whether the node is told something else than its counterpart."""
     now, there = (
         {k: v for k, v in attributes(graph, node).items() if v is not None}

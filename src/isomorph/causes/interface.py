@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Case, Diagnosis
+from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.report import Experiment
 from isomorph.match.topology import Topology
 
@@ -26,14 +26,14 @@ class Interface:
 
     name = "interface"
 
-    def examine(self, case: Case) -> Iterator[Diagnosis]:
+    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
         """Outputs that are each other's, inputs that are each other's, inputs of another type."""
         yield from _other_output(case)
         yield from _exchanged_inputs(case)
         yield from _retyped_inputs(case)
 
 
-def _other_output(case: Case) -> Iterator[Diagnosis]:
+def _other_output(case: FaultContext) -> Iterator[Diagnosis]:
     if case.tensor not in {spec.name for spec in case.candidate.outputs}:
         return
     for spec in case.reference.outputs:
@@ -59,7 +59,7 @@ def _other_output(case: Case) -> Iterator[Diagnosis]:
             return
 
 
-def _exchanged_inputs(case: Case) -> Iterator[Diagnosis]:
+def _exchanged_inputs(case: FaultContext) -> Iterator[Diagnosis]:
     topology = Topology(case.candidate)
     for one, other in combinations(case.candidate.inputs, 2):
         reading = [n for spec in (one, other) for n in topology.readers.get(spec.name, ())]
@@ -69,7 +69,7 @@ def _exchanged_inputs(case: Case) -> Iterator[Diagnosis]:
         mine, yours = (case.value(case.candidate, spec.name) for spec in (one, other))
         if mine is None or yours is None or np.array_equal(mine, yours):
             continue
-        if not case.heals({one.name: yours, other.name: mine}):
+        if not case.restores({one.name: yours, other.name: mine}):
             continue
         yield Diagnosis(
             cause="interface",
@@ -94,7 +94,7 @@ def _made(topology: Topology, node: Node) -> set[str]:
     return {*node.outputs, *topology.below(node.outputs)}
 
 
-def _retyped_inputs(case: Case) -> Iterator[Diagnosis]:
+def _retyped_inputs(case: FaultContext) -> Iterator[Diagnosis]:
     """An input that the node reads is declared in a type that cannot hold the reference's."""
     topology = Topology(case.candidate)
     read = {name for node in case.nodes for name in topology.sources(node)}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Case, Diagnosis
+from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.report import Experiment
 from isomorph.diagnose import int16_saturation
 from isomorph.diagnose.experiments import put_right
@@ -30,7 +30,7 @@ class Kernel:
     name = "kernel"
     accuses = ("run",)
 
-    def examine(self, case: Case) -> Iterator[Diagnosis]:
+    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
         """Speak where the node by itself is off; most surely where something sets it right."""
         execution = case.execution
         if execution is None:
@@ -76,7 +76,7 @@ class Kernel:
         )
 
 
-def _flushed(case: Case, found: Array) -> tuple[str, Experiment] | None:
+def _flushed(case: FaultContext, found: Array) -> tuple[str, Experiment] | None:
     """Whether the node reads subnormal numbers as zero."""
     execution = case.execution
     imitation = execution.imitated(_without_subnormals) if execution is not None else None
@@ -96,7 +96,7 @@ def _flushed(case: Case, found: Array) -> tuple[str, Experiment] | None:
     )
 
 
-def _saturated(case: Case) -> tuple[str, Experiment, int] | None:
+def _saturated(case: FaultContext) -> tuple[str, Experiment, int] | None:
     """Whether sums of two products of bytes stopped at 16 bits, and at how many places."""
     if len(case.nodes) > 1:
         return None
@@ -133,7 +133,7 @@ def _other_kernels(execution: Execution) -> tuple[str, Experiment] | None:
     return None
 
 
-def _other_runtimes(case: Case, execution: Execution) -> Iterator[Experiment]:
+def _other_runtimes(case: FaultContext, execution: Execution) -> Iterator[Experiment]:
     for name in execution.others:
         found = execution.alone(name, {})
         if found is not None:
@@ -147,7 +147,7 @@ def _other_runtimes(case: Case, execution: Execution) -> Iterator[Experiment]:
             )
 
 
-def _special(case: Case, found: Array) -> str:
+def _special(case: FaultContext, found: Array) -> str:
     """Where only NaN and infinities stand in other places."""
     if case.right.dtype.kind != "f" or found.shape != case.right.shape:
         return ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Case, Diagnosis
+from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.limits import AXIS_ORDERS, INPUT_ORDERS
 from isomorph.core.patch import Patch, SetInput
 from isomorph.core.report import Experiment
@@ -40,7 +40,7 @@ class Layout:
 
     name = "layout"
 
-    def examine(self, case: Case) -> Iterator[Diagnosis]:
+    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
         """Operands that were exchanged or come from elsewhere; then values that only moved."""
         found = (
             next(_exchanged(case), None)
@@ -49,11 +49,11 @@ class Layout:
         )
         if found is not None:
             yield found
-        elif case.scattered:
+        elif case.permuted:
             yield _moved(case)
 
 
-def _moved(case: Case) -> Diagnosis:
+def _moved(case: FaultContext) -> Diagnosis:
     """How the axes have to be put back, where that is all that it takes."""
     order = _order_of_axes(case)
     told = f": its axes should stand in the order {order}" if order is not None else ""
@@ -76,7 +76,7 @@ def _moved(case: Case) -> Diagnosis:
     )
 
 
-def _order_of_axes(case: Case) -> tuple[int, ...] | None:
+def _order_of_axes(case: FaultContext) -> tuple[int, ...] | None:
     """The transposition of the candidate's axes, sizes as they should be, that is right."""
     for sizes in (case.wrong.shape, case.right.shape):
         if int(np.prod(sizes)) != case.wrong.size:
@@ -89,7 +89,7 @@ def _order_of_axes(case: Case) -> tuple[int, ...] | None:
     return None
 
 
-def _exchanged(case: Case) -> Iterator[Diagnosis]:
+def _exchanged(case: FaultContext) -> Iterator[Diagnosis]:
     """Each other order of the operands; for few nodes this is one other order."""
     for node in case.nodes:
         if len(node.inputs) < 2 or all(each.op != node.op for each in case.counterparts):
@@ -106,7 +106,7 @@ def _exchanged(case: Case) -> Iterator[Diagnosis]:
                 return
 
 
-def _outputs_exchanged(case: Case) -> Iterator[Diagnosis]:
+def _outputs_exchanged(case: FaultContext) -> Iterator[Diagnosis]:
     """Two outputs of one node, each read where the reference reads the other."""
     for node in (*case.nodes, *_read_amiss(case)):
         for (left, right), edits in INPUT_ORDERS.first(outputs_exchanged(case.candidate, node)):
@@ -134,7 +134,7 @@ def _outputs_exchanged(case: Case) -> Iterator[Diagnosis]:
                 return
 
 
-def _read_amiss(case: Case) -> Iterator[Node]:
+def _read_amiss(case: FaultContext) -> Iterator[Node]:
     """Nodes of several outputs before the guilty ones, if nobody who reads these is right."""
     topology = Topology(case.candidate)
     right = {case.twin(name) for name in case.reference.tensors}
@@ -145,7 +145,7 @@ def _read_amiss(case: Case) -> Iterator[Node]:
             yield maker
 
 
-def _misread(case: Case) -> Iterator[Diagnosis]:
+def _misread(case: FaultContext) -> Iterator[Diagnosis]:
     """An operand that is taken from another tensor than the reference takes it from."""
     # To read past one of the nodes in question would take it out, not read elsewhere.
     own = {name for node in case.nodes for name in node.outputs}
@@ -180,7 +180,7 @@ def _from_elsewhere(node: Node, place: int, tensor: str) -> Diagnosis:
     )
 
 
-def _rehearsed(case: Case, node: Node, order: tuple[str, ...]) -> Array | None:
+def _rehearsed(case: FaultContext, node: Node, order: tuple[str, ...]) -> Array | None:
     edits = tuple(
         SetInput(node=node.name, index=place, tensor=name)
         for place, name in enumerate(order)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Case, Diagnosis
+from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.limits import CONNECTIONS
 from isomorph.core.ops import BUILT_IN, FUSED, RESHAPES
 from isomorph.core.patch import Patch, SetOp
@@ -44,7 +44,7 @@ class MissingOp:
 
     name = "missing_op"
 
-    def examine(self, case: Case) -> Iterator[Diagnosis]:
+    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
         """Count what goes in; then look for operators without a counterpart."""
         lost = [name for name in case.node.inputs if not name]
         fewer = _live_inputs(case, mine=False) - _live_inputs(case, mine=True)
@@ -120,7 +120,7 @@ class MissingOp:
             )
 
 
-def _reconnected(case: Case) -> Experiment | None:
+def _reconnected(case: FaultContext) -> Experiment | None:
     """The missing input connected, if that makes the result right."""
     for patch in CONNECTIONS.first(connections(case, case.node)):
         found = case.rehearse(patch)
@@ -129,7 +129,7 @@ def _reconnected(case: Case) -> Experiment | None:
     return None
 
 
-def _unmasked(case: Case) -> bool:
+def _unmasked(case: FaultContext) -> bool:
     """Whether an attention hides something in the reference, and here nothing could hide it."""
     hidden = any(
         node.op == "Attention"
@@ -140,7 +140,7 @@ def _unmasked(case: Case) -> bool:
     return hidden and "Softmax" in ops and not ops & {"Add", "Sub", "Where", "Attention"}
 
 
-def _unread(case: Case) -> Iterator[str]:
+def _unread(case: FaultContext) -> Iterator[str]:
     """What goes into the counterparts and is here as well, but does not go into the nodes."""
     mine, theirs = Topology(case.candidate), Topology(case.reference)
     read = {name for node in case.nodes for name in mine.sources(node)}
@@ -155,7 +155,7 @@ def _unread(case: Case) -> Iterator[str]:
                 yield name
 
 
-def _replaced(case: Case) -> Iterator[Diagnosis]:
+def _replaced(case: FaultContext) -> Iterator[Diagnosis]:
     """One function in the place of another, where the reference has all of it as one operator."""
     theirs = {node.op for node in case.counterparts}
     inner = [n for n in case.nodes if n.op in _ALIKE and n.op not in theirs]
@@ -185,14 +185,14 @@ def _certainty(absent: Node, experiment: Experiment | None) -> int:
     return 2 if absent.op in {"Round", "Floor", "Ceil", "Cast"} else 3
 
 
-def _only_passed_on(case: Case, absent: Sequence[Node]) -> int:
+def _only_passed_on(case: FaultContext, absent: Sequence[Node]) -> int:
     """Nodes that only pass values on make no other values: what computes them is missing."""
     passing = all(node.op in _PASSING_ON | _JOINING for node in case.nodes)
     computing = any(node.op not in _PASSING_ON for node in absent)
-    return 2 if passing and computing and not case.scattered else 0
+    return 2 if passing and computing and not case.permuted else 0
 
 
-def _reader(case: Case, absent: Node) -> str | None:
+def _reader(case: FaultContext, absent: Node) -> str | None:
     """The node that reads what should have gone into the absent operator: here, or passed on."""
     here = next((case.twin(name) for name in absent.inputs if name and case.twin(name)), None)
     if here is None:
@@ -207,13 +207,13 @@ def _reader(case: Case, absent: Node) -> str | None:
     return None
 
 
-def _in_its_place(case: Case, absent: Sequence[Node]) -> bool:
+def _in_its_place(case: FaultContext, absent: Sequence[Node]) -> bool:
     """Whether one node stands for one other, and reads as much of the data as that does."""
     alone = len(case.nodes) == len(case.counterparts) == len(absent) == 1
     return alone and _live_inputs(case, mine=True) == _live_inputs(case, mine=False)
 
 
-def _bias(case: Case, absent: Node) -> str | None:
+def _bias(case: FaultContext, absent: Node) -> str | None:
     """The constant along one axis that the absent operator adds."""
     if absent.op not in {"Add", "BiasAdd"}:
         return None
@@ -223,7 +223,7 @@ def _bias(case: Case, absent: Node) -> str | None:
     return None
 
 
-def _absent(case: Case) -> list[Node]:
+def _absent(case: FaultContext) -> list[Node]:
     """The counterparts whose operator none of the guilty nodes has; constants do nothing."""
     here = {node.op for node in case.nodes}
     here |= {in_floats(op) for op in here}
@@ -245,7 +245,7 @@ def _absent(case: Case) -> list[Node]:
     return sorted(absent, key=lambda node: node.op in _PASSING_ON)
 
 
-def _done_for_it(case: Case, absent: Sequence[Node]) -> Experiment | None:
+def _done_for_it(case: FaultContext, absent: Sequence[Node]) -> Experiment | None:
     """The guilty nodes fed with what the absent operators make, or a result that lacks them."""
     topology = Topology(case.candidate)
     own = {name for node in case.nodes for name in node.outputs}
@@ -260,7 +260,7 @@ def _done_for_it(case: Case, absent: Sequence[Node]) -> Experiment | None:
             held = case.value(case.candidate, source)
             if held is None or made.shape != held.shape:
                 continue
-            if case.heals({source: made.astype(held.dtype)}):
+            if case.restores({source: made.astype(held.dtype)}):
                 return _experiment(
                     f"the reference's {node.outputs[0]!r} goes in instead of {source!r}",
                     "the node is right",
@@ -289,7 +289,7 @@ def _experiment(change: str, predicts: str) -> Experiment:
     )
 
 
-def _live_inputs(case: Case, *, mine: bool) -> int:
+def _live_inputs(case: FaultContext, *, mine: bool) -> int:
     """How many tensors that depend on the model's inputs go into the nodes in question."""
     graph, nodes = (case.candidate, case.nodes) if mine else (case.reference, case.counterparts)
     topology = Topology(graph)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from isomorph.core.fault_context import Case, Diagnosis
+from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.report import Experiment
 from isomorph.diagnose.experiments import put_right
 from isomorph.measure.determinism import random_nodes
@@ -25,7 +25,7 @@ class Nondeterminism:
     name = "nondeterminism"
     accuses = ("run",)
 
-    def examine(self, case: Case) -> Iterator[Diagnosis]:
+    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
         """Run it twice; then ask whether threads or random nodes are behind the difference."""
         execution = case.execution
         if execution is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Case, Diagnosis
+from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
 from isomorph.diagnose.experiments import put_right
@@ -36,7 +36,7 @@ class Precision:
     name = "precision"
     accuses = ("graph", "run")
 
-    def examine(self, case: Case) -> Iterator[Diagnosis]:
+    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
         """Speak where a narrow float type is in the way."""
         if case.execution is not None:
             yield from _as_run(case, case.execution)
@@ -63,7 +63,7 @@ class Precision:
         )
 
 
-def _raised(case: Case, narrow: str) -> Experiment | None:
+def _raised(case: FaultContext, narrow: str) -> Experiment | None:
     """The casts to the narrow type lead to float32 instead, where there are such casts."""
     edits = tuple(
         SetAttribute(node=node.name, name="to", value=_FLOAT)
@@ -81,12 +81,12 @@ def _raised(case: Case, narrow: str) -> Experiment | None:
     )
 
 
-def _kind(case: Case, tensor: str) -> str:
+def _kind(case: FaultContext, tensor: str) -> str:
     spec = case.candidate.tensors.get(tensor)
     return (spec.dtype if spec is not None else None) or ""
 
 
-def _as_run(case: Case, execution: Execution) -> Iterator[Diagnosis]:
+def _as_run(case: FaultContext, execution: Execution) -> Iterator[Diagnosis]:
     """The runtime's own choice of precision: asked for otherwise, and recognised by its marks."""
     experiments = []
     switch = None
@@ -133,7 +133,7 @@ def _as_run(case: Case, execution: Execution) -> Iterator[Diagnosis]:
     )
 
 
-def _fingerprint(case: Case, execution: Execution) -> tuple[str | None, Experiment | None]:
+def _fingerprint(case: FaultContext, execution: Execution) -> tuple[str | None, Experiment | None]:
     """The narrow type to which the oracle's inputs must be rounded to come near the run."""
     if case.wrong.shape != case.right.shape or case.wrong.dtype.kind != "f" or not case.right.size:
         return None, None

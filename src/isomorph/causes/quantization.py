@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Case, Diagnosis
+from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
 from isomorph.diagnose import tensor_grids
@@ -36,7 +36,7 @@ class Quantization:
 
     name = "quantization"
 
-    def examine(self, case: Case) -> Iterator[Diagnosis]:
+    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
         """Put the parameters right in thought, one after the other; then tell what is lost."""
         ops = sorted({node.op for node in case.nodes} & QUANTISED_OPS)
         rounds = ops or next(rounding_places(case), None) is not None
@@ -72,7 +72,7 @@ class Quantization:
             )
 
 
-def _no_step(case: Case) -> Diagnosis | None:
+def _no_step(case: FaultContext) -> Diagnosis | None:
     """A scale that is infinite or NaN: no number stands on such a grid."""
     step = tensor_grids.step(case)
     if step is None or np.isfinite(step):
@@ -86,7 +86,7 @@ def _no_step(case: Case) -> Diagnosis | None:
     )
 
 
-def _axis(case: Case) -> Diagnosis | None:
+def _axis(case: FaultContext) -> Diagnosis | None:
     """Scales for each channel, laid along another axis."""
     for node in (*case.nodes, *tensor_grids.readers(case)):
         now = node.attributes.get("axis")
@@ -108,7 +108,7 @@ def _axis(case: Case) -> Diagnosis | None:
     return None
 
 
-def _stored(case: Case) -> Diagnosis | None:
+def _stored(case: FaultContext) -> Diagnosis | None:
     """Stored integers that do not stand for the reference's weight."""
     found = tensor_grids.misread_weight(case)
     if found is None:
@@ -129,7 +129,7 @@ def _stored(case: Case) -> Diagnosis | None:
     )
 
 
-def _affine(case: Case) -> Diagnosis | None:
+def _affine(case: FaultContext) -> Diagnosis | None:
     """One factor, or one shift, between right and wrong values: another scale or zero point."""
     step = tensor_grids.step(case)
     right, wrong = case.right.astype(np.float64), case.wrong.astype(np.float64)
@@ -160,7 +160,7 @@ def _affine(case: Case) -> Diagnosis | None:
     return None
 
 
-def _cut_off(case: Case) -> Diagnosis | None:
+def _cut_off(case: FaultContext) -> Diagnosis | None:
     """What sits at an end of the grid and belongs beyond it is off by more than all the rest."""
     read = [n for n in case.nodes if n.op == "DequantizeLinear" and case.tensor in n.outputs]
     near = {case.tensor, *(node.inputs[0] for node in read)}
@@ -199,7 +199,7 @@ def _near(values: Array, right: Array, step: float) -> bool:
     return bool(np.mean(np.abs(values - right)) <= 0.5 * step)
 
 
-def _within(case: Case, found: Array) -> bool:
+def _within(case: FaultContext, found: Array) -> bool:
     """Whether a step of the grid explains what is left."""
     step = tensor_grids.step(case)
     return step is not None and found.shape == case.right.shape and _near(found, case.right, step)
@@ -224,14 +224,14 @@ def _diagnosis(summary: str, change: str, fix: str, **evidence: object) -> Diagn
     )
 
 
-def _cut(case: Case) -> float:
+def _cut(case: FaultContext) -> float:
     right, wrong = case.right.astype(np.float64), case.wrong.astype(np.float64)
     if not right.size:
         return 0.0
     return float(np.mean((right < np.min(wrong)) | (right > np.max(wrong))))
 
 
-def _range(case: Case) -> str:
+def _range(case: FaultContext) -> str:
     """Whether values are cut off, shifted, or merely coarse."""
     right, wrong = case.right.astype(np.float64), case.wrong.astype(np.float64)
     low, high = float(np.min(wrong)), float(np.max(wrong))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Case, Diagnosis
+from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.limits import SIZES
 from isomorph.diagnose.experiments import put_right
 from isomorph.match.topology import Topology
@@ -30,7 +30,7 @@ class Shape:
 
     name = "shape"
 
-    def examine(self, case: Case) -> Iterator[Diagnosis]:
+    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
         """Put in, for each stored size, what the reference computes for this input."""
         for node in _readers(case):
             for name in node.inputs:
@@ -41,12 +41,12 @@ class Shape:
                     changed = value.reshape(_like(stored, value))
                     if tuple(changed.reshape(-1)) == stored.values:
                         continue
-                    if case.heals({name: changed.astype(stored.dtype)}):
+                    if case.restores({name: changed.astype(stored.dtype)}):
                         yield _frozen(node, name, stored.values, changed, theirs)
                         return
 
 
-def _readers(case: Case) -> Iterator[Node]:
+def _readers(case: FaultContext) -> Iterator[Node]:
     """The guilty nodes, then those that make of constants alone what the guilty ones read."""
     topology = Topology(case.candidate)
     open_ends, seen = list(case.nodes), set[str]()
@@ -59,7 +59,7 @@ def _readers(case: Case) -> Iterator[Node]:
             open_ends += [maker for maker in makers if maker is not None]
 
 
-def _computed(case: Case, node: Node, stored: Constant) -> Iterator[tuple[str, Array]]:
+def _computed(case: FaultContext, node: Node, stored: Constant) -> Iterator[tuple[str, Array]]:
     """Sizes that belong to this input: what the reference computes, then the sizes of tensors."""
     topology, size = Topology(case.reference), len(stored.values or ())
     alike = [each for each in case.reference.nodes if each.op == node.op]
@@ -83,7 +83,7 @@ def _like(stored: Constant, value: Array) -> tuple[int, ...]:
     return stored.shape if same else value.shape
 
 
-def _single(case: Case, node: Node, stored: Constant) -> Iterator[tuple[str, Array]]:
+def _single(case: FaultContext, node: Node, stored: Constant) -> Iterator[tuple[str, Array]]:
     """One size at a time replaced by a size of what goes in or should come out."""
     into = case.value(case.candidate, node.inputs[0]) if node.inputs else None
     sizes = dict.fromkeys((*(into.shape if into is not None else ()), *case.right.shape))
@@ -96,7 +96,7 @@ def _single(case: Case, node: Node, stored: Constant) -> Iterator[tuple[str, Arr
                 yield "the sizes of this input", changed
 
 
-def _stored_there(case: Case, node: Node, size: int) -> bool:
+def _stored_there(case: FaultContext, node: Node, size: int) -> bool:
     """Whether the reference's own node reads as many whole numbers that are stored: no sizes."""
     own = (name for each in case.counterparts if each.op == node.op for name in each.inputs)
     held = (case.reference.constants[name] for name in own if name in case.reference.constants)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Case, Diagnosis
+from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.limits import BODY_CONSTANTS, FOLDED_WEIGHTS
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.constant_diff import difference
@@ -37,7 +37,7 @@ class Weight:
 
     name = "weight"
 
-    def examine(self, case: Case) -> Iterator[Diagnosis]:
+    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
         """Put the reference's constants in, one after the other, then add a bias that is gone."""
         yield from self._replaced(case)
         yield from self._folded(case)
@@ -55,7 +55,7 @@ class Weight:
                 evidence={"constant": strange[0]},
             )
 
-    def _replaced(self, case: Case) -> Iterator[Diagnosis]:
+    def _replaced(self, case: FaultContext) -> Iterator[Diagnosis]:
         for mine in node_constants.floats(case.candidate, case.nodes):
             wrong = case.constant(case.candidate, mine)
             if wrong is None:
@@ -66,14 +66,14 @@ class Weight:
                 continue  # stored as the reference stores it: how it is read is another matter
             for theirs, right in choices:
                 for value in placements(right, wrong.shape):
-                    if np.array_equal(value, wrong) or not case.heals({mine: value}):
+                    if np.array_equal(value, wrong) or not case.restores({mine: value}):
                         continue
                     yield _replaced(case, mine, theirs, wrong, value)
                     return
 
-    def _folded(self, case: Case) -> Iterator[Diagnosis]:
+    def _folded(self, case: FaultContext) -> Iterator[Diagnosis]:
         """Weights into which a scale or a norm was worked: do the same to the reference's."""
-        right = next((each for each in _worked_in(case) if case.heals(each)), None)
+        right = next((each for each in _worked_in(case) if case.restores(each)), None)
         if right is None:
             return
         stored = {name: case.constant(case.candidate, name) for name in right}
@@ -88,7 +88,7 @@ class Weight:
         if mine is not None and wrong is not None:
             yield _replaced(case, mine, None, wrong, right[mine])
 
-    def _gates(self, case: Case) -> Iterator[Diagnosis]:
+    def _gates(self, case: FaultContext) -> Iterator[Diagnosis]:
         """The blocks of a recurrent node's weights in another order."""
         blocks = _GATES.get(case.node.op)
         if blocks is None:
@@ -102,7 +102,7 @@ class Weight:
         orders = [order for order in permutations(range(blocks)) if list(order) != sorted(order)]
         for stored, order in product((everything, kernels), orders):
             given = {name: _reordered(value, blocks, order) for name, value in stored.items()}
-            if not case.heals(given):
+            if not case.restores(given):
                 continue
             names = ", ".join(stored)
             yield Diagnosis(
@@ -120,14 +120,14 @@ class Weight:
             )
             return
 
-    def _packed(self, case: Case) -> Iterator[Diagnosis]:
+    def _packed(self, case: FaultContext) -> Iterator[Diagnosis]:
         """A recurrent node's weight, packed again from the reference's single matrices."""
         for name, wrong, right in packed(case):
-            if not np.array_equal(wrong, right) and case.heals({name: right}):
+            if not np.array_equal(wrong, right) and case.restores({name: right}):
                 yield _replaced(case, name, None, wrong, right, named="weights, packed")
                 return
 
-    def _kept_inside(self, case: Case) -> Iterator[Diagnosis]:
+    def _kept_inside(self, case: FaultContext) -> Iterator[Diagnosis]:
         """A constant in the body of a loop or branch, where the reference's is handed in."""
         for patch in BODY_CONSTANTS.first(inside_bodies(case)):
             found = case.rehearse(patch)
@@ -142,7 +142,7 @@ class Weight:
                 )
                 return
 
-    def _dropped(self, case: Case) -> Iterator[Diagnosis]:
+    def _dropped(self, case: FaultContext) -> Iterator[Diagnosis]:
         """A bias of the reference that the candidate does not add."""
         held = {each.value_digest for each in case.candidate.constants.values()}
         for name in node_constants.floats(case.reference, case.counterparts):
@@ -159,7 +159,7 @@ class Weight:
                     return
 
 
-def _worked_in(case: Case) -> Iterator[dict[str, Array]]:
+def _worked_in(case: FaultContext) -> Iterator[dict[str, Array]]:
     """For the constants of the candidate's one linear node, what they are with all worked in.
 
     Sizes alone may not tell which axis holds the channels: then each is tried.
@@ -179,7 +179,7 @@ def _worked_in(case: Case) -> Iterator[dict[str, Array]]:
 
 
 def _replaced(
-    case: Case,
+    case: FaultContext,
     mine: str,
     theirs: str | None,
     wrong: Array,
@@ -219,7 +219,7 @@ def _order_of_gates(op: str, wrong: Array, right: Array) -> tuple[int, ...] | No
     return None
 
 
-def _reader(case: Case, constant: str) -> str | None:
+def _reader(case: FaultContext, constant: str) -> str | None:
     """The one node here that reads a constant, if there is just one."""
     found = [n.name for n in case.nodes if constant in node_constants.names(case.candidate, [n])]
     return found[0] if len(found) == 1 else None

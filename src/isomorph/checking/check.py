@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.checking.dataset import judged_samples
-from isomorph.checking.io_dequantize import Meeting, against_values, meet
-from isomorph.checking.options import Wishes as Wishes  # noqa: PLC0414 - it is used from here
-from isomorph.checking.state import Work
+from isomorph.checking.io_dequantize import DequantizedPair, against_values, meet
+from isomorph.checking.options import CheckOptions as CheckOptions  # noqa: PLC0414 - it is used from here
+from isomorph.checking.state import CheckState
 from isomorph.checking.weights import compare_constants
 from isomorph.core.divergence import Verdict
 from isomorph.core.model import OutputOrder
@@ -30,12 +30,12 @@ from isomorph.match.binding import (
 from isomorph.measure import findings as say
 from isomorph.measure import input_layout
 from isomorph.measure.compare import Comparison, compare
-from isomorph.measure.evaluated_model import Subject
+from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.first_bad_tensor import first_trouble
 from isomorph.measure.model_functions import alone, together
 from isomorph.measure.recorded_reference import Recording
 from isomorph.measure.screening import screened
-from isomorph.sessions.model_handle import Opened
+from isomorph.sessions.model_handle import ModelHandle
 
 if TYPE_CHECKING:
     from isomorph.core.model import TensorSpec
@@ -43,24 +43,26 @@ if TYPE_CHECKING:
 
 
 def check_pair(
-    reference: Opened, candidate: Opened, given: Sample | None, wishes: Wishes
+    reference: ModelHandle, candidate: ModelHandle, given: Sample | None, options: CheckOptions
 ) -> Report:
     """Two models: the same function?"""
-    with Work(wishes, reference, candidate).kept() as work:
+    with CheckState(options, reference, candidate).kept() as work:
         return _pair(work, reference, candidate, given)
 
 
-def _pair(work: Work, reference: Opened, candidate: Opened, given: Sample | None) -> Report:
-    wishes = work.wishes
+def _pair(
+    work: CheckState, reference: ModelHandle, candidate: ModelHandle, given: Sample | None
+) -> Report:
+    options = work.options
     as_stored = reference.model.graph.inputs
-    met = meet(reference, candidate, wishes.bind_inputs, wishes.bind_outputs)
+    met = meet(reference, candidate, options.bind_inputs, options.bind_outputs)
     reference, candidate = met.reference, met.candidate
     work.findings += met.findings()
     left, right = reference.model.graph, candidate.model.graph
-    inputs = bind_inputs(left.inputs, right.inputs, wishes.bind_inputs)
-    outputs = bind_outputs(left.outputs, right.outputs, wishes.bind_outputs)
-    refuse_strange_budgets(wishes.budgets, outputs)
-    refuse_strange_layouts(wishes.layouts, (*right.inputs, *right.outputs))
+    inputs = bind_inputs(left.inputs, right.inputs, options.bind_inputs)
+    outputs = bind_outputs(left.outputs, right.outputs, options.bind_outputs)
+    refuse_strange_budgets(options.budgets, outputs)
+    refuse_strange_layouts(options.layouts, (*right.inputs, *right.outputs))
     work.arrange(
         channels=reference.model.channels_last != candidate.model.channels_last,
         stated=_names(right.outputs) - _names(right.inputs),
@@ -69,8 +71,8 @@ def _pair(work: Work, reference: Opened, candidate: Opened, given: Sample | None
     work.findings += say.of_signature("input", left.inputs, right.inputs, inputs)
     work.findings += say.of_words(reference.model, candidate.model)
     _judge_outputs(work, met, outputs, orders)
-    if wishes.data is not None:
-        sides = together(reference, candidate, inputs, wishes.layouts, wishes.seed)
+    if options.data is not None:
+        sides = together(reference, candidate, inputs, options.layouts, options.seed)
         taken = for_both(as_stored, right.inputs, inputs)
 
         def judge(sample: Sample, bindings: Sequence[Binding]) -> Comparison:
@@ -81,7 +83,7 @@ def _pair(work: Work, reference: Opened, candidate: Opened, given: Sample | None
 
         samples, outputs = judged_samples(work, sides, taken, outputs, judge)
     else:
-        samples = _one_or_made_up(met, given, inputs, wishes)
+        samples = _one_or_made_up(met, given, inputs, options)
     for sample in work.worthwhile(samples):
         mine = work.subject(reference, reference.real(sample.feeds))
         if work.sized.refused(sample, mine):
@@ -105,7 +107,7 @@ def _pair(work: Work, reference: Opened, candidate: Opened, given: Sample | None
                 work.remember(sample, comparison, yours, mine)
         work.failures(mine, yours)
     for finding in work.sized.findings():
-        work.accuse(finding, Verdict.DIVERGENT, "wrong at some sizes of its dynamic axes")
+        work.add_finding(finding, Verdict.DIVERGENT, "wrong at some sizes of its dynamic axes")
     compare_constants(work, reference, candidate)
     # PyTorch names no outputs: the names of its nodes are nobody's interface.
     named = OutputOrder.UNNAMED not in orders
@@ -114,7 +116,10 @@ def _pair(work: Work, reference: Opened, candidate: Opened, given: Sample | None
 
 
 def _judge_outputs(
-    work: Work, met: Meeting, outputs: Sequence[Binding], orders: Collection[OutputOrder]
+    work: CheckState,
+    met: DequantizedPair,
+    outputs: Sequence[Binding],
+    orders: Collection[OutputOrder],
 ) -> None:
     """Outputs that are missing, or in another order: wrong without a run."""
     left, right = met.reference.model.graph.outputs, met.candidate.model.graph.outputs
@@ -122,22 +127,22 @@ def _judge_outputs(
     # The outputs of a SavedModel are a dict: whoever calls it asks by name, and no order is lost.
     dicts = {OutputOrder.UNORDERED, OutputOrder.NAMED}
     if swapped is not None and not dicts.intersection(orders):
-        work.accuse(swapped, Verdict.DIVERGENT, "the outputs are in another order")
+        work.add_finding(swapped, Verdict.DIVERGENT, "the outputs are in another order")
     work.expect(left, outputs)
 
 
 def _one_or_made_up(
-    met: Meeting, given: Sample | None, inputs: Sequence[Binding], wishes: Wishes
+    met: DequantizedPair, given: Sample | None, inputs: Sequence[Binding], options: CheckOptions
 ) -> list[Sample]:
     """The user's sample, or made-up ones; further sizes where nobody decided on one."""
-    samples = [given] if given is not None else met.made_up(inputs, wishes.dims, wishes.seed)
-    if given is None or wishes.sizes is not None:
-        samples += met.of_other_sizes(inputs, wishes.dims, wishes.seed, wishes.sizes)
+    samples = [given] if given is not None else met.made_up(inputs, options.dims, options.seed)
+    if given is None or options.sizes is not None:
+        samples += met.of_other_sizes(inputs, options.dims, options.seed, options.sizes)
     return samples
 
 
 def _arranged(
-    work: Work, reference: Subject, candidate: Opened, inputs: Sequence[Binding]
+    work: CheckState, reference: EvaluatedModel, candidate: ModelHandle, inputs: Sequence[Binding]
 ) -> Mapping[str, Array]:
     """The reference's feeds under the candidate's names, types and arrangement of axes."""
     graph = candidate.model.graph
@@ -146,7 +151,7 @@ def _arranged(
         outputs=list(dict.fromkeys(spec.name for spec in graph.outputs)),
         oracle=candidate.oracle,
     )
-    settled = input_layout.settle(reference, taker, inputs, work.wishes.layouts)
+    settled = input_layout.settle(reference, taker, inputs, work.options.layouts)
     work.findings += input_layout.findings(settled)
     work.arrange(channels=any(moves_channels(each.rearrangement) for each in settled))
     feeds = {name: np.asarray(value) for name, value in reference.feeds.items()}
@@ -158,27 +163,29 @@ def _names(specs: Sequence[TensorSpec]) -> set[str]:
 
 
 def check_recorded(
-    recording: Recording, candidate: Opened, given: Sample | None, wishes: Wishes
+    recording: Recording, candidate: ModelHandle, given: Sample | None, options: CheckOptions
 ) -> Report:
     """A model against outputs that were recorded elsewhere."""
-    with Work(wishes, candidate).kept() as work:
+    with CheckState(options, candidate).kept() as work:
         return _recorded(work, recording, candidate, given)
 
 
-def _recorded(work: Work, recording: Recording, candidate: Opened, given: Sample | None) -> Report:
-    wishes = work.wishes
+def _recorded(
+    work: CheckState, recording: Recording, candidate: ModelHandle, given: Sample | None
+) -> Report:
+    options = work.options
     specs = recording.beside(candidate.model.graph)
-    candidate, changes = against_values(specs, candidate, wishes.bind_outputs)
+    candidate, changes = against_values(specs, candidate, options.bind_outputs)
     work.findings += [change.finding for change in changes]
     graph = candidate.model.graph
-    outputs = bind_outputs(specs, graph.outputs, wishes.bind_outputs)
-    refuse_strange_budgets(wishes.budgets, outputs)
-    refuse_strange_layouts(wishes.layouts, graph.outputs)
+    outputs = bind_outputs(specs, graph.outputs, options.bind_outputs)
+    refuse_strange_budgets(options.budgets, outputs)
+    refuse_strange_layouts(options.layouts, graph.outputs)
     # Who recorded the values is not known; most frameworks put channels first.
     work.arrange(channels=candidate.model.channels_last, stated=_names(graph.outputs))
     work.findings += say.of_signature("output", specs, graph.outputs, outputs)
     work.expect(specs, outputs, interface=False)
-    samples = [given] if given is not None else _generated(candidate, wishes)
+    samples = [given] if given is not None else _generated(candidate, options)
     for sample in work.worthwhile(samples[:1]):
         yours = work.subject(candidate, sample.feeds)
         if work.deterministic(yours):
@@ -188,19 +195,19 @@ def _recorded(work: Work, recording: Recording, candidate: Opened, given: Sample
     return work.report((candidate,), (), outputs, recording=recording)
 
 
-def check_alone(candidate: Opened, given: Sample | None, wishes: Wishes) -> Report:
+def check_alone(candidate: ModelHandle, given: Sample | None, options: CheckOptions) -> Report:
     """One model against its own oracle: does its run hold, and where does trouble begin?"""
-    with Work(wishes, candidate).kept() as work:
+    with CheckState(options, candidate).kept() as work:
         return _alone(work, candidate, given)
 
 
-def _alone(work: Work, candidate: Opened, given: Sample | None) -> Report:
-    wishes = work.wishes
+def _alone(work: CheckState, candidate: ModelHandle, given: Sample | None) -> Report:
+    options = work.options
     graph = candidate.model.graph
     outputs = bind_outputs(graph.outputs, graph.outputs, {})
-    refuse_strange_budgets(wishes.budgets, outputs)
+    refuse_strange_budgets(options.budgets, outputs)
     work.expect(graph.outputs, outputs)
-    if wishes.data is not None:
+    if options.data is not None:
 
         def judge(sample: Sample, bindings: Sequence[Binding]) -> Comparison:
             subject = work.subject(candidate, sample.feeds)
@@ -209,12 +216,12 @@ def _alone(work: Work, candidate: Opened, given: Sample | None) -> Report:
         sides = alone(candidate)
         samples, _ = judged_samples(work, sides, graph.inputs, outputs, judge)
     else:
-        samples = [given] if given is not None else _generated(candidate, wishes)
+        samples = [given] if given is not None else _generated(candidate, options)
     for sample in work.worthwhile(samples):
         subject = work.subject(candidate, sample.feeds)
         if work.deterministic(subject):
             comparison = compare(Recording.of_meaning(subject), subject, outputs, work.terms)
-            if not wishes.budgets:
+            if not options.budgets:
                 comparison = _of_one(comparison)
             work.add(comparison, outputs)
             work.locate(subject, subject, comparison)
@@ -237,5 +244,5 @@ def _of_one(comparison: Comparison) -> Comparison:
     )
 
 
-def _generated(candidate: Opened, wishes: Wishes) -> list[Sample]:
-    return made_up(candidate, candidate.model.graph, (), wishes.dims, wishes.seed)
+def _generated(candidate: ModelHandle, options: CheckOptions) -> list[Sample]:
+    return made_up(candidate, candidate.model.graph, (), options.dims, options.seed)

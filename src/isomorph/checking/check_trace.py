@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.checking.check import Wishes, check_pair, check_recorded
+from isomorph.checking.check import CheckOptions, check_pair, check_recorded
 from isomorph.checking.compare_traces import recording_of, values_alone
 from isomorph.core.divergence import Judgement, Verdict
 from isomorph.core.errors import IsomorphError, UsageError
@@ -23,34 +23,34 @@ from isomorph.inputs.feeds import Sample
 from isomorph.localize.first_difference import first_apart, first_astray
 from isomorph.match.axis_layout import arrangements
 from isomorph.match.binding import bind_inputs
-from isomorph.measure.evaluated_model import Subject
+from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.findings import ranked
-from isomorph.sessions.model_handle import Opened
+from isomorph.sessions.model_handle import ModelHandle
 from isomorph.sessions.trace_session import Replayed
 
 if TYPE_CHECKING:
-    from isomorph.core.divergence import Divergence, Part
+    from isomorph.core.divergence import Divergence, ErrorTerm
     from isomorph.core.trace import Array
 
-Side = Opened | Replayed
+Side = ModelHandle | Replayed
 
 
 def check_replayed(
-    reference: Side, candidate: Side, given: Sample | None, wishes: Wishes
+    reference: Side, candidate: Side, given: Sample | None, options: CheckOptions
 ) -> Report:
     """Whatever is recorded is taken from the trace, the inputs first of all."""
-    _refuse(reference, candidate, given, wishes)
+    _refuse(reference, candidate, given, options)
     blind = [each for each in (reference, candidate) if _blind(each)]
     if blind:
-        return _by_values(reference, candidate, wishes)
-    sample = _sample(reference, candidate, wishes)
-    report = check_pair(_opened(reference), _opened(candidate), sample, wishes)
-    if not isinstance(candidate, Replayed) or not wishes.locate:
+        return _by_values(reference, candidate, options)
+    sample = _sample(reference, candidate, options)
+    report = check_pair(_opened(reference), _opened(candidate), sample, options)
+    if not isinstance(candidate, Replayed) or not options.locate:
         return report
     return _first_differences(report, reference, candidate, sample)
 
 
-def _opened(side: Side) -> Opened:
+def _opened(side: Side) -> ModelHandle:
     return side.opened if isinstance(side, Replayed) else side
 
 
@@ -58,8 +58,8 @@ def _blind(side: Side) -> bool:
     return isinstance(side, Replayed) and side.record.meaning is None
 
 
-def _refuse(reference: Side, candidate: Side, given: Sample | None, wishes: Wishes) -> None:
-    if wishes.data is not None:
+def _refuse(reference: Side, candidate: Side, given: Sample | None, options: CheckOptions) -> None:
+    if options.data is not None:
         raise UsageError(
             "BAD_OPTION",
             "a trace is of one sample, and --data gives many",
@@ -71,19 +71,19 @@ def _refuse(reference: Side, candidate: Side, given: Sample | None, wishes: Wish
             "a trace brings its own inputs, and --inputs gives others",
             fix="leave --inputs out, or record a trace with these inputs",
         )
-    if wishes.dims or wishes.sizes:
+    if options.dims or options.sizes:
         raise UsageError(
             "BAD_OPTION",
             "a trace was recorded at one size, and --dim or --dims asks for another",
             fix="leave it out, or record a trace with it",
         )
     if isinstance(reference, Replayed) and isinstance(candidate, Replayed):
-        _refuse_other_inputs(reference, candidate, wishes)
+        _refuse_other_inputs(reference, candidate, options)
 
 
-def _refuse_other_inputs(reference: Replayed, candidate: Replayed, wishes: Wishes) -> None:
+def _refuse_other_inputs(reference: Replayed, candidate: Replayed, options: CheckOptions) -> None:
     mine, yours = reference.record, candidate.record
-    pairs = bind_inputs(mine.model.graph.inputs, yours.model.graph.inputs, wishes.bind_inputs)
+    pairs = bind_inputs(mine.model.graph.inputs, yours.model.graph.inputs, options.bind_inputs)
     for pair in pairs:
         left = np.asarray(mine.inputs[pair.reference])
         right = np.asarray(yours.inputs[pair.candidate])
@@ -97,7 +97,7 @@ def _refuse_other_inputs(reference: Replayed, candidate: Replayed, wishes: Wishe
             )
 
 
-def _sample(reference: Side, candidate: Side, wishes: Wishes) -> Sample:
+def _sample(reference: Side, candidate: Side, options: CheckOptions) -> Sample:
     """The recorded inputs, under the names and in the arrangement of the reference."""
     if isinstance(reference, Replayed):
         return Sample(
@@ -105,20 +105,20 @@ def _sample(reference: Side, candidate: Side, wishes: Wishes) -> Sample:
         )
     assert isinstance(candidate, Replayed), "one side is a trace"
     specs, record = reference.model.graph.inputs, candidate.record
-    pairs = bind_inputs(specs, record.model.graph.inputs, wishes.bind_inputs)
+    pairs = bind_inputs(specs, record.model.graph.inputs, options.bind_inputs)
     by_name = {spec.name: spec for spec in specs}
     feeds = {}
     for pair in pairs:
         spec, array = by_name[pair.reference], np.asarray(record.inputs[pair.candidate])
-        feeds[spec.name] = feeding.fitted(spec, _back(array, spec.shape, wishes, pair.candidate))
+        feeds[spec.name] = feeding.fitted(spec, _back(array, spec.shape, options, pair.candidate))
     feeds = feeding.from_given(specs, feeds)
     return Sample(origin=f"trace {record.location}", feeds=feeds)
 
 
-def _back(array: Array, shape: object, wishes: Wishes, name: str) -> Array:
+def _back(array: Array, shape: object, options: CheckOptions, name: str) -> Array:
     """The candidate's input as the reference takes it: the stated order of axes, undone."""
-    if name in wishes.layouts:
-        return np.ascontiguousarray(array.transpose(np.argsort(wishes.layouts[name])))
+    if name in options.layouts:
+        return np.ascontiguousarray(array.transpose(np.argsort(options.layouts[name])))
     if not isinstance(shape, tuple) or len(shape) != array.ndim:
         return array
     fits = all(not isinstance(s, int) or s == n for s, n in zip(shape, array.shape, strict=True))
@@ -130,7 +130,7 @@ def _arrays(values: Mapping[str, object]) -> dict[str, Array]:
     return {name: np.asarray(value) for name, value in values.items()}
 
 
-def _by_values(reference: Side, candidate: Side, wishes: Wishes) -> Report:
+def _by_values(reference: Side, candidate: Side, options: CheckOptions) -> Report:
     """A trace without an oracle is a file of recorded outputs; the other side judges it."""
     trace, other = (
         (reference, candidate)
@@ -140,15 +140,15 @@ def _by_values(reference: Side, candidate: Side, wishes: Wishes) -> Report:
     assert isinstance(trace, Replayed), "a trace without an oracle is what led here"
     if isinstance(other, Replayed) and _blind(other):
         pair = (trace, other) if trace is reference else (other, trace)
-        return values_alone(*pair, wishes)
+        return values_alone(*pair, options)
     recording = recording_of(trace)
-    sample = _sample(trace, other, wishes)
+    sample = _sample(trace, other, options)
     specs = other.model.graph.inputs
-    pairs = bind_inputs(trace.record.model.graph.inputs, specs, wishes.bind_inputs)
+    pairs = bind_inputs(trace.record.model.graph.inputs, specs, options.bind_inputs)
     feeds = feeding.carried_over(sample.feeds, pairs, specs)
     judged = Sample(origin=sample.origin, feeds=feeds)
     # The recorded values are the reference here, whichever side they were given on.
-    report = check_recorded(recording, replace(_opened(other), role="candidate"), judged, wishes)
+    report = check_recorded(recording, replace(_opened(other), role="candidate"), judged, options)
     why = "it was recorded with --no-oracle, so its outputs are held against the other side's"
     skipped = Skipped(what=f"oracle of the {trace.role}", why=why)
     return replace(report, skipped=(*report.skipped, skipped))
@@ -188,9 +188,9 @@ def _differences(
     yield from first_astray(yours, candidate.captured(), names)
 
 
-def _subject(side: Side, feeds: Mapping[str, Array], seed: int) -> Subject:
+def _subject(side: Side, feeds: Mapping[str, Array], seed: int) -> EvaluatedModel:
     opened = _opened(side)
-    return Subject(
+    return EvaluatedModel(
         role=side.role,
         model=side.model,
         feeds=feeds,
@@ -201,5 +201,5 @@ def _subject(side: Side, feeds: Mapping[str, Array], seed: int) -> Subject:
     )
 
 
-def _beyond(part: Part | None) -> bool:
+def _beyond(part: ErrorTerm | None) -> bool:
     return part is not None and part.budget.within is Judgement.NO

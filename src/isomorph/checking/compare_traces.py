@@ -30,7 +30,7 @@ from isomorph.measure.worst_sample import SEVERITY
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
-    from isomorph.checking.check import Wishes
+    from isomorph.checking.check import CheckOptions
     from isomorph.core.trace import Array
     from isomorph.sessions.trace_session import Replayed
 
@@ -52,19 +52,19 @@ def recording_of(trace: Replayed) -> Recording:
     )
 
 
-def values_alone(reference: Replayed, candidate: Replayed, wishes: Wishes) -> Report:
+def values_alone(reference: Replayed, candidate: Replayed, options: CheckOptions) -> Report:
     """Output by output; then the first tensor of equal name that is not the same."""
     mine, yours = recording_of(reference), recording_of(candidate)
     outputs = bind_outputs(
-        reference.model.graph.outputs, candidate.model.graph.outputs, wishes.bind_outputs
+        reference.model.graph.outputs, candidate.model.graph.outputs, options.bind_outputs
     )
     left = Values(model=reference.model, runs=mine.arrays, recorded=True)
     right = Values(model=candidate.model, runs=yours.arrays, role="candidate", recorded=True)
     channels = reference.model.channels_last != candidate.model.channels_last
     terms = Terms(
         false_alarm=FALSE_ALARM,
-        budgets=wishes.budgets,
-        arrangeable=Arrangeable(channels=channels, stated=wishes.layouts),
+        budgets=options.budgets,
+        arrangeable=Arrangeable(channels=channels, stated=options.layouts),
     )
     compared = compare(left, right, outputs, terms).divergences
     judged = [_settled(each) for each in compared]
@@ -88,10 +88,10 @@ def values_alone(reference: Replayed, candidate: Replayed, wishes: Wishes) -> Re
         reason=reason,
         coverage=accounts.coverage,
         command="check",
-        seed=wishes.seed,
+        seed=options.seed,
         draws=0,
         false_alarm=FALSE_ALARM,
-        strict=wishes.strict,
+        strict=options.strict,
         models=tuple(each.opened.summary for each in sides),
         environments={f"{each.role} run": each.record.run.environment for each in sides},
         inputs=feeding.summaries(

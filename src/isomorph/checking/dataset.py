@@ -9,7 +9,7 @@ from isomorph.core.divergence import Verdict
 from isomorph.measure.dataset import Found, measure
 
 if TYPE_CHECKING:
-    from isomorph.checking.state import Work
+    from isomorph.checking.state import CheckState
     from isomorph.core.model import TensorSpec
     from isomorph.core.report import Binding
     from isomorph.inputs.data_sets import DataSet
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 
 def judged_samples(
-    work: Work,
+    work: CheckState,
     sides: Sides,
     inputs: Sequence[TensorSpec],
     outputs: Sequence[Binding],
     judge: Judge,
 ) -> tuple[list[Sample], tuple[Binding, ...]]:
     """Judge all samples; gives those that the full check is made on, and the pairs of outputs."""
-    wishes, data = work.wishes, work.wishes.data
+    options, data = work.options, work.options.data
     assert data is not None, "a test set is what led here"
     found = measure(
         str(data.location),
-        data.samples(inputs, wishes.dims),
+        data.samples(inputs, options.dims),
         sides,
         outputs,
         judge,
         false_alarm=work.terms.false_alarm,
         arrangeable=lambda: work.terms.arrangeable,
-        metric=wishes.metric,
-        told=wishes.told,
+        metric=options.metric,
+        told=options.told,
     )
     left_over = data.skipped()
     found.unjudged.update({each.what: each.why for each in left_over})
@@ -48,7 +48,7 @@ def judged_samples(
     return found.examined, found.outputs
 
 
-def _account(work: Work, data: DataSet, found: Found) -> None:
+def _account(work: CheckState, data: DataSet, found: Found) -> None:
     """Enter all samples but those that are examined, which are entered with their examination."""
     examined = {sample.origin for sample in found.examined}
     rest = {name: why for name, why in found.unjudged.items() if name not in examined}
@@ -65,7 +65,7 @@ def _account(work: Work, data: DataSet, found: Found) -> None:
     # Those after a divergence are counted; they lower no verdict any further.
     undecided = [why for name, why in rest.items() if name not in examined]
     if undecided and not _divergent(found):
-        work.worsen(Verdict.UNKNOWN, undecided[0])
+        work.raise_verdict(Verdict.UNKNOWN, undecided[0])
 
 
 def _divergent(found: Found) -> bool:

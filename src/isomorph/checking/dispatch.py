@@ -13,23 +13,23 @@ from isomorph.measure.parallel import at_once
 from isomorph.measure.recorded_reference import Recording
 
 if TYPE_CHECKING:
-    from isomorph.checking.loader import Intake
+    from isomorph.checking.loader import Loader
     from isomorph.core.report import Report
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.sessions.model_handle import ModelHandle
 
 
-def answer(intake: Intake, reference: Any, candidate: Any, wishes: stage.Wishes) -> Report:  # noqa: ANN401
+def answer(loader: Loader, reference: Any, candidate: Any, options: stage.CheckOptions) -> Report:  # noqa: ANN401
     """Open both and check them; without a candidate, the model against its own oracle."""
-    samples = wishes.data
+    samples = options.data
     if candidate is None:
-        alone = intake.open("candidate", reference)
-        given = None if samples else intake.sample(alone.model.graph.inputs)
-        return stage.check_alone(alone, given, wishes)
-    intake.warm(reference, candidate)
+        alone = loader.open("candidate", reference)
+        given = None if samples else loader.sample(alone.model.graph.inputs)
+        return stage.check_alone(alone, given, options)
+    loader.warm(reference, candidate)
     if is_trace_of_model(reference) or is_trace_of_model(candidate):
-        one, other = intake.side("reference", reference), intake.side("candidate", candidate)
-        given = intake.sample(one.model.graph.inputs)
-        return check_replayed(one, other, given, wishes)
+        one, other = loader.side("reference", reference), loader.side("candidate", candidate)
+        given = loader.sample(one.model.graph.inputs)
+        return check_replayed(one, other, given, options)
     record = recorded(reference)
     if record is not None and samples is not None:
         raise UsageError(
@@ -38,10 +38,10 @@ def answer(intake: Intake, reference: Any, candidate: Any, wishes: stage.Wishes)
             fix="give the model that made them as the reference, or the sample with --inputs",
         )
     if record is not None:
-        right = intake.open("candidate", candidate)
+        right = loader.open("candidate", candidate)
         location, digest, arrays = record
         recording = Recording(location=location, digest=digest, arrays=arrays)
-        given = intake.sample(right.model.graph.inputs)
+        given = loader.sample(right.model.graph.inputs)
         if given is None and right.model.graph.inputs:
             # Made-up inputs would accuse every model.
             raise UsageError(
@@ -50,25 +50,25 @@ def answer(intake: Intake, reference: Any, candidate: Any, wishes: stage.Wishes)
                 "there are none",
                 fix="give them with --inputs; isomorph trace records both at once",
             )
-        return stage.check_recorded(recording, right, given, wishes)
-    left, right = opened_pair(intake, reference, candidate)
-    given = None if samples else intake.sample(left.model.graph.inputs)
-    return stage.check_pair(left, right, given, wishes)
+        return stage.check_recorded(recording, right, given, options)
+    left, right = opened_pair(loader, reference, candidate)
+    given = None if samples else loader.sample(left.model.graph.inputs)
+    return stage.check_pair(left, right, given, options)
 
 
-def opened_pair(intake: Intake, reference: Any, candidate: Any) -> tuple[Opened, Opened]:  # noqa: ANN401
+def opened_pair(loader: Loader, reference: Any, candidate: Any) -> tuple[ModelHandle, ModelHandle]:  # noqa: ANN401
     """Both models, loaded at the same time where each has a worker of its own.
 
     What takes longest is a framework's own start; meanwhile the candidate's runtime opens it.
     """
-    found: dict[str, Opened] = {}
+    found: dict[str, ModelHandle] = {}
 
     def load(role: str, source: Any) -> None:  # noqa: ANN401
-        found[role] = intake.open(role, source)
+        found[role] = loader.open(role, source)
         if apart and role == "candidate":
             found[role].prepare()
 
     files = all(isinstance(each, (str, Path)) for each in (reference, candidate))
-    apart = files and intake.host.isolation == "process"
+    apart = files and loader.host.isolation == "process"
     at_once(lambda: load("candidate", candidate), lambda: load("reference", reference), apart=apart)
     return found["reference"], found["candidate"]

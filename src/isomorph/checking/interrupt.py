@@ -17,12 +17,12 @@ from isomorph.core.report import Report, Skipped
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
-    from isomorph.checking.options import Wishes
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.checking.options import CheckOptions
+    from isomorph.sessions.model_handle import ModelHandle
 
 
 @contextmanager
-def kept_from_the_start(wishes: Wishes, opened: Sequence[Opened]) -> Iterator[None]:
+def kept_from_the_start(options: CheckOptions, opened: Sequence[ModelHandle]) -> Iterator[None]:
     """An interruption carries what is known; ``opened`` are the models loaded by then."""
     started = time.monotonic()
     try:
@@ -36,13 +36,13 @@ def kept_from_the_start(wishes: Wishes, opened: Sequence[Opened]) -> Iterator[No
             verdict=Verdict.UNKNOWN,
             reason="interrupted while the models were loaded",
             command="check",
-            seed=wishes.seed,
+            seed=options.seed,
             draws=0,
             false_alarm=FALSE_ALARM,
-            strict=wishes.strict,
+            strict=options.strict,
             models=tuple(each.summary for each in known),
             skipped=(Skipped(what="the whole check", why="it was interrupted"),),
-            trusted=wishes.trusted,
+            trusted=options.trusted,
             elapsed={"total": time.monotonic() - started},
             version=VERSION,
         )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from isomorph.core.model import Graph, Quantization, TensorSpec
     from isomorph.core.trace import Array, Arrays
     from isomorph.inputs.feeds import Sample
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.sessions.model_handle import ModelHandle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,11 +67,11 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Meeting:
+class DequantizedPair:
     """Both sides with those tensors in real numbers that can only so be compared."""
 
-    reference: Opened
-    candidate: Opened
+    reference: ModelHandle
+    candidate: ModelHandle
     changes: tuple[Change, ...] = ()
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
@@ -142,11 +142,11 @@ class Meeting:
 
 
 def meet(
-    reference: Opened,
-    candidate: Opened,
+    reference: ModelHandle,
+    candidate: ModelHandle,
     stated_inputs: Mapping[str, str],
     stated_outputs: Mapping[str, str],
-) -> Meeting:
+) -> DequantizedPair:
     """See an input or output as real numbers where one side has it in float, or on another grid.
 
     Integers that mean the same on both sides stay integers.
@@ -154,14 +154,14 @@ def meet(
     left, right = reference.model.graph, candidate.model.graph
     mine, yours, ranges = grids(left), grids(right), calibrated(right)
     if not mine and not yours:
-        return Meeting(reference=reference, candidate=candidate, ranges=ranges)
+        return DequantizedPair(reference=reference, candidate=candidate, ranges=ranges)
     inputs = _bound(left, right, mine, yours, stated_inputs)
     outputs = bind_outputs(left.outputs, right.outputs, stated_outputs)
     changes = (
         *_changes("input", left.inputs, right.inputs, inputs, (mine, yours)),
         *_changes("output", left.outputs, right.outputs, outputs, (mine, yours)),
     )
-    return Meeting(
+    return DequantizedPair(
         reference=reference.in_reals({c.reference.name for c in changes} & mine.keys()),
         candidate=candidate.in_reals({c.candidate.name for c in changes} & yours.keys()),
         changes=changes,
@@ -187,8 +187,8 @@ def _moved(array: Array, ends: tuple[float, float]) -> Array:
 
 
 def against_values(
-    specs: Sequence[TensorSpec], candidate: Opened, stated: Mapping[str, str]
-) -> tuple[Opened, tuple[Change, ...]]:
+    specs: Sequence[TensorSpec], candidate: ModelHandle, stated: Mapping[str, str]
+) -> tuple[ModelHandle, tuple[Change, ...]]:
     """The candidate with its quantised outputs in real numbers where recorded ones are floats."""
     outputs = candidate.model.graph.outputs
     yours = grids(candidate.model.graph)

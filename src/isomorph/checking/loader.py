@@ -17,7 +17,7 @@ from isomorph.inputs import feeds as feeding
 from isomorph.inputs.feeds import Sample
 from isomorph.inputs.generate import SAMPLES, generate
 from isomorph.sessions.memory_estimate import readable, refuse_without_room
-from isomorph.sessions.model_handle import Opened, chosen_runtime, with_notes
+from isomorph.sessions.model_handle import ModelHandle, chosen_runtime, with_notes
 from isomorph.sessions.trace_session import Replayed, replayed
 from isomorph.store import is_trace, read
 from isomorph.store.format_detection import identify, source_kind, suffix_note
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from isomorph.sessions.host import Host
 
 
-class Intake:
+class Loader:
     """Opens what the user named, with what the user stated."""
 
     def __init__(
@@ -42,7 +42,7 @@ class Intake:
         options: Mapping[str, str] | None = None,
         inputs: Any = None,  # noqa: ANN401
         told: Callable[[str, str], None] | None = None,
-        opened: list[Opened] | None = None,
+        opened: list[ModelHandle] | None = None,
     ) -> None:
         """``opened`` collects the models as they are opened."""
         self.opened = opened if opened is not None else []
@@ -82,7 +82,7 @@ class Intake:
         framework = registry.framework(_framework_of(source))
         return str(framework.hand_over(source, self.arrays or {}, folder))
 
-    def open(self, role: str, source: Any) -> Opened:  # noqa: ANN401
+    def open(self, role: str, source: Any) -> ModelHandle:  # noqa: ANN401
         """Load it and choose its runtime."""
         model = self.load(source)
         wanted = self.runtime.get(role) if isinstance(self.runtime, Mapping) else self.runtime
@@ -90,7 +90,7 @@ class Intake:
             # One word for both sides is meant for the side that it fits.
             wanted = None
         runtime = chosen_runtime(model, wanted)
-        opened = Opened(
+        opened = ModelHandle(
             role=role,
             model=model,
             host=self.host,
@@ -102,7 +102,7 @@ class Intake:
         self.opened.append(opened)
         return opened
 
-    def side(self, role: str, source: Any) -> Opened | Replayed:  # noqa: ANN401
+    def side(self, role: str, source: Any) -> ModelHandle | Replayed:  # noqa: ANN401
         """A model opened, or the trace that stands in its place."""
         if is_trace_of_model(source):
             return replayed(role, read_record(Path(source)))
@@ -202,7 +202,7 @@ def recorded(source: Any) -> tuple[str, str, dict[str, Array]] | None:  # noqa: 
 
 
 def trace(
-    opened: Opened,
+    opened: ModelHandle,
     given: Sample | None,
     dims: Mapping[str, int],
     *,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class CheckOptions:
     """What the user stated, beyond the models."""
 
     dims: Mapping[str, int] = field(default_factory=dict)

@@ -8,23 +8,23 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from isomorph.checking.summaries import failure_reason, input_summaries, model_summaries
 from isomorph.core.coverage import InputKind, concluded
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import FATAL, IsomorphError, RuntimeFailedError
 from isomorph.core.interruption import InterruptedCheck
 from isomorph.core.limits import Limit, noted_limits
-from isomorph.core.report import Binding, Finding, InputSummary, ModelSummary, Report, Skipped
+from isomorph.core.report import Binding, Finding, Report, Skipped
 from isomorph.diagnose.crash_bisect import named
 from isomorph.diagnose.diagnose_faults import guilty
 from isomorph.diagnose.faulty_runs import blamed_runs, graphs_differ, runs_at_fault
 from isomorph.diagnose.randomness import random_run
-from isomorph.inputs import feeds as feeding
 from isomorph.localize.alignment_builder import Aligner
 from isomorph.localize.attribute_diff import pointed
 from isomorph.localize.first_difference import makers, unseen
 from isomorph.localize.input_search import Carry, probed
 from isomorph.localize.locate import Located, locate
-from isomorph.localize.profile import Onlooker
+from isomorph.localize.profile import ProfileCollector
 from isomorph.localize.quantization_faults import settled
 from isomorph.localize.weight_effect import ConstantExperiment
 from isomorph.measure import findings as say
@@ -32,7 +32,7 @@ from isomorph.measure import overflow
 from isomorph.measure.calibration_range import unlike
 from isomorph.measure.compare import Comparison, Terms, compare
 from isomorph.measure.determinism import of_trembling, unsteady
-from isomorph.measure.evaluated_model import Subject
+from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.ledger import Accounts
 from isomorph.measure.output_layout import Arrangeable
 from isomorph.measure.size_findings import Sized
@@ -43,23 +43,23 @@ from isomorph.measure.worst_sample import SEVERITY, Worst, weight
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
-    from isomorph.checking.options import Wishes
+    from isomorph.checking.options import CheckOptions
     from isomorph.core.model import TensorSpec
     from isomorph.core.trace import Array
     from isomorph.inputs.feeds import Sample
     from isomorph.measure.recorded_reference import Recording
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.sessions.model_handle import ModelHandle
 
 
-class Work:
+class CheckState:
     """What accumulates on the way to a report; ``opened`` are the models it is about."""
 
-    def __init__(self, wishes: Wishes, *opened: Opened) -> None:
-        self.wishes, self.opened = wishes, opened
+    def __init__(self, options: CheckOptions, *opened: ModelHandle) -> None:
+        self.options, self.opened = options, opened
         self.terms = Terms(
             false_alarm=FALSE_ALARM,
-            budgets=wishes.budgets,
-            arrangeable=Arrangeable(anything=wishes.any_arrangement),
+            budgets=options.budgets,
+            arrangeable=Arrangeable(anything=options.any_arrangement),
         )
         self.findings: list[Finding] = []
         self.skipped: list[Skipped] = []
@@ -67,21 +67,21 @@ class Work:
         self.divergences: dict[tuple[str | None, str | None], Divergence] = {}
         self.verdict, self.reason = Verdict.EQUIVALENT, ""
         self.tried: list[Sample] = []
-        self.spent = ""
+        self.abort_reason = ""
         self.located = self.probed = self.looked = False
         self.hidden: Located | None = None
         self.experiment: ConstantExperiment | None = None
         self.explained: frozenset[str] = frozenset()
-        self.worst, self.sized = Worst(), Sized(stated=wishes.sizes is not None)
-        self.aligner = Aligner(wanted=wishes.align, told=wishes.told)
-        self.onlooker = Onlooker(wanted=wishes.profile, told=wishes.told)
+        self.worst, self.sized = Worst(), Sized(stated=options.sizes is not None)
+        self.aligner = Aligner(wanted=options.align, told=options.told)
+        self.collector = ProfileCollector(wanted=options.profile, told=options.told)
         self.accounts = Accounts()
         self.started = time.monotonic()
 
     def arrange(self, *, channels: bool = False, stated: Iterable[str] = ()) -> None:
         """Take note that the channel axis of outputs may have moved, and of stated layouts."""
         known = self.terms.arrangeable
-        layouts = {name: axes for name, axes in self.wishes.layouts.items() if name in stated}
+        layouts = {name: axes for name, axes in self.options.layouts.items() if name in stated}
         allowed = replace(
             known, channels=known.channels or channels, stated={**known.stated, **layouts}
         )
@@ -90,8 +90,8 @@ class Work:
     def worthwhile(self, samples: Sequence[Sample]) -> Iterator[Sample]:
         """The samples in turn, until one costs a runtime its life: the next would do the same."""
         for sample in samples:
-            if self.spent:
-                self.skipped.append(Skipped(what=f"inputs {sample.origin}", why=self.spent))
+            if self.abort_reason:
+                self.skipped.append(Skipped(what=f"inputs {sample.origin}", why=self.abort_reason))
                 continue
             self.tried.append(sample)
             self.accounts.open(sample)
@@ -105,60 +105,62 @@ class Work:
         names = [spec.name for spec in outputs]
         for each in self.accounts.expect(names, bound, interface=interface):
             self.divergences[each.reference_output, None] = each
-            self.worsen(each.verdict, f"the candidate lacks output {each.reference_output!r}")
+            self.raise_verdict(
+                each.verdict, f"the candidate lacks output {each.reference_output!r}"
+            )
 
-    def subject(self, opened: Opened, feeds: Mapping[str, Array]) -> Subject:
+    def subject(self, opened: ModelHandle, feeds: Mapping[str, Array]) -> EvaluatedModel:
         """A model on one sample."""
         self.findings += say.of_forecast(opened, feeds)
-        return Subject(
+        return EvaluatedModel(
             role=opened.role,
             model=opened.model,
             feeds=feeds,
             runtime=opened.run,
             plain=opened.plain,
             oracle=opened.oracle,
-            seed=self.wishes.seed,
+            seed=self.options.seed,
             opened=opened,
-            told=self.wishes.told,
+            told=self.options.told,
         )
 
-    def worsen(self, verdict: Verdict, reason: str) -> None:
+    def raise_verdict(self, verdict: Verdict, reason: str) -> None:
         """Keep the graver verdict; the first reason of a kind stays."""
         if SEVERITY.index(verdict) > SEVERITY.index(self.verdict) or not self.reason:
             self.verdict, self.reason = verdict, reason
 
-    def accuse(self, finding: Finding, verdict: Verdict, reason: str) -> None:
+    def add_finding(self, finding: Finding, verdict: Verdict, reason: str) -> None:
         """A finding that settles the verdict."""
         self.findings.append(finding)
-        self.worsen(verdict, reason)
+        self.raise_verdict(verdict, reason)
 
-    def deterministic(self, *subjects: Subject) -> bool:
+    def deterministic(self, *subjects: EvaluatedModel) -> bool:
         """Whether each model repeats itself; a random reference leaves nothing to compare with."""
         found = [(each, unsteady(each)) for each in subjects]
         random = {each.role: (each, seen.random) for each, seen in found if seen.random}
         for role, (subject, outputs) in random.items():
             # A random reference can convict nobody, not even a candidate that is random too.
             verdict = Verdict.UNKNOWN if "reference" in random else Verdict.DIVERGENT
-            self.accuse(random_run(subject, outputs), verdict, f"the {role} is random")
+            self.add_finding(random_run(subject, outputs), verdict, f"the {role} is random")
         self.findings += [
             of_trembling(each.role, seen.trembling) for each, seen in found if seen.trembling
         ]
         for subject in subjects:
             if subject.opened is not None:
-                subject.opened.rest()
+                subject.opened.release()
         return not random
 
     def add(self, comparison: Comparison, bindings: Sequence[Binding]) -> None:
         """Take over one sample's results; of each output the worst sample is kept."""
         if comparison.order is not None:
-            self.accuse(
+            self.add_finding(
                 say.of_order(bindings, comparison.order),
                 Verdict.DIVERGENT,
                 "the outputs are in another order",
             )
         if self.divergences and comparison.bindings != tuple(bindings):
             # Outputs without an order may be paired by value, and then alike for every input.
-            self.worsen(Verdict.UNKNOWN, "no one pairing of the outputs fits every input")
+            self.raise_verdict(Verdict.UNKNOWN, "no one pairing of the outputs fits every input")
         self.findings += say.of_rearranged(comparison.rearranged, comparison.divergences)
         self.keep(comparison.divergences)
         self.accounts.judged(comparison.divergences)
@@ -170,10 +172,10 @@ class Work:
             before = self.divergences.get(key)
             if before is None or weight(divergence) > weight(before):
                 self.divergences[key] = divergence
-            self.worsen(divergence.verdict, divergence.reason)
+            self.raise_verdict(divergence.verdict, divergence.reason)
 
     def looked_into(
-        self, reference: Subject, candidate: Subject, comparison: Comparison
+        self, reference: EvaluatedModel, candidate: EvaluatedModel, comparison: Comparison
     ) -> Comparison:
         """The first loss of precision, judged by its nodes as well, where its size is no answer.
 
@@ -193,7 +195,7 @@ class Work:
             return comparison
         if self.looked and not again:
             return comparison
-        if not self.wishes.look_into_loss:
+        if not self.options.look_into_loss:
             return comparison
         self.looked = True
         if graver:
@@ -216,8 +218,8 @@ class Work:
 
     def locate(
         self,
-        reference: Subject,
-        candidate: Subject,
+        reference: EvaluatedModel,
+        candidate: EvaluatedModel,
         comparison: Comparison,
     ) -> None:
         """Name the guilty nodes of the first sample on which the two graphs differ."""
@@ -226,7 +228,7 @@ class Work:
             self.findings += comparison.underflow.findings
             self.explained |= comparison.underflow.outputs
             wrong = [d for d in wrong if d.candidate_output not in self.explained]
-        if not self.wishes.locate or self.located or comparison.order is not None:
+        if not self.options.locate or self.located or comparison.order is not None:
             return
         mistranslated = any(graphs_differ(d, self.terms.false_alarm) for d in wrong)
         if not mistranslated and not runs_at_fault(comparison.divergences):
@@ -241,10 +243,10 @@ class Work:
                 found, located = guilty(against, candidate, pairs, self.hidden)
                 unexplained = located.unexplained
                 names = [d.candidate_output for d in wrong if d.candidate_output is not None]
-                found = [*found, *makers(located.twins, names)]
-                if not found and (left := unseen(located.twins, names)):
+                found = [*found, *makers(located.matcher, names)]
+                if not found and (left := unseen(located.matcher, names)):
                     unexplained = f"nobody can look into words and lists: {', '.join(left)}"
-                self.onlooker.found(candidate, located)
+                self.collector.found(candidate, located)
                 self.aligner.found(located)
         except IsomorphError as error:
             unexplained = error.sentence
@@ -258,13 +260,15 @@ class Work:
         if unexplained:
             self.skipped.append(Skipped(what="localisation", why=unexplained))
 
-    def probe(self, sides: tuple[Subject, Subject], comparison: Comparison, carry: Carry) -> None:
+    def probe(
+        self, sides: tuple[EvaluatedModel, EvaluatedModel], comparison: Comparison, carry: Carry
+    ) -> None:
         """Look beyond the inputs of the first sample on which all is well."""
         self.experiment = self.experiment or ConstantExperiment(
             sides=sides, outputs=comparison.bindings, terms=self.terms, carry=carry
         )
         calm = all(d.verdict is not Verdict.DIVERGENT for d in comparison.divergences)
-        if not self.wishes.locate or not calm or self.probed:
+        if not self.options.locate or not calm or self.probed:
             return
         self.probed = True
         found = probed(sides, comparison.bindings, self.terms, carry)
@@ -272,13 +276,19 @@ class Work:
         self.skipped += found.skipped
         # Inputs that a user gave are the question; made-up ones are no better than those found.
         if found.trial is not None and self.tried[-1].kind is InputKind.GENERATED:
-            self.worsen(Verdict.DIVERGENT, f"they differ on other inputs: {found.trial.recipe}")
+            self.raise_verdict(
+                Verdict.DIVERGENT, f"they differ on other inputs: {found.trial.recipe}"
+            )
 
     def remember(
-        self, sample: Sample, comparison: Comparison, candidate: Subject, reference: Subject | None
+        self,
+        sample: Sample,
+        comparison: Comparison,
+        candidate: EvaluatedModel,
+        reference: EvaluatedModel | None,
     ) -> None:
         """Keep the sample if none was worse, and say what its run was too wide to show."""
-        if self.wishes.locate and not any(f.code == overflow.CODE for f in self.findings):
+        if self.options.locate and not any(f.code == overflow.CODE for f in self.findings):
             try:
                 self.findings += overflow.hidden_overflow(candidate)
             except IsomorphError as error:
@@ -286,11 +296,11 @@ class Work:
         self.aligner.remember(reference, candidate)
         self.worst.remember(sample, comparison.divergences, candidate, reference)
         outputs = [(pair.reference, pair.candidate) for pair in comparison.bindings]
-        self.onlooker.remember(
+        self.collector.remember(
             sample.origin, (reference, candidate), outputs, comparison.divergences
         )
 
-    def failures(self, *subjects: Subject) -> None:
+    def failures(self, *subjects: EvaluatedModel) -> None:
         """Crashes, hangs and refusals: findings about a runtime, and nothing is called fine."""
         for subject in subjects:
             self.findings += of_decisions(subject.role, subject.model.graph, subject.taken)
@@ -298,11 +308,13 @@ class Work:
                 error = self._named(subject, plain)
                 self.findings.append(say.of_failure(subject.role, what, error))
                 self.skipped.append(Skipped(what=f"{subject.role}: {what}", why=error.sentence))
-                self.worsen(Verdict.UNKNOWN, error.sentence)
+                self.raise_verdict(Verdict.UNKNOWN, error.sentence)
                 if self.verdict is Verdict.UNKNOWN and self._only_missing():
-                    self.reason = _because(subject, error)
+                    self.reason = failure_reason(subject, error)
                 if error.code in FATAL:
-                    self.spent = f"after {error.code} on the inputs before, nothing more was run"
+                    self.abort_reason = (
+                        f"after {error.code} on the inputs before, nothing more was run"
+                    )
                 if error.exit_code != RuntimeFailedError.exit_code:
                     raise error
 
@@ -311,15 +323,15 @@ class Work:
         doubtful = [d for d in self.divergences.values() if d.reason == self.reason]
         return bool(doubtful) and all(d.observed is None for d in doubtful)
 
-    def _named(self, subject: Subject, error: IsomorphError) -> IsomorphError:
+    def _named(self, subject: EvaluatedModel, error: IsomorphError) -> IsomorphError:
         """A crash with the node behind it, looked for once; localising is what was asked for."""
-        if not self.wishes.locate or self.spent or subject.opened is None:
+        if not self.options.locate or self.abort_reason or subject.opened is None:
             return error
         return named(error, subject.opened, subject.feeds)
 
     def report(
         self,
-        opened: Sequence[Opened],
+        opened: Sequence[ModelHandle],
         inputs: Sequence[Binding],
         outputs: Sequence[Binding],
         recording: Recording | None = None,
@@ -332,13 +344,13 @@ class Work:
             for environment in each.environments.values():
                 self.findings += say.of_fallback(each.role, environment.facts)
         self.verdict, self.reason = concluded(self.verdict, self.reason, self.accounts.coverage)
-        rows, unmeasured = self.worst.quantization(asked=self.wishes.quantization)
-        profile, unseen = self.onlooker.profile()
+        rows, unmeasured = self.worst.quantization(asked=self.options.quantization)
+        profile, unseen = self.collector.profile()
         alignment, unpaired = self.aligner.alignment()
         self.skipped += [*unmeasured, *unseen, *unpaired, *self.sized.skipped]
         return replace(
             self._told(opened),
-            models=((recording.summary,) if recording else ()) + _summaries(opened),
+            models=((recording.summary,) if recording else ()) + model_summaries(opened),
             input_bindings=tuple(inputs),
             output_bindings=tuple(outputs),
             alignment=alignment,
@@ -347,32 +359,32 @@ class Work:
             test_set=self.worst.test_set(self.tried),
         )
 
-    def _told(self, opened: Sequence[Opened]) -> Report:
+    def _told(self, opened: Sequence[ModelHandle]) -> Report:
         """What is known by now, and nothing that would have to be measured first."""
         divergences = tuple(self.divergences.values())
         return Report(
             verdict=self.verdict,
             reason=self.reason,
-            only_given=self.wishes.only_given,
+            only_given=self.options.only_given,
             command="check",
-            seed=self.wishes.seed,
+            seed=self.options.seed,
             draws=most_draws(divergences),
             false_alarm=FALSE_ALARM,
-            strict=self.wishes.strict,
-            models=_summaries(opened),
+            strict=self.options.strict,
+            models=model_summaries(opened),
             environments={k: v for each in opened for k, v in each.environments.items()},
-            inputs=tuple(s for sample in self.tried for s in _inputs(sample)),
+            inputs=tuple(s for sample in self.tried for s in input_summaries(sample)),
             outputs=divergences,
             coverage=self.accounts.coverage,
             findings=say.ranked(self.findings),
             skipped=(*self.skipped, *(Skipped(what=e.left_out, why=e.why) for e in self.limits)),
-            trusted=self.wishes.trusted,
+            trusted=self.options.trusted,
             elapsed={"total": time.monotonic() - self.started},
             version=VERSION,
         )
 
     @contextmanager
-    def kept(self) -> Iterator[Work]:
+    def kept(self) -> Iterator[CheckState]:
         """Whoever interrupts gets what was found until then; a divergence stays one."""
         try:
             with noted_limits() as self.limits:
@@ -384,17 +396,3 @@ class Work:
                 self.verdict, self.reason = Verdict.UNKNOWN, "interrupted"
             self.skipped.append(Skipped(what="the rest of the check", why="it was interrupted"))
             raise InterruptedCheck(self._told(self.opened)) from stop
-
-
-def _because(subject: Subject, error: IsomorphError) -> str:
-    """A failure as the reason of a verdict: who, what, and at which node."""
-    at = f", at node {error.node!r}" if error.node else ""
-    return f"{subject.role}: {error.what}{at}"
-
-
-def _summaries(opened: Sequence[Opened]) -> tuple[ModelSummary, ...]:
-    return tuple(each.summary for each in opened)
-
-
-def _inputs(sample: Sample) -> tuple[InputSummary, ...]:
-    return feeding.summaries(sample.feeds, sample.origin)

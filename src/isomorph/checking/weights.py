@@ -10,25 +10,25 @@ from isomorph.core.divergence import Verdict
 from isomorph.localize.weight_findings import compared_constants
 
 if TYPE_CHECKING:
-    from isomorph.checking.state import Work
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.checking.state import CheckState
+    from isomorph.sessions.model_handle import ModelHandle
 
 
-def compare_constants(work: Work, reference: Opened, candidate: Opened) -> None:
+def compare_constants(work: CheckState, reference: ModelHandle, candidate: ModelHandle) -> None:
     """Add what comparing the weights finds to what the runs showed.
 
     A weight that differs makes another function, though the given inputs do not show it. Where the
     question is about the given inputs alone it is told and decides nothing.
     """
-    stated = bool(work.wishes.budgets)
+    stated = bool(work.options.budgets)
     found = compared_constants(
         reference, candidate, work.experiment, work.findings, stated_budget=stated
     )
     work.findings += found.findings
     work.skipped += found.skipped
-    if found.differs and not work.wishes.only_given:
+    if found.differs and not work.options.only_given:
         kinds = [sample.kind for sample in work.tried]
-        work.worsen(Verdict.DIVERGENT, _reason(found.differs, work.verdict, kinds))
+        work.raise_verdict(Verdict.DIVERGENT, _reason(found.differs, work.verdict, kinds))
 
 
 def _reason(differs: str, verdict: Verdict, kinds: Sequence[InputKind]) -> str:

@@ -9,12 +9,12 @@ from isomorph.cli.table import columns, shape_text
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model, Quantization, TensorSpec
-    from isomorph.core.model_diff import Contrast, SpecPair
+    from isomorph.core.model_diff import ModelDiff, SpecPair
 
 _SAME, _ABSENT = "", "—"
 
 
-def as_document(found: Contrast) -> str:
+def as_document(found: ModelDiff) -> str:
     """Everything as JSON; the frameworks' own objects stay out of it."""
     from dataclasses import replace
 
@@ -28,7 +28,7 @@ def as_document(found: Contrast) -> str:
     return as_json({"schema": "isomorph.contrast/1", "contrast": bare})
 
 
-def as_text(found: Contrast) -> str:
+def as_text(found: ModelDiff) -> str:
     """Three tables: the models, their inputs and outputs, their quantised tensors."""
     heading = ("", "reference", "candidate", "differs")
     parts = [columns([heading, *_models(found)]), "", columns([heading, *_signature(found)])]
@@ -42,7 +42,7 @@ def as_text(found: Contrast) -> str:
     return "\n".join(parts)
 
 
-def _models(found: Contrast) -> Iterator[tuple[str, str, str, str]]:
+def _models(found: ModelDiff) -> Iterator[tuple[str, str, str, str]]:
     def row(name: str, left: str, right: str) -> tuple[str, str, str, str]:
         return name, left, right, "yes" if left != right else _SAME
 
@@ -67,7 +67,7 @@ def _count(model: Model) -> str:
     return f"{len(model.graph.quantization)} tensors"
 
 
-def _signature(found: Contrast) -> Iterator[tuple[str, str, str, str]]:
+def _signature(found: ModelDiff) -> Iterator[tuple[str, str, str, str]]:
     for pair in (*found.inputs, *found.outputs):
         yield pair.kind, _spec(pair.reference), _spec(pair.candidate), _differs(pair)
 
@@ -84,7 +84,7 @@ def _spec(spec: TensorSpec | None) -> str:
     return f"{spec.name} {spec.dtype or 'unknown'} {shape_text(spec.shape)}"
 
 
-def _quantised(found: Contrast) -> Iterator[tuple[str, str, str, str]]:
+def _quantised(found: ModelDiff) -> Iterator[tuple[str, str, str, str]]:
     """Changed ones first, then those on one side only."""
     pairs = sorted(
         found.quantization,

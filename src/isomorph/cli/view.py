@@ -30,7 +30,7 @@ def view(
     import webbrowser
 
     from isomorph.cli.output import write
-    from isomorph.server.report_store import Shelf
+    from isomorph.server.report_store import ReportStore
     from isomorph.server.serve import serve
 
     def ready(address: str) -> None:
@@ -39,7 +39,7 @@ def view(
             webbrowser.open(address)
 
     try:
-        serve(Shelf(source.resolve()), port=port, ready=ready)
+        serve(ReportStore(source.resolve()), port=port, ready=ready)
     except KeyboardInterrupt:
         return 0  # the usual end
     return 0

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from isomorph import registry
 from isomorph.conversion.plan import formats, routes
-from isomorph.conversion.steps import Hopper, Stop
+from isomorph.conversion.steps import RouteRunner, Stop
 from isomorph.core.conversion import AS_IS, Hop, Route
 from isomorph.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from isomorph.checking.check import Wishes
-    from isomorph.checking.loader import Intake
-    from isomorph.conversion.converter_worker import Workshop
+    from isomorph.checking.check import CheckOptions
+    from isomorph.checking.loader import Loader
+    from isomorph.conversion.converter_worker import ConverterWorker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +33,9 @@ class Trip:
 
 def survey(
     source: str,
-    intake: Intake,
-    workshop: Workshop,
-    wishes: Wishes,
+    loader: Loader,
+    workshop: ConverterWorker,
+    check_options: CheckOptions,
     *,
     widths: Sequence[str] = (AS_IS,),
     named: Sequence[str] = (),
@@ -47,21 +47,21 @@ def survey(
     What two routes have in common is made once. ``named`` are converters that are used only
     where they are named, ``particular`` options for single converters.
     """
-    first = intake.open("reference", source)
-    given = None if wishes.data else intake.sample(first.model.graph.inputs)
-    hopper = Hopper(
+    first = loader.open("reference", source)
+    given = None if check_options.data else loader.sample(first.model.graph.inputs)
+    runner = RouteRunner(
         first=first,
         given=given,
-        intake=intake,
+        loader=loader,
         workshop=workshop,
-        wishes=wishes,
+        check_options=check_options,
         options={},
         particular=particular or {},
     )
     origin = Stop(location=source, model=first.model)
     for found in _planned(first.model.framework, widths, named):
         for route in found:
-            trip = _trip(route, origin, hopper)
+            trip = _trip(route, origin, runner)
             yield trip
             if best and trip.proven:
                 break
@@ -82,10 +82,10 @@ def _planned(
         yield [route for route in found if not route.missing]
 
 
-def _trip(route: Route, origin: Stop, hopper: Hopper) -> Trip:
+def _trip(route: Route, origin: Stop, runner: RouteRunner) -> Trip:
     here, hops = origin, []
     for count in range(1, len(route.steps) + 1):
-        here = hopper.stop(here, route.steps[:count])
+        here = runner.stop(here, route.steps[:count])
         assert here.hop is not None
         hops.append(here.hop)
         if here.hop.status in {"failed", "guilty"}:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isomorph.conversion.plan import routes
-from isomorph.conversion.steps import Hopper, Stop
+from isomorph.conversion.steps import RouteRunner, Stop
 from isomorph.core.conversion import AS_IS, Conversion, Hop, Route
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import UsageError
@@ -19,9 +19,9 @@ from isomorph.core.report import Skipped
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
-    from isomorph.checking.check import Wishes
-    from isomorph.checking.loader import Intake
-    from isomorph.conversion.converter_worker import Workshop
+    from isomorph.checking.check import CheckOptions
+    from isomorph.checking.loader import Loader
+    from isomorph.conversion.converter_worker import ConverterWorker
 
 _WEIGHT = {"failed": 0, "unproven": 1, "guilty": 2, "repaired": 3, "proven": 3}
 """Of two routes of which none was proven, the one whose last hop tells more is shown."""
@@ -45,11 +45,15 @@ class Wanted:
 
 
 def convert(
-    source: str, wanted: Wanted, intake: Intake, workshop: Workshop, wishes: Wishes
+    source: str,
+    wanted: Wanted,
+    loader: Loader,
+    workshop: ConverterWorker,
+    check_options: CheckOptions,
 ) -> Conversion:
     """One proven conversion, or the farthest that could be gone."""
     started = time.monotonic()
-    first = intake.open("reference", source)
+    first = loader.open("reference", source)
     via = (*wanted.via, "onnx_opset") if _opset_alone(first.model.framework, wanted) else wanted.via
     planned = routes(first.model.framework, wanted.target, wanted.width, via)
     possible = [route for route in planned if not route.missing]
@@ -60,19 +64,19 @@ def convert(
             why=planned[0].words,
             fix="; ".join(planned[0].missing),
         )
-    _refuse_uncalibrated(wanted, wishes)
-    given = None if wishes.data else intake.sample(first.model.graph.inputs)
-    hopper = Hopper(
+    _refuse_uncalibrated(wanted, check_options)
+    given = None if check_options.data else loader.sample(first.model.graph.inputs)
+    runner = RouteRunner(
         first=first,
         given=given,
-        intake=intake,
+        loader=loader,
         workshop=workshop,
-        wishes=wishes,
+        check_options=check_options,
         options={**wanted.options, **({"opset": str(wanted.opset)} if wanted.opset else {})},
         repair=wanted.repair,
         name=_stem(wanted),
     )
-    chosen, last = _travelled(possible, Stop(location=source, model=first.model), hopper)
+    chosen, last = _travelled(possible, Stop(location=source, model=first.model), runner)
     proven = chosen[-1].usable and len(chosen) == len(_route_of(chosen, possible).steps)
     verdict, reason = _verdict(chosen, proven=proven)
     output = _delivered(last, wanted) if proven or (wanted.keep and last.location) else None
@@ -83,11 +87,11 @@ def convert(
         target=wanted.target,
         width=wanted.width,
         chosen=tuple(chosen),
-        tried=tuple(hop for hop in hopper.hops if hop not in chosen),
+        tried=tuple(hop for hop in runner.hops if hop not in chosen),
         alternatives=tuple(route for route in planned if route != _route_of(chosen, planned)),
         output=output,
         repeat=_repeat(source, wanted, chosen),
-        seed=wishes.seed,
+        seed=check_options.seed,
         skipped=tuple(
             Skipped(what=route.words, why=f"not installed; {'; '.join(route.missing)}")
             for route in planned
@@ -98,13 +102,15 @@ def convert(
     )
 
 
-def _travelled(possible: Sequence[Route], origin: Stop, hopper: Hopper) -> tuple[list[Hop], Stop]:
+def _travelled(
+    possible: Sequence[Route], origin: Stop, runner: RouteRunner
+) -> tuple[list[Hop], Stop]:
     """The first route that is proven to its end, else the one that came farthest."""
     best: tuple[tuple[int, int], list[Hop], Stop] | None = None
     for route in possible:
         here, hops = origin, []
         for count in range(1, len(route.steps) + 1):
-            here = hopper.stop(here, route.steps[:count])
+            here = runner.stop(here, route.steps[:count])
             assert here.hop is not None
             hops.append(here.hop)
             if here.hop.status in {"failed", "guilty"}:
@@ -140,8 +146,8 @@ def _opset_alone(framework: str, wanted: Wanted) -> bool:
     return bool(wanted.opset) and framework == wanted.target == "onnx" and not named
 
 
-def _refuse_uncalibrated(wanted: Wanted, wishes: Wishes) -> None:
-    if wanted.width in {"int8", "int16x8"} and wishes.data is None:
+def _refuse_uncalibrated(wanted: Wanted, check_options: CheckOptions) -> None:
+    if wanted.width in {"int8", "int16x8"} and check_options.data is None:
         raise UsageError(
             "SAMPLES_NEEDED",
             f"{wanted.width} needs samples to calibrate on",

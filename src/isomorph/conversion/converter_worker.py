@@ -16,8 +16,8 @@ from isomorph.core.escaping import printable
 from isomorph.core.system_memory import usual_share
 from isomorph.sessions.host import Limits
 from isomorph.store.codec import encode
-from isomorph.store.tempdirs import Scratch
-from isomorph.workers.worker_pool import Slot
+from isomorph.store.tempdirs import TempDirs
+from isomorph.workers.worker_pool import WorkerSlot
 
 PATIENCE = 1200.0
 """Seconds for one conversion unless the user states others."""
@@ -38,14 +38,14 @@ class Attempt:
     trouble: Trouble | None = None
 
 
-class Workshop:
+class ConverterWorker:
     """Carries out orders; ``close`` it."""
 
     def __init__(self, *, memory: int | None = None, timeout: float | None = None) -> None:
         self._limits = Limits(memory_bytes=memory or usual_share())
         self._timeout = timeout or PATIENCE
-        self._scratch = Scratch()
-        self._slots: dict[str, Slot] = {}
+        self._scratch = TempDirs()
+        self._slots: dict[str, WorkerSlot] = {}
         self._count = 0
 
     def folder(self, word: str) -> Path:
@@ -112,9 +112,11 @@ class Workshop:
                 slot.process.stop()
         self._scratch.remove()
 
-    def _slot(self, word: str) -> Slot:
+    def _slot(self, word: str) -> WorkerSlot:
         if word not in self._slots:
-            self._slots[word] = Slot(f"convert-{word}", self._scratch, self._limits, _variables())
+            self._slots[word] = WorkerSlot(
+                f"convert-{word}", self._scratch, self._limits, _variables()
+            )
         return self._slots[word]
 
 

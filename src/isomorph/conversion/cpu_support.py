@@ -16,7 +16,7 @@ from isomorph.measure.precision import quantised
 if TYPE_CHECKING:
     from isomorph.core.model import Graph
     from isomorph.core.trace import Array
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.sessions.model_handle import ModelHandle
 
 _SATURATING_RUNTIME = "onnxruntime"
 _INTEGER_PRODUCTS = frozenset(
@@ -29,7 +29,7 @@ _LARGEST_PAIR = np.iinfo(np.int16).max // 255
 """Two weights of one sign whose sum is no larger never saturate, whatever bytes they meet."""
 
 
-def scope(result: Opened) -> CpuScope | None:
+def scope(result: ModelHandle) -> CpuScope | None:
     """Where this model's products of bytes are exact; None where it has none."""
     graph = result.model.graph
     if result.runtime != _SATURATING_RUNTIME or not _multiplies_bytes(graph):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from isomorph import registry
 from isomorph.checking import check as checking
 from isomorph.conversion.converter_samples import Supply
-from isomorph.conversion.converter_worker import Attempt, Workshop, told
+from isomorph.conversion.converter_worker import Attempt, ConverterWorker, told
 from isomorph.conversion.cpu_support import scope
 from isomorph.conversion.lost_metadata import losses
 from isomorph.core.conversion import AS_IS, Cure, Hop, Order, Step, Trouble
@@ -21,12 +21,12 @@ from isomorph.repair.deliver import delivered
 from isomorph.sessions.in_process import can_patch
 
 if TYPE_CHECKING:
-    from isomorph.checking.check import Wishes
-    from isomorph.checking.loader import Intake
+    from isomorph.checking.check import CheckOptions
+    from isomorph.checking.loader import Loader
     from isomorph.core.model import Model
     from isomorph.core.report import Report
     from isomorph.inputs.feeds import Sample
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.sessions.model_handle import ModelHandle
 
 _STATUS = {
     Verdict.EQUIVALENT: "proven",
@@ -58,14 +58,14 @@ class _Proof:
 
 
 @dataclass(slots=True, kw_only=True)
-class Hopper:
+class RouteRunner:
     """Makes hops from one first model; nothing that was tried is tried twice."""
 
-    first: Opened
+    first: ModelHandle
     given: Sample | None
-    intake: Intake
-    workshop: Workshop
-    wishes: Wishes
+    loader: Loader
+    workshop: ConverterWorker
+    check_options: CheckOptions
     options: Mapping[str, str]
     particular: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Further options for single converters."""
@@ -75,7 +75,7 @@ class Hopper:
     _supply: Supply = field(init=False)
 
     def __post_init__(self) -> None:
-        stated = self.wishes
+        stated = self.check_options
         self._supply = Supply(
             first=self.first.model,
             given=self.given,
@@ -184,19 +184,19 @@ class Hopper:
             patches=proof.patches,
             cpus=scope(right),
         )
-        model = right.model if not proof.patches else self.intake.load(str(proof.path))
+        model = right.model if not proof.patches else self.loader.load(str(proof.path))
         return Stop(location=str(proof.path), model=model, hop=hop)
 
-    def _opened(self, origin: Stop, step: Step, path: Path) -> Opened:
+    def _opened(self, origin: Stop, step: Step, path: Path) -> ModelHandle:
         """The result, or what stands for it: the source in the runtime that the result is for."""
         proven_as = getattr(registry.converter(step.converter), "proven_as", None)
         if proven_as is None:
-            return self.intake.open("candidate", str(path))
+            return self.loader.open("candidate", str(path))
         runtime, settings = proven_as
-        right = self.intake.open("candidate", origin.location)
+        right = self.loader.open("candidate", origin.location)
         return replace(right, runtime=runtime, settings=settings, _sessions={})
 
-    def _proof(self, right: Opened, path: Path) -> _Proof:
+    def _proof(self, right: ModelHandle, path: Path) -> _Proof:
         """Measured against the first model; repaired, where that is asked for and can be."""
         checked = self._checked(right)
         if isinstance(checked, Trouble):
@@ -208,24 +208,24 @@ class Hopper:
                 return _Proof(path=target, status="repaired", report=again, patches=patches)
         return _Proof(path=path, status=status, report=checked)
 
-    def _checked(self, right: Opened) -> Report | Trouble:
+    def _checked(self, right: ModelHandle) -> Report | Trouble:
         try:
-            return checking.check_pair(self.first, right, self.given, self.wishes)
+            return checking.check_pair(self.first, right, self.given, self.check_options)
         except IsomorphError as error:
             return told(error)
 
     def _repaired(
-        self, right: Opened, path: Path, report: Report
+        self, right: ModelHandle, path: Path, report: Report
     ) -> tuple[Path, tuple[str, ...], Report]:
         """The patched copy, proven, or everything as it was."""
         if not can_patch(right.model):
             return path, (), report
         target = self.workshop.folder("repaired") / path.name
         try:
-            done = delivered(self.first, right, self.given, self.wishes, target)
+            done = delivered(self.first, right, self.given, self.check_options, target)
             if not done.repaired or done.output is None:
                 return path, (), report
-            again = self._checked(self.intake.open("candidate", str(target)))
+            again = self._checked(self.loader.open("candidate", str(target)))
         except IsomorphError:
             return path, (), report
         if isinstance(again, Trouble) or again.verdict.exit_code != 0:
@@ -247,10 +247,10 @@ class Hopper:
         return Stop(location=here.location, model=here.model, hop=hop)
 
     def _tell(self, step: Step, cure: Cure | None) -> None:
-        if self.wishes.told is not None:
+        if self.check_options.told is not None:
             width = f", {step.width}" if step.width != AS_IS else ""
             again = f", again: {cure.name}" if cure is not None else ""
-            self.wishes.told(
+            self.check_options.told(
                 f"convert: {step.source} → {step.target}{width}{again}", step.converter
             )
 

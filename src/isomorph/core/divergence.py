@@ -83,7 +83,7 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class ErrorTerm:
     """One of the three errors between a reference and a candidate, at one output."""
 
     distance: Distance
@@ -116,12 +116,12 @@ class Divergence:
     verdict: Verdict
     reason: str
     kind: DivergenceKind = DivergenceKind.VALUES
-    observed: Part | None = None
-    translation: Part | None = None
-    rounding: Part | None = None
-    intended_loss: Part | None = None
-    execution_reference: Part | None = None
-    execution_candidate: Part | None = None
+    observed: ErrorTerm | None = None
+    translation: ErrorTerm | None = None
+    rounding: ErrorTerm | None = None
+    intended_loss: ErrorTerm | None = None
+    execution_reference: ErrorTerm | None = None
+    execution_candidate: ErrorTerm | None = None
 
     @property
     def elements(self) -> int:

@@ -19,11 +19,11 @@ def _nothing(*_: object) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class FaultContext:
     """The nodes of both sides, the wrong value and the right one, and two ways to experiment.
 
     ``nodes`` of the candidate lie between right tensors and the wrong one; ``counterparts`` do
-    the same in the reference. ``constant`` reads a constant of a graph. ``heals`` says whether
+    the same in the reference. ``constant`` reads a constant of a graph. ``restores`` says whether
     the wrong tensor becomes right when these tensors of the candidate are replaced.
 
     ``value`` reads any tensor of a graph, with the faults before this place put right;
@@ -44,9 +44,9 @@ class Case:
     tensor: str
     wrong: Array = field(repr=False)
     right: Array = field(repr=False)
-    scattered: bool
+    permuted: bool
     constant: Callable[[Graph, str], Array | None]
-    heals: Callable[[Mapping[str, Array]], bool]
+    restores: Callable[[Mapping[str, Array]], bool]
     equals: Callable[[Array], bool]
     value: Callable[[Graph, str], Array | None] = field(default=_nothing, repr=False)
     twin: Callable[[str], str | None] = field(default=_nothing, repr=False)

@@ -47,7 +47,7 @@ class Abilities:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class LintedModel:
     """A model, and what is to become of it; ``to`` is None where it stays what it is."""
 
     model: Model

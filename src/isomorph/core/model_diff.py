@@ -37,7 +37,7 @@ class OpsetPair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contrast:
+class ModelDiff:
     """Both descriptions, and what differs between them."""
 
     reference: Model

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isomorph.core.conversion import Cure, Order
-    from isomorph.core.fault_context import Case, Diagnosis
-    from isomorph.core.lint import Remark, Subject
+    from isomorph.core.fault_context import Diagnosis, FaultContext
+    from isomorph.core.lint import LintedModel, Remark
     from isomorph.core.model import Model
     from isomorph.core.patch import Patch
     from isomorph.core.report import Finding, Report
@@ -54,7 +54,7 @@ class Framework(Protocol):
         ...
 
 
-class Surgeon(Protocol):
+class SupportsPatch(Protocol):
     """What a framework has besides if its models can be repaired."""
 
     def apply(self, model: Model, patch: Patch, path: Path) -> None:
@@ -66,7 +66,7 @@ class Surgeon(Protocol):
         ...
 
 
-class Carver(Protocol):
+class SupportsExtract(Protocol):
     """What a framework has besides if parts of its models can be models of their own."""
 
     suffix: str
@@ -143,7 +143,7 @@ class Cause(Protocol):
 
     name: str
 
-    def examine(self, case: Case) -> Iterator[Diagnosis]:
+    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
         """What it has to say of a case; nothing where it does not apply."""
         ...
 
@@ -154,7 +154,7 @@ class Fix(Protocol):
     name: str
     """The cause that it removes."""
 
-    def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
+    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
         """Patches for this case, the likeliest and cheapest first."""
         ...
 
@@ -195,7 +195,7 @@ class Converter(Protocol):
         ...
 
 
-class StandIn(Protocol):
+class ProvenByRuntime(Protocol):
     """What a converter has besides if no framework of ours reads what it writes.
 
     It has seen to it that its result gives the same bits as its source in that runtime; so the
@@ -214,15 +214,15 @@ class Rule(Protocol):
     name: str
     code: str
     """Stable: what a user writes into a list of exceptions."""
-    speaks: tuple[Subject, ...]
-    silent: tuple[Subject, ...]
+    speaks: tuple[LintedModel, ...]
+    silent: tuple[LintedModel, ...]
 
-    def check(self, subject: Subject) -> Iterator[Remark]:
+    def check(self, subject: LintedModel) -> Iterator[Remark]:
         """What it has to say; nothing where all is well."""
         ...
 
 
-class Able(Protocol):
+class ReportsCapabilities(Protocol):
     """What a converter or runtime has besides if it can tell what it is able to do."""
 
     def abilities(self) -> Mapping[str, Any]:

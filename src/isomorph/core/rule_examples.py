@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from isomorph.core.lint import Abilities, Subject
+from isomorph.core.lint import Abilities, LintedModel
 from isomorph.core.model import Constant, Dimension, Graph, Model, Node, Quantization, TensorSpec
 
 
@@ -65,7 +65,7 @@ def subject(
     notes: tuple[str, ...] = (),
     runs_python: bool = False,
     abilities: Abilities | None = None,
-) -> Subject:
+) -> LintedModel:
     """A model of these nodes; tensors that are not declared have the first input's type."""
     usual = inputs[0].dtype if inputs else "float32"
     known = {each.name: each for each in (*inputs, *tensors)}
@@ -92,4 +92,4 @@ def subject(
         runs_python=runs_python,
         notes=notes,
     )
-    return Subject(model=model, to=to, width=width, abilities=abilities or Abilities())
+    return LintedModel(model=model, to=to, width=width, abilities=abilities or Abilities())

@@ -12,7 +12,7 @@ from isomorph.match.tensor_capture import apart
 from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.trace import Array
 
 
@@ -45,7 +45,7 @@ _FAMILIES = ("GELU", "a hard sigmoid", "ReLU")
 _ROUNDINGS = 8.0 * float(np.finfo(np.float32).eps)
 
 
-def forms(case: Case) -> tuple[str | None, str | None]:
+def forms(case: FaultContext) -> tuple[str | None, str | None]:
     """What the candidate and the reference compute from the one tensor that goes in."""
     topology = Topology(case.candidate)
     own = {name for node in case.nodes for name in node.outputs}

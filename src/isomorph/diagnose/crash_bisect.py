@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.subgraph import Piece
-from isomorph.sessions.in_process import carver
-from isomorph.sessions.model_handle import Opened
+from isomorph.sessions.in_process import extractor
+from isomorph.sessions.model_handle import ModelHandle
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
@@ -48,7 +48,7 @@ class Deadly:
         return f"{told}; no positive scale has {', '.join(map(repr, self.unscaled))}"
 
 
-def named(error: IsomorphError, opened: Opened, feeds: Arrays) -> IsomorphError:
+def named(error: IsomorphError, opened: ModelHandle, feeds: Arrays) -> IsomorphError:
     """The same error with the node behind it, where that can be found by cutting."""
     # Without isolation the next death would be our own.
     if error.code != CRASHED or error.node or opened.host.isolation == "none":
@@ -66,13 +66,13 @@ def named(error: IsomorphError, opened: Opened, feeds: Arrays) -> IsomorphError:
     )
 
 
-def deadly(opened: Opened, feeds: Arrays) -> Deadly | None:
+def deadly(opened: ModelHandle, feeds: Arrays) -> Deadly | None:
     """The first node that no beginning of the model survives; None where nothing dies of it."""
     graph = opened.model.graph
     with TemporaryDirectory(prefix="isomorph-deadly-") as folder:
         trial = _Trial(opened=opened, feeds=feeds, folder=Path(folder))
         try:
-            carver(opened.model.framework)
+            extractor(opened.model.framework)
             if not graph.nodes or not trial.dies(_beginning(graph, len(graph.nodes))):
                 return None
             # The longest beginning that is survived, and the shortest that is not.
@@ -98,7 +98,7 @@ def deadly(opened: Opened, feeds: Arrays) -> Deadly | None:
 
 @dataclass(slots=True, kw_only=True)
 class _Trial:
-    opened: Opened
+    opened: ModelHandle
     feeds: Arrays
     folder: Path
     _made: int = 0
@@ -107,7 +107,7 @@ class _Trial:
         """Whether the runtime dies when it opens this piece; other errors are ours to raise."""
         host, model = self.opened.host, self.opened.model
         self._made += 1
-        path = self.folder / f"{self._made}{carver(model.framework).suffix}"
+        path = self.folder / f"{self._made}{extractor(model.framework).suffix}"
         examples = {name: self.feeds[name] for name in piece.feeds if name in self.feeds}
         host.cut(model, piece, examples, path)
         part = host.load(str(path), model.framework, {})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph import registry
-from isomorph.core.fault_context import Case, Diagnosis
+from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.limits import noted_limits
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
@@ -28,7 +28,7 @@ GRAPH, RUN = "graph", "run"
 """What a cause may accuse: the translated graph, or the run of a graph that is right."""
 
 
-def diagnoses(case: Case) -> list[Diagnosis]:
+def diagnoses(case: FaultContext) -> list[Diagnosis]:
     """Every answer, the best founded first; among equals the order of the registry."""
     accused = GRAPH if case.execution is None else RUN
     causes = [registry.cause(name) for name in registry.names("causes")]
@@ -45,7 +45,7 @@ def diagnoses(case: Case) -> list[Diagnosis]:
     return sorted(answers, key=lambda answer: -answer.certainty)
 
 
-def _examined(cause: Cause, case: Case) -> Iterator[Diagnosis]:
+def _examined(cause: Cause, case: FaultContext) -> Iterator[Diagnosis]:
     """What one cause answers; one that fails takes nothing from the others and from the verdict.
 
     Experiments try values that nobody would write: what overflows there equals nothing.
@@ -72,7 +72,7 @@ def _examined(cause: Cause, case: Case) -> Iterator[Diagnosis]:
         yield from answers
 
 
-def explained(finding: Finding, case: Case, frameworks: Sequence[str] = ()) -> Finding:
+def explained(finding: Finding, case: FaultContext, frameworks: Sequence[str] = ()) -> Finding:
     """The finding with its cause, the experiments behind it, and what would repair it.
 
     Experiments that refuted another cause are kept: they say what it is not.
@@ -89,7 +89,7 @@ def answered(
     finding: Finding,
     standing: Sequence[Diagnosis],
     refuted: Sequence[Experiment],
-    case: Case,
+    case: FaultContext,
     frameworks: Sequence[str] = (),
 ) -> Finding:
     """The finding with the first of these answers, and what else was said beside it."""
@@ -112,14 +112,14 @@ def answered(
     )
 
 
-def _can_try(case: Case) -> bool:
+def _can_try(case: FaultContext) -> bool:
     """Whether edits of the guilty node can be tried: not every file takes every edit."""
     told = [(name, value) for name, value in case.node.attributes.items() if value is not None]
     edits = (SetAttribute(node=case.node.name, name=told[0][0], value=told[0][1]),) if told else ()
     return case.rehearse(Patch(summary="", edits=edits)) is not None
 
 
-def _put_back(case: Case) -> str | None:
+def _put_back(case: FaultContext) -> str | None:
     """Advice that was tried: the reference's own nodes, where they can be copied.
 
     What the graphs merely suggest is told as the cause; nobody has seen that it restores anything.

@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from isomorph.core.model import Graph
     from isomorph.core.report import Finding
     from isomorph.localize.locate import Located
-    from isomorph.measure.evaluated_model import Subject
+    from isomorph.measure.evaluated_model import EvaluatedModel
 
 
 def guilty(
-    reference: Subject,
-    candidate: Subject,
+    reference: EvaluatedModel,
+    candidate: EvaluatedModel,
     outputs: Sequence[tuple[str, str]],
     located: Located | None = None,
 ) -> tuple[list[Finding], Located]:
     """The guilty nodes with their causes, and how they were found, if they were not before."""
     located = located or locate(reference, candidate, outputs)
-    if located.strangers is not None:
-        return [located.strangers], located
-    trail, twins = located.trail, located.twins
-    by_node = dict(cases(trail.guilts, twins, candidate.opened))
+    if located.unrelated is not None:
+        return [located.unrelated], located
+    chain, matcher = located.chain, located.matcher
+    by_node = dict(cases(chain.faults, matcher, candidate.opened))
     known = reference.model.framework, candidate.model.framework
     found = [
         explained(finding, by_node[finding.node], known) if finding.node in by_node else finding
-        for finding in guilty_findings(trail, reference.model.graph, candidate.model.graph)
+        for finding in guilty_findings(chain, reference.model.graph, candidate.model.graph)
     ]
     sides = reference.opened, candidate.opened
     told = [inner for finding in found for inner in inside(finding, located, sides)]

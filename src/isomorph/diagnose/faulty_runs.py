@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from isomorph.core.divergence import Divergence, Judgement, Part, Verdict
+from isomorph.core.divergence import Divergence, ErrorTerm, Judgement, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.diagnose.runtime_faults import guilty_of_running
 from isomorph.measure.findings import misshapen
@@ -14,7 +14,7 @@ from isomorph.measure.verdict import loss_in_doubt
 
 if TYPE_CHECKING:
     from isomorph.core.report import Finding
-    from isomorph.measure.evaluated_model import Subject
+    from isomorph.measure.evaluated_model import EvaluatedModel
 
 
 def graphs_differ(divergence: Divergence, false_alarm: float) -> bool:
@@ -32,7 +32,7 @@ def runs_at_fault(divergences: Sequence[Divergence]) -> bool:
 
 
 def blamed_runs(
-    sides: tuple[Subject, Subject],
+    sides: tuple[EvaluatedModel, EvaluatedModel],
     divergences: Sequence[Divergence],
     false_alarm: float,
     explained: bool,  # noqa: FBT001
@@ -76,7 +76,7 @@ def _only_its_run(divergence: Divergence, false_alarm: float) -> bool:
     return agreed and _beyond(divergence.execution_candidate)
 
 
-def _beyond(part: Part | None) -> bool:
+def _beyond(part: ErrorTerm | None) -> bool:
     return part is not None and part.budget.within is Judgement.NO
 
 

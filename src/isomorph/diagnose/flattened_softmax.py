@@ -15,14 +15,14 @@ from isomorph.kernels.softmax import log_softmax, one_hot, softmax
 from isomorph.oracle.noise import SILENT
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 
 _OPS = frozenset({"Softmax", "LogSoftmax", "Hardmax"})
 
 
-def taken_as_one(case: Case) -> tuple[Node, int, bool, Experiment] | None:
+def taken_as_one(case: FaultContext) -> tuple[Node, int, bool, Experiment] | None:
     """The node, its axis, and whether it is the candidate that takes the axes as one."""
     for node in case.nodes:
         axis = node.attributes.get("axis")

@@ -15,7 +15,7 @@ from isomorph.core.ops import RESHAPES
 from isomorph.diagnose import node_constants
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 
@@ -23,7 +23,7 @@ _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 _PASSED_ON = RESHAPES | {"Transpose"}
 
 
-def folded(case: Case) -> Iterator[tuple[str, Array]]:
+def folded(case: FaultContext) -> Iterator[tuple[str, Array]]:
     """Weight and bias of the counterpart's linear node with all that follows worked in."""
     for place, linear in enumerate(case.counterparts):
         if linear.op not in _LINEAR:
@@ -66,7 +66,7 @@ def _channel_axes(weight: Array, size: int) -> list[int]:
     return [axis for axis in outer if weight.shape[axis] == size]
 
 
-def _chain(case: Case, nodes: tuple[Node, ...]) -> tuple[Array, Array, list[str]] | None:
+def _chain(case: FaultContext, nodes: tuple[Node, ...]) -> tuple[Array, Array, list[str]] | None:
     """What the nodes behind a linear one multiply its result by and add, until one does more."""
     scale, shift = np.ones(1), np.zeros(1)
     names: list[str] = []
@@ -81,16 +81,16 @@ def _chain(case: Case, nodes: tuple[Node, ...]) -> tuple[Array, Array, list[str]
     return (scale, shift, names) if names else None
 
 
-def _live(case: Case, node: Node) -> bool:
+def _live(case: FaultContext, node: Node) -> bool:
     """Whether a node sees data at all: what is computed of constants alone is read as one."""
     return any(name and not _fixed(case, name) for name in node.inputs)
 
 
-def _fixed(case: Case, name: str) -> bool:
+def _fixed(case: FaultContext, name: str) -> bool:
     return node_constants.fixed(case.reference, name)
 
 
-def _scale_and_shift(case: Case, node: Node) -> tuple[Array, Array] | None:
+def _scale_and_shift(case: FaultContext, node: Node) -> tuple[Array, Array] | None:
     """One step of the chain; None where it is not one number for each channel."""
     if node.op == "BatchNormalization":
         return _normalised(case, node)
@@ -110,7 +110,7 @@ def _scale_and_shift(case: Case, node: Node) -> tuple[Array, Array] | None:
     return (np.ones(1), -number) if node.op == "Sub" else (1.0 / number, np.zeros(1))
 
 
-def _normalised(case: Case, norm: Node) -> tuple[Array, Array] | None:
+def _normalised(case: FaultContext, norm: Node) -> tuple[Array, Array] | None:
     """What a normalisation in inference multiplies by and adds."""
     held = [each for name in norm.inputs[1:5] if (each := _read(case, name)) is not None]
     epsilon = norm.attributes.get("epsilon", norm.attributes.get("eps"))
@@ -121,6 +121,6 @@ def _normalised(case: Case, norm: Node) -> tuple[Array, Array] | None:
     return scale, beta - mean * scale
 
 
-def _read(case: Case, name: str) -> Array | None:
+def _read(case: FaultContext, name: str) -> Array | None:
     value = case.constant(case.reference, name)
     return None if value is None else value.astype(np.float64)

@@ -21,7 +21,7 @@ from isomorph.diagnose.int16_saturation import SATURATED, SEVEN_BITS, Grid, take
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
     from isomorph.core.trace import Array
-    from isomorph.measure.evaluated_model import Subject
+    from isomorph.measure.evaluated_model import EvaluatedModel
 
 _PRODUCTS = frozenset({"MatMul", "Gemm", "Conv"})
 _READER = "DequantizeLinear"
@@ -36,7 +36,7 @@ class _Loss:
 
 
 def saturated_products(
-    candidate: Subject, names: Sequence[str], lands: Callable[[Mapping[str, Array]], bool]
+    candidate: EvaluatedModel, names: Sequence[str], lands: Callable[[Mapping[str, Array]], bool]
 ) -> list[Finding]:
     """The products whose saturation explains these outputs of the run; none where it does not.
 
@@ -50,7 +50,7 @@ def saturated_products(
     return [_finding(each, len(found)) for each in found] if lands(whole) else []
 
 
-def _predicted(candidate: Subject) -> tuple[list[_Loss], dict[str, Array]]:
+def _predicted(candidate: EvaluatedModel) -> tuple[list[_Loss], dict[str, Array]]:
     """The products that saturate, one after the other, and what they give then."""
     found: list[_Loss] = []
     given: dict[str, Array] = {}

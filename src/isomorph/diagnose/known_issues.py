@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
 
 _MOST = 2
 
@@ -58,7 +58,7 @@ def known_issues() -> tuple[KnownIssue, ...]:
     )
 
 
-def cited(cause: str, said: str, case: Case, frameworks: Sequence[str]) -> list[str]:
+def cited(cause: str, said: str, case: FaultContext, frameworks: Sequence[str]) -> list[str]:
     """The reports with this cause, an operator of the guilty nodes and the same conversion.
 
     A report about two frameworks is about the way between them: it says nothing of a pair that

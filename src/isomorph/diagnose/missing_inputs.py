@@ -9,7 +9,7 @@ from isomorph.core.patch import AddConstant, Patch, SetInput
 from isomorph.diagnose.parameters import fresh
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
 
 QUANTISERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
@@ -17,13 +17,13 @@ OPTIONAL_INPUTS = {"LSTM": range(3, 8), "GRU": range(3, 6), "RNN": range(3, 6)}
 """Places at which these operators read something if they are given it."""
 
 
-def connections(case: Case, node: Node) -> Iterator[Patch]:
+def connections(case: FaultContext, node: Node) -> Iterator[Patch]:
     """Each input of one node connected to what the counterpart reads: constants, then tensors."""
     yield from _constants_connected(case, node)
     yield from _connected(case, node)
 
 
-def _constants_connected(case: Case, node: Node) -> Iterator[Patch]:
+def _constants_connected(case: FaultContext, node: Node) -> Iterator[Patch]:
     """A stored input that the same operator has in the reference, and this node lacks."""
     for counterpart in case.counterparts:
         if counterpart.native_op != node.native_op:
@@ -44,7 +44,7 @@ def _constants_connected(case: Case, node: Node) -> Iterator[Patch]:
             )
 
 
-def _connected(case: Case, node: Node) -> Iterator[Patch]:
+def _connected(case: FaultContext, node: Node) -> Iterator[Patch]:
     """Tensors that the counterpart reads, on inputs that are empty or read something else."""
     meant = [case.twin(name) for each in case.counterparts for name in each.inputs if name]
     wanted = [name for name in dict.fromkeys(meant) if name and name not in node.inputs]

@@ -15,7 +15,7 @@ _UNDOING = (("Mul", "Div"), ("Add", "Sub"))
 """Operators that are each other's with the inverse of a constant."""
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Graph, Node
     from isomorph.core.trace import Array
 
@@ -62,7 +62,7 @@ def floats(graph: Graph, nodes: Sequence[Node]) -> list[str]:
     return [name for name in names(graph, nodes) if "float" in graph.constants[name].dtype]
 
 
-def unmatched(case: Case) -> list[str]:
+def unmatched(case: FaultContext) -> list[str]:
     """Float constants of the candidate's nodes whose values the reference's nodes do not hold."""
     theirs = {
         case.reference.constants[name].value_digest
@@ -74,7 +74,7 @@ def unmatched(case: Case) -> list[str]:
     return [name for name in here if case.candidate.constants[name].value_digest not in known]
 
 
-def weights(case: Case, names_: Sequence[str]) -> list[str]:
+def weights(case: FaultContext, names_: Sequence[str]) -> list[str]:
     """Those of these constants that are weights, not parameters of the operator.
 
     A handful of numbers that the counterpart has no constant of the same size for (scales of a
@@ -93,7 +93,7 @@ def weights(case: Case, names_: Sequence[str]) -> list[str]:
     return found
 
 
-def stored_alike(case: Case) -> bool:
+def stored_alike(case: FaultContext) -> bool:
     """Whether each weight of the candidate's nodes stands in the reference byte for byte."""
     theirs = {
         case.reference.constants[name].digest for name in floats(case.reference, case.counterparts)
@@ -102,7 +102,7 @@ def stored_alike(case: Case) -> bool:
     return all(each.digest in theirs for each in mine if len(each.shape) > 1)
 
 
-def stated(case: Case) -> Iterator[float]:
+def stated(case: FaultContext) -> Iterator[float]:
     """Every single number that the counterparts are told, by attribute or constant, once each."""
     seen: set[float] = set()
     numbers: list[object] = [v for node in case.counterparts for v in node.attributes.values()]
@@ -117,7 +117,7 @@ def stated(case: Case) -> Iterator[float]:
                 yield value
 
 
-def alike_in_size(case: Case, name: str) -> Iterator[tuple[str, Array]]:
+def alike_in_size(case: FaultContext, name: str) -> Iterator[tuple[str, Array]]:
     """Constants of the counterpart with as many elements, equal values first."""
     mine = case.candidate.constants[name]
     size = int(np.prod(mine.shape))
@@ -138,7 +138,7 @@ def alike_in_size(case: Case, name: str) -> Iterator[tuple[str, Array]]:
             yield tensor, value
 
 
-def _turned(case: Case, mine: str, theirs: str, value: Array) -> Iterator[Array]:
+def _turned(case: FaultContext, mine: str, theirs: str, value: Array) -> Iterator[Array]:
     """What a constant is where one side divides by it and the other multiplies, or subtracts."""
     here = {node.op for node in case.nodes if mine in node.inputs}
     there = {node.op for node in case.counterparts if theirs in node.inputs[1:]}

@@ -10,7 +10,7 @@ from isomorph.core.limits import PARAMETER_COMBINATIONS
 from isomorph.diagnose.parameters import attributes, current, parameter_places
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
 
 _WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -69,13 +69,13 @@ _ENDLESS = 2**31 - 1
 """From here on, a boundary says that there is none."""
 
 
-def single(case: Case, node: Node, rank: int) -> Iterator[tuple[str, Any]]:
+def single(case: FaultContext, node: Node, rank: int) -> Iterator[tuple[str, Any]]:
     """One parameter changed: every other meaningful value of it."""
     for name, values in choices(case, node, rank).items():
         yield from ((name, value) for value in values)
 
 
-def several(case: Case, node: Node, rank: int) -> Iterator[dict[str, Any]]:
+def several(case: FaultContext, node: Node, rank: int) -> Iterator[dict[str, Any]]:
     """Words and flags changed together, few before many."""
     small = {
         name: values
@@ -93,7 +93,7 @@ def several(case: Case, node: Node, rank: int) -> Iterator[dict[str, Any]]:
                 yield dict(zip(names, values, strict=True))
 
 
-def parts(case: Case, node: Node) -> Iterator[dict[str, Any]]:
+def parts(case: FaultContext, node: Node) -> Iterator[dict[str, Any]]:
     """A slice that takes another part of the same length: the ones before and behind it."""
     begin, end = _BOUNDS.get(node.native_op, _BOUNDS.get(node.op, ("", "")))
     first, last = current(case, node, begin), current(case, node, end)
@@ -113,7 +113,7 @@ def parts(case: Case, node: Node) -> Iterator[dict[str, Any]]:
             yield found
 
 
-def choices(case: Case, node: Node, rank: int) -> dict[str, list[Any]]:
+def choices(case: FaultContext, node: Node, rank: int) -> dict[str, list[Any]]:
     """For each parameter of the node, the values that it could have instead."""
     names = dict.fromkeys([*attributes(case.candidate, node), *parameter_places(node)])
     found: dict[str, list[Any]] = {}

@@ -10,7 +10,7 @@ from isomorph.core.patch import AddConstant, Edit, EditBody, SetAttribute, SetCo
 from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Graph, Node
     from isomorph.core.trace import Array
 
@@ -80,7 +80,7 @@ def parameter_places(node: Node) -> dict[str, int]:
     return PARAMETER_INPUTS.get(node.op, {})
 
 
-def fresh(case: Case, wanted: str) -> str:
+def fresh(case: FaultContext, wanted: str) -> str:
     """A name that neither a tensor nor a node of the candidate has."""
     taken = set(case.candidate.tensors) | set(case.candidate.constants)
     taken |= {node.name for node in case.candidate.nodes}
@@ -99,7 +99,7 @@ def in_full(number: float) -> str:
     return repr(number)
 
 
-def dtype_of(case: Case, tensor: str) -> np.dtype[Any] | None:
+def dtype_of(case: FaultContext, tensor: str) -> np.dtype[Any] | None:
     """The declared type of a tensor of the candidate, where NumPy has it."""
     spec = case.candidate.tensors.get(tensor)
     try:
@@ -108,7 +108,7 @@ def dtype_of(case: Case, tensor: str) -> np.dtype[Any] | None:
         return None
 
 
-def stored(case: Case, name: str, value: Array) -> tuple[Edit, ...]:
+def stored(case: FaultContext, name: str, value: Array) -> tuple[Edit, ...]:
     """A constant of the guilty nodes replaced, for them alone where others read it too."""
     guilty = {node.name for node in case.nodes}
     readers = [node for node in case.candidate.nodes if name in Topology.reads(node)]
@@ -136,7 +136,7 @@ def stored(case: Case, name: str, value: Array) -> tuple[Edit, ...]:
     return (*added, *redirected, *inside)
 
 
-def as_input(case: Case, node: Node, index: int, value: Any) -> tuple[Edit, ...]:  # noqa: ANN401
+def as_input(case: FaultContext, node: Node, index: int, value: Any) -> tuple[Edit, ...]:  # noqa: ANN401
     """A parameter that the node reads as an input gets this value."""
     known = node.inputs[index] if index < len(node.inputs) else ""
     if known in case.candidate.constants:
@@ -154,13 +154,13 @@ def as_input(case: Case, node: Node, index: int, value: Any) -> tuple[Edit, ...]
     return _own(case, node, index, array)
 
 
-def _own(case: Case, node: Node, index: int, array: Array) -> tuple[Edit, ...]:
+def _own(case: FaultContext, node: Node, index: int, array: Array) -> tuple[Edit, ...]:
     """A new constant for one input of one node."""
     name = fresh(case, f"{node.outputs[0]}_parameter_{index}")
     return (AddConstant(name=name, value=array), SetInput(node=node.name, index=index, tensor=name))
 
 
-def parameter(case: Case, node: Node, name: str, value: Any) -> tuple[Edit, ...]:  # noqa: ANN401
+def parameter(case: FaultContext, node: Node, name: str, value: Any) -> tuple[Edit, ...]:  # noqa: ANN401
     """An attribute, or the input that has taken its place, set to a value."""
     places = parameter_places(node)
     if name in places and name not in node.attributes:
@@ -172,7 +172,7 @@ def parameter(case: Case, node: Node, name: str, value: Any) -> tuple[Edit, ...]
     return (SetAttribute(node=node.name, name=name, value=value),)
 
 
-def current(case: Case, node: Node, name: str) -> Any:  # noqa: ANN401
+def current(case: FaultContext, node: Node, name: str) -> Any:  # noqa: ANN401
     """The value that a parameter has now; None where it is absent or computed."""
     return _stated(case.candidate, node, name)
 

@@ -15,7 +15,7 @@ import numpy as np
 from isomorph.core.errors import IsomorphError
 from isomorph.core.patch import RemoveNode, SetConstant, SetQuantization
 from isomorph.match.dequantized_graph import GRID_OF_RESULT, beside, computed, real
-from isomorph.match.tensor_capture import Sight
+from isomorph.match.tensor_capture import TensorCapture
 from isomorph.oracle.noise_stats import numeric
 from isomorph.sessions.dequantized_session import integers
 
@@ -23,36 +23,36 @@ if TYPE_CHECKING:
     from isomorph.core.model import Node, Quantization
     from isomorph.core.patch import Patch
     from isomorph.core.trace import Array
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.sessions.model_handle import ModelHandle
 
 
-class Rehearsal:
+class PatchTrial:
     """One guilty place of the candidate, with the faults before it put right."""
 
     def __init__(
         self,
-        candidate: Opened,
-        sight: Sight,
+        candidate: ModelHandle,
+        capture: TensorCapture,
         nodes: Sequence[Node],
         earlier: Mapping[str, Array],
     ) -> None:
-        self._candidate, self._sight, self._earlier = candidate, sight, dict(earlier)
+        self._candidate, self._capture, self._earlier = candidate, capture, dict(earlier)
         self._nodes = {node.name for node in nodes}
-        self._grids = beside(sight.graph)
-        self._computed = {} if self._grids else computed(sight.graph)
+        self._grids = beside(capture.graph)
+        self._computed = {} if self._grids else computed(capture.graph)
         self._values: Mapping[str, Array] | None = None
 
     def values(self) -> Mapping[str, Array]:
         """Every tensor of the candidate, with the faults before this place put right."""
         if self._values is None:
-            self._values = self._sight.with_given(self._earlier)
+            self._values = self._capture.with_given(self._earlier)
         return self._values
 
     def run(
         self, patch: Patch, fetch: Sequence[str], others: Mapping[str, Array] | None = None
     ) -> dict[str, Array] | None:
         """These tensors of the patched model; None where it cannot be computed at all."""
-        feeds = {**self._sight.feeds, **self._boundary(patch), **(others or {})}
+        feeds = {**self._capture.feeds, **self._boundary(patch), **(others or {})}
         feeds = {name: self._stored(name, value) for name, value in feeds.items()}
         stand_in = {name: self._standing_in(name, patch) for name in fetch}
         wanted = list(dict.fromkeys(stand_in.values()))
@@ -84,7 +84,7 @@ class Rehearsal:
 
     def _told(self, tensor: str, patch: Patch) -> Quantization:
         """The grid that the maker of integers is told for its result."""
-        grid, maker = self._computed[tensor], self._sight.topology.maker[tensor]
+        grid, maker = self._computed[tensor], self._capture.topology.maker[tensor]
         places = GRID_OF_RESULT[maker.op]
         scale, zero = (maker.inputs[p] if p < len(maker.inputs) else "" for p in places)
         for edit in patch.edits:
@@ -100,22 +100,22 @@ class Rehearsal:
     def _standing_in(self, tensor: str, patch: Patch) -> str:
         """What the readers of a tensor get if its maker is taken out."""
         removed = {edit.node for edit in patch.edits if isinstance(edit, RemoveNode)}
-        outputs = {spec.name for spec in self._sight.graph.outputs}
-        maker = self._sight.topology.maker.get(tensor)
+        outputs = {spec.name for spec in self._capture.graph.outputs}
+        maker = self._capture.topology.maker.get(tensor)
         while maker is not None and maker.name in removed and tensor not in outputs:
             tensor = maker.inputs[0]
-            maker = self._sight.topology.maker.get(tensor)
+            maker = self._capture.topology.maker.get(tensor)
         return tensor
 
     def _boundary(self, patch: Patch) -> dict[str, Array]:
         """The values that go into the patched nodes and do not themselves depend on them."""
-        topology, values = self._sight.topology, self.values()
+        topology, values = self._capture.topology, self.values()
         touched = self._nodes | set(patch.nodes)
         touched |= {topology.maker[name].name for name in patch.tensors if name in topology.maker}
         stored = {name for name in patch.tensors if name not in topology.maker}
         nodes = [
             node
-            for node in self._sight.graph.nodes
+            for node in self._capture.graph.nodes
             if node.name in touched or stored.intersection(node.inputs)
         ]
         outputs = {name for node in nodes for name in node.outputs if name}

@@ -15,10 +15,10 @@ from isomorph.measure.spread import FALSE_ALARM
 
 if TYPE_CHECKING:
     from isomorph.core.report import Finding
-    from isomorph.measure.evaluated_model import Subject
+    from isomorph.measure.evaluated_model import EvaluatedModel
 
 
-def random_run(subject: Subject, outputs: Sequence[str]) -> Finding:
+def random_run(subject: EvaluatedModel, outputs: Sequence[str]) -> Finding:
     """The finding about a random model, with its experiments where sessions can be opened."""
     graph = subject.model.graph
     finding = of_randomness(subject.role, graph, outputs)

@@ -11,7 +11,7 @@ import numpy as np
 from isomorph.diagnose import node_constants
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 
@@ -27,7 +27,7 @@ Change = tuple[list[tuple[str, "Array"]], str]
 """Constants with their new values, and what was done in words."""
 
 
-def recurrent(case: Case) -> Iterator[Change]:
+def recurrent(case: FaultContext) -> Iterator[Change]:
     """The reference's weights packed as ONNX wants them; then the candidate's own reordered."""
     for name, value, whole in packed(case):
         if not np.array_equal(whole, value):
@@ -37,7 +37,7 @@ def recurrent(case: Case) -> Iterator[Change]:
         yield from _reordered(_held(case, node), _GATES[node.op])
 
 
-def packed(case: Case) -> Iterator[tuple[str, Array, Array]]:
+def packed(case: FaultContext) -> Iterator[tuple[str, Array, Array]]:
     """Each packed weight of a recurrent node, as it is and as the reference's would make it."""
     node = _node(case)
     if node is None:
@@ -50,11 +50,11 @@ def packed(case: Case) -> Iterator[tuple[str, Array, Array]]:
                 yield name, value, whole
 
 
-def _node(case: Case) -> Node | None:
+def _node(case: FaultContext) -> Node | None:
     return next((each for each in case.nodes if each.op in _GATES), None)
 
 
-def _held(case: Case, node: Node) -> dict[str, Array]:
+def _held(case: FaultContext, node: Node) -> dict[str, Array]:
     """The weights and biases of the recurrent node."""
     return {
         name: value
@@ -63,7 +63,7 @@ def _held(case: Case, node: Node) -> dict[str, Array]:
     }
 
 
-def _theirs(case: Case) -> list[str]:
+def _theirs(case: FaultContext) -> list[str]:
     return [
         name
         for node in case.counterparts

@@ -10,7 +10,7 @@ import numpy as np
 from isomorph.diagnose.parameters import attributes, current, parameter_places, stated
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
 
 # One meaning under two names: another framework's word, then ONNX's.
@@ -35,7 +35,7 @@ _IN_TFLITE = {
 }  # fmt: skip
 
 
-def told(case: Case, node: Node, *, stored: bool = False) -> Iterator[tuple[str, Any]]:
+def told(case: FaultContext, node: Node, *, stored: bool = False) -> Iterator[tuple[str, Any]]:
     """Parameters of this node with the counterpart's values, where they differ.
 
     With ``stored`` also those that the counterpart reads as constants.
@@ -53,7 +53,7 @@ def told(case: Case, node: Node, *, stored: bool = False) -> Iterator[tuple[str,
                         yield mine, fitted
 
 
-def read(case: Case, node: Node) -> Iterator[tuple[str, Any]]:
+def read(case: FaultContext, node: Node) -> Iterator[tuple[str, Any]]:
     """Parameters that the counterpart reads as inputs, with its values where they differ."""
     for counterpart in reversed(case.counterparts):
         places = parameter_places(counterpart) if counterpart.op == node.op else {}

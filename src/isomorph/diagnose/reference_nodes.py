@@ -14,7 +14,7 @@ from isomorph.match.topology import Topology
 from isomorph.measure.precision import quantised
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 
@@ -22,7 +22,7 @@ _FEW = 4
 """So many may be all that a model has."""
 
 
-def original_nodes(case: Case) -> Iterator[Patch]:
+def original_nodes(case: FaultContext) -> Iterator[Patch]:
     """One patch that lets the reference's nodes make the wrong tensor, where they can be copied.
 
     Between models of one framework only. A quantized candidate would lose what it is made for.
@@ -43,7 +43,7 @@ def original_nodes(case: Case) -> Iterator[Patch]:
 class _Copy:
     """The reference's nodes before one tensor, as far back as the candidate has their inputs."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: FaultContext) -> None:
         self.case, self.topology = case, Topology(case.reference)
         self.made: dict[str, str] = {}
         self.nodes: dict[str, Node] = {}

@@ -15,7 +15,7 @@ from isomorph.match.quantizers import written
 from isomorph.match.value_match import ways
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 
@@ -41,7 +41,7 @@ class Requantised:
     source: str
 
 
-def requantised(case: Case) -> Iterator[Requantised]:
+def requantised(case: FaultContext) -> Iterator[Requantised]:
     """Each of the reference's weights on the grid of each constant that has its size.
 
     Integers that differ by no more than the rounding of the quotient are left alone.
@@ -72,7 +72,7 @@ def requantised(case: Case) -> Iterator[Requantised]:
                     )
 
 
-def _weights(case: Case) -> Iterator[tuple[str, Array, Array, int | None]]:
+def _weights(case: FaultContext) -> Iterator[tuple[str, Array, Array, int | None]]:
     grids = written(case.candidate)
     readers = {name for node in case.nodes for name in node.inputs}
     makers = [node for node in case.candidate.nodes if set(node.outputs) & readers]
@@ -83,7 +83,7 @@ def _weights(case: Case) -> Iterator[tuple[str, Array, Array, int | None]]:
             yield name, scale, zero if zero.size else np.zeros(1), grid.axis
 
 
-def _biases(case: Case) -> Iterator[tuple[str, Array, Array, int | None]]:
+def _biases(case: FaultContext) -> Iterator[tuple[str, Array, Array, int | None]]:
     for node in case.nodes:
         place, *scales = _BIAS.get(node.op, (len(node.inputs),))
         held = [_constant(case, node, each) for each in scales]
@@ -94,12 +94,12 @@ def _biases(case: Case) -> Iterator[tuple[str, Array, Array, int | None]]:
             yield node.inputs[place], scale, np.zeros(1), 0 if scale.size > 1 else None
 
 
-def _constant(case: Case, node: Node, place: int) -> Array | None:
+def _constant(case: FaultContext, node: Node, place: int) -> Array | None:
     name = node.inputs[place]
     return case.constant(case.candidate, name) if name in case.candidate.constants else None
 
 
-def _reference(case: Case) -> Iterator[tuple[str, Array]]:
+def _reference(case: FaultContext) -> Iterator[tuple[str, Array]]:
     """What the counterparts hold, and what they hold with a norm worked in."""
     for name in node_constants.floats(case.reference, case.counterparts):
         value = case.constant(case.reference, name)

@@ -24,19 +24,21 @@ if TYPE_CHECKING:
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array
     from isomorph.match.topology import Topology
-    from isomorph.match.value_match import Twins
-    from isomorph.measure.evaluated_model import Subject
+    from isomorph.match.value_match import ValueMatcher
+    from isomorph.measure.evaluated_model import EvaluatedModel
 
 
 class Trials:
     """Sessions of one subject under changed settings, each opened once."""
 
-    def __init__(self, subject: Subject, outputs: Sequence[str], false_alarm: float) -> None:
+    def __init__(self, subject: EvaluatedModel, outputs: Sequence[str], false_alarm: float) -> None:
         self._subject, self._outputs, self._false_alarm = subject, outputs, false_alarm
         self._sessions: dict[tuple[str, frozenset[tuple[str, str]]], Session | None] = {}
         self._answers: dict[frozenset[tuple[str, str]], bool | None] = {}
 
-    def execution(self, nodes: Sequence[Node], tensor: str, twins: Twins | None) -> Execution:
+    def execution(
+        self, nodes: Sequence[Node], tensor: str, matcher: ValueMatcher | None
+    ) -> Execution:
         """What the causes may ask, at one guilty place."""
         environment = self._subject.runtime().environment
         runtime = registry.runtime(environment.runtime)
@@ -45,9 +47,9 @@ class Trials:
             plain=runtime.plain,
             right=self.right,
             steady=self.steady,
-            alone=lambda name, settings: self._alone(nodes, tensor, twins, name, settings),
+            alone=lambda name, settings: self._alone(nodes, tensor, matcher, name, settings),
             single=self.single,
-            imitated=lambda change: self._imitated(nodes, tensor, twins, change),
+            imitated=lambda change: self._imitated(nodes, tensor, matcher, change),
             switches=tuple(getattr(runtime, "switches", ())),
             others=self._others(environment.runtime),
         )
@@ -83,11 +85,11 @@ class Trials:
 
     def lands(self, predicted: Mapping[str, Array]) -> bool:
         """Whether the accused run gives just these outputs, within its budget."""
-        run = self._subject.as_run()
+        run = self._subject.runtime_outputs()
         return not isinstance(run, IsomorphError) and bool(self._agrees(run, predicted))
 
     def _judged(self, changed: Mapping[str, str]) -> bool | None:
-        found, meaning = self._run(changed), self._subject.meaning()
+        found, meaning = self._run(changed), self._subject.oracle_outputs()
         if found is None or isinstance(meaning, IsomorphError):
             return None
         return self._agrees(found, meaning)
@@ -159,18 +161,18 @@ class Trials:
         self,
         nodes: Sequence[Node],
         tensor: str,
-        twins: Twins | None,
+        matcher: ValueMatcher | None,
         runtime: str,
         changed: Mapping[str, str],
     ) -> Array | None:
         """The nodes by themselves, fed with the oracle's values in the types of the run."""
         accused = self._subject.runtime().environment.runtime
         session = self._session("" if runtime == accused else runtime, changed)
-        if session is None or twins is None:
+        if session is None or matcher is None:
             return None
         feeds = {}
-        for name in _read(nodes, twins.candidate.topology):
-            exact, run = twins.reference.values.get(name), twins.candidate.values.get(name)
+        for name in _read(nodes, matcher.candidate.topology):
+            exact, run = matcher.reference.values.get(name), matcher.candidate.values.get(name)
             if exact is None or run is None:
                 return None
             with np.errstate(over="ignore"):
@@ -184,13 +186,13 @@ class Trials:
         self,
         nodes: Sequence[Node],
         tensor: str,
-        twins: Twins | None,
+        matcher: ValueMatcher | None,
         change: Callable[[Array], Array],
     ) -> Array | None:
         """The oracle's value with a change made to what the nodes read, constants included."""
-        if twins is None:
+        if matcher is None:
             return None
-        oracle, graph = twins.reference, twins.reference.graph
+        oracle, graph = matcher.reference, matcher.reference.graph
         names = list(_read(nodes, oracle.topology))
         stored = [n for node in nodes for n in node.inputs if n in graph.constants]
         try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Case, Diagnosis
+from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.report import Experiment
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _MOVED = {"Floor": ("Add", 0.5), "Ceil": ("Sub", 0.5)}
 """What rounds to the nearest whole number once a half was added to it or taken off."""
 
 
-def ties(case: Case) -> Diagnosis | None:
+def ties(case: FaultContext) -> Diagnosis | None:
     """How each side rounds a half, where nothing but halves is rounded otherwise."""
     quantisers = [node for node in case.nodes if node.op == "QuantizeLinear"]
     places = [*rounding_places(case), *((node, node.inputs[0]) for node in quantisers)]
@@ -44,7 +44,7 @@ def ties(case: Case) -> Diagnosis | None:
     return None
 
 
-def rounding_places(case: Case) -> Iterator[tuple[Node, str]]:
+def rounding_places(case: FaultContext) -> Iterator[tuple[Node, str]]:
     """The nodes here that round to the nearest whole number, and what they round."""
     maker = {name: node for node in case.candidate.nodes for name in node.outputs}
     own = {node.name for node in case.nodes}
@@ -66,7 +66,7 @@ def rounding_places(case: Case) -> Iterator[tuple[Node, str]]:
                 yield node, before.inputs[1 - place]
 
 
-def _rounded(case: Case, node: Node) -> Array:
+def _rounded(case: FaultContext, node: Node) -> Array:
     """What the node makes: the wrong tensor itself, or what it makes of it right behind it."""
     if node.op not in _MOVED or any(each.name == node.name for each in case.nodes):
         return case.wrong
@@ -74,7 +74,7 @@ def _rounded(case: Case, node: Node) -> Array:
     return np.floor(wrong) if node.op == "Floor" else np.ceil(wrong)
 
 
-def _step(case: Case, node: Node) -> float | None:
+def _step(case: FaultContext, node: Node) -> float | None:
     if node.op != "QuantizeLinear":
         return 1.0
     # TFLite keeps the grid beside the tensor, not as an input of the node that puts values on it.

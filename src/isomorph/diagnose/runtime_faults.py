@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Case
+from isomorph.core.fault_context import FaultContext
 from isomorph.core.report import Finding
 from isomorph.diagnose.build_context import cases
 from isomorph.diagnose.diagnose import explained
@@ -22,7 +22,7 @@ from isomorph.localize.locate import locate_execution
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
     from isomorph.localize.locate import Located
-    from isomorph.measure.evaluated_model import Subject
+    from isomorph.measure.evaluated_model import EvaluatedModel
 
 _OF_THE_RUNTIME = frozenset({"fusion", "kernel", "precision"})
 """Causes that lie in what a runtime does to a node; of these its log may speak."""
@@ -31,7 +31,7 @@ _NAMED = 3
 
 
 def guilty_of_running(
-    candidate: Subject, names: Sequence[str], false_alarm: float
+    candidate: EvaluatedModel, names: Sequence[str], false_alarm: float
 ) -> tuple[list[Finding], str | None]:
     """The nodes at which the run leaves its oracle, with the cause that an experiment shows.
 
@@ -45,7 +45,7 @@ def guilty_of_running(
         ], reason
     located = locate_execution(candidate, names)
     found = _places(candidate, trials, located)
-    seen = located.twins.candidate.values
+    seen = located.matcher.candidate.values
     changed = changed_by_capturing(candidate, seen, names, false_alarm)
     extra = [changed] if changed is not None else []
     if found:
@@ -56,17 +56,17 @@ def guilty_of_running(
     return [*(joint or [_whole(candidate, trials, names)]), *extra], None
 
 
-def _places(candidate: Subject, trials: Trials, located: Located) -> list[Finding]:
+def _places(candidate: EvaluatedModel, trials: Trials, located: Located) -> list[Finding]:
     graph = candidate.model.graph
-    by_node = dict(cases(located.trail.guilts, located.twins))
+    by_node = dict(cases(located.chain.faults, located.matcher))
     found = []
-    for finding in findings(located.trail, graph, graph):
+    for finding in findings(located.chain, graph, graph):
         told = replace(
             finding, summary=finding.summary.replace("the reference's is", "its float64 oracle is")
         )
         case = by_node.get(finding.node or "")
         if case is not None:
-            execution = trials.execution(case.nodes, case.tensor, located.twins)
+            execution = trials.execution(case.nodes, case.tensor, located.matcher)
             told = explained(told, replace(case, execution=execution), _frameworks(candidate))
             told = _with_log(told, trials, _names(case))
         found.append(told)
@@ -110,7 +110,7 @@ def _with_log(finding: Finding, trials: Trials, names: Sequence[str]) -> Finding
     return replace(finding, evidence={**finding.evidence, "log": lines}) if lines else finding
 
 
-def _names(case: Case) -> list[str]:
+def _names(case: FaultContext) -> list[str]:
     """The guilty nodes, what they make, and the constants that they read."""
     stored = case.candidate.constants
     nodes = [node.name for node in case.nodes]
@@ -120,7 +120,7 @@ def _names(case: Case) -> list[str]:
     )
 
 
-def _whole(candidate: Subject, trials: Trials, names: Sequence[str]) -> Finding:
+def _whole(candidate: EvaluatedModel, trials: Trials, names: Sequence[str]) -> Finding:
     """No node could be singled out: what is known of the run as a whole."""
     finding = Finding(
         rank=0,
@@ -139,16 +139,16 @@ def _whole(candidate: Subject, trials: Trials, names: Sequence[str]) -> Finding:
     return replace(told, status="confirmed" if confirmed else "suspected")
 
 
-def whole_run(candidate: Subject, names: Sequence[str]) -> Case:
+def whole_run(candidate: EvaluatedModel, names: Sequence[str]) -> FaultContext:
     """A case without a place: the outputs as they came, and as they should be."""
     graph = candidate.model.graph
-    run, meaning = candidate.as_run(), candidate.meaning()
+    run, meaning = candidate.runtime_outputs(), candidate.oracle_outputs()
     name = names[0]
     nothing = np.empty(0)
     wrong = run.get(name, nothing) if isinstance(run, dict) else nothing
     right = meaning.get(name, nothing) if isinstance(meaning, dict) else nothing
     node = _maker(graph, name)
-    return Case(
+    return FaultContext(
         reference=graph,
         candidate=graph,
         node=node,
@@ -157,9 +157,9 @@ def whole_run(candidate: Subject, names: Sequence[str]) -> Case:
         tensor=name,
         wrong=wrong,
         right=right,
-        scattered=False,
+        permuted=False,
         constant=lambda _graph, _name: None,
-        heals=lambda _given: False,
+        restores=lambda _given: False,
         equals=lambda array: bool(np.array_equal(array, right)),
     )
 
@@ -169,5 +169,5 @@ def _maker(graph: Graph, name: str) -> Node:
     return next((n for n in graph.nodes if name in n.outputs), graph.nodes[-1])
 
 
-def _frameworks(candidate: Subject) -> tuple[str, str]:
+def _frameworks(candidate: EvaluatedModel) -> tuple[str, str]:
     return candidate.model.framework, candidate.runtime().environment.runtime

@@ -17,28 +17,33 @@ from isomorph.localize.subgraph_search import Inside, enter
 
 if TYPE_CHECKING:
     from isomorph.localize.locate import Located
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.sessions.model_handle import ModelHandle
 
 _MOST_TENSORS = 3
 
 
 def inside(
-    finding: Finding, located: Located, sides: tuple[Opened | None, Opened | None], depth: int = 0
+    finding: Finding,
+    located: Located,
+    sides: tuple[ModelHandle | None, ModelHandle | None],
+    depth: int = 0,
 ) -> list[Finding]:
     """The findings inside the bodies of a guilty node; the finding itself where none is."""
     reference, candidate = sides
-    node = {each.name: each for each in located.twins.candidate.graph.nodes}.get(finding.node or "")
+    node = {each.name: each for each in located.matcher.candidate.graph.nodes}.get(
+        finding.node or ""
+    )
     if node is None or not node.bodies or reference is None or candidate is None:
         return [finding]
     if finding.cause == "attribute" and finding.fix:
         return [finding]  # what the node itself is told sends other values through its body
-    guilts = located.trail.guilts
-    guilt = next(each for each in guilts if each.node == finding.node)
-    earlier = {each.tensor: each.value for each in guilts[: guilts.index(guilt)]}
+    faults = located.chain.faults
+    fault = next(each for each in faults if each.node == finding.node)
+    earlier = {each.tensor: each.value for each in faults[: faults.index(fault)]}
     with TemporaryDirectory(prefix="isomorph-bodies-") as folder:
         try:
             pair = (reference, candidate)
-            within = enter(guilt, located, earlier, pair, Path(folder))
+            within = enter(fault, located, earlier, pair, Path(folder))
             found = [] if within is None else _found(finding, within, depth)
         except (IsomorphError, ValueError, KeyError) as error:
             # A body that cannot be cut out leaves the node that holds it guilty.
@@ -48,11 +53,11 @@ def inside(
 
 
 def _found(outer: Finding, within: Inside, depth: int) -> list[Finding]:
-    trail, twins = within.located.trail, within.located.twins
+    chain, matcher = within.located.chain, within.located.matcher
     known = within.reference.model.framework, within.candidate.model.framework
-    by_node = dict(cases(trail.guilts, twins))
+    by_node = dict(cases(chain.faults, matcher))
     found: list[Finding] = []
-    for each in findings(trail, twins.reference.graph, twins.candidate.graph):
+    for each in findings(chain, matcher.reference.graph, matcher.candidate.graph):
         told = explained(each, by_node[each.node], known) if each.node in by_node else each
         sides = (within.reference.opened, within.candidate.opened)
         deeper = [told]
@@ -65,7 +70,7 @@ def _found(outer: Finding, within: Inside, depth: int) -> list[Finding]:
 
 
 def _holds_bodies(finding: Finding, within: Inside) -> bool:
-    nodes = within.located.twins.candidate.graph.nodes
+    nodes = within.located.matcher.candidate.graph.nodes
     return any(node.bodies for node in nodes if node.name == finding.node)
 
 

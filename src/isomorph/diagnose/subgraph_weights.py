@@ -12,12 +12,12 @@ from isomorph.diagnose import node_constants
 from isomorph.match.value_match import ways
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Constant
     from isomorph.core.trace import Array
 
 
-def inside_bodies(case: Case) -> Iterator[Patch]:
+def inside_bodies(case: FaultContext) -> Iterator[Patch]:
     """Constants that a loop or branch keeps inside, and that the reference's is given.
 
     The likeliest first: values that the reference lacks and values that are lost, then the same

@@ -17,7 +17,7 @@ from isomorph.match.tensor_capture import apart
 from isomorph.match.value_match import placements
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node, Quantization
     from isomorph.core.trace import Array
 
@@ -29,7 +29,7 @@ _REACH = 2.0
 """In steps: half of one is what rounding costs, on either side, and as much again for another."""
 
 
-def readers(case: Case) -> list[Node]:
+def readers(case: FaultContext) -> list[Node]:
     """The nodes that read a stored weight through its grid for the guilty ones.
 
     What merely widens float16 has no grid.
@@ -45,7 +45,7 @@ def readers(case: Case) -> list[Node]:
     ]
 
 
-def step(case: Case) -> float | None:
+def step(case: FaultContext) -> float | None:
     """The step of the grid on which the wrong tensor's values stand, the widest if it has many."""
     near = {case.tensor, *(n for node in case.nodes for n in (*node.outputs, *node.inputs))}
     found = [each for each in case.candidate.quantization if each.tensor in near and each.scale]
@@ -55,7 +55,7 @@ def step(case: Case) -> float | None:
     return max(max(each.scale) for each in chosen) if chosen else None
 
 
-def bias_scale(case: Case) -> str | None:
+def bias_scale(case: FaultContext) -> str | None:
     """A bias whose scale is not that of the products it is added to, in words."""
     by_tensor: dict[str, Quantization] = {}
     for each in case.candidate.quantization:
@@ -85,7 +85,7 @@ def bias_scale(case: Case) -> str | None:
     return None
 
 
-def misread_weight(case: Case) -> tuple[str, str, str] | None:
+def misread_weight(case: FaultContext) -> tuple[str, str, str] | None:
     """A stored weight whose real values are not the reference's: name, what it is, and its cause.
 
     Told only where the reference's weight in its place puts the node right, or is a multiple.
@@ -106,16 +106,16 @@ def misread_weight(case: Case) -> tuple[str, str, str] | None:
             # A loss farther up can hide that it heals; that every number is the right one
             # times one factor is no accident, unless the factor was worked in.
             larger = all(off) and _multiple(held, placed, steps) is not None
-            if larger or case.heals({made: placed}) or _much_nearer(case, stored, made, placed):
+            if larger or case.restores({made: placed}) or _much_nearer(case, stored, made, placed):
                 return stored, *_told(held, placed, steps)
     # Integers that an operator multiplies as they are have no tensor of real numbers.
     for each in requantised(case):
-        if case.heals({each.name: each.read}):
+        if case.restores({each.name: each.read}):
             return each.name, *_told(each.held, each.right, each.steps)
     return None
 
 
-def _much_nearer(case: Case, stored: str, made: str, placed: Array) -> bool:
+def _much_nearer(case: FaultContext, stored: str, made: str, placed: Array) -> bool:
     """Whether a constant put onto its grid takes most of the error away; the rest is older loss."""
     if stored != made:
         return False
@@ -126,19 +126,19 @@ def _much_nearer(case: Case, stored: str, made: str, placed: Array) -> bool:
     return BETTER * apart(case.right, found)[0] <= apart(case.right, case.wrong)[0]
 
 
-def stored_weights(case: Case) -> list[tuple[str, str, Array, int | None]]:
+def stored_weights(case: FaultContext) -> list[tuple[str, str, Array, int | None]]:
     """Stored integers, the tensor of their real values, and the steps of their grid by axis."""
     return [*_read_by_nodes(case), *_read_beside(case)]
 
 
-def _read_by_nodes(case: Case) -> Iterator[tuple[str, str, Array, int | None]]:
+def _read_by_nodes(case: FaultContext) -> Iterator[tuple[str, str, Array, int | None]]:
     for node in readers(case):
         scale = case.constant(case.candidate, node.inputs[1])
         if scale is not None:
             yield node.inputs[0], node.outputs[0], scale, int(node.attributes.get("axis", 1))
 
 
-def _read_beside(case: Case) -> Iterator[tuple[str, str, Array, int | None]]:
+def _read_beside(case: FaultContext) -> Iterator[tuple[str, str, Array, int | None]]:
     """Where the grid stands beside a constant, it is seen in real numbers itself."""
     fed = {name for node in case.nodes for name in node.inputs}
     for name, grid in beside(case.candidate).items():
@@ -153,7 +153,7 @@ def _along(scales: Array, axis: int | None, rank: int) -> Array:
     return scales.reshape([-1 if each == axis % rank else 1 for each in range(rank)])
 
 
-def _weights(case: Case) -> Iterator[Array]:
+def _weights(case: FaultContext) -> Iterator[Array]:
     """The reference's weights in real numbers, stored as such or read through a grid."""
     names = node_constants.floats(case.reference, case.counterparts)
     fed = {name for node in case.counterparts for name in node.inputs}

@@ -12,17 +12,17 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from isomorph import registry
-from isomorph.checking.check import Wishes, check_alone, check_pair
+from isomorph.checking.check import CheckOptions, check_alone, check_pair
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.extraction import Extraction
 from isomorph.core.subgraph import Piece
 from isomorph.extraction.fault_sites import Place, Request, places
 from isomorph.extraction.readme import readme
 from isomorph.inputs.feeds import Sample
-from isomorph.localize.fault_subgraph import Part, Surroundings, closest, part_alone
+from isomorph.localize.fault_subgraph import FaultSubgraph, Part, closest, part_alone
 from isomorph.match.binding import bind_inputs
-from isomorph.sessions.in_process import carver
-from isomorph.sessions.model_handle import Opened
+from isomorph.sessions.in_process import extractor
+from isomorph.sessions.model_handle import ModelHandle
 from isomorph.store.atomic import new_folder
 from isomorph.store.input_files import write_arrays
 
@@ -32,7 +32,7 @@ INPUTS = "inputs.npz"
 def extract(request: Request, folder: Path) -> Extraction:
     """Find the place, cut it out, check the part; the folder appears when all of it is there."""
     for each in (request.reference, request.candidate):
-        carver(each.model.framework)
+        extractor(each.model.framework)
     with TemporaryDirectory(prefix="isomorph-extract-") as work:
         found = _extracted(request, Path(work))
         with new_folder(folder) as aside:
@@ -81,34 +81,34 @@ class _Attempt:
 
 def _attempts(place: Place) -> Iterator[_Attempt]:
     """The guilty nodes alone; then everything from the inputs to the guilty tensor."""
-    twins, guilt = place.located.twins, place.guilt
+    matcher, fault = place.located.matcher, place.fault
     if place.sides[0] is place.sides[1]:
-        alone = part_alone(twins.candidate, guilt.nodes, guilt.tensor)
+        alone = part_alone(matcher.candidate, fault.nodes, fault.tensor)
         if alone is not None:
             yield _Attempt(candidate=alone, bound={}, layouts={})
-        yield _Attempt(candidate=_from_inputs(place, 1, guilt.tensor), bound={}, layouts={},
+        yield _Attempt(candidate=_from_inputs(place, 1, fault.tensor), bound={}, layouts={},
                        whole=True)  # fmt: skip
         return
-    near = closest(guilt, twins, place.earlier)
+    near = closest(fault, matcher, place.earlier)
     if near is not None:
         yield _Attempt(
             candidate=near.candidate, reference=near.reference, bound=near.bound,
             layouts=_turned(near),
         )  # fmt: skip
-    left, right = _from_inputs(place, 0, guilt.counterpart), _from_inputs(place, 1, guilt.tensor)
+    left, right = _from_inputs(place, 0, fault.counterpart), _from_inputs(place, 1, fault.tensor)
     graphs = [opened.model.graph for opened in place.sides]
     bound = bind_inputs(graphs[0].inputs, graphs[1].inputs, {})
     pairs = {p.reference: p.candidate for p in bound if p.candidate in right.feeds}
     yield _Attempt(candidate=right, reference=left, bound=pairs, layouts={}, whole=True)
 
 
-def _turned(near: Surroundings) -> dict[str, tuple[int, ...]]:
+def _turned(near: FaultSubgraph) -> dict[str, tuple[int, ...]]:
     return {name: way.permutation for name, way in near.moved.items() if way.moves}
 
 
 def _from_inputs(place: Place, side: int, tensor: str) -> Part:
-    twins = place.located.twins
-    topology = (twins.reference, twins.candidate)[side].topology
+    matcher = place.located.matcher
+    topology = (matcher.reference, matcher.candidate)[side].topology
     needed = topology.above(tensor)
     return Part(
         feeds={n: np.asarray(v) for n, v in place.feeds[side].items() if n in needed},
@@ -121,8 +121,10 @@ def _tried(place: Place, attempt: _Attempt, request: Request, folder: Path) -> E
     folder.mkdir(parents=True)
     candidate = _cut(place.sides[1], attempt.candidate, folder, "candidate")
     names = dict(zip(attempt.candidate.feeds, candidate.model.graph.inputs, strict=True))
-    wishes = request.wishes
-    quiet = Wishes(seed=wishes.seed, budgets=wishes.budgets, told=wishes.told, any_arrangement=True)
+    options = request.options
+    quiet = CheckOptions(
+        seed=options.seed, budgets=options.budgets, told=options.told, any_arrangement=True
+    )
     if attempt.reference is None:
         feeds = {names[old].name: value for old, value in attempt.candidate.feeds.items()}
         report = check_alone(candidate, Sample(origin=f"file {INPUTS}", feeds=feeds), quiet)
@@ -153,18 +155,18 @@ def _tried(place: Place, attempt: _Attempt, request: Request, folder: Path) -> E
     )
 
 
-def _cut(opened: Opened, part: Part, folder: Path, name: str) -> Opened:
-    path = folder / f"{name}{carver(opened.model.framework).suffix}"
+def _cut(opened: ModelHandle, part: Part, folder: Path, name: str) -> ModelHandle:
+    path = folder / f"{name}{extractor(opened.model.framework).suffix}"
     piece = Piece(feeds=tuple(part.feeds), fetch=(part.fetch,))
     opened.host.cut(opened.model, piece, part.feeds, path)
     model = opened.host.load(str(path), opened.model.framework, {})
-    return Opened(
+    return ModelHandle(
         role=name, model=model, host=opened.host, runtime=opened.runtime,
         settings=opened.settings,
     )  # fmt: skip
 
 
-def _command(sides: Sequence[Opened], wishes: Wishes, ops: Sequence[str]) -> str:
+def _command(sides: Sequence[ModelHandle], options: CheckOptions, ops: Sequence[str]) -> str:
     """What to type in the folder: the same pair, inputs, runtimes and settings."""
     words = ["isomorph check", *(Path(each.model.location).name for each in sides)]
     words += ["--inputs", INPUTS]
@@ -174,10 +176,10 @@ def _command(sides: Sequence[Opened], wishes: Wishes, ops: Sequence[str]) -> str
             words.append(f"--runtime {side.role}={side.runtime}")
         told = {f"{side.role}.{key}": value for key, value in side.settings.items()}
         words += [f"--set {shlex.quote(f'{key}={value}')}" for key, value in told.items()]
-    for mine, yours in wishes.bind_inputs.items():
+    for mine, yours in options.bind_inputs.items():
         if mine != yours:
             words.append(f"--bind-input {shlex.quote(f'{mine}={yours}')}")
-    for name, order in wishes.layouts.items():
+    for name, order in options.layouts.items():
         words.append(f"--layout {shlex.quote(f'{name}={_axes(order)}')}")
     for each in ops:  # a file is named from inside the folder
         place = str(Path(each).resolve()) if Path(each).is_file() else each

@@ -13,16 +13,16 @@ from isomorph.checking.io_dequantize import meet
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.report import Binding
 from isomorph.inputs import feeds as feeding
-from isomorph.localize.fault import Guilt
+from isomorph.localize.fault import Fault
 from isomorph.localize.locate import Located, locate, locate_execution
 from isomorph.localize.subgraph_search import enter
 from isomorph.match.binding import bind_inputs, bind_outputs
 from isomorph.measure import input_layout
-from isomorph.measure.evaluated_model import Subject
-from isomorph.sessions.model_handle import Opened
+from isomorph.measure.evaluated_model import EvaluatedModel
+from isomorph.sessions.model_handle import ModelHandle
 
 if TYPE_CHECKING:
-    from isomorph.checking.check import Wishes
+    from isomorph.checking.check import CheckOptions
     from isomorph.core.trace import Array, Arrays
     from isomorph.inputs.feeds import Sample
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 class Request:
     """Two models, the inputs if any were given, and the node if one was named."""
 
-    reference: Opened
-    candidate: Opened
+    reference: ModelHandle
+    candidate: ModelHandle
     given: Sample | None
-    wishes: Wishes
+    options: CheckOptions
     node: str | None = None
     ops: tuple[str, ...] = ()
     """Modules that say what custom operators mean."""
@@ -45,43 +45,45 @@ class Place:
     """A guilty place and the two models in which it lies: the given ones, or bodies of theirs."""
 
     node: str
-    guilt: Guilt
+    fault: Fault
     located: Located
-    sides: tuple[Opened, Opened]
+    sides: tuple[ModelHandle, ModelHandle]
     feeds: tuple[Arrays, Arrays]
 
     @property
     def earlier(self) -> dict[str, Array]:
         """The right values of the guilty places before it."""
-        guilts = self.located.trail.guilts
-        if self.guilt not in guilts:
+        faults = self.located.chain.faults
+        if self.fault not in faults:
             return {}
-        return {each.tensor: each.value for each in guilts[: guilts.index(self.guilt)]}
+        return {each.tensor: each.value for each in faults[: faults.index(self.fault)]}
 
 
 def places(request: Request, work: Path) -> Iterator[Place]:
     """The place in the innermost body first, then whatever holds it."""
-    wishes, node = request.wishes, request.node
-    met = meet(request.reference, request.candidate, wishes.bind_inputs, wishes.bind_outputs)
+    options, node = request.options, request.node
+    met = meet(request.reference, request.candidate, options.bind_inputs, options.bind_outputs)
     left, right = met.reference, met.candidate
-    inputs = bind_inputs(left.model.graph.inputs, right.model.graph.inputs, wishes.bind_inputs)
-    outputs = bind_outputs(left.model.graph.outputs, right.model.graph.outputs, wishes.bind_outputs)
+    inputs = bind_inputs(left.model.graph.inputs, right.model.graph.inputs, options.bind_inputs)
+    outputs = bind_outputs(
+        left.model.graph.outputs, right.model.graph.outputs, options.bind_outputs
+    )
     pairs = [(pair.reference, pair.candidate) for pair in outputs]
-    made_up = () if request.given is not None else met.made_up(inputs, wishes.dims, wishes.seed)
+    made_up = () if request.given is not None else met.made_up(inputs, options.dims, options.seed)
     for sample in (request.given, *made_up):
         if sample is None:
             continue
-        mine = _subject(left, left.real(sample.feeds), wishes)
-        yours = _subject(right, _arranged(mine, right, inputs, wishes), wishes)
+        mine = _subject(left, left.real(sample.feeds), options)
+        yours = _subject(right, _arranged(mine, right, inputs, options), options)
         located, sides = locate(mine, yours, pairs), (left, right)
         fault = _chosen(located, node)
-        if fault is None and not located.trail.guilts and located.trail.explained:
+        if fault is None and not located.chain.faults and located.chain.explained:
             # The graphs agree: it is the run that is to blame, if anything is.
             located, sides = locate_execution(yours, [yours for _, yours in pairs]), (right, right)
             fault = _chosen(located, node)
         if fault is not None:
             feeds = (mine.feeds if sides[0] is left else yours.feeds, yours.feeds)
-            place = Place(node=fault.node, guilt=fault, located=located, sides=sides, feeds=feeds)
+            place = Place(node=fault.node, fault=fault, located=located, sides=sides, feeds=feeds)
             yield from _inside(place, node, work)
             yield place
             return
@@ -93,7 +95,7 @@ def places(request: Request, work: Path) -> Iterator[Place]:
 
 
 def _arranged(
-    mine: Subject, candidate: Opened, inputs: Sequence[Binding], wishes: Wishes
+    mine: EvaluatedModel, candidate: ModelHandle, inputs: Sequence[Binding], options: CheckOptions
 ) -> dict[str, Array]:
     """The reference's feeds under the candidate's names, types and arrangement of axes."""
     graph = candidate.model.graph
@@ -102,48 +104,50 @@ def _arranged(
         outputs=list(dict.fromkeys(spec.name for spec in graph.outputs)),
         oracle=candidate.oracle,
     )
-    settled = input_layout.settle(mine, taker, inputs, wishes.layouts)
+    settled = input_layout.settle(mine, taker, inputs, options.layouts)
     feeds = {name: np.asarray(value) for name, value in mine.feeds.items()}
     return input_layout.rearranged(feeding.carried_over(feeds, inputs, graph.inputs), settled)
 
 
-def _subject(opened: Opened, feeds: Mapping[str, Array], wishes: Wishes) -> Subject:
-    return Subject(
+def _subject(
+    opened: ModelHandle, feeds: Mapping[str, Array], options: CheckOptions
+) -> EvaluatedModel:
+    return EvaluatedModel(
         role=opened.role, model=opened.model, feeds=feeds, runtime=opened.run,
-        plain=opened.plain, oracle=opened.oracle, seed=wishes.seed, opened=opened,
+        plain=opened.plain, oracle=opened.oracle, seed=options.seed, opened=opened,
     )  # fmt: skip
 
 
-def _chosen(located: Located, node: str | None) -> Guilt | None:
+def _chosen(located: Located, node: str | None) -> Fault | None:
     """The guilt of the named node, or of what holds its body; the first where none is named."""
-    guilts = located.trail.guilts
+    faults = located.chain.faults
     if node is None:
-        return guilts[0] if guilts else None
-    exact = [each for each in guilts if node == each.node]
-    among = [each for each in guilts if node in each.nodes or node.startswith(f"{each.node}/")]
+        return faults[0] if faults else None
+    exact = [each for each in faults if node == each.node]
+    among = [each for each in faults if node in each.nodes or node.startswith(f"{each.node}/")]
     return next(iter([*exact, *among]), None)
 
 
 def _inside(place: Place, node: str | None, work: Path) -> Iterator[Place]:
     """Guilty places in the bodies of a guilty node, the innermost first."""
-    holder = {each.name: each for each in place.located.twins.candidate.graph.nodes}[place.node]
+    holder = {each.name: each for each in place.located.matcher.candidate.graph.nodes}[place.node]
     if not holder.bodies:
         return
     folder = work / f"body-{place.node.count('/')}"
     try:
-        within = enter(place.guilt, place.located, place.earlier, place.sides, folder)
+        within = enter(place.fault, place.located, place.earlier, place.sides, folder)
     except (IsomorphError, ValueError, KeyError):
         return
     if within is None or within.reference.opened is None or within.candidate.opened is None:
         return
     wanted = within.ours.in_part(node) if node else None
-    guilt = _chosen(within.located, wanted) or within.located.trail.guilts[0]
+    fault = _chosen(within.located, wanted) or within.located.chain.faults[0]
     inner = Place(
-        node=within.ours.node(guilt.node),
-        guilt=guilt,
+        node=within.ours.node(fault.node),
+        fault=fault,
         located=within.located,
         sides=(within.reference.opened, within.candidate.opened),
         feeds=(within.reference.feeds, within.candidate.feeds),
     )
-    yield from _inside(replace(inner, node=guilt.node), wanted, work / "deeper")
+    yield from _inside(replace(inner, node=fault.node), wanted, work / "deeper")
     yield inner

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
 
 
-def neighbours(case: Case, *, depth: int = 3) -> Iterator[Node]:
+def neighbours(case: FaultContext, *, depth: int = 3) -> Iterator[Node]:
     """The guilty nodes, then the nodes up to ``depth`` before them, nearest first."""
     maker = {name: node for node in case.candidate.nodes for name in node.outputs}
     seen = {node.name for node in case.nodes}
@@ -26,7 +26,7 @@ def neighbours(case: Case, *, depth: int = 3) -> Iterator[Node]:
                 yield node
 
 
-def readers(case: Case, *, depth: int = 2) -> Iterator[Node]:
+def readers(case: FaultContext, *, depth: int = 2) -> Iterator[Node]:
     """The nodes up to ``depth`` behind the wrong tensor, nearest first."""
     layer, seen = {case.tensor}, {node.name for node in case.nodes}
     for _ in range(depth):

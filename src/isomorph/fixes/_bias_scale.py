@@ -15,14 +15,14 @@ import numpy as np
 from isomorph.diagnose.constant_diff import ROUNDING
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 
 _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm"})
 
 
-def stated_scale(case: Case, tensor: str) -> float | None:
+def stated_scale(case: FaultContext, tensor: str) -> float | None:
     """The scale that the biases behind a dequantised tensor imply; None unless they agree."""
     found: list[float] = []
     for node in case.candidate.nodes:
@@ -36,7 +36,7 @@ def stated_scale(case: Case, tensor: str) -> float | None:
     return middle if all(same_scale(each, middle) for each in found) else None
 
 
-def stated_by_the_others(case: Case) -> Iterator[tuple[str, Array]]:
+def stated_by_the_others(case: FaultContext) -> Iterator[tuple[str, Array]]:
     """For each linear node here, the scale of its weight and of its bias from the other two."""
     for node in case.nodes:
         if node.op not in _LINEAR:
@@ -54,7 +54,7 @@ def stated_by_the_others(case: Case) -> Iterator[tuple[str, Array]]:
                 yield maker.inputs[1], meant.reshape(now.shape)
 
 
-def _dequantisers(case: Case, node: Node) -> list[Node | None]:
+def _dequantisers(case: FaultContext, node: Node) -> list[Node | None]:
     """What makes the data, the weight and the bias of a linear node."""
     maker = {name: each for each in case.candidate.nodes for name in each.outputs}
     return [maker.get(node.inputs[p]) if p < len(node.inputs) else None for p in range(3)]
@@ -71,7 +71,7 @@ def same_scale(one: float, other: float) -> bool:
     return abs(one - other) <= ROUNDING * abs(other)
 
 
-def _scale(case: Case, node: Node | None) -> Array | None:
+def _scale(case: FaultContext, node: Node | None) -> Array | None:
     if node is None or node.op != "DequantizeLinear" or len(node.inputs) < 2:
         return None
     value = case.constant(case.candidate, node.inputs[1])

@@ -21,7 +21,7 @@ from isomorph.diagnose.parameters import fresh
 from isomorph.fixes._around import neighbours, readers
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
 
 _ROUNDINGS = ("Floor", "Ceil", "Round")
@@ -31,7 +31,7 @@ _WIDE = {1: "float32", 7: "int64", 11: "float64", 6: "int32"}
 _NUMBER = {name: number for number, name in _WIDE.items()}
 
 
-def widened(case: Case, *, depth: int) -> Iterator[Patch]:
+def widened(case: FaultContext, *, depth: int) -> Iterator[Patch]:
     """The casts near the wrong tensor, in the type of what they read first."""
     casts = [node for node in neighbours(case, depth=depth) if node.op == "Cast"]
     for node in casts:
@@ -54,7 +54,7 @@ def widened(case: Case, *, depth: int) -> Iterator[Patch]:
                 )
 
 
-def _operands_too(case: Case, cast: Node, wide: str) -> Iterator[Edit]:
+def _operands_too(case: FaultContext, cast: Node, wide: str) -> Iterator[Edit]:
     """Constants that meet the cast value in its narrow type meet it in the wide one."""
     narrow = _kind(case, cast)
     for node in case.candidate.nodes:
@@ -69,7 +69,7 @@ def _operands_too(case: Case, cast: Node, wide: str) -> Iterator[Edit]:
                 yield SetInput(node=node.name, index=place, tensor=own)
 
 
-def divided(case: Case) -> Iterator[Patch]:
+def divided(case: FaultContext) -> Iterator[Patch]:
     """A division of integers made one of real numbers: both operands cast before it."""
     for node in case.nodes:
         kind = "" if not node.inputs else _declared(case, node.inputs[0])
@@ -95,16 +95,16 @@ def divided(case: Case) -> Iterator[Patch]:
         yield Patch(summary=f"Div {node.name!r}: computes on floats", edits=tuple(edits))
 
 
-def _stored(case: Case, name: str) -> bool:
+def _stored(case: FaultContext, name: str) -> bool:
     return name in case.candidate.constants
 
 
-def _declared(case: Case, name: str) -> str:
+def _declared(case: FaultContext, name: str) -> str:
     spec = case.candidate.tensors.get(name)
     return (spec.dtype if spec is not None else None) or ""
 
 
-def rounded(case: Case) -> Iterator[Patch]:
+def rounded(case: FaultContext) -> Iterator[Patch]:
     """Another rounding, none, or one more, before the values become integers."""
     near = [*neighbours(case), *readers(case)]
     for node in near:
@@ -131,7 +131,7 @@ def rounded(case: Case) -> Iterator[Patch]:
                 )
 
 
-def _targets(case: Case, node: Node) -> list[int]:
+def _targets(case: FaultContext, node: Node) -> list[int]:
     spec = case.candidate.tensors.get(node.inputs[0])
     source = _NUMBER.get((spec.dtype if spec is not None else None) or "")
     wanted = [source] if source is not None else []
@@ -139,6 +139,6 @@ def _targets(case: Case, node: Node) -> list[int]:
     return [number for number in dict.fromkeys([*wanted, *_WIDE]) if number != now]
 
 
-def _kind(case: Case, node: Node) -> str:
+def _kind(case: FaultContext, node: Node) -> str:
     spec = case.candidate.tensors.get(node.outputs[0])
     return (spec.dtype if spec is not None else None) or "another type"

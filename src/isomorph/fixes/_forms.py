@@ -19,11 +19,11 @@ from isomorph.diagnose.flattened_softmax import taken_as_one
 from isomorph.diagnose.parameters import dtype_of, fresh
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
 
 
-def exact_gelu(case: Case) -> Iterator[Patch]:
+def exact_gelu(case: FaultContext) -> Iterator[Patch]:
     """The error function of x/√2 in the place of the hyperbolic tangent of a cubic in x.
 
     What computed the cubic is left behind and no longer read by this node.
@@ -57,7 +57,7 @@ def exact_gelu(case: Case) -> Iterator[Patch]:
             )
 
 
-def over_its_own_axes(case: Case) -> Iterator[Patch]:
+def over_its_own_axes(case: FaultContext) -> Iterator[Patch]:
     """Softmax as the reference's operator set reads its axis: that one alone, or all from it on."""
     found = taken_as_one(case)
     if found is not None:
@@ -65,7 +65,7 @@ def over_its_own_axes(case: Case) -> Iterator[Patch]:
         yield _along_one(case, node, axis) if flat else _over_all(case, node, axis)
 
 
-def _along_one(case: Case, node: Node, axis: int) -> Patch:
+def _along_one(case: FaultContext, node: Node, axis: int) -> Patch:
     """Before opset 13, along one axis only: that axis last, and back behind it."""
     order = list(range(case.right.ndim))
     order[axis], order[-1] = order[-1], order[axis]
@@ -90,7 +90,7 @@ def _along_one(case: Case, node: Node, axis: int) -> Patch:
     )
 
 
-def _over_all(case: Case, node: Node, axis: int) -> Patch:
+def _over_all(case: FaultContext, node: Node, axis: int) -> Patch:
     """Since opset 13, over several axes: they are made one, and parted again behind it."""
     back = fresh(case, f"{node.name}_behind")
     return Patch(

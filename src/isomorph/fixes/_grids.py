@@ -11,19 +11,19 @@ from isomorph.match.dequantized_graph import beside
 from isomorph.match.quantizers import real_values
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Quantization
     from isomorph.core.trace import Array
 
 
-def stored_on_grids(case: Case) -> dict[str, Quantization]:
+def stored_on_grids(case: FaultContext) -> dict[str, Quantization]:
     """The constants of the guilty nodes that are integers on a grid of their own."""
     grids = beside(case.candidate)
     names = node_constants.names(case.candidate, case.nodes)
     return {name: grids[name] for name in names if name in grids}
 
 
-def reals(case: Case, name: str, grid: Quantization) -> Array | None:
+def reals(case: FaultContext, name: str, grid: Quantization) -> Array | None:
     """The numbers that a stored constant stands for."""
     held = case.constant(case.candidate, name)
     if held is None:

@@ -16,7 +16,7 @@ from isomorph.diagnose.parameters import dtype_of, fresh
 from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 
@@ -44,7 +44,7 @@ class Operands:
     after: tuple[Edit, ...] = ()
 
 
-def operands(case: Case, counterpart: Node, name: str) -> Iterator[Operands]:
+def operands(case: FaultContext, counterpart: Node, name: str) -> Iterator[Operands]:
     """Every way to read what the counterpart reads, for a new node of this name."""
     if counterpart.op not in _WITH_OPERANDS:
         return
@@ -96,7 +96,7 @@ def _bounds(node: Node) -> tuple[float, float]:
 class _Reading:
     """The inputs of one new node, collected place by place."""
 
-    def __init__(self, case: Case, op: str, name: str) -> None:
+    def __init__(self, case: FaultContext, op: str, name: str) -> None:
         self._case, self._op, self._name = case, op, name
         self.reads: list[str] = []
         self.before: list[AddConstant] = []
@@ -148,7 +148,7 @@ class _Reading:
         )  # fmt: skip
 
 
-def _held_here(case: Case, tensor: str) -> tuple[str | None, tuple[int, ...] | None]:
+def _held_here(case: FaultContext, tensor: str) -> tuple[str | None, tuple[int, ...] | None]:
     """The candidate's tensor of these values, and the shape that it needs to stand for it.
 
     What the reference only reshaped may be here in the shape that it had before.

@@ -13,7 +13,7 @@ from isomorph.core.patch import Patch, SetOp
 from isomorph.diagnose.activation_forms import forms
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
 
 # A function that is recognised by its values, as one operator.
@@ -33,7 +33,7 @@ _OF_TWO = frozenset({
 _TWO = 2
 
 
-def other_operators(case: Case) -> Iterator[Patch]:
+def other_operators(case: FaultContext) -> Iterator[Patch]:
     """The single guilty node as another operator on the same operands."""
     if len(case.nodes) != 1:
         return
@@ -50,7 +50,7 @@ def other_operators(case: Case) -> Iterator[Patch]:
             yield _replaced(node, op, {})
 
 
-def floored(case: Case) -> Iterator[Patch]:
+def floored(case: FaultContext) -> Iterator[Patch]:
     """A division of whole numbers that rounds down, where the framework has it as an operator."""
     for node in case.nodes:
         if node.op == "Div" and len(node.inputs) == _TWO:

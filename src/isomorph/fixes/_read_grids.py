@@ -13,14 +13,14 @@ from isomorph.fixes._around import neighbours
 from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 
 _WRITTEN = {**GRID_OF_RESULT, "QuantizeLinear": (1, 2)}
 
 
-def as_written(case: Case) -> Iterator[Patch]:
+def as_written(case: FaultContext) -> Iterator[Patch]:
     """A scale or zero point that a reader has otherwise than the writer of the integers."""
     makers = {name: node for node in case.candidate.nodes for name in node.outputs}
     for node in neighbours(case, depth=1):
@@ -38,7 +38,7 @@ def as_written(case: Case) -> Iterator[Patch]:
                     yield _set(name, better, f"{node.op} {node.name!r}: {name!r} as {meant!r} is")
 
 
-def shifted_zeros(case: Case) -> Iterator[Patch]:
+def shifted_zeros(case: FaultContext) -> Iterator[Patch]:
     """The zero point of stored integers moved by as many steps as they are off."""
     for each in requantised(case):
         gaps = (each.held - each.right) / each.steps
@@ -58,7 +58,7 @@ def _input(node: Node, place: int) -> str:
     return node.inputs[place] if place < len(node.inputs) else ""
 
 
-def _held(case: Case, name: str) -> Array | None:
+def _held(case: FaultContext, name: str) -> Array | None:
     return case.constant(case.candidate, name) if name in case.candidate.constants else None
 
 

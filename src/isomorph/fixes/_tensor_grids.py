@@ -21,7 +21,7 @@ from isomorph.match.dequantized_graph import beside
 from isomorph.match.value_match import ways
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node, Quantization
     from isomorph.core.trace import Array
 
@@ -36,7 +36,7 @@ _SAME_GRID = frozenset({"MaxPool", "AveragePool", "Reshape", "Squeeze", "Unsquee
 _ENDS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
 
 
-def on_other_grids(case: Case) -> Iterator[Patch]:
+def on_other_grids(case: FaultContext) -> Iterator[Patch]:
     """Patches of single grids around the guilty place, the surest first."""
     grids = beside(case.candidate)
     if not grids:
@@ -99,7 +99,9 @@ def _as_neighbours(grids: dict[str, Quantization], node: Node) -> Iterator[Patch
                 yield _patch(mine, here, words, np.asarray(there.scale), there.zero_point)
 
 
-def _fitted_to_weights(case: Case, grids: dict[str, Quantization], node: Node) -> Iterator[Patch]:
+def _fitted_to_weights(
+    case: FaultContext, grids: dict[str, Quantization], node: Node
+) -> Iterator[Patch]:
     """The scales under which stored integers come nearest to the reference's weight."""
     for name in node.inputs:
         grid = grids.get(name)
@@ -127,7 +129,7 @@ def _visible(found: Array, scale: Array, steps: Array) -> bool:
     return bool(np.any(np.abs(found - scale) * np.max(np.abs(steps)) >= 0.5 * scale))
 
 
-def _calibrated(case: Case, name: str, grid: Quantization) -> Iterator[Patch]:
+def _calibrated(case: FaultContext, name: str, grid: Quantization) -> Iterator[Patch]:
     """The zero point moved, the scale fitted, or both, to what should go through."""
     seen = case.right if name == case.tensor else case.value(case.candidate, name)
     if seen is None or not seen.size or not np.isfinite(seen).all() or grid.dtype not in _ENDS:

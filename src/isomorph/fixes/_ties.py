@@ -20,7 +20,7 @@ from isomorph.diagnose.parameters import dtype_of, fresh
 from isomorph.diagnose.rounding_ties import rounding_places
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
 
 # How halves go: the operator, the amount added before it, and whether signs are kept apart.
@@ -33,7 +33,7 @@ _FORMS = {
 }
 
 
-def halves(case: Case, meant: str | None = None) -> Iterator[Patch]:
+def halves(case: FaultContext, meant: str | None = None) -> Iterator[Patch]:
     """Every way to round halves in the place of the one that the candidate has.
 
     ``meant`` is the way of the reference, where it is known; it is tried first.
@@ -47,7 +47,7 @@ def halves(case: Case, meant: str | None = None) -> Iterator[Patch]:
             )
 
 
-def _edits(case: Case, node: Node, source: str, way: str) -> Iterator[Edit]:
+def _edits(case: FaultContext, node: Node, source: str, way: str) -> Iterator[Edit]:
     op, amount, signed = _FORMS[way]
     if node.inputs[0] != source:
         yield SetInput(node=node.name, index=0, tensor=source)

@@ -11,7 +11,7 @@ from isomorph.diagnose import node_constants
 from isomorph.match.value_match import ways
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
 
@@ -28,7 +28,7 @@ _ALIKE = 0.1
 """Eight bits lose far less than this part of a weight; another weight shares nothing with it."""
 
 
-def fitted_scales(case: Case, node: Node) -> Iterator[tuple[str, Array, str]]:
+def fitted_scales(case: FaultContext, node: Node) -> Iterator[tuple[str, Array, str]]:
     """Scales by least squares: the constant's name, its values, and the reference's weight."""
     for places in STORED.get(node.op, ()):
         names = [node.inputs[p] if p < len(node.inputs) else "" for p in places]
@@ -47,7 +47,7 @@ def fitted_scales(case: Case, node: Node) -> Iterator[tuple[str, Array, str]]:
                         yield names[1], value.reshape(scale.shape), name
 
 
-def _held(case: Case, name: str) -> Array | None:
+def _held(case: FaultContext, name: str) -> Array | None:
     return case.constant(case.candidate, name) if name in case.candidate.constants else None
 
 

@@ -23,7 +23,7 @@ from isomorph.fixes._numbers import apart, decimals, fitted
 from isomorph.oracle.fingerprint import FLOAT64_ORDER, fingerprint
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
     from isomorph.core.report import Finding
 
@@ -40,7 +40,7 @@ class Attribute:
 
     name = "attribute"
 
-    def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
+    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
         """From cheap and likely to wide."""
         for node in _in_question(case):
             yield from _as_told(case, node)
@@ -61,11 +61,11 @@ class Attribute:
                 yield _patch(case, node, values)
 
 
-def _in_question(case: Case) -> list[Node]:
+def _in_question(case: FaultContext) -> list[Node]:
     return [case.node, *(node for node in case.nodes if node.name != case.node.name)]
 
 
-def _rank(case: Case, node: Node) -> int:
+def _rank(case: FaultContext, node: Node) -> int:
     spec = case.candidate.tensors.get(node.inputs[0]) if node.inputs else None
     if spec is not None and spec.shape is not None:
         return len(spec.shape)
@@ -73,7 +73,7 @@ def _rank(case: Case, node: Node) -> int:
     return value.ndim if value is not None else case.right.ndim
 
 
-def _patch(case: Case, node: Node, values: dict[str, Any]) -> Patch:
+def _patch(case: FaultContext, node: Node, values: dict[str, Any]) -> Patch:
     edits: tuple[Edit, ...] = ()
     for name, value in values.items():
         edits += parameter(case, node, name, value)
@@ -90,7 +90,7 @@ def _short(value: Any) -> str:  # noqa: ANN401
     return in_full(value) if isinstance(value, float) else str(value)
 
 
-def _as_told(case: Case, node: Node) -> Iterator[Patch]:
+def _as_told(case: FaultContext, node: Node) -> Iterator[Patch]:
     """Each parameter that the counterpart states otherwise, then all of them at once."""
     stated: dict[str, Any] = {}
     for name, value in (*told(case, node, stored=True), *read(case, node)):
@@ -101,7 +101,7 @@ def _as_told(case: Case, node: Node) -> Iterator[Patch]:
     yield from _left_out(case, node)
 
 
-def _left_out(case: Case, node: Node) -> Iterator[Patch]:
+def _left_out(case: FaultContext, node: Node) -> Iterator[Patch]:
     """Numbers that the same operator is not told in the reference: what it does by itself."""
     same = [each for each in case.counterparts if each.op == node.op]
     said = {
@@ -115,7 +115,7 @@ def _left_out(case: Case, node: Node) -> Iterator[Patch]:
             )
 
 
-def _bounds(case: Case, node: Node) -> Iterator[Patch]:
+def _bounds(case: FaultContext, node: Node) -> Iterator[Patch]:
     """The bounds of a Clip are the extremes that its right values reach more than once."""
     if node.op != "Clip" or case.right.size < 2:
         return
@@ -131,7 +131,7 @@ def _bounds(case: Case, node: Node) -> Iterator[Patch]:
         yield _patch(case, node, bounds)
 
 
-def _moved(case: Case, node: Node) -> Iterator[Patch]:
+def _moved(case: FaultContext, node: Node) -> Iterator[Patch]:
     """Where a slice begins, ends and how far it steps, moved by one or two."""
     for name in _BOUNDARIES & {*node.attributes, *parameter_places(node)}:
         now = current(case, node, name)
@@ -141,7 +141,7 @@ def _moved(case: Case, node: Node) -> Iterator[Patch]:
                 yield _patch(case, node, {name: moved})
 
 
-def _numbers(case: Case, node: Node) -> Iterator[Patch]:
+def _numbers(case: FaultContext, node: Node) -> Iterator[Patch]:
     """Real parameters, one at a time, at the value where the error is least."""
     names = [*node.attributes, *parameter_places(node)]
     for name in dict.fromkeys(names):
@@ -163,13 +163,13 @@ def _helping(error: Any, now: float, floor: float) -> Iterator[float]:  # noqa: 
         yield from fitted(error, now, floor=floor)
 
 
-def _floor(case: Case) -> float:
+def _floor(case: FaultContext) -> float:
     """What float64 itself makes of two ways to the same values."""
     size = fingerprint(case.right).rms
     return FLOAT64_ORDER * size if np.isfinite(size) else 0.0
 
 
-def _scalars(case: Case) -> Iterator[Patch]:
+def _scalars(case: FaultContext) -> Iterator[Patch]:
     """Single numbers that the guilty nodes read: where an operator is spelled out, its parameters.
 
     Numbers of the counterpart are tried first, then what the data shows.
@@ -202,7 +202,7 @@ def _scalars(case: Case) -> Iterator[Patch]:
             yield _scalar(case, name, now, value)
 
 
-def _scalar(case: Case, name: str, now: float, value: float) -> Patch:
+def _scalar(case: FaultContext, name: str, now: float, value: float) -> Patch:
     constant = case.candidate.constants[name]
     array = np.full(constant.shape, value, np.float64)
     return Patch(

@@ -12,7 +12,7 @@ from isomorph.diagnose.parameters import fresh, stored
 from isomorph.fixes._around import neighbours
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
     from isomorph.core.report import Finding
 
@@ -25,7 +25,7 @@ class ControlFlow:
 
     name = "control_flow"
 
-    def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
+    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
         """The node itself first, then what it decides upon."""
         for node in case.nodes:
             if node.op == "If":
@@ -62,7 +62,7 @@ class ControlFlow:
                         )
 
 
-def _rounds(case: Case, node: Node) -> Iterator[Patch]:
+def _rounds(case: FaultContext, node: Node) -> Iterator[Patch]:
     """As many rounds as the reference's loop runs, or a few more or fewer than now.
 
     The input that gives their number in the reference comes before any number.

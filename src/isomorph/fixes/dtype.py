@@ -10,7 +10,7 @@ from isomorph.fixes._other_operator import floored
 from isomorph.fixes._ties import halves
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.patch import Patch
     from isomorph.core.report import Finding
 
@@ -20,7 +20,7 @@ class Dtype:
 
     name = "dtype"
 
-    def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
+    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
         """Widening of the guilty casts first: it keeps every node where it is."""
         yield from widened(case, depth=0)
         yield from floored(case)

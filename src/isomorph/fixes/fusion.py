@@ -12,7 +12,7 @@ from isomorph.diagnose.reference_nodes import original_nodes
 from isomorph.fixes._numbers import apart, fitted
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
     from isomorph.core.report import Finding
 
@@ -29,7 +29,7 @@ class Fusion:
 
     name = "fusion"
 
-    def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
+    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
         """What the counterparts apply first, then every other activation, none, its parts."""
         for node in case.nodes:
             if "activation" not in node.attributes:
@@ -43,7 +43,7 @@ class Fusion:
         yield from original_nodes(case)
 
 
-def _stated(case: Case) -> Iterator[tuple[str, tuple[float, ...]]]:
+def _stated(case: FaultContext) -> Iterator[tuple[str, tuple[float, ...]]]:
     for counterpart in reversed(case.counterparts):
         if counterpart.op in _ACTIVATIONS:
             told = [counterpart.attributes.get(name) for name in _PARAMETERS]
@@ -51,7 +51,7 @@ def _stated(case: Case) -> Iterator[tuple[str, tuple[float, ...]]]:
             yield counterpart.op, numbers[: len(_ACTIVATIONS[counterpart.op])]
 
 
-def _slopes(case: Case, node: Node) -> Iterator[Patch]:
+def _slopes(case: FaultContext, node: Node) -> Iterator[Patch]:
     """A slope that the values themselves show."""
     for word in ("LeakyRelu", "Elu"):
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from isomorph.core.patch import Patch, SetOutputs
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.report import Finding
 
 _MOST_OUTPUTS = 4
@@ -20,7 +20,7 @@ class Interface:
 
     name = "interface"
 
-    def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
+    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
         """Another order where that is the finding; other names where one output is another's."""
         now = tuple(spec.name for spec in case.candidate.outputs)
         if finding.code == "OUTPUT_ORDER":
@@ -29,7 +29,7 @@ class Interface:
             yield from _renamed(now)
 
 
-def _in_order(finding: Finding, case: Case, now: tuple[str, ...]) -> Iterator[Patch]:
+def _in_order(finding: Finding, case: FaultContext, now: tuple[str, ...]) -> Iterator[Patch]:
     """As the finding tells it, by name where the names are the reference's; then all orders."""
     there = [spec.name for spec in case.reference.outputs]
     moved = [name for name in finding.tensors if name in now]

@@ -21,7 +21,7 @@ from isomorph.diagnose.parameters import current, fresh, parameter, stored
 from isomorph.fixes._around import neighbours
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
     from isomorph.core.report import Finding
 
@@ -36,7 +36,7 @@ class Layout:
 
     name = "layout"
 
-    def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
+    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
         """What changes a node that is there comes before what inserts one."""
         for node in neighbours(case, depth=2):
             if node.op == "Transpose":
@@ -57,7 +57,7 @@ class Layout:
                 yield from _cut_otherwise(case, node)
 
 
-def _cut_otherwise(case: Case, node: Node) -> Iterator[Patch]:
+def _cut_otherwise(case: FaultContext, node: Node) -> Iterator[Patch]:
     """A Reshape whose sizes came out right and whose axes did not: cut first, then moved."""
     name = node.inputs[1] if len(node.inputs) > 1 else ""
     held = case.candidate.constants.get(name)
@@ -83,7 +83,7 @@ def _cut_otherwise(case: Case, node: Node) -> Iterator[Patch]:
         )
 
 
-def _permutations(case: Case, node: Node) -> Iterator[Patch]:
+def _permutations(case: FaultContext, node: Node) -> Iterator[Patch]:
     now = tuple(current(case, node, "perm") or ())
     for order in _orders(now):
         if order != now:
@@ -104,7 +104,7 @@ def _orders(now: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         yield tuple(order)
 
 
-def _exchanged(case: Case, node: Node) -> Iterator[Patch]:
+def _exchanged(case: FaultContext, node: Node) -> Iterator[Patch]:
     """Two inputs of one shape among more of them, each in the other's place."""
     if node.op == "Concat" or len(node.inputs) <= 2:
         return
@@ -118,7 +118,7 @@ def _exchanged(case: Case, node: Node) -> Iterator[Patch]:
         )
 
 
-def _outputs(case: Case, node: Node) -> Iterator[Patch]:
+def _outputs(case: FaultContext, node: Node) -> Iterator[Patch]:
     """Two outputs of one node, each read where the other was."""
     for (left, right), edits in islice(outputs_exchanged(case.candidate, node), _MOST_EXCHANGES):
         yield Patch(
@@ -145,7 +145,7 @@ def _parts(node: Node) -> Iterator[Patch]:
         )
 
 
-def _transposed_constants(case: Case) -> Iterator[Patch]:
+def _transposed_constants(case: FaultContext) -> Iterator[Patch]:
     for name in node_constants.floats(case.candidate, case.nodes):
         shape = case.candidate.constants[name].shape
         if not 2 <= len(shape) <= 4:
@@ -160,7 +160,7 @@ def _transposed_constants(case: Case) -> Iterator[Patch]:
                 )
 
 
-def _inserted(case: Case) -> Iterator[Patch]:
+def _inserted(case: FaultContext) -> Iterator[Patch]:
     """A Transpose behind the wrong tensor, or before one of the inputs of the guilty nodes."""
     name = fresh(case, f"{case.node.name}_transposed")
     shape = case.wrong.shape
@@ -184,7 +184,7 @@ def _inserted(case: Case) -> Iterator[Patch]:
         yield from _inserted_before(case, node, name)
 
 
-def _inserted_before(case: Case, node: Node, name: str) -> Iterator[Patch]:
+def _inserted_before(case: FaultContext, node: Node, name: str) -> Iterator[Patch]:
     for place, tensor in enumerate(node.inputs):
         spec = case.candidate.tensors.get(tensor)
         rank = len(spec.shape) if spec is not None and spec.shape is not None else 0

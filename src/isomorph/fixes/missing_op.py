@@ -20,7 +20,7 @@ from isomorph.fixes._operands import Operands, operands
 from isomorph.fixes._other_operator import other_operators
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
     from isomorph.core.report import Finding
 
@@ -67,7 +67,7 @@ class MissingOp:
 
     name = "missing_op"
 
-    def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
+    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
         """Connections first, then nodes."""
         for node in case.nodes:
             yield from connections(case, node)
@@ -83,7 +83,7 @@ class MissingOp:
                 )
 
 
-def _replaced(case: Case, named: Sequence[str]) -> Iterator[Patch]:
+def _replaced(case: FaultContext, named: Sequence[str]) -> Iterator[Patch]:
     """The counterpart's operator, or one of the same family, in the place of the guilty one."""
     ops = [*named, *(node.op for node in case.counterparts)]
     for node in case.nodes:
@@ -102,7 +102,7 @@ def _replaced(case: Case, named: Sequence[str]) -> Iterator[Patch]:
             )
 
 
-def _inserted(case: Case) -> Iterator[Patch]:
+def _inserted(case: FaultContext) -> Iterator[Patch]:
     """The counterpart's operators that nothing here does, behind the wrong tensor or before it."""
     here = {node.op for node in case.nodes}
     for counterpart in (*reversed(case.counterparts), *_masks(case)):
@@ -119,7 +119,7 @@ def _inserted(case: Case) -> Iterator[Patch]:
             )
 
 
-def _put_in(case: Case, op: str, name: str, read: Operands) -> Iterator[Patch]:
+def _put_in(case: FaultContext, op: str, name: str, read: Operands) -> Iterator[Patch]:
     """One operator behind the wrong tensor, then before each input of the guilty nodes."""
     told = _attributes(case, op)
     behind = InsertBehind(tensor=case.tensor, op=op, name=name, inputs=read.reads, attributes=told)
@@ -137,21 +137,21 @@ def _put_in(case: Case, op: str, name: str, read: Operands) -> Iterator[Patch]:
         )
 
 
-def _masks(case: Case) -> Iterator[Node]:
+def _masks(case: FaultContext) -> Iterator[Node]:
     """The mask that an attention adds to its scores, as the addition that it is."""
     for node in case.counterparts:
         if node.op == "Attention" and len(node.inputs) > _MASK and node.inputs[_MASK]:
             yield replace(node, op="Add", native_op="Add", inputs=("", node.inputs[_MASK]))
 
 
-def _live_inputs(case: Case) -> Iterator[tuple[Node, int]]:
+def _live_inputs(case: FaultContext) -> Iterator[tuple[Node, int]]:
     for node in case.nodes:
         for place, name in enumerate(node.inputs):
             if name and name not in case.candidate.constants:
                 yield node, place
 
 
-def _attributes(case: Case, op: str) -> dict[str, Any]:
+def _attributes(case: FaultContext, op: str) -> dict[str, Any]:
     """What the counterpart says of those parameters that the operator has in ONNX."""
     for counterpart in case.counterparts:
         if counterpart.op == op:

@@ -11,7 +11,7 @@ from isomorph.core.ops import RANDOM
 from isomorph.core.patch import Edit, Patch, RemoveNode, SetConstant, SetInput
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
     from isomorph.core.report import Finding
 
@@ -21,7 +21,7 @@ class Nondeterminism:
 
     name = "nondeterminism"
 
-    def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
+    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
         """All random nodes at once: one that is left keeps the model random."""
         dropouts = [node for node in case.nodes if node.op == "Dropout"]
         noise = [node for node in case.nodes if node.op in RANDOM]
@@ -42,7 +42,7 @@ class Nondeterminism:
                 yield Patch(summary=f"{names}, which only adds noise, removed", edits=tuple(edits))
 
 
-def _switched_off(case: Case, node: Node) -> Iterator[Edit]:
+def _switched_off(case: FaultContext, node: Node) -> Iterator[Edit]:
     mode = node.inputs[2] if len(node.inputs) > 2 else ""
     if mode in case.candidate.constants:
         yield SetConstant(tensor=mode, value=np.zeros(case.candidate.constants[mode].shape, bool))
@@ -50,7 +50,7 @@ def _switched_off(case: Case, node: Node) -> Iterator[Edit]:
         yield SetInput(node=node.name, index=2, tensor="")
 
 
-def _adders(case: Case, noise: list[Node]) -> Iterator[Node]:
+def _adders(case: FaultContext, noise: list[Node]) -> Iterator[Node]:
     """Nodes whose first input is the signal and whose second is the noise."""
     random = {name for node in noise for name in node.outputs}
     for node in case.candidate.nodes:

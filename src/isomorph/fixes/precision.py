@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from isomorph.fixes._casts import widened
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.patch import Patch
     from isomorph.core.report import Finding
 
@@ -18,6 +18,6 @@ class Precision:
 
     name = "precision"
 
-    def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
+    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
         """Casts alone: what is stored narrowly is a matter of weights."""
         yield from widened(case, depth=3)

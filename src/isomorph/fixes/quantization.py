@@ -19,7 +19,7 @@ from isomorph.fixes._weight_scales import fitted_scales
 from isomorph.match.dequantized_graph import beside
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
     from isomorph.core.report import Finding
     from isomorph.core.trace import Array
@@ -38,7 +38,7 @@ class Quantization:
 
     name = "quantization"
 
-    def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
+    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
         """What the model itself states first; then by what is lost, as several may do."""
         if "reference_ties" in finding.evidence:
             yield from halves(case, finding.evidence["reference_ties"])
@@ -52,14 +52,14 @@ class Quantization:
         yield from _by_what_is_lost(case, _patches(case, nodes))
 
 
-def _by_what_is_lost(case: Case, proposals: Iterator[Patch]) -> Iterator[Patch]:
+def _by_what_is_lost(case: FaultContext, proposals: Iterator[Patch]) -> Iterator[Patch]:
     patches = list(proposals)
     errors = [apart(case.right, case.rehearse(patch)) for patch in patches]
     order = sorted(range(len(patches)), key=lambda place: errors[place])
     yield from (patches[place] for place in order if np.isfinite(errors[place]))
 
 
-def _patches(case: Case, nodes: list[Node]) -> Iterator[Patch]:
+def _patches(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
     """One parameter before two; a parameter that only one of the pair has, first."""
     yield from _one_of_the_pair(case, nodes)
     yield from _axes(case, nodes)
@@ -73,7 +73,7 @@ def _patches(case: Case, nodes: list[Node]) -> Iterator[Patch]:
             yield _set({name: value}, f"scale {name!r} fitted to the reference's {theirs!r}")
 
 
-def _stated(case: Case, nodes: list[Node]) -> Iterator[Patch]:
+def _stated(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
     """The scale that the biases behind a tensor were made for, and those of weights and biases.
 
     A quantiser and a dequantiser that agree speak for each other: then the weight or the bias
@@ -119,7 +119,7 @@ def _names(node: Node) -> tuple[str, str]:
     return read[0], read[1]
 
 
-def _held(case: Case, name: str) -> Array | None:
+def _held(case: FaultContext, name: str) -> Array | None:
     return case.constant(case.candidate, name) if name in case.candidate.constants else None
 
 
@@ -128,7 +128,7 @@ def _set(values: Mapping[str, Array], words: str) -> Patch:
     return Patch(summary=words, edits=edits)
 
 
-def _one_of_the_pair(case: Case, nodes: list[Node]) -> Iterator[Patch]:
+def _one_of_the_pair(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
     """Quantiser and dequantiser of one tensor that do not agree: the one as the other."""
     for first in nodes:
         for second in nodes:
@@ -144,7 +144,7 @@ def _one_of_the_pair(case: Case, nodes: list[Node]) -> Iterator[Patch]:
                     )
 
 
-def _axes(case: Case, nodes: list[Node]) -> Iterator[Patch]:
+def _axes(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
     for node in nodes:
         scale = _held(case, _names(node)[0])
         spec = case.candidate.tensors.get(node.inputs[0])
@@ -159,7 +159,7 @@ def _axes(case: Case, nodes: list[Node]) -> Iterator[Patch]:
                 )
 
 
-def _other_sign(case: Case, nodes: list[Node]) -> Iterator[Patch]:
+def _other_sign(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
     """Stored bytes taken for signed instead of unsigned, or the reverse."""
     for node in nodes:
         held, kinds = _held(case, node.inputs[0]), {"int8": "uint8", "uint8": "int8"}
@@ -182,7 +182,7 @@ def _other_sign(case: Case, nodes: list[Node]) -> Iterator[Patch]:
         )
 
 
-def _seen(case: Case, node: Node) -> Array | None:
+def _seen(case: FaultContext, node: Node) -> Array | None:
     """The real values that this quantiser should let through."""
     if node.op == "DequantizeLinear" and node.outputs[0] == case.tensor:
         return case.right.astype(np.float64)
@@ -191,7 +191,7 @@ def _seen(case: Case, node: Node) -> Array | None:
     return case.right.astype(np.float64) if case.tensor in node.outputs else None
 
 
-def _calibrated(case: Case, nodes: list[Node], seen: Array) -> Iterator[Patch]:
+def _calibrated(case: FaultContext, nodes: list[Node], seen: Array) -> Iterator[Patch]:
     """The zero point moved, the scale fitted, or both, in quantiser and dequantiser alike."""
     scale_name, zero_name = _names(nodes[0])
     scale, zero = _held(case, scale_name), _held(case, zero_name)
@@ -219,7 +219,7 @@ def _calibrated(case: Case, nodes: list[Node], seen: Array) -> Iterator[Patch]:
 
 
 def _everywhere(
-    case: Case, nodes: list[Node], step: float | None, place: int | None
+    case: FaultContext, nodes: list[Node], step: float | None, place: int | None
 ) -> dict[str, Array]:
     """The constants to change in all of the nodes; those that have the value already stay."""
     values: dict[str, Array] = {}

@@ -11,7 +11,7 @@ from isomorph.core.patch import AddConstant, InsertAhead, Patch
 from isomorph.diagnose.parameters import fresh, stored
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
     from isomorph.core.report import Finding
 
@@ -28,7 +28,7 @@ class Shape:
 
     name = "shape"
 
-    def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
+    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
         """What the operator can work out by itself first, as it takes no new node."""
         named, sizes = finding.evidence.get("constant"), finding.evidence.get("sizes")
         if not isinstance(named, str) or not isinstance(sizes, Sequence):
@@ -46,7 +46,7 @@ class Shape:
                     yield from _computed(case, node, index, now, right)
 
 
-def _worked_out(case: Case, name: str, now: list[int], right: list[int]) -> Iterator[Patch]:
+def _worked_out(case: FaultContext, name: str, now: list[int], right: list[int]) -> Iterator[Patch]:
     """One size of a Reshape at a time as read, as whatever is left, or both."""
     frozen = [p for p, size in enumerate(now) if size not in (right[p], _WHATEVER_IS_LEFT)]
     for place in frozen:
@@ -60,7 +60,7 @@ def _worked_out(case: Case, name: str, now: list[int], right: list[int]) -> Iter
 
 
 def _computed(
-    case: Case, node: Node, index: int, now: list[int], right: list[int]
+    case: FaultContext, node: Node, index: int, now: list[int], right: list[int]
 ) -> Iterator[Patch]:
     """The first size, or the only one, read off the shape of an input of the model."""
     if any(size != right[place] for place, size in enumerate(now) if place and size >= 0):
@@ -72,7 +72,9 @@ def _computed(
                 yield _read_off(case, node, index, now, (spec.name, axis))
 
 
-def _read_off(case: Case, node: Node, index: int, now: list[int], source: tuple[str, int]) -> Patch:
+def _read_off(
+    case: FaultContext, node: Node, index: int, now: list[int], source: tuple[str, int]
+) -> Patch:
     tensor, axis = source
     size = InsertAhead(
         node=node.name,

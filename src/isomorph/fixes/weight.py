@@ -29,7 +29,7 @@ from isomorph.match.dequantized_graph import beside
 from isomorph.match.value_match import placements, ways
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
     from isomorph.core.report import Finding
     from isomorph.core.trace import Array
@@ -43,7 +43,7 @@ class Weight:
 
     name = "weight"
 
-    def propose(self, finding: Finding, case: Case) -> Iterator[Patch]:
+    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
         """The constant that the evidence names first; then the others; then reordering."""
         if finding.code == CODE:
             yield _set(
@@ -67,7 +67,7 @@ class Weight:
             yield _set(case, values, words)
 
 
-def _set(case: Case, values: Sequence[tuple[str, Array]], source: str) -> Patch:
+def _set(case: FaultContext, values: Sequence[tuple[str, Array]], source: str) -> Patch:
     edits: tuple[Edit, ...] = ()
     for name, value in values:
         edits += stored(case, name, value)
@@ -75,13 +75,13 @@ def _set(case: Case, values: Sequence[tuple[str, Array]], source: str) -> Patch:
     return Patch(summary=f"constant {names}: {source}", edits=edits)
 
 
-def _held(case: Case, name: str) -> Array | None:
+def _held(case: FaultContext, name: str) -> Array | None:
     """The real numbers that a constant of the candidate holds or stands for."""
     grid = stored_on_grids(case).get(name)
     return case.constant(case.candidate, name) if grid is None else reals(case, name, grid)
 
 
-def _replaced(case: Case, mine: str) -> Iterator[Patch]:
+def _replaced(case: FaultContext, mine: str) -> Iterator[Patch]:
     """The counterpart's constants of the same size, in every arrangement that fits."""
     wrong = _held(case, mine)
     if wrong is None:
@@ -92,7 +92,7 @@ def _replaced(case: Case, mine: str) -> Iterator[Patch]:
                 yield _set(case, [(mine, value)], f"the values of the reference's {theirs!r}")
 
 
-def _of_another_node(case: Case) -> Iterator[Patch]:
+def _of_another_node(case: FaultContext) -> Iterator[Patch]:
     """The reference's constant where another is read: of another size, or twice by one node."""
     for node in case.nodes:
         for counterpart in case.counterparts:
@@ -119,7 +119,7 @@ def _of_another_node(case: Case) -> Iterator[Patch]:
                 )
 
 
-def _folded(case: Case, mine: Sequence[str]) -> Iterator[Patch]:
+def _folded(case: FaultContext, mine: Sequence[str]) -> Iterator[Patch]:
     """The counterpart's weights with its normalisation worked in, one by one and together."""
     found: list[tuple[str, Array, str]] = []
     for source, right in folded(case):
@@ -136,7 +136,7 @@ def _folded(case: Case, mine: Sequence[str]) -> Iterator[Patch]:
             yield _set(case, [one[:2], other[:2]], f"the values of the reference's {one[2]}")
 
 
-def _channels(case: Case, mine: Sequence[str]) -> Iterator[Patch]:
+def _channels(case: FaultContext, mine: Sequence[str]) -> Iterator[Patch]:
     """The rows of the weights in the order in which the right channels stand."""
     if case.right.ndim < 2 or case.right.shape != case.wrong.shape:
         return
@@ -166,7 +166,7 @@ def _matched(wrong: Array, right: Array, axis: int) -> list[int] | None:
     return order if sorted(order) == list(range(len(order))) != order else None
 
 
-def _biases(case: Case) -> Iterator[Patch]:
+def _biases(case: FaultContext) -> Iterator[Patch]:
     """A bias of the reference, or the one that the difference itself shows, added again."""
     slots = [node for node in neighbours(case, depth=1) if node.op in _BIAS_INPUT]
     for source, bias in (*_known_biases(case), *_shown_bias(case)):
@@ -185,13 +185,15 @@ def _biases(case: Case) -> Iterator[Patch]:
                 yield _added(case, bias, axis, source)
 
 
-def _fits(case: Case, node: Node, bias: Array) -> bool:
+def _fits(case: FaultContext, node: Node, bias: Array) -> bool:
     """Whether a node with one step for each of its channels has as many as the bias."""
     grid = beside(case.candidate).get(node.inputs[1]) if len(node.inputs) > 1 else None
     return grid is None or len(grid.scale) in (1, bias.size)
 
 
-def _raised(case: Case, node: Node, place: int, source: str, bias: Array) -> Iterator[Patch]:
+def _raised(
+    case: FaultContext, node: Node, place: int, source: str, bias: Array
+) -> Iterator[Patch]:
     """A bias that is there, and lacks this: it may have been zeroed, or be another's part."""
     name = node.inputs[place]
     grid = beside(case.candidate).get(name)
@@ -204,7 +206,7 @@ def _raised(case: Case, node: Node, place: int, source: str, bias: Array) -> Ite
         yield _set(case, [(name, value)], f"with {source} added")
 
 
-def _known_biases(case: Case) -> Iterator[tuple[str, Array]]:
+def _known_biases(case: FaultContext) -> Iterator[tuple[str, Array]]:
     for name in node_constants.floats(case.reference, case.counterparts):
         value = case.constant(case.reference, name)
         if value is not None and value.ndim == 1 and np.any(value):
@@ -214,7 +216,7 @@ def _known_biases(case: Case) -> Iterator[tuple[str, Array]]:
             yield f"the reference's {source}", value
 
 
-def _shown_bias(case: Case) -> Iterator[tuple[str, Array]]:
+def _shown_bias(case: FaultContext) -> Iterator[tuple[str, Array]]:
     """What is missing is one number for each channel: then those numbers are the bias."""
     if case.right.shape != case.wrong.shape or not case.right.size:
         return
@@ -227,7 +229,7 @@ def _shown_bias(case: Case) -> Iterator[tuple[str, Array]]:
             yield "what is missing in each channel", bias
 
 
-def _connected(case: Case, node: Node, place: int, bias: Array) -> tuple[Edit, ...]:
+def _connected(case: FaultContext, node: Node, place: int, bias: Array) -> tuple[Edit, ...]:
     """The edits that give a node this bias as its input at a place."""
     grids = beside(case.candidate)
     if node.inputs[0] in grids and node.inputs[1] in grids:
@@ -246,7 +248,7 @@ def _connected(case: Case, node: Node, place: int, bias: Array) -> tuple[Edit, .
     )
 
 
-def _connected_on_grid(case: Case, node: Node, place: int, bias: Array) -> tuple[Edit, ...]:
+def _connected_on_grid(case: FaultContext, node: Node, place: int, bias: Array) -> tuple[Edit, ...]:
     """A bias of whole numbers, which counts in products of the two scales it is added to."""
     grids = beside(case.candidate)
     data, weight = (np.asarray(grids[name].scale, np.float64) for name in node.inputs[:2])
@@ -265,7 +267,7 @@ def _connected_on_grid(case: Case, node: Node, place: int, bias: Array) -> tuple
     )
 
 
-def _added(case: Case, bias: Array, axis: int, source: str) -> Patch:
+def _added(case: FaultContext, bias: Array, axis: int, source: str) -> Patch:
     kind = dtype_of(case, case.tensor) or np.dtype(np.float32)
     shape = [bias.size if each == axis else 1 for each in range(case.wrong.ndim)]
     name, node = fresh(case, f"{case.tensor}_bias"), fresh(case, f"{case.node.name}_bias_added")

@@ -17,14 +17,14 @@ from isomorph.inputs.generate import DEFAULT_BATCH, DEFAULT_SIZE, SAMPLES, gener
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.sessions.model_handle import ModelHandle
 
 _BATCHES = (DEFAULT_BATCH, 1, 4, 8)
 _SIZES = (DEFAULT_SIZE, 32, 64, 128, 1)
 
 
 def taken_sizes(
-    opened: Opened, others: Shapes, dims: Mapping[str, int], seed: int
+    opened: ModelHandle, others: Shapes, dims: Mapping[str, int], seed: int
 ) -> dict[str, int]:
     """Sizes of the axes that nobody settled, where the model refuses the usual ones.
 
@@ -49,7 +49,7 @@ def told(sizes: Mapping[str, int]) -> str:
     return "".join(f", {axis}={size}" for axis, size in sizes.items())
 
 
-def _takes(opened: Opened, others: Shapes, dims: Mapping[str, int], seed: int) -> bool:
+def _takes(opened: ModelHandle, others: Shapes, dims: Mapping[str, int], seed: int) -> bool:
     """Whether the model runs at these sizes; what costs a runtime its life is not tried again."""
     graph = opened.model.graph
     feeds: dict[str, Array] = generate(

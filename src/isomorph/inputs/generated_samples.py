@@ -14,7 +14,7 @@ from isomorph.inputs.generate import DECIDING, SAMPLES, generate
 if TYPE_CHECKING:
     from isomorph.core.model import Dimension, Graph, Model
     from isomorph.core.report import Binding
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.sessions.model_handle import ModelHandle
 
 
 VALID = "valid values"
@@ -24,7 +24,7 @@ _BRANCHES = frozenset({"If", "Case"})
 
 
 def made_up(
-    opened: Opened,
+    opened: ModelHandle,
     other: Graph,
     inputs: Sequence[Binding],
     dims: Mapping[str, int],

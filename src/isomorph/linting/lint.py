@@ -7,32 +7,32 @@ from typing import TYPE_CHECKING
 
 from isomorph import registry
 from isomorph.core.errors import IsomorphError
-from isomorph.core.lint import Lint, Remark, Severity, Subject
+from isomorph.core.lint import Lint, LintedModel, Remark, Severity
 from isomorph.core.model import Graph, Model
 from isomorph.core.report import ModelSummary, Skipped
 from isomorph.linting.target_support import abilities
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
-    from isomorph.checking.loader import Intake
-    from isomorph.conversion.converter_worker import Workshop
+    from isomorph.checking.loader import Loader
+    from isomorph.conversion.converter_worker import ConverterWorker
 
 _GRAVE = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 
 
 def lint(
     source: str,
-    intake: Intake,
-    workshop: Workshop,
+    loader: Loader,
+    workshop: ConverterWorker,
     *,
     to: str | None = None,
     width: str = "",
     ignore: Sequence[str] = (),
 ) -> Lint:
     """Every remark on one model, the gravest first; ``ignore`` are codes or names of checks."""
-    model = _loaded(source, intake)
+    model = _loaded(source, loader)
     able, skipped = abilities(model, to, width, workshop)
-    subject = Subject(model=model, to=to, width=width, abilities=able)
+    subject = LintedModel(model=model, to=to, width=width, abilities=able)
     remarks: list[Remark] = []
     for name in registry.names("rules"):
         check = registry.rule(name)
@@ -50,10 +50,10 @@ def lint(
     )
 
 
-def _loaded(source: str, intake: Intake) -> Model:
+def _loaded(source: str, loader: Loader) -> Model:
     """The model; one whose weights beside it cannot be read is a remark, not the end."""
     try:
-        return intake.load(source)
+        return loader.load(source)
     except IsomorphError as error:
         if not error.code.startswith("EXTERNAL_DATA"):
             raise

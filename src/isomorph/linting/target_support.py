@@ -22,7 +22,7 @@ from isomorph.core.report import Skipped
 from isomorph.linting.measured_forms import features, speaks_of
 
 if TYPE_CHECKING:
-    from isomorph.conversion.converter_worker import Workshop
+    from isomorph.conversion.converter_worker import ConverterWorker
     from isomorph.core.model import Graph, Model, Node
 
 Told = Mapping[str, Any]
@@ -31,7 +31,7 @@ _TABLE = Path(__file__).with_name("approximated.json")
 
 
 def abilities(
-    model: Model, to: str | None, width: str, workshop: Workshop
+    model: Model, to: str | None, width: str, workshop: ConverterWorker
 ) -> tuple[Abilities, list[Skipped]]:
     """The tables of every first converter on the way, and of the target's runtime."""
     skipped: list[Skipped] = []

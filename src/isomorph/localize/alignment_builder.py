@@ -18,10 +18,10 @@ from isomorph.match.axis_layout import Rearrangement
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
-    from isomorph.localize.fault import Guilt
+    from isomorph.localize.fault import Fault
     from isomorph.localize.locate import Located
-    from isomorph.match.value_match import Twins
-    from isomorph.measure.evaluated_model import Subject
+    from isomorph.match.value_match import ValueMatcher
+    from isomorph.measure.evaluated_model import EvaluatedModel
 
 _ONE_DRAW = 1
 """A further input is asked whether values agree again, not how steady they are."""
@@ -38,8 +38,8 @@ class Aligner:
     wanted: bool | None = None
     told: Callable[[str, str], None] | None = None
     _alignment: Alignment | None = None
-    _guilts: tuple[Guilt, ...] = ()
-    _waiting: list[tuple[Subject, Subject]] = field(default_factory=list)
+    _faults: tuple[Fault, ...] = ()
+    _waiting: list[tuple[EvaluatedModel, EvaluatedModel]] = field(default_factory=list)
     _failure: str | None = None
     _fresh: bool = False
 
@@ -47,21 +47,21 @@ class Aligner:
         """Both graphs as they were looked at, and what was found guilty between them."""
         if self.wanted is False:
             return
-        self._guilts, self._fresh = located.trail.guilts, True
+        self._faults, self._fresh = located.chain.faults, True
         self._tell("")
-        given = {each.tensor: each.value for each in self._guilts}
-        search = Search(located.twins, (), given)
+        given = {each.tensor: each.value for each in self._faults}
+        search = Search(located.matcher, (), given)
         with np.errstate(all="ignore"):  # what is infinite or no number equals nothing
             self._alignment = aligned(
                 Seen(
-                    twins=located.twins,
+                    matcher=located.matcher,
                     values=search.values,
                     equal=search.pairs,
-                    put_right={e.tensor: (e.counterpart, e.moved) for e in self._guilts},
+                    put_right={e.tensor: (e.counterpart, e.moved) for e in self._faults},
                 )
             )
 
-    def remember(self, reference: Subject | None, candidate: Subject) -> None:
+    def remember(self, reference: EvaluatedModel | None, candidate: EvaluatedModel) -> None:
         """One sample: it confirms, or waits for one on which guilt is searched."""
         if reference is None or self.wanted is False or self._failure is not None:
             return
@@ -86,17 +86,19 @@ class Aligner:
                 self._confirm(reference, candidate)
                 continue
             self._tell("")
-            twins = look(reference, candidate)
-            search = Search(twins, (), {})
-            self._alignment = aligned(Seen(twins=twins, values=search.values, equal=search.pairs))
+            matcher = look(reference, candidate)
+            search = Search(matcher, (), {})
+            self._alignment = aligned(
+                Seen(matcher=matcher, values=search.values, equal=search.pairs)
+            )
 
-    def _confirm(self, reference: Subject, candidate: Subject) -> None:
+    def _confirm(self, reference: EvaluatedModel, candidate: EvaluatedModel) -> None:
         assert self._alignment is not None, "nothing to confirm"
         self._tell("another input")
-        twins = look(reference, candidate, draws=_ONE_DRAW)
-        given = {each.tensor: _right(each, twins) for each in self._guilts}
-        values = twins.candidate.with_given(given)
-        held = set(_held(self._alignment, twins, values))
+        matcher = look(reference, candidate, draws=_ONE_DRAW)
+        given = {each.tensor: _right(each, matcher) for each in self._faults}
+        values = matcher.candidate.with_given(given)
+        held = set(_held(self._alignment, matcher, values))
         looked = self._alignment.inputs + 1
         self._alignment = replace(
             self._alignment,
@@ -118,15 +120,17 @@ class Aligner:
             self.told("alignment", detail)
 
 
-def _right(guilt: Guilt, twins: Twins) -> Array:
+def _right(fault: Fault, matcher: ValueMatcher) -> Array:
     """What belongs in the place of a guilty tensor, on these inputs."""
-    value = guilt.moved.array(twins.reference.values[guilt.counterpart])
-    return np.ascontiguousarray(value.astype(twins.candidate.values[guilt.tensor].dtype))
+    value = fault.moved.array(matcher.reference.values[fault.counterpart])
+    return np.ascontiguousarray(value.astype(matcher.candidate.values[fault.tensor].dtype))
 
 
-def _held(alignment: Alignment, twins: Twins, values: Mapping[str, Array]) -> Iterator[int]:
+def _held(
+    alignment: Alignment, matcher: ValueMatcher, values: Mapping[str, Array]
+) -> Iterator[int]:
     """The places of the pairs whose values agree here, too."""
-    left, right = twins.reference.values, twins.candidate.values
+    left, right = matcher.reference.values, matcher.candidate.values
     for place, pair in enumerate(alignment.pairs):
         mine, yours = pair.reference[0], pair.candidate
         if "value" not in pair.evidence or mine not in left or yours not in right:
@@ -135,7 +139,7 @@ def _held(alignment: Alignment, twins: Twins, values: Mapping[str, Array]) -> It
         order = pair.permutation or tuple(range(source.ndim))
         if source.size == value.size and len(order) == source.ndim:
             moved = Rearrangement(permutation=order, shape=value.shape)
-            if twins.equal(mine, yours, moved.array(source), value):
+            if matcher.equal(mine, yours, moved.array(source), value):
                 yield place
 
 

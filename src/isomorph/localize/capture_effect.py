@@ -16,17 +16,21 @@ from isomorph.measure.budget_check import judge
 from isomorph.measure.spread import merged
 
 if TYPE_CHECKING:
-    from isomorph.core.divergence import Part
+    from isomorph.core.divergence import ErrorTerm
     from isomorph.core.trace import Array
-    from isomorph.measure.evaluated_model import Subject
+    from isomorph.measure.evaluated_model import EvaluatedModel
     from isomorph.measure.spread import Spread
 
 
 def changed_by_capturing(
-    subject: Subject, captured: Mapping[str, Array], names: Sequence[str], false_alarm: float
+    subject: EvaluatedModel, captured: Mapping[str, Array], names: Sequence[str], false_alarm: float
 ) -> Finding | None:
     """The outputs that moved by more than rounding when every tensor was taken out."""
-    untouched, rounding, meaning = subject.as_run(), subject.rounding(), subject.meaning()
+    untouched, rounding, meaning = (
+        subject.runtime_outputs(),
+        subject.rounding(),
+        subject.oracle_outputs(),
+    )
     if (
         isinstance(untouched, IsomorphError)
         or isinstance(rounding, IsomorphError)
@@ -39,7 +43,7 @@ def changed_by_capturing(
         if run is None or other is None or spread is None or run.shape != other.shape:
             continue
 
-        def held(expected: Array, allowed: Spread | None, value: Array = other) -> Part:
+        def held(expected: Array, allowed: Spread | None, value: Array = other) -> ErrorTerm:
             return judge(
                 value, expected, allowed, dtype=str(value.dtype), derivation="",
                 false_alarm=false_alarm,

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guilt:
+class Fault:
     """One place where the candidate goes wrong although everything before it is right.
 
     ``node`` makes ``tensor``, whose right value is ``counterpart`` of the reference, brought into
     place by ``moved``. ``nodes`` are all that lie between the last right tensors and this one.
-    ``shape`` is the one that the tensor has now. ``scattered``: the right values are there, in the
+    ``shape`` is the one that the tensor has now. ``permuted``: the right values are there, in the
     wrong order. ``share`` is how much of the output error vanishes when this alone is put right.
     ``where`` says in which of its elements the tensor is wrong.
     """
@@ -34,22 +34,22 @@ class Guilt:
     value: Array = field(repr=False, compare=False)
     local_error: float
     shape: tuple[int, ...] | None = None
-    scattered: bool = False
+    permuted: bool = False
     proven: bool = False
     share: float | None = None
     where: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trail:
+class FaultChain:
     """The guilty places, in the order of the graph, and whether they explain everything."""
 
-    guilts: tuple[Guilt, ...]
+    faults: tuple[Fault, ...]
     explained: bool
     left_over: tuple[str, ...] = ()
 
 
-NOBODY = Trail(guilts=(), explained=True)
+NOBODY = FaultChain(faults=(), explained=True)
 """Where nothing is wrong."""
 
 

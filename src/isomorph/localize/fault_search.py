@@ -14,10 +14,10 @@ import numpy as np
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import DISTANCE, SUBSTITUTIONS, TENSORS_BEHIND, noted_limits
 from isomorph.localize.error_location import own_error, where
-from isomorph.localize.fault import Guilt, likeliest
+from isomorph.localize.fault import Fault, likeliest
 from isomorph.localize.lost_fusion import cut_at_zero, cut_next, still_to_come
 from isomorph.localize.shape_tensors import of_its_own
-from isomorph.localize.substitution import Proposal, as_it_is
+from isomorph.localize.substitution import Substitution, as_it_is
 from isomorph.localize.wrong_position import PASSING, hands_on, misplaced
 from isomorph.localize.wrong_shape import resized
 from isomorph.match.axis_layout import arrangements
@@ -26,7 +26,7 @@ from isomorph.match.value_match import ways
 if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
-    from isomorph.match.value_match import Twins
+    from isomorph.match.value_match import ValueMatcher
 
 _BEHIND = 5
 
@@ -36,14 +36,14 @@ class Search:
 
     def __init__(
         self,
-        twins: Twins,
+        matcher: ValueMatcher,
         outputs: Sequence[tuple[str, str]],
         given: Mapping[str, Array],
     ) -> None:
-        self.twins, self.outputs, self.given = twins, outputs, given
-        self.reference, self.candidate = twins.reference, twins.candidate
+        self.matcher, self.outputs, self.given = matcher, outputs, given
+        self.reference, self.candidate = matcher.reference, matcher.candidate
         self.values = self.candidate.with_given(given)
-        self.pairs = {name: twins.pair(name, self.values[name]) for name in self.values}
+        self.pairs = {name: matcher.pair(name, self.values[name]) for name in self.values}
         inputs = {spec.name for spec in self.candidate.graph.inputs}
         self.right = {name for name, pair in self.pairs.items() if pair is not None}
         self.right |= set(given) | inputs
@@ -67,14 +67,14 @@ class Search:
         first = next(iter(ways(source, value.shape)), None)
         if first is None or not self._fits(mine, value):
             return False
-        return self.twins.equal(mine, yours, first.array(source), value)
+        return self.matcher.equal(mine, yours, first.array(source), value)
 
     def _fits(self, mine: str, value: Array) -> bool:
         """Whether the axes of a tensor are the reference's in some order, and not cut otherwise."""
         shape = self.reference.values[mine].shape
         if shape == value.shape:
             return True
-        return not self.twins.same_axes and bool(arrangements(shape, value.shape))
+        return not self.matcher.same_axes and bool(arrangements(shape, value.shape))
 
     def astray(self) -> list[str]:
         """Every computed tensor that is none of the reference's."""
@@ -82,25 +82,25 @@ class Search:
             n for n in self.values if n not in self.right and n in self.candidate.topology.maker
         ]
 
-    def next_guilt(self, *, everywhere: bool = False) -> Guilt | None:
+    def next_fault(self, *, everywhere: bool = False) -> Fault | None:
         """The first place whose substitution heals what lies behind it.
 
         On the way to a wrong output or, ``everywhere``, wherever a tensor is astray: then what
         is right stays as it is, since no output speaks against it.
         """
         with noted_limits() as hit:
-            found = self._first_guilt(everywhere=everywhere)
+            found = self._first_fault(everywhere=everywhere)
         for limit in hit:
             # How far is looked matters where nothing was found; what was not tried, always.
             if found is None or limit in (SUBSTITUTIONS, TENSORS_BEHIND):
                 limit.reached()
         return found
 
-    def _first_guilt(self, *, everywhere: bool) -> Guilt | None:
+    def _first_fault(self, *, everywhere: bool) -> Fault | None:
         wrong = self.astray() if everywhere else [yours for _, yours in self.wrong_outputs()]
         tried, spare = 0, None
         for layer in self._proposals(wrong, of_right=not everywhere):
-            best: tuple[int, Proposal] | None = None
+            best: tuple[int, Substitution] | None = None
             for proposal in layer:
                 tried += 1
                 if tried > SUBSTITUTIONS.most:
@@ -118,10 +118,10 @@ class Search:
             if spare is None and best[1].tensor in self.right and not explains:
                 spare = best[1]  # it is right as it stands: a wrong one may explain everything
                 continue
-            return self.guilt(best[1] if spare is None or explains else spare)
-        return None if spare is None else self.guilt(spare)
+            return self.fault(best[1] if spare is None or explains else spare)
+        return None if spare is None else self.fault(spare)
 
-    def _explains(self, proposal: Proposal) -> bool:
+    def _explains(self, proposal: Substitution) -> bool:
         """Whether every output is right with this alone put right."""
         given = {**self.given, proposal.tensor: self.placed(proposal)}
         found = self._recomputed([yours for _, yours in self.outputs], given)
@@ -156,7 +156,9 @@ class Search:
             and all(source in self.right for source in topology.sources(node))
         ]
 
-    def _proposals(self, wrong: Sequence[str], *, of_right: bool) -> Iterator[Iterator[Proposal]]:
+    def _proposals(
+        self, wrong: Sequence[str], *, of_right: bool
+    ) -> Iterator[Iterator[Substitution]]:
         """Layer by layer, what may be put in place of what; ``of_right`` tensors first."""
         region = self._region(wrong)
         entries = self._entries(region)
@@ -167,13 +169,13 @@ class Search:
             yield (proposal for tensor in layer for proposal in self._counterparts(tensor))
             yield (proposal for tensor in layer for proposal in self._of_another_size(tensor))
 
-    def _of_another_size(self, tensor: str) -> Iterator[Proposal]:
+    def _of_another_size(self, tensor: str) -> Iterator[Substitution]:
         """What the same operator makes in the reference, where it makes more or fewer elements."""
         value, maker = self.values[tensor], self.candidate.topology.maker[tensor]
         bound = [mine for mine, yours in self.outputs if yours == tensor]
         for name in bound or self.near_the_front():
             other, mine = self.reference.values[name], self.reference.topology.maker.get(name)
-            if bound and self.twins.same_axes and other.shape != value.shape:
+            if bound and self.matcher.same_axes and other.shape != value.shape:
                 yield as_it_is(self.reference, tensor, name)
                 continue
             alike = mine is not None and mine.op == maker.op and other.ndim == value.ndim
@@ -201,14 +203,14 @@ class Search:
         if layer:
             DISTANCE.reached()
 
-    def _counterparts(self, tensor: str) -> Iterator[Proposal]:
+    def _counterparts(self, tensor: str) -> Iterator[Substitution]:
         """Tensors of the reference that nothing of the candidate equals yet, likeliest first."""
         value = self.values[tensor]
         bound = [mine for mine, yours in self.outputs if yours == tensor]
         maker = self.candidate.topology.maker[tensor]
         lonely = bound or self._fitting(self.near_the_front(), value)
         lonely.sort(key=lambda name: self._unlike(name, maker, value))
-        scattered = set(self.twins.of(tensor, value))
+        permuted = set(self.matcher.of(tensor, value))
         makers = self.reference.topology.maker
         for name in dict.fromkeys([*lonely, *self._fitting(self._untouched(tensor), value)]):
             if still_to_come(tensor, self.candidate.topology, makers.get(name)):
@@ -218,8 +220,8 @@ class Search:
             if tensor in self._cut and cut_next(name, self.reference.topology):
                 continue  # a grid that begins at zero does the cutting: what comes next is meant
             for moved in ways(self.reference.values[name], value.shape):
-                yield Proposal(
-                    tensor=tensor, counterpart=name, moved=moved, scattered=name in scattered
+                yield Substitution(
+                    tensor=tensor, counterpart=name, moved=moved, permuted=name in permuted
                 )
 
     def _fitting(self, names: Sequence[str], value: Array) -> list[str]:
@@ -266,7 +268,7 @@ class Search:
             name
         ].shape != value.shape
 
-    def _heals(self, proposal: Proposal, *, everywhere: bool) -> int:
+    def _heals(self, proposal: Substitution, *, everywhere: bool) -> int:
         """How many tensors right behind it become right; an output put right counts as one."""
         given = {**self.given, proposal.tensor: self.placed(proposal)}
         every = self._behind(proposal.tensor)
@@ -274,7 +276,7 @@ class Search:
         reshaped = proposal.moved.shape != self.values[proposal.tensor].shape
         bound = [(mine, yours) for mine, yours in self.outputs if yours == proposal.tensor]
         healed = sum(mine == proposal.counterpart for mine, _ in bound)
-        if (proposal.scattered or reshaped) and not behind:
+        if (proposal.permuted or reshaped) and not behind:
             # What was right in another order may have healed farther down only.
             behind = [yours for _, yours in self.wrong_outputs()]
         # A twin counts only where the reference, too, computes it from what was put in:
@@ -291,7 +293,7 @@ class Search:
                 # What was put in and merely passed on proves nothing.
                 # Nor does what the candidate holds elsewhere: an earlier layer, done again.
                 or (mine in after and mine not in elsewhere and self.reference.prints[mine] != same)
-                for mine, _ in self.twins.pairs(name, value)
+                for mine, _ in self.matcher.pairs(name, value)
             )
         if not healed and len(every) > TENSORS_BEHIND.most:
             TENSORS_BEHIND.reached()
@@ -313,7 +315,7 @@ class Search:
         except (IsomorphError, ValueError):
             return {}  # what does not take a tensor of another size is not healed by it
 
-    def _healable(self, proposal: Proposal) -> int:
+    def _healable(self, proposal: Substitution) -> int:
         return max(1, min(len(self._behind(proposal.tensor)), TENSORS_BEHIND.most))
 
     def _behind(self, tensor: str) -> list[str]:
@@ -339,7 +341,7 @@ class Search:
                     (open_ends if passing else layer).extend(made if passing else fresh)
         return found
 
-    def placed(self, proposal: Proposal) -> Array:
+    def placed(self, proposal: Substitution) -> Array:
         """The right value as the candidate would hold it."""
         value = proposal.moved.array(self.reference.values[proposal.counterpart])
         with np.errstate(over="ignore"):
@@ -347,7 +349,7 @@ class Search:
             whole = np.ascontiguousarray(value.astype(self.values[proposal.tensor].dtype))
         return whole.reshape(value.shape)
 
-    def guilt(self, proposal: Proposal) -> Guilt:
+    def fault(self, proposal: Substitution) -> Fault:
         """What follows for the nodes before the tensor if this proposal heals."""
         topology = self.candidate.topology
         between = topology.above(proposal.tensor, until=self.right) | {proposal.tensor}
@@ -355,7 +357,7 @@ class Search:
         mine = self.reference.topology
         theirs = mine.above(proposal.counterpart, until=self.seen) | {proposal.counterpart}
         right = self.placed(proposal)
-        return Guilt(
+        return Fault(
             node=likeliest(
                 group,
                 [topology.maker[name] for name in self.given],
@@ -370,17 +372,17 @@ class Search:
             moved=proposal.moved,
             value=right,
             local_error=own_error(self.values[proposal.tensor], right),
-            scattered=proposal.scattered and self._same_values(proposal),
+            permuted=proposal.permuted and self._same_values(proposal),
             shape=self.values[proposal.tensor].shape,
             where=where(
                 self.values[proposal.tensor],
                 right,
-                self.twins.reach(proposal.counterpart, proposal.tensor),
+                self.matcher.reach(proposal.counterpart, proposal.tensor),
             ),
         )
 
-    def _same_values(self, proposal: Proposal) -> bool:
+    def _same_values(self, proposal: Substitution) -> bool:
         """Whether the values really are the reference's: coarser ones have the same moments."""
         mine, yours = proposal.counterpart, proposal.tensor
         sides = self.reference.values[mine], self.values[yours]
-        return self.twins.equal(mine, yours, *(np.sort(side, axis=None) for side in sides))
+        return self.matcher.equal(mine, yours, *(np.sort(side, axis=None) for side in sides))

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.localize.loop_runner import declared
-from isomorph.match.tensor_capture import Sight
+from isomorph.match.tensor_capture import TensorCapture
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
-    from isomorph.localize.fault import Guilt
+    from isomorph.localize.fault import Fault
     from isomorph.match.axis_layout import Rearrangement
-    from isomorph.match.value_match import Twins
+    from isomorph.match.value_match import ValueMatcher
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class FaultSubgraph:
     """Both parts; ``bound`` pairs their inputs, ``moved`` says how the axes of each are turned."""
 
     reference: Part
@@ -36,36 +36,40 @@ class Surroundings:
     moved: Mapping[str, Rearrangement]
 
 
-def closest(guilt: Guilt, twins: Twins, earlier: Mapping[str, Array]) -> Surroundings | None:
+def closest(
+    fault: Fault, matcher: ValueMatcher, earlier: Mapping[str, Array]
+) -> FaultSubgraph | None:
     """The guilty nodes and their counterparts alone; None where their inputs do not correspond."""
-    yours = _boundary(twins.candidate, guilt.nodes)
-    mine = _boundary(twins.reference, guilt.reference_nodes)
-    values = {**twins.candidate.values, **_put_right(twins.candidate, yours, earlier)}
+    yours = _boundary(matcher.candidate, fault.nodes)
+    mine = _boundary(matcher.reference, fault.reference_nodes)
+    values = {**matcher.candidate.values, **_put_right(matcher.candidate, yours, earlier)}
     bound: dict[str, str] = {}
     moved: dict[str, Rearrangement] = {}
     for name in yours:
-        found = _counterpart(guilt, twins, name, values.get(name), mine)
+        found = _counterpart(fault, matcher, name, values.get(name), mine)
         if found is None or found[0] in bound:
             return None
         bound[found[0]], moved[name] = name, found[1]
-    open_ends = twins.reference.topology.above(guilt.counterpart, until=bound) & set(mine)
+    open_ends = matcher.reference.topology.above(fault.counterpart, until=bound) & set(mine)
     if not yours or len(bound) != len(yours) or open_ends - bound.keys():
         return None
-    left = {name: _stored(twins.reference, name, twins.reference.values[name]) for name in bound}
+    left = {
+        name: _stored(matcher.reference, name, matcher.reference.values[name]) for name in bound
+    }
     right = {
-        name: _stored(twins.candidate, name, np.ascontiguousarray(moved[name].array(left[other])))
+        name: _stored(matcher.candidate, name, np.ascontiguousarray(moved[name].array(left[other])))
         for other, name in bound.items()
     }
-    return Surroundings(
-        reference=Part(feeds=left, fetch=guilt.counterpart),
-        candidate=Part(feeds=right, fetch=guilt.tensor),
+    return FaultSubgraph(
+        reference=Part(feeds=left, fetch=fault.counterpart),
+        candidate=Part(feeds=right, fetch=fault.tensor),
         bound=bound,
         moved=moved,
     )
 
 
 def _counterpart(
-    guilt: Guilt, twins: Twins, name: str, value: Array | None, edge: Sequence[str]
+    fault: Fault, matcher: ValueMatcher, name: str, value: Array | None, edge: Sequence[str]
 ) -> tuple[str, Rearrangement] | None:
     """What the reference's part is given where the candidate's is given this tensor.
 
@@ -76,42 +80,42 @@ def _counterpart(
         return None
     inner = {
         made
-        for node in twins.reference.graph.nodes
-        if node.name in guilt.reference_nodes
+        for node in matcher.reference.graph.nodes
+        if node.name in fault.reference_nodes
         for made in node.outputs
-    } - {guilt.counterpart}
-    found = [pair for pair in twins.pairs(name, value) if pair[0] in {*edge, *inner}]
-    values = twins.reference.values
+    } - {fault.counterpart}
+    found = [pair for pair in matcher.pairs(name, value) if pair[0] in {*edge, *inner}]
+    values = matcher.reference.values
     found.sort(key=lambda pair: (pair[1].moves, values[pair[0]].shape != value.shape))
     return next(iter(found), None)
 
 
-def part_alone(sight: Sight, nodes: Sequence[str], tensor: str) -> Part | None:
+def part_alone(capture: TensorCapture, nodes: Sequence[str], tensor: str) -> Part | None:
     """A run's guilty nodes with what goes into them; None where that is not all numbers."""
-    names = _boundary(sight, nodes)
-    if not names or not all(name in sight.values for name in names):
+    names = _boundary(capture, nodes)
+    if not names or not all(name in capture.values for name in names):
         return None
-    feeds = {name: _stored(sight, name, sight.values[name]) for name in names}
+    feeds = {name: _stored(capture, name, capture.values[name]) for name in names}
     return Part(feeds=feeds, fetch=tensor)
 
 
-def _boundary(sight: Sight, names: Sequence[str]) -> list[str]:
+def _boundary(capture: TensorCapture, names: Sequence[str]) -> list[str]:
     """The tensors that these nodes read and none of them makes; constants stay inside."""
-    nodes = [node for node in sight.graph.nodes if node.name in set(names)]
+    nodes = [node for node in capture.graph.nodes if node.name in set(names)]
     own = {name for node in nodes for name in node.outputs}
-    read = (name for node in nodes for name in sight.topology.sources(node))
+    read = (name for node in nodes for name in capture.topology.sources(node))
     return list(dict.fromkeys(name for name in read if name not in own))
 
 
 def _put_right(
-    sight: Sight, names: Sequence[str], earlier: Mapping[str, Array]
+    capture: TensorCapture, names: Sequence[str], earlier: Mapping[str, Array]
 ) -> Mapping[str, Array]:
     """The values of these tensors with the faults before them put right."""
     if not earlier:
         return {}
-    below = sight.topology.below(earlier)
-    return {**sight.run([name for name in names if name in below], earlier), **earlier}
+    below = capture.topology.below(earlier)
+    return {**capture.run([name for name in names if name in below], earlier), **earlier}
 
 
-def _stored(sight: Sight, name: str, value: Array) -> Array:
-    return declared(sight.graph.tensors.get(name), value)
+def _stored(capture: TensorCapture, name: str, value: Array) -> Array:
+    return declared(capture.graph.tensors.get(name), value)

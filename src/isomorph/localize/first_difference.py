@@ -16,17 +16,17 @@ from isomorph.core.trace import Noise
 from isomorph.localize.fault_search import Search
 from isomorph.localize.locate import look
 from isomorph.localize.value_matcher import look_at
-from isomorph.match.tensor_capture import Sight, apart
+from isomorph.match.tensor_capture import TensorCapture, apart
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.protocols import Session
-    from isomorph.match.value_match import Twins
-    from isomorph.measure.evaluated_model import Subject
+    from isomorph.match.value_match import ValueMatcher
+    from isomorph.measure.evaluated_model import EvaluatedModel
 
 
 def first_apart(
-    reference: Subject, candidate: Subject, outputs: Sequence[tuple[str, str]]
+    reference: EvaluatedModel, candidate: EvaluatedModel, outputs: Sequence[tuple[str, str]]
 ) -> Iterator[Finding]:
     """The first nodes of the candidate whose values the reference does not have."""
     search = Search(look(reference, candidate), outputs, {})
@@ -34,16 +34,16 @@ def first_apart(
         yield _of_trace(node, "no tensor of the reference holds its values")
 
 
-def makers(twins: Twins, wrong: Sequence[str]) -> Iterator[Finding]:
+def makers(matcher: ValueMatcher, wrong: Sequence[str]) -> Iterator[Finding]:
     """The nodes that make a wrong output of words or lists out of inputs that are right."""
-    topology, values = twins.candidate.topology, twins.candidate.values
+    topology, values = matcher.candidate.topology, matcher.candidate.values
     told: set[str] = set()
-    for output in unseen(twins, wrong):
+    for output in unseen(matcher, wrong):
         node = topology.maker.get(output) or topology.maker.get(output.partition("[")[0])
         sources = [name for name in topology.sources(node) if name] if node is not None else []
         if node is None or node.name in told or not all(name in values for name in sources):
             continue
-        if all(twins.pair(name, values[name]) is not None for name in sources):
+        if all(matcher.pair(name, values[name]) is not None for name in sources):
             told.add(node.name)
             yield _finding(
                 node,
@@ -53,18 +53,18 @@ def makers(twins: Twins, wrong: Sequence[str]) -> Iterator[Finding]:
             )
 
 
-def unseen(twins: Twins, wrong: Sequence[str]) -> list[str]:
+def unseen(matcher: ValueMatcher, wrong: Sequence[str]) -> list[str]:
     """The outputs that hold no tensor of numbers, at which nobody can look."""
-    return [name for name in wrong if name not in twins.candidate.values]
+    return [name for name in wrong if name not in matcher.candidate.values]
 
 
 def first_astray(
-    candidate: Subject, captured: Session, outputs: Sequence[str]
+    candidate: EvaluatedModel, captured: Session, outputs: Sequence[str]
 ) -> Iterator[Finding]:
     """The first nodes at which a recorded run leaves its own oracle."""
     graph, rounding = candidate.model.graph, Noise(seed=candidate.seed, rounding=True)
-    oracle = Sight(graph, candidate.oracle(), candidate.feeds, rounding)
-    run = Sight(graph, captured, candidate.feeds, None)
+    oracle = TensorCapture(graph, candidate.oracle(), candidate.feeds, rounding)
+    run = TensorCapture(graph, captured, candidate.feeds, None)
     search = Search(look_at(oracle, run), [(name, name) for name in outputs], {})
     for node in _begin(search):
         name = node.outputs[0]

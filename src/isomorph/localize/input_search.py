@@ -16,7 +16,7 @@ from isomorph.core.report import Skipped
 from isomorph.inputs.generate import SAMPLES, generate
 from isomorph.localize.latent import Latent, latent
 from isomorph.measure.compare import Terms, compare
-from isomorph.measure.evaluated_model import Subject
+from isomorph.measure.evaluated_model import EvaluatedModel
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph
@@ -27,7 +27,7 @@ _SCALES = (1.0, 4.0, 16.0, 64.0)
 _MOST_BYTES = 4 << 20
 """An input larger than this is told by how it was made, not by its values."""
 
-Carry = Callable[["Subject"], "Mapping[str, Array]"]
+Carry = Callable[["EvaluatedModel"], "Mapping[str, Array]"]
 """The candidate's feeds for a reference that is fed."""
 
 
@@ -73,7 +73,7 @@ def _scaled(feeds: Mapping[str, Array], factor: float) -> dict[str, Array]:
 
 def reached(
     found: Sequence[Latent],
-    sides: tuple[Subject, Subject],
+    sides: tuple[EvaluatedModel, EvaluatedModel],
     outputs: Sequence[Binding],
     terms: Terms,
     carry: Carry,
@@ -119,7 +119,10 @@ class Probed:
 
 
 def probed(
-    sides: tuple[Subject, Subject], outputs: Sequence[Binding], terms: Terms, carry: Carry
+    sides: tuple[EvaluatedModel, EvaluatedModel],
+    outputs: Sequence[Binding],
+    terms: Terms,
+    carry: Carry,
 ) -> Probed:
     """Probe both sides, then search for inputs that reach what was found."""
     try:
@@ -132,16 +135,16 @@ def probed(
     return Probed(findings=tuple(findings), skipped=tuple(skipped), trial=trial)
 
 
-def fed(subject: Subject, feeds: Mapping[str, Array]) -> Subject:
+def fed(subject: EvaluatedModel, feeds: Mapping[str, Array]) -> EvaluatedModel:
     """The same model on another input, with nothing known of it yet."""
-    return Subject(
+    return EvaluatedModel(
         role=subject.role, model=subject.model, feeds=feeds, runtime=subject.runtime,
         plain=subject.plain, oracle=subject.oracle, seed=subject.seed, told=subject.told,
         opened=subject.opened,
     )  # fmt: skip
 
 
-def _touched(found: Sequence[Latent], mine: Subject, yours: Subject) -> list[str]:
+def _touched(found: Sequence[Latent], mine: EvaluatedModel, yours: EvaluatedModel) -> list[str]:
     """The nodes whose two sides part on this input, seen in float64."""
     left = {each.departure.way.reference for each in found}
     right = {each.departure.way.candidate for each in found}

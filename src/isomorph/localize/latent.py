@@ -27,9 +27,9 @@ from isomorph.measure.precision import widths
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
-    from isomorph.match.tensor_capture import Sight
-    from isomorph.match.value_match import Twins
-    from isomorph.measure.evaluated_model import Subject
+    from isomorph.match.tensor_capture import TensorCapture
+    from isomorph.match.value_match import ValueMatcher
+    from isomorph.measure.evaluated_model import EvaluatedModel
 
 _ONE_DRAW = 1
 """Of a graph that is right as far as it was reached, one shows the noise well enough."""
@@ -43,7 +43,9 @@ class Latent:
     departure: Departure
 
 
-def latent(reference: Subject, candidate: Subject) -> tuple[list[Latent], list[Skipped]]:
+def latent(
+    reference: EvaluatedModel, candidate: EvaluatedModel
+) -> tuple[list[Latent], list[Skipped]]:
     """Probe the nodes that are told what no node of the other side is told."""
     mine = unlike(reference.model, candidate.model)
     yours = unlike(candidate.model, reference.model)
@@ -59,10 +61,10 @@ def latent(reference: Subject, candidate: Subject) -> tuple[list[Latent], list[S
     ):
         why = "a trace cannot be given other values"
         return [], [Skipped(what=f"probes of {len(mine) + len(yours)} nodes", why=why)]
-    twins = look(reference, candidate, draws=_ONE_DRAW)
-    ours, theirs = _affordable(mine, twins.reference), _affordable(yours, twins.candidate)
+    matcher = look(reference, candidate, draws=_ONE_DRAW)
+    ours, theirs = _affordable(mine, matcher.reference), _affordable(yours, matcher.candidate)
     found: dict[str, Latent] = {}
-    for each in _probed(paired(twins), ours, theirs, candidate.seed):
+    for each in _probed(paired(matcher), ours, theirs, candidate.seed):
         found.setdefault(str(each.finding.node), each)
     skipped = []
     if (left := len(mine) + len(yours) - len(ours) - len(theirs)) > 0:
@@ -73,12 +75,12 @@ def latent(reference: Subject, candidate: Subject) -> tuple[list[Latent], list[S
     return list(found.values()), skipped
 
 
-def _affordable(nodes: list[Node], sight: Sight) -> list[Node]:
+def _affordable(nodes: list[Node], capture: TensorCapture) -> list[Node]:
     """Operators with a line that inputs may stay on one side of first, then the small ones."""
 
     def size(node: Node) -> int:
-        names = (*sight.topology.sources(node), *node.outputs)
-        return sum(sight.values[name].size for name in names if name in sight.values)
+        names = (*capture.topology.sources(node), *node.outputs)
+        return sum(capture.values[name].size for name in names if name in capture.values)
 
     chosen: list[Node] = []
     total = 0
@@ -90,16 +92,16 @@ def _affordable(nodes: list[Node], sight: Sight) -> list[Node]:
 
 
 def _probed(known: Paired, mine: list[Node], yours: list[Node], seed: int) -> Iterator[Latent]:
-    twins = known.twins
+    matcher = known.matcher
     for node in yours:
         departure = _departure(node, known, ways_of_candidate, seed)
         if departure is not None:
-            yield _latent(node, twins.reference.topology.maker.get(departure.way.reference),
+            yield _latent(node, matcher.reference.topology.maker.get(departure.way.reference),
                           departure)  # fmt: skip
     for node in mine:
         departure = _departure(node, known, ways_of_reference, seed)
         if departure is not None:
-            yield _latent(_stand_in(twins, departure.way), node, departure)
+            yield _latent(_stand_in(matcher, departure.way), node, departure)
 
 
 def _departure(
@@ -108,16 +110,16 @@ def _departure(
     """How a node differs from every stretch of the other side that was tried in its place."""
     with noted_limits() as hit:
         ways = ways_of(node, known)
-    departure = probe(known.twins, ways, seed) if ways else None
+    departure = probe(known.matcher, ways, seed) if ways else None
     if departure is not None:  # one that was not tried might agree
         for limit in hit:
             limit.reached()
     return departure
 
 
-def _stand_in(twins: Twins, way: Way) -> Node | None:
+def _stand_in(matcher: ValueMatcher, way: Way) -> Node | None:
     """The candidate's node in question; one that is missing is named by its consumer."""
-    topology = twins.candidate.topology
+    topology = matcher.candidate.topology
     if way.candidate not in {yours for _, yours, _ in way.sources}:
         return topology.maker.get(way.candidate)
     return next(iter(topology.readers.get(way.candidate, ())), topology.maker.get(way.candidate))

@@ -9,54 +9,58 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.trace import Noise
-from isomorph.localize.fault import Trail
+from isomorph.localize.fault import FaultChain
 from isomorph.localize.fault_chain import follow
-from isomorph.localize.unrelated_models import strangers
+from isomorph.localize.unrelated_models import unrelated
 from isomorph.localize.value_matcher import look_at
 from isomorph.match.dequantized_graph import in_reals
-from isomorph.match.tensor_capture import DRAWS, Sight
+from isomorph.match.tensor_capture import DRAWS, TensorCapture
 from isomorph.measure.precision import narrow_constants, quantised, widths
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session
     from isomorph.core.report import Finding
-    from isomorph.match.value_match import Twins
-    from isomorph.measure.evaluated_model import Subject
+    from isomorph.match.value_match import ValueMatcher
+    from isomorph.measure.evaluated_model import EvaluatedModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Located:
     """The trail of guilt, and both sides as they were looked at.
 
-    ``strangers`` says that these are two networks, where they are: then nothing is guilty.
+    ``unrelated`` says that these are two networks, where they are: then nothing is guilty.
     """
 
-    trail: Trail
-    twins: Twins
-    strangers: Finding | None = None
+    chain: FaultChain
+    matcher: ValueMatcher
+    unrelated: Finding | None = None
 
     @property
     def unexplained(self) -> str | None:
         """What the nodes found do not explain, in words."""
-        if self.trail.explained:
+        if self.chain.explained:
             return None
-        names = self.trail.left_over
+        names = self.chain.left_over
         whole = f"output {names[0]} is" if len(names) == 1 else f"outputs {', '.join(names)} are"
         return f"{whole} not explained by the nodes found"
 
 
-def locate(reference: Subject, candidate: Subject, outputs: Sequence[tuple[str, str]]) -> Located:
+def locate(
+    reference: EvaluatedModel, candidate: EvaluatedModel, outputs: Sequence[tuple[str, str]]
+) -> Located:
     """Look at every tensor of both sides and follow the guilt."""
     left, right = reference.model.graph, candidate.model.graph
-    twins = look(reference, candidate)
+    matcher = look(reference, candidate)
     # Numbers packed into another width have other sizes, and are the same weights.
-    odd = strangers(left, right) if widths(left) == widths(right) else None
+    odd = unrelated(left, right) if widths(left) == widths(right) else None
     if odd is not None:
-        return Located(trail=Trail(guilts=(), explained=True), twins=twins, strangers=odd)
-    return Located(trail=follow(twins, outputs), twins=twins)
+        return Located(chain=FaultChain(faults=(), explained=True), matcher=matcher, unrelated=odd)
+    return Located(chain=follow(matcher, outputs), matcher=matcher)
 
 
-def look(reference: Subject, candidate: Subject, *, draws: int = DRAWS) -> Twins:
+def look(
+    reference: EvaluatedModel, candidate: EvaluatedModel, *, draws: int = DRAWS
+) -> ValueMatcher:
     """Every tensor of both oracles, and how far noise moves each."""
     left, right = reference.model.graph, candidate.model.graph
     reference.settle()
@@ -70,15 +74,15 @@ def look(reference: Subject, candidate: Subject, *, draws: int = DRAWS) -> Twins
             constants=narrow_constants(right),
             quantisers=quantised(right),
         )
-    mine = _sight(reference, in_reals(reference.oracle(), left), rounding)
-    yours = _sight(candidate, in_reals(candidate.oracle(), right), noise)
+    mine = _capture(reference, in_reals(reference.oracle(), left), rounding)
+    yours = _capture(candidate, in_reals(candidate.oracle(), right), noise)
     apart = reference.isolated and candidate.isolated
     return look_at(
         mine, yours, draws=draws, apart=apart, same_axes=_same_axes(reference, candidate)
     )
 
 
-def _same_axes(reference: Subject, candidate: Subject) -> bool:
+def _same_axes(reference: EvaluatedModel, candidate: EvaluatedModel) -> bool:
     """Whether nothing but a fault gives the two sides' outputs other shapes."""
     fed = [
         sorted(value.shape for value in side.feeds.values() if isinstance(value, np.ndarray))
@@ -87,19 +91,19 @@ def _same_axes(reference: Subject, candidate: Subject) -> bool:
     return reference.model.framework == candidate.model.framework and fed[0] == fed[1]
 
 
-def locate_execution(candidate: Subject, outputs: Sequence[str]) -> Located:
+def locate_execution(candidate: EvaluatedModel, outputs: Sequence[str]) -> Located:
     """Where a run leaves its own oracle: the same walk, with the runtime as the suspect.
 
     The right value is put into the runtime itself, so what is proven is proven as deployed, as
     far as cutting the graph leaves it as deployed.
     """
     candidate.settle()
-    oracle = _sight(candidate, candidate.oracle(), Noise(seed=candidate.seed, rounding=True))
-    run = _sight(candidate, candidate.runtime(), None)
-    twins = look_at(oracle, run)
-    return Located(trail=follow(twins, [(name, name) for name in outputs]), twins=twins)
+    oracle = _capture(candidate, candidate.oracle(), Noise(seed=candidate.seed, rounding=True))
+    run = _capture(candidate, candidate.runtime(), None)
+    matcher = look_at(oracle, run)
+    return Located(chain=follow(matcher, [(name, name) for name in outputs]), matcher=matcher)
 
 
-def _sight(subject: Subject, session: Session, noise: Noise | None) -> Sight:
+def _capture(subject: EvaluatedModel, session: Session, noise: Noise | None) -> TensorCapture:
     room = subject.opened.host.memory_bytes if subject.opened is not None else None
-    return Sight(subject.model.graph, session, subject.feeds, noise, memory_bytes=room)
+    return TensorCapture(subject.model.graph, session, subject.feeds, noise, memory_bytes=room)

@@ -12,11 +12,11 @@ import numpy as np
 from isomorph.core.limits import ROUNDS
 from isomorph.core.subgraph import Piece
 from isomorph.localize.loop_steps import Read, Round, captured, first_round, next_round
-from isomorph.match.tensor_capture import Sight
+from isomorph.match.tensor_capture import TensorCapture
 from isomorph.match.topology import Topology
-from isomorph.measure.evaluated_model import Subject
-from isomorph.sessions.in_process import carver
-from isomorph.sessions.model_handle import Opened
+from isomorph.measure.evaluated_model import EvaluatedModel
+from isomorph.sessions.in_process import extractor
+from isomorph.sessions.model_handle import ModelHandle
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node, TensorSpec
@@ -27,9 +27,14 @@ class Walk:
     """One side on its way through the rounds of one node."""
 
     def __init__(
-        self, opened: Opened, node: Node, sight: Sight, given: Mapping[str, Array], folder: Path
+        self,
+        opened: ModelHandle,
+        node: Node,
+        capture: TensorCapture,
+        given: Mapping[str, Array],
+        folder: Path,
     ) -> None:
-        self.node, self._opened, self._sight, self._given = node, opened, sight, given
+        self.node, self._opened, self._capture, self._given = node, opened, capture, given
         self._folder = folder
         folder.mkdir(parents=True)
         self._bodies: dict[str, Body] = {}
@@ -65,7 +70,7 @@ class Walk:
             self._bodies[now.key] = _cut_out(self._opened, self.node, now, self.read, self._folder)
         return self._bodies[now.key]
 
-    def subject(self) -> Subject:
+    def subject(self) -> EvaluatedModel:
         """The body on the inputs of the last round."""
         assert self.now is not None, "no round was run"
         return self.body().subject(self.now)
@@ -74,19 +79,19 @@ class Walk:
         """A tensor of the graph around, with the faults before this place put right."""
         if name in self._given:
             return self._given[name]
-        if name in self._sight.graph.constants or self._given:
-            found = self._sight.oracle.run({**self._sight.feeds, **self._given}, [name])
+        if name in self._capture.graph.constants or self._given:
+            found = self._capture.oracle.run({**self._capture.feeds, **self._given}, [name])
             return np.asarray(found[name])
-        if name in self._sight.values:
-            return self._sight.values[name]
-        return np.asarray(self._sight.oracle.run(self._sight.feeds, [name])[name])
+        if name in self._capture.values:
+            return self._capture.values[name]
+        return np.asarray(self._capture.oracle.run(self._capture.feeds, [name])[name])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
     """A body as an opened model, and its own names for what goes in and comes out."""
 
-    opened: Opened
+    opened: ModelHandle
     outer: Mapping[str, Array]
     inputs: Mapping[str, str]
     outputs: Mapping[str, str]
@@ -103,16 +108,16 @@ class Body:
         results = {old: np.asarray(found[new]) for old, new in self.outputs.items()}
         return {**self.outer, **now.feeds, **results}
 
-    def subject(self, now: Round) -> Subject:
+    def subject(self, now: Round) -> EvaluatedModel:
         """The body on one round's inputs, to be looked at like any model."""
         opened = self.opened
-        return Subject(
+        return EvaluatedModel(
             role=opened.role, model=opened.model, feeds=self.feeds(now), runtime=opened.run,
             plain=opened.plain, oracle=opened.oracle, seed=self.seed, opened=opened,
         )  # fmt: skip
 
 
-def _cut_out(opened: Opened, node: Node, now: Round, read: Read, folder: Path) -> Body:
+def _cut_out(opened: ModelHandle, node: Node, now: Round, read: Read, folder: Path) -> Body:
     body = node.bodies[now.key]
     constants = opened.model.graph.constants
     outer = {name: read(name) for name in captured(body) if name not in constants}
@@ -128,10 +133,10 @@ def _cut_out(opened: Opened, node: Node, now: Round, read: Read, folder: Path) -
     examples = {name: declared(specs[name], known[name]) for name in names}
     piece = Piece(feeds=tuple(names), fetch=tuple(fetch), node=node.name, body=now.key)
     framework = opened.model.framework
-    path = folder / f"{now.key.replace('/', '_')}{carver(framework).suffix}"
+    path = folder / f"{now.key.replace('/', '_')}{extractor(framework).suffix}"
     opened.host.cut(opened.model, piece, examples, path)
     model = opened.host.load(str(path), framework, {})
-    alone = Opened(
+    alone = ModelHandle(
         role=opened.role, model=model, host=opened.host, runtime=opened.runtime,
         settings=opened.settings,
     )  # fmt: skip

@@ -12,36 +12,36 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.limits import NODE_OUTPUTS
 from isomorph.localize.fault_search import Search
-from isomorph.localize.substitution import Proposal
+from isomorph.localize.substitution import Substitution
 from isomorph.match.tensor_capture import apart
 from isomorph.match.value_match import ways
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
-    from isomorph.localize.fault import Guilt
+    from isomorph.localize.fault import Fault
 
 
-def narrowed(search: Search, guilt: Guilt) -> Guilt:
+def narrowed(search: Search, fault: Fault) -> Fault:
     """The guilt of one node of the crowd, if all its outputs together heal what the guilt does."""
-    if len(guilt.nodes) < 2:
-        return guilt
+    if len(fault.nodes) < 2:
+        return fault
     here = {node.name: node for node in search.candidate.graph.nodes}
-    there = [n for n in search.reference.graph.nodes if n.name in guilt.reference_nodes]
-    for node in (here[name] for name in guilt.nodes):
+    there = [n for n in search.reference.graph.nodes if n.name in fault.reference_nodes]
+    for node in (here[name] for name in fault.nodes):
         wrong = [o for o in node.outputs if o in search.values and o not in search.right]
         sources = search.candidate.topology.sources(node)
         if len(wrong) < 2 or not all(source in search.right for source in sources):
             continue
         for other in (each for each in there if each.op == node.op):
             for proposals in _pairings(search, wrong, node, other):
-                if _heal(search, proposals, guilt):
-                    return search.guilt(proposals[0])
-    return guilt
+                if _heal(search, proposals, fault):
+                    return search.fault(proposals[0])
+    return fault
 
 
 def _pairings(
     search: Search, wrong: Sequence[str], node: Node, other: Node
-) -> Iterator[list[Proposal]]:
+) -> Iterator[list[Substitution]]:
     """The node's wrong outputs with those of its counterpart, the nearest values first."""
     names = [name for name in other.outputs if name in search.reference.values]
     if len(names) < len(wrong):
@@ -62,24 +62,24 @@ def _pairings(
         NODE_OUTPUTS.reached()
 
 
-def _proposal(search: Search, tensor: str, counterpart: str) -> Proposal | None:
+def _proposal(search: Search, tensor: str, counterpart: str) -> Substitution | None:
     source = search.reference.values.get(counterpart)
     moved = None if source is None else next(ways(source, search.values[tensor].shape), None)
     if moved is None:
         return None
-    return Proposal(tensor=tensor, counterpart=counterpart, moved=moved, scattered=False)
+    return Substitution(tensor=tensor, counterpart=counterpart, moved=moved, permuted=False)
 
 
-def _far(search: Search, proposal: Proposal) -> float:
+def _far(search: Search, proposal: Substitution) -> float:
     """How far the right value is from the wrong one, in units of its size."""
     size = search.reference.prints[proposal.counterpart].rms
     error, _ = apart(search.values[proposal.tensor], search.placed(proposal))
     return error / size if size > 0 else error
 
 
-def _heal(search: Search, proposals: Sequence[Proposal], guilt: Guilt) -> bool:
+def _heal(search: Search, proposals: Sequence[Substitution], fault: Fault) -> bool:
     given = {**search.given, **{each.tensor: search.placed(each) for each in proposals}}
-    found = search.candidate.run([guilt.tensor], given).get(guilt.tensor)
-    return found is not None and search.twins.equal(
-        guilt.counterpart, guilt.tensor, guilt.value, found
+    found = search.candidate.run([fault.tensor], given).get(fault.tensor)
+    return found is not None and search.matcher.equal(
+        fault.counterpart, fault.tensor, fault.value, found
     )

@@ -18,9 +18,9 @@ from isomorph.oracle.noise_stats import numeric
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array
-    from isomorph.localize.fault import Guilt
+    from isomorph.localize.fault import Fault
     from isomorph.localize.fault_search import Search
-    from isomorph.match.tensor_capture import Sight
+    from isomorph.match.tensor_capture import TensorCapture
 
 _BYTES_AT_A_TIME = 256 << 20
 _WIDEST = 8
@@ -32,16 +32,17 @@ class Columns:
     """One side while it is being measured."""
 
     role: str
-    sight: Sight
+    capture: TensorCapture
     tensors: tuple[str, ...] = field(init=False)
     _places: dict[str, int] = field(init=False)
     _measured: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        nodes = self.sight.graph.nodes
+        nodes = self.capture.graph.nodes
         # A node is told by the first of its outputs that the inputs reach.
         self.tensors = tuple(
-            next((name for name in node.outputs if name in self.sight.spread), "") for node in nodes
+            next((name for name in node.outputs if name in self.capture.spread), "")
+            for node in nodes
         )
         self._places = {
             name: place for place, node in enumerate(nodes) for name in node.outputs if name
@@ -57,25 +58,25 @@ class Columns:
         A body is handed what an oracle computed, and takes it in the type that it declares: then
         its oracle is given just that.
         """
-        narrow = dict(_narrow(self.sight))
-        for names in batches(self.sight, [name for name in self.tensors if name]):
-            ran = session.run({**self.sight.feeds, **narrow}, names)
-            for name, meant in self.sight.run(names, narrow).items():
+        narrow = dict(_narrow(self.capture))
+        for names in batches(self.capture, [name for name in self.tensors if name]):
+            ran = session.run({**self.capture.feeds, **narrow}, names)
+            for name, meant in self.capture.run(names, narrow).items():
                 if numeric(ran.get(name)) and np.asarray(ran[name]).shape == meant.shape:
                     error = apart(meant, np.asarray(ran[name]))[0]
                     self._put("execution", name, error, self._size(name))
 
-    def translation(self, search: Search, guilts: Sequence[Guilt]) -> None:
+    def translation(self, search: Search, faults: Sequence[Fault]) -> None:
         """The oracle against the other side's, as it is and with everything before put right."""
         mine, given = search.reference, search.given
         pairs = {name: search.pairs[name] for name in self.tensors if search.pairs.get(name)}
-        found: dict[str, Any] = {each.tensor: (each.counterpart, each.moved) for each in guilts}
+        found: dict[str, Any] = {each.tensor: (each.counterpart, each.moved) for each in faults}
         found = {**pairs, **{name: pair for name, pair in found.items() if name in self.tensors}}
-        for names in batches(self.sight, list(found)):
+        for names in batches(self.capture, list(found)):
             right = mine.run([found[name][0] for name in names])
             free = [name for name in names if name not in given]
-            forced = self.sight.run(free, given) if given else {}
-            for name, value in self.sight.run(names).items():
+            forced = self.capture.run(free, given) if given else {}
+            for name, value in self.capture.run(names).items():
                 other, moved = found[name]
                 if other not in right:
                     continue
@@ -83,8 +84,8 @@ class Columns:
                 self._put("translation", name, apart(expected, value)[0], size)
                 self._put("local", name, apart(expected, forced.get(name, value))[0], size)
         local = self._measured.setdefault("local", {})
-        by_node = dict(zip((n.name for n in self.sight.graph.nodes), self.tensors, strict=True))
-        for each in guilts:
+        by_node = dict(zip((n.name for n in self.capture.graph.nodes), self.tensors, strict=True))
+        for each in faults:
             # What is put right may be made by a node that only passes the fault on.
             local.pop(each.tensor, None)
             local[by_node.get(each.node) or each.tensor] = each.local_error
@@ -94,18 +95,18 @@ class Columns:
         self._measured.setdefault(column, {})[tensor] = _relative(error, size)
 
     def _size(self, tensor: str) -> float:
-        return self.sight.prints[tensor].rms
+        return self.capture.prints[tensor].rms
 
     def _budget(self, tensor: str) -> Number:
-        spread = self.sight.spread.get(tensor)
+        spread = self.capture.spread.get(tensor)
         if spread is None or not np.isfinite(spread):
             return None
-        allowed = threshold(self.sight.prints[tensor].elements) * spread
+        allowed = threshold(self.capture.prints[tensor].elements) * spread
         return _relative(allowed, self._size(tensor))
 
     def told(self, other: Columns | None = None) -> GraphProfile:
         """All that was measured."""
-        nodes = self.sight.graph.nodes
+        nodes = self.capture.graph.nodes
         pairs: Mapping[str, Any] = self._measured.get("counterpart", {})
         return GraphProfile(
             role=self.role,
@@ -128,26 +129,26 @@ class Columns:
         return tuple(_rounded(found.get(name)) for name in self.tensors)
 
     def _sources(self, place: int) -> tuple[int, ...]:
-        reads = self.sight.topology.reads(self.sight.graph.nodes[place])
+        reads = self.capture.topology.reads(self.capture.graph.nodes[place])
         found = (self._places.get(name) for name in reads)
         return tuple(dict.fromkeys(each for each in found if each is not None and each != place))
 
 
-def _narrow(sight: Sight) -> Iterator[tuple[str, Array]]:
+def _narrow(capture: TensorCapture) -> Iterator[tuple[str, Array]]:
     """Inputs that are handed over in float64 and declared in a narrower type of float."""
-    for spec in sight.graph.inputs:
-        value: Any = sight.feeds.get(spec.name)
+    for spec in capture.graph.inputs:
+        value: Any = capture.feeds.get(spec.name)
         wide = isinstance(value, np.ndarray) and value.dtype == np.float64
         if wide and spec.dtype is not None and "float" in spec.dtype and spec.dtype != "float64":
             yield spec.name, declared(spec, value)
 
 
-def batches(sight: Sight, names: Sequence[str]) -> Iterator[list[str]]:
+def batches(capture: TensorCapture, names: Sequence[str]) -> Iterator[list[str]]:
     """As many tensors at once as are held without trouble."""
     batch: list[str] = []
     held = 0
     for name in dict.fromkeys(names):
-        size = sight.prints[name].elements * _WIDEST
+        size = capture.prints[name].elements * _WIDEST
         if batch and held + size > _BYTES_AT_A_TIME:
             yield batch
             batch, held = [], 0
@@ -166,6 +167,6 @@ def _rounded(value: Number) -> Number:
     return None if value is None else short(value)
 
 
-def value_at(sight: Sight, tensor: str, given: Mapping[str, Array]) -> Array | None:
+def value_at(capture: TensorCapture, tensor: str, given: Mapping[str, Array]) -> Array | None:
     """One tensor with some others put right."""
-    return sight.run([tensor], given).get(tensor)
+    return capture.run([tensor], given).get(tensor)

@@ -25,8 +25,8 @@ from isomorph.measure.spread import FALSE_ALARM, Spread, merged
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.match.axis_layout import Rearrangement
-    from isomorph.match.tensor_capture import Sight
-    from isomorph.match.value_match import Twins
+    from isomorph.match.tensor_capture import TensorCapture
+    from isomorph.match.value_match import ValueMatcher
 
 _DRAWS = 4
 
@@ -52,26 +52,26 @@ class Departure:
     candidate: Array = field(repr=False)
 
 
-def probe(twins: Twins, ways: Sequence[Way], seed: int) -> Departure | None:
+def probe(matcher: ValueMatcher, ways: Sequence[Way], seed: int) -> Departure | None:
     """The first probe on which no counterpart does what the node does; None if one always does."""
     first: Departure | None = None
     for way in ways:
-        parts = next(_departures(twins, way, seed), None)
+        parts = next(_departures(matcher, way, seed), None)
         if parts is None:
             return None
         first = first or parts
     return first
 
 
-def _departures(twins: Twins, way: Way, seed: int) -> Iterator[Departure]:
-    values = {mine: twins.reference.values[mine] for mine, _, _ in way.sources}
+def _departures(matcher: ValueMatcher, way: Way, seed: int) -> Iterator[Departure]:
+    values = {mine: matcher.reference.values[mine] for mine, _, _ in way.sources}
     for kind, given in edge_values(values, seed):
         right = {
             yours: np.ascontiguousarray(moved.array(given[mine]))
             for mine, yours, moved in way.sources
         }
         try:
-            part = compared(twins, way, given, right, seed)
+            part = compared(matcher, way, given, right, seed)
         except (IsomorphError, ValueError):
             continue  # what a node cannot be given, it is not judged by
         if part is not None:
@@ -79,20 +79,24 @@ def _departures(twins: Twins, way: Way, seed: int) -> Iterator[Departure]:
 
 
 def compared(
-    twins: Twins, way: Way, left: Mapping[str, Array], right: Mapping[str, Array], seed: int
+    matcher: ValueMatcher,
+    way: Way,
+    left: Mapping[str, Array],
+    right: Mapping[str, Array],
+    seed: int,
 ) -> tuple[Array, Array] | None:
     """Both results, in the candidate's arrangement, where they differ by more than rounding."""
-    ref = _value(twins.reference, way.reference, left)
-    cand = _value(twins.candidate, way.candidate, right)
+    ref = _value(matcher.reference, way.reference, left)
+    cand = _value(matcher.candidate, way.candidate, right)
     turned = way.moved.array(ref) if ref.size == cand.size else ref
     if turned.shape != cand.shape:
         return None
-    spec = twins.candidate.graph.tensors.get(way.candidate)
+    spec = matcher.candidate.graph.tensors.get(way.candidate)
     dtype = (spec.dtype if spec is not None else None) or "float32"
     if bool(np.all(_equal_as_stored(cand, turned, dtype))):
         return None  # within every budget: no draw need tell how wide it is
-    spread = _spread(twins.reference, way.reference, left, ref, seed)
-    other = _spread(twins.candidate, way.candidate, right, cand, seed)
+    spread = _spread(matcher.reference, way.reference, left, ref, seed)
+    other = _spread(matcher.candidate, way.candidate, right, cand, seed)
     part = judge(
         cand, turned, merged(spread_through(way.moved, spread), other),
         dtype=dtype, derivation="", false_alarm=FALSE_ALARM,
@@ -100,17 +104,17 @@ def compared(
     return (turned, cand) if part.budget.within is Judgement.NO else None
 
 
-def _value(sight: Sight, tensor: str, given: Mapping[str, Array]) -> Array:
-    return np.asarray(sight.oracle.run({**sight.feeds, **given}, [tensor])[tensor])
+def _value(capture: TensorCapture, tensor: str, given: Mapping[str, Array]) -> Array:
+    return np.asarray(capture.oracle.run({**capture.feeds, **given}, [tensor])[tensor])
 
 
 def _spread(
-    sight: Sight, tensor: str, given: Mapping[str, Array], value: Array, seed: int
+    capture: TensorCapture, tensor: str, given: Mapping[str, Array], value: Array, seed: int
 ) -> Spread:
     """What rounding does to the value."""
     noise = Noise(seed=seed, rounding=True, attributes=True)
-    feeds = {**sight.feeds, **given}
-    return spreads(sight.oracle, feeds, {tensor: value}, noise, draws=_DRAWS)[tensor]
+    feeds = {**capture.feeds, **given}
+    return spreads(capture.oracle, feeds, {tensor: value}, noise, draws=_DRAWS)[tensor]
 
 
 def _equal_as_stored(one: Array, two: Array, dtype: str) -> Array:

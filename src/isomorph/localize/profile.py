@@ -18,7 +18,7 @@ from isomorph.measure.worst_sample import weight
 
 if TYPE_CHECKING:
     from isomorph.core.divergence import Divergence
-    from isomorph.measure.evaluated_model import Subject
+    from isomorph.measure.evaluated_model import EvaluatedModel
 
 _MOST_OUTPUTS = 8
 Outputs = Sequence[tuple[str, str]]
@@ -29,14 +29,14 @@ class _Scene:
     """One sample: who was compared on it, and what was found."""
 
     origin: str
-    reference: Subject | None
-    candidate: Subject
+    reference: EvaluatedModel | None
+    candidate: EvaluatedModel
     outputs: Outputs
     located: Located | None
 
 
 @dataclass(slots=True, kw_only=True)
-class Onlooker:
+class ProfileCollector:
     """Remembers the sample worth looking at: where guilt was found, else the worst one.
 
     ``wanted`` None looks only where the search for guilty nodes has looked already.
@@ -48,14 +48,14 @@ class Onlooker:
     _scene: _Scene | None = None
     _rank: tuple[bool, tuple[int, float]] | None = None
 
-    def found(self, candidate: Subject, located: Located) -> None:
+    def found(self, candidate: EvaluatedModel, located: Located) -> None:
         """The guilty nodes of this candidate on its sample."""
         self._located[id(candidate)] = located
 
     def remember(
         self,
         origin: str,
-        subjects: tuple[Subject | None, Subject],
+        subjects: tuple[EvaluatedModel | None, EvaluatedModel],
         outputs: Outputs,
         divergences: Sequence[Divergence],
     ) -> None:
@@ -91,7 +91,7 @@ def _drawn(scene: _Scene, drawing: Drawing) -> ErrorProfile:
     if reference is None:
         alone = profile("candidate", drawing.alone(candidate))
         return ErrorProfile(origin=scene.origin, graphs=(alone,), close_ups=tuple(_outputs(scene)))
-    located = scene.located or Located(trail=NOBODY, twins=look(reference, candidate))
+    located = scene.located or Located(chain=NOBODY, matcher=look(reference, candidate))
     mine, yours = drawing.drawn(
         Level(reference=reference, candidate=candidate, located=located, outputs=scene.outputs)
     )
@@ -104,8 +104,12 @@ def _drawn(scene: _Scene, drawing: Drawing) -> ErrorProfile:
 
 def _outputs(scene: _Scene) -> Iterator[CloseUp]:
     """The outputs as both sides ran; of one model alone, its run beside its oracle."""
-    yours = scene.candidate.as_run()
-    mine = scene.candidate.meaning() if scene.reference is None else scene.reference.as_run()
+    yours = scene.candidate.runtime_outputs()
+    mine = (
+        scene.candidate.oracle_outputs()
+        if scene.reference is None
+        else scene.reference.runtime_outputs()
+    )
     if isinstance(yours, IsomorphError) or isinstance(mine, IsomorphError):
         return
     for left, right in scene.outputs[:_MOST_OUTPUTS]:

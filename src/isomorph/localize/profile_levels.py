@@ -24,15 +24,15 @@ from isomorph.localize.node_errors import Columns, value_at
 from isomorph.localize.subgraph_nodes import described
 from isomorph.localize.subgraph_search import Inside, enter, first_inside
 from isomorph.match.dequantized_graph import in_reals
-from isomorph.match.tensor_capture import Sight
+from isomorph.match.tensor_capture import TensorCapture
 from isomorph.measure.tensor_details import close_up
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
     from isomorph.core.trace import Array
-    from isomorph.localize.fault import Guilt
-    from isomorph.measure.evaluated_model import Subject
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.localize.fault import Fault
+    from isomorph.measure.evaluated_model import EvaluatedModel
+    from isomorph.sessions.model_handle import ModelHandle
 
 PROFILE = "error profile"
 """How begins what is told of those that could not be seen."""
@@ -42,8 +42,8 @@ PROFILE = "error profile"
 class Level:
     """One graph of each side as it was looked at: the whole models, or a body of each."""
 
-    reference: Subject
-    candidate: Subject
+    reference: EvaluatedModel
+    candidate: EvaluatedModel
     located: Located
     outputs: Sequence[tuple[str, str]]
     depth: int = 0
@@ -63,19 +63,22 @@ class Drawing:
 
     def drawn(self, level: Level) -> tuple[list[Row], list[Row]]:
         """The rows of the reference and of the candidate."""
-        twins, guilts = level.located.twins, level.located.trail.guilts
-        search = Search(twins, level.outputs, {each.tensor: each.value for each in guilts})
-        left, right = Columns("reference", twins.reference), Columns("candidate", twins.candidate)
+        matcher, faults = level.located.matcher, level.located.chain.faults
+        search = Search(matcher, level.outputs, {each.tensor: each.value for each in faults})
+        left, right = (
+            Columns("reference", matcher.reference),
+            Columns("candidate", matcher.candidate),
+        )
         self.run(left, level.reference)
         self.run(right, level.candidate)
-        right.translation(search, guilts)
-        self.close_ups += _guilty(twins.candidate, guilts, level.candidate)
+        right.translation(search, faults)
+        self.close_ups += _guilty(matcher.candidate, faults, level.candidate)
         told = left.told()
         mine, yours = rows(told), rows(right.told(left), told)
         inner: tuple[dict[str, list[Row]], dict[str, list[Row]]] = ({}, {})
         sides = level.reference.opened, level.candidate.opened
-        names = [each.node for each in guilts]
-        for node in self._holders(twins.candidate.graph, level.depth, names):
+        names = [each.node for each in faults]
+        for node in self._holders(matcher.candidate.graph, level.depth, names):
             with self._entering(node) as folder:
                 if sides[0] is None or sides[1] is None:
                     continue
@@ -105,7 +108,7 @@ class Drawing:
             renamed(yours, ours, theirs, within.round),
         )
 
-    def run(self, columns: Columns, subject: Subject) -> None:
+    def run(self, columns: Columns, subject: EvaluatedModel) -> None:
         """A runtime that fails, or gives only its outputs, leaves its column empty."""
         what = f"{PROFILE} of the {columns.role}'s run"
         try:
@@ -123,13 +126,13 @@ class Drawing:
         if told not in self.skipped:
             self.skipped.append(told)
 
-    def alone(self, subject: Subject, depth: int = 0) -> list[Row]:
+    def alone(self, subject: EvaluatedModel, depth: int = 0) -> list[Row]:
         """The rows of one model without another, its run beside its own oracle."""
         graph = subject.model.graph
         noise = Noise(seed=subject.seed, rounding=True)
-        sight = Sight(graph, in_reals(subject.oracle(), graph), subject.feeds, noise)
-        sight.look()
-        columns = Columns("candidate", sight)
+        capture = TensorCapture(graph, in_reals(subject.oracle(), graph), subject.feeds, noise)
+        capture.look()
+        columns = Columns("candidate", capture)
         self.run(columns, subject)
         inner: dict[str, list[Row]] = {}
         opened = subject.opened
@@ -137,7 +140,7 @@ class Drawing:
             with self._entering(node) as folder:
                 if opened is None:
                     continue
-                walk = Walk(opened, node, sight, {}, folder / "candidate")
+                walk = Walk(opened, node, capture, {}, folder / "candidate")
                 now = next(walk.rounds(), None)
                 if now is not None:
                     found = self.alone(walk.subject(), depth + 1)
@@ -174,31 +177,33 @@ class Drawing:
 
 
 def _inside(
-    node: Node, level: Level, search: Search, sides: tuple[Opened, Opened], folder: Path
+    node: Node, level: Level, search: Search, sides: tuple[ModelHandle, ModelHandle], folder: Path
 ) -> Inside | None:
-    guilts = level.located.trail.guilts
-    guilt = next((each for each in guilts if each.node == node.name), None)
-    if guilt is None:
+    faults = level.located.chain.faults
+    fault = next((each for each in faults if each.node == node.name), None)
+    if fault is None:
         return first_inside(node, search, sides, folder)
-    earlier = {each.tensor: each.value for each in guilts[: guilts.index(guilt)]}
-    return enter(guilt, level.located, earlier, sides, folder)
+    earlier = {each.tensor: each.value for each in faults[: faults.index(fault)]}
+    return enter(fault, level.located, earlier, sides, folder)
 
 
-def _guilty(sight: Sight, guilts: Sequence[Guilt], subject: Subject) -> Iterator[CloseUp]:
+def _guilty(
+    capture: TensorCapture, faults: Sequence[Fault], subject: EvaluatedModel
+) -> Iterator[CloseUp]:
     """Each guilty tensor as its node makes it from right inputs, beside the right value."""
     given: dict[str, Array] = {}
-    for guilt in guilts:
-        value = value_at(sight, guilt.tensor, given)
-        given[guilt.tensor] = guilt.value
+    for fault in faults:
+        value = value_at(capture, fault.tensor, given)
+        given[fault.tensor] = fault.value
         if value is None:
             continue
-        spec = sight.graph.tensors.get(guilt.tensor)
+        spec = capture.graph.tensors.get(fault.tensor)
         seen = close_up(
             "node",
-            (guilt.counterpart, guilt.tensor),
-            np.asarray(guilt.value),
+            (fault.counterpart, fault.tensor),
+            np.asarray(fault.value),
             value,
-            node=guilt.node,
+            node=fault.node,
             dtype=spec.dtype if spec is not None else None,
             feeds=arrays(subject.feeds),
         )

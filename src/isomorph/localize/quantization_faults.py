@@ -19,9 +19,9 @@ from isomorph.measure.spread import MANY_DRAWS
 if TYPE_CHECKING:
     from isomorph.core.divergence import Divergence
     from isomorph.core.trace import Array
-    from isomorph.localize.fault import Guilt
+    from isomorph.localize.fault import Fault
     from isomorph.localize.locate import Located
-    from isomorph.match.value_match import Twins
+    from isomorph.match.value_match import ValueMatcher
     from isomorph.measure.compare import Comparison
 
 
@@ -32,97 +32,97 @@ def settled(comparison: Comparison, located: Located) -> Comparison:
     beyond doubt, is what its precision costs where none is enough of a reason, and nothing is
     left unexplained.
     """
-    beyond = [each for each in located.trail.guilts if each.share and _off(located.twins, each)]
-    if located.trail.explained and not _reason_enough(comparison, beyond):
+    beyond = [each for each in located.chain.faults if each.share and _off(located.matcher, each)]
+    if located.chain.explained and not _reason_enough(comparison, beyond):
         return _acquitted(comparison)
-    graph = located.twins.candidate.graph
+    graph = located.matcher.candidate.graph
     # What a body stores with less precision is not disturbed there, and a cast that is spelled
     # out is no noise: it is what the model says.
     dark = {node.name for node in graph.nodes if node.bodies or node.op == "Cast"}
-    guilts = [
+    faults = [
         each
         for each in beyond
-        if dark.isdisjoint(each.nodes) and not _lost_on_its_grids(located.twins, each)
+        if dark.isdisjoint(each.nodes) and not _lost_on_its_grids(located.matcher, each)
     ]
-    return _convicted(comparison, located, guilts) if guilts else comparison
+    return _convicted(comparison, located, faults) if faults else comparison
 
 
-def _reason_enough(comparison: Comparison, guilts: Sequence[Guilt]) -> bool:
+def _reason_enough(comparison: Comparison, faults: Sequence[Fault]) -> bool:
     """Whether the loss would be within its budget without what these nodes do.
 
     What several do adds up in squares, as what is independent does.
     """
     losses = [each.intended_loss for each in comparison.divergences]
     most = max((each.budget.ratio or 0.0 for each in losses if each is not None), default=0.0)
-    explained = sum(1.0 - (1.0 - (each.share or 0.0)) ** 2 for each in guilts)
-    return bool(guilts) and most * math.sqrt(max(0.0, 1.0 - explained)) <= 1.0
+    explained = sum(1.0 - (1.0 - (each.share or 0.0)) ** 2 for each in faults)
+    return bool(faults) and most * math.sqrt(max(0.0, 1.0 - explained)) <= 1.0
 
 
-def _off(twins: Twins, guilt: Guilt) -> bool:
+def _off(matcher: ValueMatcher, fault: Fault) -> bool:
     """Whether it is beyond its noise, with its grids or without, and has no twin after all."""
-    wrong = twins.candidate.values[guilt.tensor]
-    with_grids = beyond_noise(twins, guilt, wrong) and _beyond(twins, guilt, grids=True)
+    wrong = matcher.candidate.values[fault.tensor]
+    with_grids = beyond_noise(matcher, fault, wrong) and _beyond(matcher, fault, grids=True)
     # A grid may cut off what a fault has moved beyond its ends.
-    if not with_grids and _lost_on_its_grids(twins, guilt):
+    if not with_grids and _lost_on_its_grids(matcher, fault):
         return False
-    return not _has_its_twin(twins, guilt)
+    return not _has_match(matcher, fault)
 
 
-def _has_its_twin(twins: Twins, guilt: Guilt) -> bool:
+def _has_match(matcher: ValueMatcher, fault: Fault) -> bool:
     """Whether the reference has this tensor, and the candidate the one that it is taken for.
 
     A few elements may go farther than the draws have shown; then the walk takes a tensor for
     wrong whose twin is there. But where an operator was lost, what it read is there as well,
     and what it made is not.
     """
-    mine, yours = twins.reference, twins.candidate
-    size = yours.prints[guilt.tensor].elements
+    mine, yours = matcher.reference, matcher.candidate
+    size = yours.prints[fault.tensor].elements
     found = [
         name
         for name in mine.values
-        if mine.prints[name].elements == size and _alike(twins, name, guilt.tensor)
+        if mine.prints[name].elements == size and _alike(matcher, name, fault.tensor)
     ]
     return bool(found) and any(
-        _alike(twins, guilt.counterpart, name)
+        _alike(matcher, fault.counterpart, name)
         for name in yours.values
         if yours.prints[name].elements == size
-        and (name != guilt.tensor or guilt.counterpart in found)
+        and (name != fault.tensor or fault.counterpart in found)
     )
 
 
-def _alike(twins: Twins, mine: str, yours: str) -> bool:
+def _alike(matcher: ValueMatcher, mine: str, yours: str) -> bool:
     """Whether two tensors differ, all in all, by no more than noise, in any arrangement."""
-    left, right = twins.reference.values[mine], twins.candidate.values[yours]
+    left, right = matcher.reference.values[mine], matcher.candidate.values[yours]
     return any(
-        apart(moved.array(left), right)[0] <= twins.tolerance(mine, yours)
+        apart(moved.array(left), right)[0] <= matcher.tolerance(mine, yours)
         for moved in ways(left, right.shape)
     )
 
 
-def _lost_on_its_grids(twins: Twins, guilt: Guilt) -> bool:
+def _lost_on_its_grids(matcher: ValueMatcher, fault: Fault) -> bool:
     """Whether it is right where all quantisers are left out, as they are in the draws.
 
     A grid was fitted to samples that nobody knows: on others it cuts values off, or is coarser
     than it had to be. That is a loss, and the outputs tell how grave; what a node does wrong
     beside it stays without any grid.
     """
-    return not _beyond(twins, guilt, grids=False)
+    return not _beyond(matcher, fault, grids=False)
 
 
-def _beyond(twins: Twins, guilt: Guilt, *, grids: bool) -> bool:
+def _beyond(matcher: ValueMatcher, fault: Fault, *, grids: bool) -> bool:
     """Whether it is off by more than its noise, as many draws show it, with its grids or without.
 
     What is lost before it moves all of a small tensor as one: then the few draws of the walk are
     few numbers, and not as many as there are elements.
     """
-    wrong = twins.candidate.values[guilt.tensor]
-    if wrong.shape != guilt.value.shape:
+    wrong = matcher.candidate.values[fault.tensor]
+    if wrong.shape != fault.value.shape:
         return True
-    drawn = twins.candidate.drawn(guilt.tensor, MANY_DRAWS)
-    noise = math.hypot(drawn.rms, twins.reference.spread[guilt.counterpart])
+    drawn = matcher.candidate.drawn(fault.tensor, MANY_DRAWS)
+    noise = math.hypot(drawn.rms, matcher.reference.spread[fault.counterpart])
     found = wrong if grids else drawn.centre
-    kept = _not_cut_off(guilt.value, found)
-    return apart(guilt.value[kept], found[kept])[0] > student(wrong.size, drawn.freedom) * noise
+    kept = _not_cut_off(fault.value, found)
+    return apart(fault.value[kept], found[kept])[0] > student(wrong.size, drawn.freedom) * noise
 
 
 def _not_cut_off(right: Array, found: Array) -> Array:
@@ -133,13 +133,13 @@ def _not_cut_off(right: Array, found: Array) -> Array:
     return np.asarray(~cut if excused else np.ones(right.shape, bool))
 
 
-def _convicted(comparison: Comparison, located: Located, guilts: Sequence[Guilt]) -> Comparison:
+def _convicted(comparison: Comparison, located: Located, faults: Sequence[Fault]) -> Comparison:
     reason = (
-        f"within the loss that its precision intends, but {guilts[0].node!r} is off by more than "
+        f"within the loss that its precision intends, but {faults[0].node!r} is off by more than "
         "its own precision explains"
     )
-    names = [each.tensor for each in guilts]
-    reached = located.twins.candidate.topology.below(names) | set(names)
+    names = [each.tensor for each in faults]
+    reached = located.matcher.candidate.topology.below(names) | set(names)
     return _judged(
         comparison,
         lambda each: each.verdict is Verdict.DEGRADED and each.candidate_output in reached,

@@ -13,8 +13,8 @@ from isomorph.localize.probes import Way
 if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.match.axis_layout import Rearrangement
-    from isomorph.match.tensor_capture import Sight
-    from isomorph.match.value_match import Twins
+    from isomorph.match.tensor_capture import TensorCapture
+    from isomorph.match.value_match import ValueMatcher
 
 _LOOKED_UP = 4 * EQUAL_TENSORS.most
 """Twins of a tensor that are known: of those behind the end of a stretch none may start it."""
@@ -24,26 +24,26 @@ _LOOKED_UP = 4 * EQUAL_TENSORS.most
 class Paired:
     """Every tensor with its twins, from either side."""
 
-    twins: Twins
+    matcher: ValueMatcher
     of_candidate: Mapping[str, Sequence[tuple[str, Rearrangement]]]
     of_reference: Mapping[str, Sequence[tuple[str, Rearrangement]]]
 
 
-def paired(twins: Twins) -> Paired:
+def paired(matcher: ValueMatcher) -> Paired:
     """Look every tensor of the candidate up once."""
     ours: dict[str, list[tuple[str, Rearrangement]]] = {}
     theirs: dict[str, list[tuple[str, Rearrangement]]] = {}
-    for yours, value in twins.candidate.values.items():
-        for mine, moved in islice(twins.pairs(yours, value), _LOOKED_UP):
+    for yours, value in matcher.candidate.values.items():
+        for mine, moved in islice(matcher.pairs(yours, value), _LOOKED_UP):
             ours.setdefault(yours, []).append((mine, moved))
             theirs.setdefault(mine, []).append((yours, moved))
-    return Paired(twins=twins, of_candidate=ours, of_reference=theirs)
+    return Paired(matcher=matcher, of_candidate=ours, of_reference=theirs)
 
 
 def ways_of_candidate(node: Node, known: Paired) -> list[Way]:
     """Stretches of the reference that may stand for a node of the candidate."""
-    twins = known.twins
-    found = _stretches(node, twins.candidate, twins.reference, known.of_candidate)
+    matcher = known.matcher
+    found = _stretches(node, matcher.candidate, matcher.reference, known.of_candidate)
     return [
         Way(
             sources=tuple((mine, yours, moved) for yours, (mine, moved) in starts),
@@ -57,8 +57,8 @@ def ways_of_candidate(node: Node, known: Paired) -> list[Way]:
 
 def ways_of_reference(node: Node, known: Paired) -> list[Way]:
     """Stretches of the candidate that may stand for a node of the reference."""
-    twins = known.twins
-    found = _stretches(node, twins.reference, twins.candidate, known.of_reference)
+    matcher = known.matcher
+    found = _stretches(node, matcher.reference, matcher.candidate, known.of_reference)
     return [
         Way(
             sources=tuple((mine, yours, moved) for mine, (yours, moved) in starts),
@@ -74,7 +74,7 @@ _Pair = tuple[str, "Rearrangement"]
 
 
 def _stretches(
-    node: Node, here: Sight, there: Sight, pairs: Mapping[str, Sequence[_Pair]]
+    node: Node, here: TensorCapture, there: TensorCapture, pairs: Mapping[str, Sequence[_Pair]]
 ) -> list[tuple[list[tuple[str, _Pair]], str, _Pair]]:
     """Ends and beginnings of the other side with the values of this node's, the likeliest first."""
     sources = here.topology.sources(node)
@@ -95,7 +95,7 @@ def _stretches(
 
 
 def _all(
-    sources: Sequence[str], out: str, there: Sight, pairs: Mapping[str, Sequence[_Pair]]
+    sources: Sequence[str], out: str, there: TensorCapture, pairs: Mapping[str, Sequence[_Pair]]
 ) -> Iterator[tuple[list[tuple[str, _Pair]], str, _Pair]]:
     for end in EQUAL_TENSORS.first(pairs[out]):
         above = there.topology.above(end[0]) | {end[0]}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.match.stored_weights import Weights
     from isomorph.match.weight_differences import ConstantDifference
-    from isomorph.measure.evaluated_model import Subject
+    from isomorph.measure.evaluated_model import EvaluatedModel
 
 _ALIKE = 1e-6
 """Of the largest number: what re-rounded constants may part the data of both nodes by."""
@@ -64,7 +64,7 @@ class _Data:
 def reads_same_data(
     difference: ConstantDifference,
     weights: tuple[Weights, Weights],
-    subjects: Sequence[tuple[Subject, Subject]],
+    subjects: Sequence[tuple[EvaluatedModel, EvaluatedModel]],
     replaced: Array,
 ) -> bool:
     """Whether both nodes are given the same on all these inputs, and would make another result."""
@@ -121,7 +121,7 @@ def _differs(
     difference: ConstantDifference,
     node: Node,
     data: Sequence[_Data],
-    candidate: Subject,
+    candidate: EvaluatedModel,
     replaced: Array,
 ) -> bool:
     """Whether the node gives another result between what was seen, and the same where it was."""

@@ -14,7 +14,7 @@ from isomorph.measure.precision import OF_SHAPES
 if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.localize.fault_search import Search
-    from isomorph.match.tensor_capture import Sight
+    from isomorph.match.tensor_capture import TensorCapture
 
 
 def of_its_own(search: Search) -> set[str]:
@@ -31,17 +31,19 @@ def of_its_own(search: Search) -> set[str]:
     }
 
 
-def _sizes(sight: Sight) -> list[str]:
+def _sizes(capture: TensorCapture) -> list[str]:
     """Whole numbers that depend on the inputs through their shapes alone."""
-    topology = sight.topology
-    of_values = {spec.name for spec in sight.graph.inputs}
-    for node in sight.graph.nodes:
+    topology = capture.topology
+    of_values = {spec.name for spec in capture.graph.inputs}
+    for node in capture.graph.nodes:
         if not _asks_for_a_size(node) and not of_values.isdisjoint(topology.reads(node)):
             of_values.update(node.outputs)
     return [
         name
-        for name in sight.names
-        if name not in of_values and name in sight.values and sight.values[name].dtype.kind in "iu"
+        for name in capture.names
+        if name not in of_values
+        and name in capture.values
+        and capture.values[name].dtype.kind in "iu"
     ]
 
 

@@ -26,10 +26,10 @@ from isomorph.match.tensor_capture import apart
 if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
-    from isomorph.localize.fault import Guilt
-    from isomorph.match.value_match import Twins
-    from isomorph.measure.evaluated_model import Subject
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.localize.fault import Fault
+    from isomorph.match.value_match import ValueMatcher
+    from isomorph.measure.evaluated_model import EvaluatedModel
+    from isomorph.sessions.model_handle import ModelHandle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +41,8 @@ class Inside:
     ``outputs`` are the results that belong together.
     """
 
-    reference: Subject
-    candidate: Subject
+    reference: EvaluatedModel
+    candidate: EvaluatedModel
     located: Located
     theirs: Described
     ours: Described
@@ -54,22 +54,25 @@ class Inside:
 
 
 def enter(
-    guilt: Guilt, known: Located, earlier: Mapping[str, Array], sides: tuple[Opened, Opened],
+    fault: Fault,
+    known: Located,
+    earlier: Mapping[str, Array],
+    sides: tuple[ModelHandle, ModelHandle],
     folder: Path,
-) -> Inside | None:  # fmt: skip
+) -> Inside | None:
     """The first round of a guilty node's bodies in which their results differ, and where."""
-    twins = known.twins
-    here = {node.name: node for node in twins.candidate.graph.nodes}[guilt.node]
-    theirs = [node for node in twins.reference.graph.nodes if node.name in guilt.reference_nodes]
+    matcher = known.matcher
+    here = {node.name: node for node in matcher.candidate.graph.nodes}[fault.node]
+    theirs = [node for node in matcher.reference.graph.nodes if node.name in fault.reference_nodes]
     there = next((node for node in reversed(theirs) if node.bodies), None)
-    if not here.bodies or there is None or guilt.counterpart not in there.outputs:
+    if not here.bodies or there is None or fault.counterpart not in there.outputs:
         return None
-    if guilt.tensor not in here.outputs:
+    if fault.tensor not in here.outputs:
         return None
-    mine = Walk(sides[0], there, twins.reference, {}, folder / "reference")
-    yours = Walk(sides[1], here, twins.candidate, earlier, folder / "candidate")
-    same = [each for each in known.trail.guilts if each.node == guilt.node]
-    pairs = _bound(there, here, [guilt, *same], twins)
+    mine = Walk(sides[0], there, matcher.reference, {}, folder / "reference")
+    yours = Walk(sides[1], here, matcher.candidate, earlier, folder / "candidate")
+    same = [each for each in known.chain.faults if each.node == fault.node]
+    pairs = _bound(there, here, [fault, *same], matcher)
     # Another number of rounds is the fault of the node that decides, and told there.
     for left, right in zip(mine.rounds(), yours.rounds(), strict=False):
         names = _names(mine, yours, left, right, pairs)
@@ -85,7 +88,7 @@ def enter(
 
 
 def first_inside(
-    here: Node, search: Search, sides: tuple[Opened, Opened], folder: Path
+    here: Node, search: Search, sides: tuple[ModelHandle, ModelHandle], folder: Path
 ) -> Inside | None:
     """The first round of the bodies of a node that nobody accuses, with right values handed in."""
     maker = {name: node for node in search.reference.graph.nodes for name in node.outputs}
@@ -102,7 +105,7 @@ def first_inside(
     if not names:
         return None
     outputs = _outputs(mine, yours, names)
-    found = Located(trail=NOBODY, twins=look(mine.subject(), yours.subject()))
+    found = Located(chain=NOBODY, matcher=look(mine.subject(), yours.subject()))
     return _inside(mine, yours, (left, right), found, outputs)
 
 
@@ -131,12 +134,14 @@ def _outputs(mine: Walk, yours: Walk, names: Sequence[tuple[str, str]]) -> list[
     return [(inner.outputs[one], other.outputs[two]) for one, two in names]
 
 
-def _bound(there: Node, here: Node, guilts: Sequence[Guilt], twins: Twins) -> list[tuple[str, str]]:
+def _bound(
+    there: Node, here: Node, faults: Sequence[Fault], matcher: ValueMatcher
+) -> list[tuple[str, str]]:
     """Outputs of both nodes that belong together: by place, unless the guilts say otherwise.
 
     Every one counts: a state that goes wrong in one round makes the others wrong in the next.
     """
-    wrong = {each.tensor: each.counterpart for each in guilts if each.counterpart in there.outputs}
+    wrong = {each.tensor: each.counterpart for each in faults if each.counterpart in there.outputs}
     # Used only where both have as many.
     by_place = dict(zip(here.outputs, there.outputs, strict=False))
     if len(there.outputs) == len(here.outputs) and all(
@@ -146,8 +151,8 @@ def _bound(there: Node, here: Node, guilts: Sequence[Guilt], twins: Twins) -> li
     right = {
         yours: mine
         for yours in here.outputs
-        if yours not in wrong and yours in twins.candidate.values
-        for mine, _ in twins.pairs(yours, twins.candidate.values[yours])
+        if yours not in wrong and yours in matcher.candidate.values
+        for mine, _ in matcher.pairs(yours, matcher.candidate.values[yours])
         if mine in there.outputs and mine not in wrong.values()
     }
     return [(mine, yours) for yours, mine in {**wrong, **right}.items()]
@@ -193,8 +198,8 @@ def _exchanged(mine: Walk, yours: Walk, right: Round, names: Sequence[tuple[str,
 
 
 def _located(mine: Walk, yours: Walk, pairs: Sequence[tuple[str, str]]) -> Located | None:
-    twins = look(mine.subject(), yours.subject())
-    if not Search(twins, pairs, {}).wrong_outputs():
+    matcher = look(mine.subject(), yours.subject())
+    if not Search(matcher, pairs, {}).wrong_outputs():
         return None
-    trail = follow(twins, pairs)
-    return Located(trail=trail, twins=twins) if trail.guilts else None
+    chain = follow(matcher, pairs)
+    return Located(chain=chain, matcher=matcher) if chain.faults else None

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from isomorph.localize.substitution import Proposal
+from isomorph.localize.substitution import Substitution
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
-    from isomorph.localize.fault import Guilt
+    from isomorph.localize.fault import Fault
     from isomorph.localize.fault_search import Search
 
 
-def exchanged(search: Search) -> list[Guilt]:
+def exchanged(search: Search) -> list[Fault]:
     """Two guilts, one for each of two exchanged outputs that explain a wrong output together."""
     wrong = search.wrong_outputs()
     names = [yours for _, yours in wrong]
@@ -23,11 +23,11 @@ def exchanged(search: Search) -> list[Guilt]:
             given = {**search.given, **{each.tensor: search.placed(each) for each in proposals}}
             found = search.candidate.run(names, given)
             if any(search.agrees(mine, yours, found[yours]) for mine, yours in wrong):
-                return [search.guilt(each) for each in proposals]
+                return [search.fault(each) for each in proposals]
     return []
 
 
-def _exchanges(search: Search, node: Node) -> Iterator[list[Proposal]]:
+def _exchanges(search: Search, node: Node) -> Iterator[list[Substitution]]:
     """Two right outputs of one shape, each with the other's twin."""
     for left, right in combinations([name for name in node.outputs if name], 2):
         one, other = search.pairs.get(left), search.pairs.get(right)
@@ -35,6 +35,6 @@ def _exchanges(search: Search, node: Node) -> Iterator[list[Proposal]]:
             continue
         if search.values[left].shape == search.values[right].shape:
             yield [
-                Proposal(tensor=left, counterpart=other[0], moved=other[1], scattered=False),
-                Proposal(tensor=right, counterpart=one[0], moved=one[1], scattered=False),
+                Substitution(tensor=left, counterpart=other[0], moved=other[1], permuted=False),
+                Substitution(tensor=right, counterpart=one[0], moved=one[1], permuted=False),
             ]

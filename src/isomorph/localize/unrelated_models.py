@@ -43,7 +43,7 @@ class Weight:
         return f"{self.op} {self.node!r}: {'×'.join(map(str, self.shape))}"
 
 
-def strangers(reference: Graph, candidate: Graph) -> Finding | None:
+def unrelated(reference: Graph, candidate: Graph) -> Finding | None:
     """The finding that these are different networks; None where they may be the same one."""
     packed = all(any(n.op in _RECURRENT for n in graph.nodes) for graph in (reference, candidate))
     folded = [_folded(graph) for graph in (reference, candidate)]

@@ -25,7 +25,7 @@ from isomorph.match.axis_layout import arrangements
 from isomorph.match.structural_constants import Isolation
 from isomorph.match.topology import Topology
 from isomorph.measure.compare import Terms, compare
-from isomorph.measure.evaluated_model import Subject, flattened
+from isomorph.measure.evaluated_model import EvaluatedModel, flattened
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
@@ -82,7 +82,7 @@ class ConstantEffect:
 class ConstantExperiment:
     """Both models on the given inputs, and how other inputs are brought to the candidate."""
 
-    sides: tuple[Subject, Subject]
+    sides: tuple[EvaluatedModel, EvaluatedModel]
     outputs: Sequence[Binding]
     terms: Terms
     carry: Carry = field(repr=False)
@@ -200,16 +200,18 @@ class ConstantExperiment:
         if len(made) > most:
             TRIED_WEIGHTS.reached()
 
-    def _seen(self, mine: Subject, yours: Subject, name: str, replaced: Array | None) -> Effect:
+    def _seen(
+        self, mine: EvaluatedModel, yours: EvaluatedModel, name: str, replaced: Array | None
+    ) -> Effect:
         """Which of the two the reference is nearer to, where they differ at all."""
         if replaced is None:
             return self._differ(mine, yours)
         wanted = list(dict.fromkeys(spec.name for spec in yours.model.graph.outputs))
-        held = _numbers(yours.meaning())
+        held = _numbers(yours.oracle_outputs())
         right = _numbers(flattened(yours.oracle().run({**yours.feeds, name: replaced}, wanted)))
         if not _part(held, right):
             return Effect.NOT_REACHED
-        meant = _numbers(mine.meaning())
+        meant = _numbers(mine.oracle_outputs())
         pairs = [
             (meant[pair.reference], held[pair.candidate], right[pair.candidate])
             for pair in self.outputs
@@ -217,9 +219,9 @@ class ConstantExperiment:
         ]
         return nearer(pairs)
 
-    def _differ(self, mine: Subject, yours: Subject) -> Effect:
+    def _differ(self, mine: EvaluatedModel, yours: EvaluatedModel) -> Effect:
         """Of a constant that nothing can be put in for: whether the outputs are worth judging."""
-        meant, held = _numbers(mine.meaning()), _numbers(yours.meaning())
+        meant, held = _numbers(mine.oracle_outputs()), _numbers(yours.oracle_outputs())
         for pair in self.outputs:
             one, two = meant.get(str(pair.reference)), held.get(str(pair.candidate))
             if one is None or two is None or one.size != two.size:
@@ -229,7 +231,7 @@ class ConstantExperiment:
         return Effect.NOT_REACHED
 
     def _judged(
-        self, mine: Subject, yours: Subject, trial: Trial | None, seen: Effect
+        self, mine: EvaluatedModel, yours: EvaluatedModel, trial: Trial | None, seen: Effect
     ) -> ConstantEffect:
         judged = compare(mine, yours, self.outputs, self.terms).divergences
         wrong = [each for each in judged if each.verdict is Verdict.DIVERGENT]
@@ -309,7 +311,7 @@ def _numbers(outputs: Mapping[str, Array] | IsomorphError) -> dict[str, Array]:
     }
 
 
-def _corrected(difference: ConstantDifference, candidate: Subject) -> Array | None:
+def _corrected(difference: ConstantDifference, candidate: EvaluatedModel) -> Array | None:
     """The weight with the reference's numbers, as the candidate's oracle holds it."""
     name = difference.weight.name
     try:

@@ -18,7 +18,7 @@ from isomorph.match.weight_differences import ConstantDifference, constant_diffe
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.sessions.model_handle import ModelHandle
 
 CODE = "CONSTANT_DIFFERS"
 _MOST_TENSORS = 3
@@ -38,8 +38,8 @@ class ComparedConstants:
 
 
 def compared_constants(
-    reference: Opened,
-    candidate: Opened,
+    reference: ModelHandle,
+    candidate: ModelHandle,
     experiment: ConstantExperiment | None,
     known: Sequence[Finding],
     *,

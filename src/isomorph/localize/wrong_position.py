@@ -12,7 +12,7 @@ import numpy as np
 from isomorph.core.limits import PASSED_ON
 from isomorph.core.ops import RESHAPES
 from isomorph.localize.lost_fusion import gone_on_with
-from isomorph.localize.substitution import Proposal, as_it_is
+from isomorph.localize.substitution import Substitution, as_it_is
 from isomorph.match.value_match import ways
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ PASSING = _RESHAPING | {"Slice", "Split", "Concat", "Gather"}
 
 def misplaced(
     search: Search, entries: Sequence[Node], wrong: Sequence[str]
-) -> Iterator[Iterator[Proposal]]:
+) -> Iterator[Iterator[Substitution]]:
     """Kind by kind, what may be put in the place of a right tensor."""
     sources = [s for node in entries for s in search.candidate.topology.sources(node)]
     made = [
@@ -98,29 +98,29 @@ def _astray(search: Search, tensor: str, reader: Node) -> bool:
     return pair[1].moves or (reader.op in _SPREADING and shape != search.values[tensor].shape)
 
 
-def _not_moved(search: Search, names: Sequence[str]) -> Iterator[Proposal]:
+def _not_moved(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
     """What the reference makes by moving axes where a node of the same kind left them."""
     makers, readers = search.candidate.topology.maker, search.reference.topology.readers
     for tensor in names:
         source = makers[tensor].inputs[0] if makers[tensor].op == "Transpose" else ""
         held = search.values.get(source)
-        for twin, _ in search.twins.pairs(source, held) if held is not None else ():
+        for twin, _ in search.matcher.pairs(source, held) if held is not None else ():
             for node in readers.get(twin, ()):
                 if node.op == "Transpose" and node.outputs[0] in search.reference.values:
                     moved = as_it_is(search.reference, tensor, node.outputs[0])
-                    yield replace(moved, scattered=True)
+                    yield replace(moved, permuted=True)
 
 
-def _spread_otherwise(search: Search, tensor: str) -> Iterator[Proposal]:
+def _spread_otherwise(search: Search, tensor: str) -> Iterator[Substitution]:
     """The same values in the shape in which the reference spreads them out."""
     value, readers = search.values[tensor], search.reference.topology.readers
-    for twin, _ in search.twins.pairs(tensor, value):
+    for twin, _ in search.matcher.pairs(tensor, value):
         spread = any(node.op in _SPREADING for node in readers.get(twin, ()))
         if spread and search.reference.values[twin].shape != value.shape:
             yield as_it_is(search.reference, tensor, twin)
 
 
-def _rearranged(search: Search, names: Sequence[str]) -> Iterator[Proposal]:
+def _rearranged(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
     """Right values whose axes stand in another order than their twin's."""
     for tensor in names:
         pair = search.pairs.get(tensor)
@@ -134,13 +134,13 @@ def _rearranged(search: Search, names: Sequence[str]) -> Iterator[Proposal]:
             continue
         for moved in ways(search.reference.values[mine], shape):
             if moved != pair[1]:
-                yield Proposal(tensor=tensor, counterpart=mine, moved=moved, scattered=True)
+                yield Substitution(tensor=tensor, counterpart=mine, moved=moved, permuted=True)
         if search.reference.values[mine].shape != shape:
             # Whoever reshapes it next does not mind how it was cut.
-            yield replace(as_it_is(search.reference, tensor, mine), scattered=True)
+            yield replace(as_it_is(search.reference, tensor, mine), permuted=True)
 
 
-def _bare(search: Search, names: Sequence[str]) -> Iterator[Proposal]:
+def _bare(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
     """Right values with which the reference goes on, and their maker could have."""
     for tensor in names:
         pair = search.pairs.get(tensor)
@@ -151,7 +151,7 @@ def _bare(search: Search, names: Sequence[str]) -> Iterator[Proposal]:
         for mine in gone_on_with(maker, pair[0], search.reference.topology, idle=idle):
             other = search.reference.values.get(mine)
             for moved in ways(other, search.values[tensor].shape) if other is not None else ():
-                yield Proposal(tensor=tensor, counterpart=mine, moved=moved, scattered=False)
+                yield Substitution(tensor=tensor, counterpart=mine, moved=moved, permuted=False)
 
 
 def hands_on(search: Search, tensor: str, maker: Node) -> bool:
@@ -163,7 +163,7 @@ def hands_on(search: Search, tensor: str, maker: Node) -> bool:
     )
 
 
-def _reshaped(search: Search, names: Sequence[str]) -> Iterator[Proposal]:
+def _reshaped(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
     """Right values in a shape that broadcasts otherwise."""
     for tensor in names:
         pair = search.pairs.get(tensor)
@@ -175,7 +175,7 @@ def _reshaped(search: Search, names: Sequence[str]) -> Iterator[Proposal]:
             yield as_it_is(search.reference, tensor, pair[0])
 
 
-def _doubled(search: Search, names: Sequence[str]) -> Iterator[Proposal]:
+def _doubled(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
     """Values that another tensor holds already: an operator that was done twice on one thing.
 
     The second time it should have made something that the candidate has nowhere, of something
@@ -201,7 +201,7 @@ def _doubled(search: Search, names: Sequence[str]) -> Iterator[Proposal]:
             ):
                 fits = _spelled_out(search.reference.values[mine].shape) == _spelled_out(shape)
                 for moved in ways(search.reference.values[mine], shape) if fits else ():
-                    yield Proposal(tensor=tensor, counterpart=mine, moved=moved, scattered=False)
+                    yield Substitution(tensor=tensor, counterpart=mine, moved=moved, permuted=False)
 
 
 def _spelled_out(shape: tuple[int, ...]) -> list[int]:

@@ -11,14 +11,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isomorph.core.ops import RESHAPES
-from isomorph.localize.substitution import Proposal, as_it_is
+from isomorph.localize.substitution import Substitution, as_it_is
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.localize.fault_search import Search
 
 
-def resized(search: Search, wrong: Sequence[str]) -> Iterator[Iterator[Proposal]]:
+def resized(search: Search, wrong: Sequence[str]) -> Iterator[Iterator[Substitution]]:
     """Node by node in the order of the graph, the reference's tensor in its own shape."""
     topology = search.candidate.topology
     above = {name for each in wrong for name in topology.above(each)} | set(wrong)
@@ -28,9 +28,9 @@ def resized(search: Search, wrong: Sequence[str]) -> Iterator[Iterator[Proposal]
             yield (each for name in made for each in _proposals(search, node, name))
 
 
-def _proposals(search: Search, node: Node, tensor: str) -> Iterator[Proposal]:
-    if search.twins.same_axes:  # of another operator, too: what was joined may have lost an axis
-        for twin, way in search.twins.pairs(tensor, search.values[tensor]):
+def _proposals(search: Search, node: Node, tensor: str) -> Iterator[Substitution]:
+    if search.matcher.same_axes:  # of another operator, too: what was joined may have lost an axis
+        for twin, way in search.matcher.pairs(tensor, search.values[tensor]):
             shape = search.reference.values[twin].shape
             if shape != search.values[tensor].shape and not moves_axes(way.permutation, shape):
                 yield as_it_is(search.reference, tensor, twin)
@@ -40,8 +40,8 @@ def _proposals(search: Search, node: Node, tensor: str) -> Iterator[Proposal]:
         if mine not in search.reference.values or not _in_another_shape(search, tensor, mine):
             continue
         moved = _only_moved(search, tensor, mine)
-        if not moved or search.twins.same_axes:  # between frameworks axes may stand otherwise
-            yield replace(as_it_is(search.reference, tensor, mine), scattered=moved)
+        if not moved or search.matcher.same_axes:  # between frameworks axes may stand otherwise
+            yield replace(as_it_is(search.reference, tensor, mine), permuted=moved)
 
 
 def _same_reading(search: Search, node: Node) -> Iterator[Node]:
@@ -63,7 +63,7 @@ def _held(search: Search, name: str) -> set[str]:
     """The reference's tensors that hold the values of this one, with their axes in its order."""
     return {
         mine
-        for mine, moved in search.twins.pairs(name, search.values[name])
+        for mine, moved in search.matcher.pairs(name, search.values[name])
         if _same_sizes(search, name, mine)
         and not moves_axes(moved.permutation, search.reference.values[mine].shape)
     }
@@ -72,7 +72,7 @@ def _held(search: Search, name: str) -> set[str]:
 def _same_sizes(search: Search, name: str, mine: str) -> bool:
     """Between frameworks axes of size one come and go; within one they are part of the shape."""
     shapes = search.reference.values[mine].shape, search.values[name].shape
-    return not search.twins.same_axes or shapes[0] == shapes[1]
+    return not search.matcher.same_axes or shapes[0] == shapes[1]
 
 
 def _in_another_shape(search: Search, tensor: str, mine: str) -> bool:
@@ -82,7 +82,7 @@ def _in_another_shape(search: Search, tensor: str, mine: str) -> bool:
 
 def _only_moved(search: Search, tensor: str, mine: str) -> bool:
     """Whether it is the reference's tensor with its axes in another order."""
-    moved = search.twins.arranged(mine, tensor, search.values[tensor])
+    moved = search.matcher.arranged(mine, tensor, search.values[tensor])
     shape = search.reference.values[mine].shape
     return moved is not None and moves_axes(moved.permutation, shape)
 

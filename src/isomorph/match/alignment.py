@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from isomorph.core.model import Graph
     from isomorph.core.trace import Array
     from isomorph.match.axis_layout import Rearrangement
-    from isomorph.match.tensor_capture import Sight
+    from isomorph.match.tensor_capture import TensorCapture
     from isomorph.match.topology import Topology
-    from isomorph.match.value_match import Twins
+    from isomorph.match.value_match import ValueMatcher
 
 Found = tuple[str, "Rearrangement"]
 _QUANTISERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
@@ -39,19 +39,19 @@ class Seen:
     the reference that equals each of them; ``put_right`` what stands in for the guilty ones.
     """
 
-    twins: Twins
+    matcher: ValueMatcher
     values: Mapping[str, Array]
     equal: Mapping[str, Found | None]
     put_right: Mapping[str, Found] = field(default_factory=dict)
 
 
-def seen(twins: Twins) -> Seen:
+def seen(matcher: ValueMatcher) -> Seen:
     """Two graphs as they are."""
-    values = twins.candidate.values
+    values = matcher.candidate.values
     return Seen(
-        twins=twins,
+        matcher=matcher,
         values=values,
-        equal={name: twins.pair(name, values[name]) for name in values},
+        equal={name: matcher.pair(name, values[name]) for name in values},
     )
 
 
@@ -79,8 +79,8 @@ class _Work:
     """What accumulates on the way to an alignment."""
 
     def __init__(self, given: Seen) -> None:
-        self.given, self.twins = given, given.twins
-        self.sides = given.twins.reference, given.twins.candidate
+        self.given, self.matcher = given, given.matcher
+        self.sides = given.matcher.reference, given.matcher.candidate
         self.topologies = self.sides[0].topology, self.sides[1].topology
         certain = {
             name: pair
@@ -88,10 +88,10 @@ class _Work:
             if pair is not None
             and name not in given.put_right
             # Where not even the size of the noise is known, being within it says nothing.
-            and np.isfinite(given.twins.tolerance(pair[0], name))
+            and np.isfinite(given.matcher.tolerance(pair[0], name))
         }
         settled = {name: pair[0] for name, pair in given.put_right.items()}
-        self._assignment = Assignment(given.twins, given.values, certain, settled)
+        self._assignment = Assignment(given.matcher, given.values, certain, settled)
         self.partners = self._assignment.partners
         self._others = self._assignment.others()
         self.known = {name: each.reference for name, each in self.partners.items()}
@@ -169,7 +169,7 @@ class _Work:
     def by_quanta(self) -> Iterator[Pair]:
         """Integers beside the real numbers they stand for."""
         # Their nodes are in one group with those that quantise: nothing is known between them.
-        for each in quanta(self.twins, self.given.values, self._grids[1], self.known):
+        for each in quanta(self.matcher, self.given.values, self._grids[1], self.known):
             self.known[each.candidate] = each.reference
             yield Pair(
                 kind="tensor",
@@ -225,17 +225,17 @@ class _Work:
         self, side: int, found: tuple[Group, ...], constants: Mapping[str, None]
     ) -> Iterator[Unaligned]:
         """What has no counterpart on this side, with the reason."""
-        sight, topology = self.sides[side], self.topologies[side]
+        capture, topology = self.sides[side], self.topologies[side]
         partners = self._taken if side == 0 else set(self.known)
-        names = [spec.name for spec in sight.graph.inputs]
+        names = [spec.name for spec in capture.graph.inputs]
         fused = {name for each in found for name in (each.reference, each.candidate)[side]}
-        for name in [*names, *sight.names]:
+        for name in [*names, *capture.names]:
             if name not in partners:
                 kind = "input" if name in names else "tensor"
                 maker = topology.maker.get(name)
                 within = maker is not None and maker.name in fused
-                yield Unaligned(name=name, kind=kind, reason=_reason(sight, name, within=within))
-        grids = _grid_parameters(sight.graph)
+                yield Unaligned(name=name, kind=kind, reason=_reason(capture, name, within=within))
+        grids = _grid_parameters(capture.graph)
         for name in constants:
             reason = _GRID if name in grids else NO_VALUES
             yield Unaligned(name=name, kind="constant", reason=reason)
@@ -250,8 +250,8 @@ def _grid_parameters(graph: Graph) -> set[str]:
     return {name for node in quantisers for name in node.inputs[1:]}
 
 
-def _reason(sight: Sight, name: str, *, within: bool) -> str:
-    if name not in sight.values:
+def _reason(capture: TensorCapture, name: str, *, within: bool) -> str:
+    if name not in capture.values:
         return "it holds no numbers that could be compared"
     if within:
         return "a step inside a group of nodes that the other side computes in another way"

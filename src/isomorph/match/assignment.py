@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
     from isomorph.match.axis_layout import Rearrangement
-    from isomorph.match.tensor_capture import Sight
-    from isomorph.match.value_match import Twins
+    from isomorph.match.tensor_capture import TensorCapture
+    from isomorph.match.value_match import ValueMatcher
 
 _MOST_COMPARED = 8
 
@@ -51,13 +51,13 @@ class Assignment:
 
     def __init__(
         self,
-        twins: Twins,
+        matcher: ValueMatcher,
         values: Mapping[str, Array],
         found: Mapping[str, tuple[str, Rearrangement] | None],
         settled: Mapping[str, str],
     ) -> None:
-        self._twins, self._values, self._settled = twins, values, settled
-        self._classes, self._of = _classes(twins.reference)
+        self._matcher, self._values, self._settled = matcher, values, settled
+        self._classes, self._of = _classes(matcher.reference)
         self.partners: dict[str, Partner] = {}
         self.taken: dict[str, str] = {}
         for name in values:
@@ -70,9 +70,9 @@ class Assignment:
     def _plainest(self, name: str, mine: str, moved: Rearrangement) -> tuple[str, Rearrangement]:
         """Of equal values in several shapes, those that stand as they are."""
         shape = self._values[name].shape
-        if self._twins.reference.shapes[mine] != shape:
-            for other in self._twins.like(mine, _MOST_COMPARED):
-                if self._twins.reference.shapes[other] == shape:
+        if self._matcher.reference.shapes[mine] != shape:
+            for other in self._matcher.like(mine, _MOST_COMPARED):
+                if self._matcher.reference.shapes[other] == shape:
                     way = self._way(other, name)
                     if way is not None and not way.moves:
                         return other, way
@@ -82,7 +82,7 @@ class Assignment:
         """Who is computed alike, else who has the name, else who has the operator and is free."""
         alike = self._classes[self._of[mine]]
         rivals = len(alike.members) - 1
-        maker = self._twins.candidate.topology.maker.get(name)
+        maker = self._matcher.candidate.topology.maker.get(name)
         key = self.key(maker) if maker is not None else None
         wanted = alike.by_key.get(key) if key is not None else None
         structure = wanted is not None
@@ -97,7 +97,7 @@ class Assignment:
 
     def key(self, maker: Node) -> Key | None:
         """What a node of the candidate computes, in the reference's words; None if some lack."""
-        sources = self._twins.candidate.topology.sources(maker)
+        sources = self._matcher.candidate.topology.sources(maker)
         known = [self._partner(source) for source in sources]
         if not sources or "" in known:
             return None
@@ -114,16 +114,16 @@ class Assignment:
         return waiting[-1] if waiting else None
 
     def _way(self, mine: str, name: str) -> Rearrangement | None:
-        value, source = self._values[name], self._twins.reference.values[mine]
+        value, source = self._values[name], self._matcher.reference.values[mine]
         for moved in ways(source, value.shape):
-            if self._twins.equal(mine, name, moved.array(source), value):
+            if self._matcher.equal(mine, name, moved.array(source), value):
                 return moved
         return None
 
     def others(self) -> dict[str, tuple[str, Rearrangement]]:
         """Tensors of the reference that nobody took, with the candidate's that equals them."""
         found: dict[str, tuple[str, Rearrangement]] = {}
-        for name in self._twins.reference.values:
+        for name in self._matcher.reference.values:
             if name in self.taken:
                 continue
             for yours in self._equal_to(name):
@@ -141,24 +141,24 @@ class Assignment:
             return same
         return [
             self.taken[mine]
-            for mine in self._twins.like(name, _MOST_COMPARED)
+            for mine in self._matcher.like(name, _MOST_COMPARED)
             if mine in self.taken
         ]
 
 
-def _classes(sight: Sight) -> tuple[dict[str, _Class], dict[str, str]]:
+def _classes(capture: TensorCapture) -> tuple[dict[str, _Class], dict[str, str]]:
     """The reference's tensors by value, each class under the name of its first member."""
     first: dict[object, str] = {}
     of: dict[str, str] = {}
     classes: dict[str, _Class] = {}
-    for name in sight.values:
-        mark = sight.prints[name], sight.shapes[name]
+    for name in capture.values:
+        mark = capture.prints[name], capture.shapes[name]
         of[name] = first.setdefault(mark, name)
         classes.setdefault(of[name], _Class()).members.append(name)
     for name in reversed(list(of)):
-        maker = sight.topology.maker.get(name)
+        maker = capture.topology.maker.get(name)
         each = classes[of[name]]
         each.by_op.setdefault(maker.op if maker is not None else "", []).append(name)
-        if maker is not None and (sources := sight.topology.sources(maker)):
+        if maker is not None and (sources := capture.topology.sources(maker)):
             each.by_key[(maker.op, tuple(of.get(source, source) for source in sources))] = name
     return classes, of

@@ -21,7 +21,7 @@ def join(constants: Constants) -> None:
     """Settle those that hold exactly the numbers of several others, in whatever order."""
     places = [unsettled(constants, side) for side in (0, 1)]
     for place in places[1]:
-        sides = [shelf.get(place, {}) for shelf in places]
+        sides = [bucket.get(place, {}) for bucket in places]
         if not all(0 < len(each) <= _MOST_TOGETHER for each in sides):
             continue
         for name, whole in sides[1].items():

@@ -47,12 +47,12 @@ class Constants:
         self._readers = readers
         self._values: tuple[Mapping[str, Array], ...] = ({}, {})
         self.place = place
-        self._shelves: dict[Hashable, dict[str, None]] = {}
+        self._buckets: dict[Hashable, dict[str, None]] = {}
         for mine, constant in self.reference.constants.items():
             if _is_number(constant):
                 size = int(np.prod(constant.shape))
-                self._shelves.setdefault(size, {})[mine] = None
-                self._shelves.setdefault((size, place(0, mine)), {})[mine] = None
+                self._buckets.setdefault(size, {})[mine] = None
+                self._buckets.setdefault((size, place(0, mine)), {})[mine] = None
         self.left = dict.fromkeys(self.reference.constants)
         self.open = dict.fromkeys(self.candidate.constants)
         self.pairs: list[Pair] = []
@@ -90,15 +90,15 @@ class Constants:
             self.left.pop(mine, None)
 
     def _by_digest(self, digest: Callable[[Constant], Hashable]) -> None:
-        shelves: dict[Hashable, list[str]] = {}
+        buckets: dict[Hashable, list[str]] = {}
         for mine, constant in self.reference.constants.items():
-            shelves.setdefault(digest(constant), []).append(mine)
+            buckets.setdefault(digest(constant), []).append(mine)
         places = {
-            (key, self.place(0, mine)): mine for key, names in shelves.items() for mine in names
+            (key, self.place(0, mine)): mine for key, names in buckets.items() for mine in names
         }
         for yours in list(self.open):
             key = digest(self.candidate.constants[yours])
-            equal = shelves.get(key, [])
+            equal = buckets.get(key, [])
             if not equal:
                 continue
             beside = places.get((key, self.place(1, yours)))
@@ -161,13 +161,13 @@ class Constants:
             return
         beside = self.beside(yours)
         yield from beside
-        others = (mine for mine in self._shelves.get(size, ()) if mine not in beside)
+        others = (mine for mine in self._buckets.get(size, ()) if mine not in beside)
         yield from islice((mine for mine in others if mine in self.left), _MOST_COMPARED)
 
     def beside(self, yours: str) -> list[str]:
         """Unsettled constants of the same size that are read at the corresponding place."""
         place, size = self.place(1, yours), int(np.prod(self.candidate.constants[yours].shape))
-        alike = self._shelves.get((size, place), {}) if place is not None else {}
+        alike = self._buckets.get((size, place), {}) if place is not None else {}
         return [mine for mine in alike if mine in self.left]
 
     def _rounding(self, mine: str, yours: str) -> Callable[[Array], Array]:

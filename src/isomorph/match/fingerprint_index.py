@@ -36,27 +36,27 @@ class Index:
     """
 
     def __init__(self, prints: Mapping[str, Fingerprint], spread: Mapping[str, float]) -> None:
-        self._shelves: dict[int, dict[int, _Shelf]] = {}
+        self._buckets: dict[int, dict[int, _Bucket]] = {}
         for name, each in prints.items():
-            shelves = self._shelves.setdefault(each.elements, {})
-            shelf = shelves.setdefault(_level(spread[name]), _Shelf())
-            shelf.entries.append((each.rms, name))
-            shelf.noise = max(shelf.noise, spread[name])
-        for shelves in self._shelves.values():
-            for shelf in shelves.values():
-                shelf.entries.sort()
+            buckets = self._buckets.setdefault(each.elements, {})
+            bucket = buckets.setdefault(_level(spread[name]), _Bucket())
+            bucket.entries.append((each.rms, name))
+            bucket.noise = max(bucket.noise, spread[name])
+        for buckets in self._buckets.values():
+            for bucket in buckets.values():
+                bucket.entries.sort()
 
     def near(self, wanted: Fingerprint, noise: float, deviations: float) -> Iterator[str]:
         """The tensors whose values could be these, by their size; ``noise`` is of the wanted."""
-        for shelf in self._shelves.get(wanted.elements, {}).values():
-            width = deviations * math.hypot(shelf.noise, noise)
+        for bucket in self._buckets.get(wanted.elements, {}).values():
+            width = deviations * math.hypot(bucket.noise, noise)
             width += FLOAT64_ORDER * (wanted.rms + width)
-            start = bisect_left(shelf.entries, (wanted.rms - width, ""))
-            stop = bisect_right(shelf.entries, (wanted.rms + width, "\U0010ffff"))
-            yield from (shelf.entries[place][1] for place in range(start, stop))
+            start = bisect_left(bucket.entries, (wanted.rms - width, ""))
+            stop = bisect_right(bucket.entries, (wanted.rms + width, "\U0010ffff"))
+            yield from (bucket.entries[place][1] for place in range(start, stop))
 
 
-class _Shelf:
+class _Bucket:
     """Tensors of one size whose noise is of one order."""
 
     __slots__ = ("entries", "noise")

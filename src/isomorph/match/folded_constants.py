@@ -36,16 +36,16 @@ class Recipe:
 
 def fold(constants: Constants) -> None:
     """Settle what is still open and is a batch normalisation of the other side, folded."""
-    shelves = tuple(_shelves(constants, side) for side in (0, 1))
+    buckets = tuple(_buckets(constants, side) for side in (0, 1))
     for side, graph in enumerate((constants.reference, constants.candidate)):
         for node in graph.nodes:
             if node.op == "BatchNormalization" and len(node.inputs) >= 5:
                 place = constants.place(side, node.inputs[1])
-                whole, folded = (shelves[each].get(place, []) for each in (side, 1 - side))
+                whole, folded = (buckets[each].get(place, []) for each in (side, 1 - side))
                 _fold(constants, side, node, whole, folded)
 
 
-def _shelves(constants: Constants, side: int) -> dict[Hashable, list[str]]:
+def _buckets(constants: Constants, side: int) -> dict[Hashable, list[str]]:
     """The unsettled constants of a side by the place at which they are read."""
     found: dict[Hashable, list[str]] = {}
     for name in (constants.left, constants.open)[side]:

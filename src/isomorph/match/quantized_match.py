@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from isomorph.core.model import Quantization
     from isomorph.core.trace import Array
     from isomorph.match.axis_layout import Rearrangement
-    from isomorph.match.value_match import Twins
+    from isomorph.match.value_match import ValueMatcher
 
 _MOST_COMPARED = 16
 _ROUNDING = math.sqrt(12.0)
@@ -35,7 +35,7 @@ class Quanta:
 
 
 def quanta(
-    twins: Twins,
+    matcher: ValueMatcher,
     values: Mapping[str, Array],
     grids: Mapping[str, Quantization],
     known: Mapping[str, str],
@@ -51,19 +51,21 @@ def quanta(
         real, step = real_values(values[name], grid), max(grid.scale)
         if real is None or not math.isfinite(step):
             continue
-        noise = step * math.hypot(twins.candidate.spread[name], 1.0 / _ROUNDING)
+        noise = step * math.hypot(matcher.candidate.spread[name], 1.0 / _ROUNDING)
         if not math.isfinite(noise):
             continue
-        best = min(_near(twins, real, noise), key=lambda found: found[0], default=None)
+        best = min(_near(matcher, real, noise), key=lambda found: found[0], default=None)
         if best is not None:
             yield Quanta(candidate=name, reference=best[1], moved=best[2])
 
 
-def _near(twins: Twins, real: Array, noise: float) -> Iterator[tuple[float, str, Rearrangement]]:
+def _near(
+    matcher: ValueMatcher, real: Array, noise: float
+) -> Iterator[tuple[float, str, Rearrangement]]:
     bound = threshold(real.size)
-    for mine in islice(twins.near(fingerprint(real), noise), _MOST_COMPARED):
-        source = twins.reference.values[mine]
+    for mine in islice(matcher.near(fingerprint(real), noise), _MOST_COMPARED):
+        source = matcher.reference.values[mine]
         for moved in ways(source, real.shape):
             rms, _ = apart(moved.array(source), real)
-            if rms <= bound * math.hypot(noise, twins.reference.spread[mine]):
+            if rms <= bound * math.hypot(noise, matcher.reference.spread[mine]):
                 yield rms, mine, moved

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Island:
+class QuantizedRegion:
     """The nodes that compute one tensor, and all that is fed into them."""
 
     nodes: tuple[str, ...]
@@ -18,7 +18,7 @@ class Island:
     constants: tuple[str, ...]
 
 
-class Islands:
+class QuantizedRegions:
     """A graph, cut at its quantised tensors; ``shores`` are the names of these.
 
     Every output of a node that makes a shore is one: a run-time quantiser gives its scale and
@@ -42,7 +42,7 @@ class Islands:
         """The node that computes it; None for an input or a constant."""
         return self._makers.get(tensor)
 
-    def of(self, tensor: str) -> Island:
+    def of(self, tensor: str) -> QuantizedRegion:
         """What lies between ``tensor`` and the shores before it."""
         nodes: dict[str, None] = {}
         feeds: dict[str, None] = {}
@@ -62,7 +62,7 @@ class Islands:
                     feeds[name] = None
                 else:
                     open_ends.append(before)
-        return Island(nodes=tuple(nodes), feeds=tuple(feeds), constants=tuple(constants))
+        return QuantizedRegion(nodes=tuple(nodes), feeds=tuple(feeds), constants=tuple(constants))
 
 
 def _reads(node: Node) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.kernels.quantized import dequantise
-from isomorph.match.quantized_regions import Islands
+from isomorph.match.quantized_regions import QuantizedRegions
 from isomorph.match.value_match import ways
 
 if TYPE_CHECKING:
@@ -152,16 +152,16 @@ def _roots(
 
     Left out where something it is computed from has no counterpart yet.
     """
-    islands = Islands(graph, frozenset(entries))
+    regions = QuantizedRegions(graph, frozenset(entries))
     places = {spec.name: place for place, spec in enumerate(graph.inputs)}
     known: dict[str, Hashable] = {**places, **pairs}
     found: dict[str, Hashable] = {}
     for name in entries:
         if name in graph.constants or name in pairs:
             continue
-        island = islands.of(name)
-        constants = frozenset(pairs[each] for each in island.constants if each in pairs)
-        feeds = [known.get(each) for each in island.feeds]
+        region = regions.of(name)
+        constants = frozenset(pairs[each] for each in region.constants if each in pairs)
+        feeds = [known.get(each) for each in region.feeds]
         if feeds and None not in feeds:
             found[name] = (constants, frozenset(feeds))
     return found

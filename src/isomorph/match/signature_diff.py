@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.errors import IsomorphError, UsageError
-from isomorph.core.model_diff import Contrast, OpsetPair, QuantizationPair, SpecPair
+from isomorph.core.model_diff import ModelDiff, OpsetPair, QuantizationPair, SpecPair
 from isomorph.match.binding import bind_inputs, bind_outputs
 from isomorph.match.quantizers import Reader, changed, matched, written
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from isomorph.core.model import Model, TensorSpec
     from isomorph.core.report import Binding
     from isomorph.core.trace import Array
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.sessions.model_handle import ModelHandle
 
 
-def contrast(reference: Opened, candidate: Opened) -> Contrast:
+def contrast(reference: ModelHandle, candidate: ModelHandle) -> ModelDiff:
     """Constants are read only where two quantised models do not agree by name or digest."""
     mine, yours = reference.model, candidate.model
-    return Contrast(
+    return ModelDiff(
         reference=mine,
         candidate=yours,
         inputs=tuple(_specs("input", mine.graph.inputs, yours.graph.inputs, bind_inputs)),
@@ -71,27 +71,27 @@ def _opsets(mine: Model, yours: Model) -> Iterator[OpsetPair]:
         )
 
 
-def _quantization(reference: Opened, candidate: Opened) -> Iterator[QuantizationPair]:
+def _quantization(reference: ModelHandle, candidate: ModelHandle) -> Iterator[QuantizationPair]:
     left, right = (list(each.model.graph.quantization) for each in (reference, candidate))
     writers = written(reference.model.graph)
-    twins: dict[str, str] = {}
+    matcher: dict[str, str] = {}
     if left and right:
-        twins = matched(
+        matcher = matched(
             reference.model.graph,
             candidate.model.graph,
             reference_value=_reader(reference),
             candidate_value=_reader(candidate),
         )
     for entry in right:
-        other = writers[twins[entry.tensor]] if entry.tensor in twins else None
+        other = writers[matcher[entry.tensor]] if entry.tensor in matcher else None
         differing = changed(other, entry) if other is not None else ()
         yield QuantizationPair(reference=other, candidate=entry, changed=differing)
     for entry in left:
-        if entry.tensor not in twins.values():
+        if entry.tensor not in matcher.values():
             yield QuantizationPair(reference=entry, candidate=None)
 
 
-def _reader(opened: Opened) -> Reader:
+def _reader(opened: ModelHandle) -> Reader:
     def read(name: str) -> Array | None:
         try:
             return np.asarray(opened.oracle().run({}, [name])[name])

@@ -34,7 +34,7 @@ def batches(names: Sequence[str], sizes: Mapping[str, int], room: int) -> list[t
     return [tuple(batch) for batch in found if batch]
 
 
-class Remembered(Mapping[str, "Array"]):
+class TensorCache(Mapping[str, "Array"]):
     """Values of one graph under fixed feeds, batch by batch.
 
     Whoever walks through the names in their order computes every batch once. Batches are let go
@@ -122,7 +122,7 @@ def held(values: Mapping[str, Array], name: str) -> bool:
     if isinstance(values, Layered):
         layer = next((each for each in values.layers if name in each), None)
         return layer is not None and held(layer, name)
-    if isinstance(values, Remembered):
+    if isinstance(values, TensorCache):
         return values.holds(name)
     return name in values
 

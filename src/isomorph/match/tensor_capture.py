@@ -12,7 +12,7 @@ import numpy as np
 from isomorph.core.chance import freedom
 from isomorph.core.errors import IsomorphError
 from isomorph.core.system_memory import usual_share
-from isomorph.match.tensor_cache import Layered, Remembered, batches, held
+from isomorph.match.tensor_cache import Layered, TensorCache, batches, held
 from isomorph.match.topology import Topology
 from isomorph.oracle.fingerprint import Fingerprint, fingerprint
 from isomorph.oracle.noise_stats import Moved, Moving, disturbed, mean, numeric
@@ -46,7 +46,7 @@ class Drawn:
     freedom: float
 
 
-class Sight:
+class TensorCapture:
     """One side: its graph, its oracle and the feeds.
 
     Without ``noise`` it is a run that is looked at, in a runtime: what it gives is what it is.
@@ -154,8 +154,8 @@ class Sight:
 
     def _remembered(
         self, pieces: Sequence[Sequence[str]], given: Mapping[str, Array]
-    ) -> Remembered:
-        return Remembered(pieces, lambda batch: self.run(batch, given), self._room)
+    ) -> TensorCache:
+        return TensorCache(pieces, lambda batch: self.run(batch, given), self._room)
 
     def with_given(self, given: Mapping[str, Array]) -> Mapping[str, Array]:
         """Every tensor, with these replaced: what lies behind them is computed when asked for.
@@ -171,7 +171,7 @@ class Sight:
             found = self.run(batch, given)
             return {**{name: self.values[name] for name in batch if name not in found}, **found}
 
-        fresh = Remembered(self._batches(changed), compute, self._room)
+        fresh = TensorCache(self._batches(changed), compute, self._room)
         return Layered(dict(given), fresh, self.values)
 
     def stored(self, names: Sequence[str]) -> Mapping[str, Array]:
@@ -179,7 +179,7 @@ class Sight:
         shapes = {name: self.graph.constants[name].shape for name in names}
         sizes = {name: 8 * math.prod(shape) for name, shape in shapes.items()}
         pieces = batches(names, sizes, min(_AT_A_TIME, self._room // _HELD_AT_ONCE))
-        return Remembered(pieces, self._read, self._room)
+        return TensorCache(pieces, self._read, self._room)
 
     def _read(self, batch: Sequence[str]) -> dict[str, Array]:
         try:

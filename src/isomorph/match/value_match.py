@@ -13,7 +13,7 @@ from isomorph.core.chance import threshold, usual_peak
 from isomorph.core.limits import AXIS_ORDERS
 from isomorph.match.axis_layout import Rearrangement, arrangements
 from isomorph.match.fingerprint_index import Index, alike
-from isomorph.match.tensor_capture import Sight, apart
+from isomorph.match.tensor_capture import TensorCapture, apart
 from isomorph.oracle.fingerprint import FLOAT64_ORDER, Fingerprint, fingerprint
 from isomorph.oracle.noise_stats import within
 
@@ -23,14 +23,16 @@ if TYPE_CHECKING:
 _MOST_JOINED = 4
 
 
-class Twins:
+class ValueMatcher:
     """The reference's values, indexed, and the tolerance for each pair.
 
     ``same_axes``: both sides are of one framework and were fed tensors of the same shapes, so an
     output of another shape is wrong, whatever its values are.
     """
 
-    def __init__(self, reference: Sight, candidate: Sight, *, same_axes: bool = False) -> None:
+    def __init__(
+        self, reference: TensorCapture, candidate: TensorCapture, *, same_axes: bool = False
+    ) -> None:
         self.reference, self.candidate, self.same_axes = reference, candidate, same_axes
         self._index = Index(reference.prints, reference.spread)
 
@@ -135,8 +137,8 @@ class Twins:
         return None
 
 
-def _operator(sight: Sight, tensor: str) -> str | None:
-    maker = sight.topology.maker.get(tensor)
+def _operator(capture: TensorCapture, tensor: str) -> str | None:
+    maker = capture.topology.maker.get(tensor)
     return maker.op if maker is not None else None
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.chance import as_many, usual_peak
-from isomorph.core.divergence import Budget, Judgement, Part
+from isomorph.core.divergence import Budget, ErrorTerm, Judgement
 from isomorph.measure.distance import (
     distance,
     float_info,
@@ -53,7 +53,7 @@ def judge(
     stored: bool = True,
     flushed: bool = True,
     false_alarm: float,
-) -> Part:
+) -> ErrorTerm:
     """Measure, and hold every element against ``scale`` · threshold · its deviation + ``floor``.
 
     ``stored``: at least one side went through the type; two results of float64 did not.
@@ -66,7 +66,7 @@ def judge(
     actual = as_stored(actual, expected, dtype, spread)
     measured = distance(actual, expected, dtype=dtype)
     if spread is None:
-        return Part(distance=measured, budget=Budget(derivation=derivation, ratio=None))
+        return ErrorTerm(distance=measured, budget=Budget(derivation=derivation, ratio=None))
     exact = spread.deviation is None
     limit = student(actual.size, spread.freedom, false_alarm)
     allowed = np.zeros(actual.shape)
@@ -83,7 +83,7 @@ def judge(
         ratios, uncovered = _reached(difference, ratios, allowed, spread, false_alarm)
     else:
         uncovered = 0
-    return Part(
+    return ErrorTerm(
         distance=measured,
         budget=Budget(
             derivation=derivation,
@@ -115,7 +115,7 @@ def rounded_apart(one: Array, two: Array, spread: Spread | None, *, false_alarm:
     return part.budget.within is Judgement.YES
 
 
-def judge_by_word(actual: Array, expected: Array, budget: float, *, dtype: str) -> Part:
+def judge_by_word(actual: Array, expected: Array, budget: float, *, dtype: str) -> ErrorTerm:
     """Hold every element against the budget that the user stated, absolute, for this output.
 
     Whole numbers may be as far apart as it says; booleans and strings have no distance.
@@ -131,7 +131,7 @@ def judge_by_word(actual: Array, expected: Array, budget: float, *, dtype: str) 
     else:
         ratio = 0.0 if not measured.differing else np.inf
     told = Budget(derivation="stated by the user", ratio=ratio, allowed_max=float(budget))
-    return Part(distance=measured, budget=told)
+    return ErrorTerm(distance=measured, budget=told)
 
 
 def _whole_distance(actual: Array, expected: Array) -> float:

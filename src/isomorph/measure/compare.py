@@ -12,7 +12,7 @@ from isomorph.core.divergence import Divergence, DivergenceKind, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Binding
 from isomorph.match.binding import PATH
-from isomorph.measure.evaluated_model import Subject, Witness, unmatched_constants
+from isomorph.measure.evaluated_model import Comparand, EvaluatedModel, unmatched_constants
 from isomorph.measure.output_layout import (
     Arrangeable,
     rearrangement,
@@ -75,13 +75,13 @@ class Comparison:
     underflow: Underflow | None = None
     """Constants that the candidate's type cannot hold, where they explain an output."""
 
-    def as_stored(self, reference: Subject) -> Subject:
+    def as_stored(self, reference: EvaluatedModel) -> EvaluatedModel:
         """The reference with constants as the candidate's type stores them, where that matters."""
         return reference if self.underflow is None else self.underflow.reference
 
 
 def compare(
-    reference: Witness, candidate: Witness, bindings: Sequence[Binding], terms: Terms
+    reference: Comparand, candidate: Comparand, bindings: Sequence[Binding], terms: Terms
 ) -> Comparison:
     """Judge every bound pair; where the bound order fails, see whether another one fits."""
     judged = _with_underflow(
@@ -101,14 +101,14 @@ def compare(
 
 
 def _with_underflow(
-    reference: Witness, candidate: Witness, judged: Comparison, terms: Terms
+    reference: Comparand, candidate: Comparand, judged: Comparison, terms: Terms
 ) -> Comparison:
     """Losses that constants too small for the candidate's type explain, told as such."""
     wrong = [each for each in judged.divergences if each.verdict is Verdict.DIVERGENT]
     if not any(each.intended_loss is not None for each in wrong):
         return judged
     found = underflow(reference, candidate)
-    if found is None or not isinstance(reference, Subject):
+    if found is None or not isinstance(reference, EvaluatedModel):
         return judged
     other = _compare(found.reference, candidate, judged.bindings, terms)
     divergences, told = explained(found, judged.divergences, other.divergences, reference)
@@ -116,10 +116,10 @@ def _with_underflow(
 
 
 def _nearest(
-    reference: Witness, candidate: Witness, bindings: Sequence[Binding], *, free: bool
+    reference: Comparand, candidate: Comparand, bindings: Sequence[Binding], *, free: bool
 ) -> tuple[Binding, ...] | None:
     """The bindings in the order of the nearest values; None where that is the order as bound."""
-    left, right = reference.as_run(), candidate.as_run()
+    left, right = reference.runtime_outputs(), candidate.runtime_outputs()
     if isinstance(left, IsomorphError) or isinstance(right, IsomorphError):
         return None
     bound = {pair.candidate for pair in bindings}
@@ -129,7 +129,7 @@ def _nearest(
 
 
 def _compare(
-    reference: Witness, candidate: Witness, bindings: Sequence[Binding], terms: Terms
+    reference: Comparand, candidate: Comparand, bindings: Sequence[Binding], terms: Terms
 ) -> Comparison:
     divergences, rearranged = [], {}
     for pair in bindings:
@@ -143,7 +143,7 @@ def _compare(
     )
 
 
-def _elements(reference: Witness, candidate: Witness, pair: Binding) -> list[tuple[str, str]]:
+def _elements(reference: Comparand, candidate: Comparand, pair: Binding) -> list[tuple[str, str]]:
     """The pair itself, or the pairs of elements of two sequences, optionals or maps."""
     left, right = _paths(reference, pair.reference), _paths(candidate, pair.candidate)
     # Where both are empty, or absent, nothing stands against nothing: that is told as well.
@@ -151,16 +151,16 @@ def _elements(reference: Witness, candidate: Witness, pair: Binding) -> list[tup
     return [(f"{pair.reference}{path}", f"{pair.candidate}{path}") for path in paths]
 
 
-def _paths(subject: Witness, name: str) -> list[str]:
+def _paths(subject: Comparand, name: str) -> list[str]:
     """What stands behind the name: nothing for a tensor, ``[0]`` or ``.keys`` inside others."""
-    for seen in (subject.as_run(), subject.meaning()):
+    for seen in (subject.runtime_outputs(), subject.oracle_outputs()):
         if not isinstance(seen, IsomorphError):
             return list(elements(name, seen))
     return [""]
 
 
 def _judge_pair(
-    reference: Witness, candidate: Witness, left: str, right: str, terms: Terms
+    reference: Comparand, candidate: Comparand, left: str, right: str, terms: Terms
 ) -> tuple[Divergence, Rearrangement | None]:
     """By a few draws where they leave no doubt, by many otherwise; in doubt by wider ones, too."""
     sides = reference, candidate
@@ -183,14 +183,16 @@ def _judge_pair(
 
 
 def _judge_once(
-    reference: Witness, candidate: Witness, left: str, right: str, terms: Terms
+    reference: Comparand, candidate: Comparand, left: str, right: str, terms: Terms
 ) -> tuple[Divergence, Rearrangement | None]:
     ahead(reference, candidate)
     mine, yours = _evidence(reference, left), _evidence(candidate, right)
     moved = None
     shapes = _shape(mine), _shape(yours)
     if shapes[0] is None or shapes[1] is None:
-        failed = any(isinstance(each.as_run(), IsomorphError) for each in (reference, candidate))
+        failed = any(
+            isinstance(each.runtime_outputs(), IsomorphError) for each in (reference, candidate)
+        )
         return _absent(left, right, mine, yours, failed=failed), None
     if shapes[0] != shapes[1] or right in terms.arrangeable.stated:
         moved = rearrangement(mine, yours, terms.arrangeable, terms.false_alarm)
@@ -213,19 +215,19 @@ def _judge_once(
     return decide(mine, yours, question), moved
 
 
-def _evidence(subject: Witness, name: str) -> Evidence:
+def _evidence(subject: Comparand, name: str) -> Evidence:
     return Evidence(
         name=name,
-        run=_at(subject.as_run(), name),
-        meaning=_at(subject.meaning(), name),
+        run=_at(subject.runtime_outputs(), name),
+        meaning=_at(subject.oracle_outputs(), name),
         rounding=_at(subject.rounding(), name),
         execution=execution_spread(subject, name),
         recorded=subject.recorded,
-        as_written=lambda: _at(subject.as_written(), name),
+        unoptimized_outputs=lambda: _at(subject.unoptimized_outputs(), name),
     )
 
 
-def execution_spread(subject: Witness, name: str) -> Spread | None:
+def execution_spread(subject: Comparand, name: str) -> Spread | None:
     """How far a right run may be from what the model means."""
     rounding = _at(subject.rounding(), name)
     if rounding is None or not widths(subject.model.graph):
@@ -234,11 +236,11 @@ def execution_spread(subject: Witness, name: str) -> Spread | None:
 
 
 def _agreed(
-    reference: Witness, candidate: Witness, mine: Evidence, yours: Evidence
+    reference: Comparand, candidate: Comparand, mine: Evidence, yours: Evidence
 ) -> tuple[Evidence, Evidence]:
     """Decisions that rounding leaves open, taken the same way on both sides where they can be."""
 
-    def towards(side: Witness, own: Evidence, other: Evidence) -> Evidence:
+    def towards(side: Comparand, own: Evidence, other: Evidence) -> Evidence:
         if own.meaning is None or other.said is None:
             return own
         return replace(own, agreed=_at(side.meaning_towards({own.name: other.said}), own.name))
@@ -248,7 +250,7 @@ def _agreed(
 
 
 def _allowance(
-    reference: Witness, candidate: Witness, left: str, right: str, moved: Rearrangement | None
+    reference: Comparand, candidate: Comparand, left: str, right: str, moved: Rearrangement | None
 ) -> Spread | None:
     here, there = reference.model.graph, candidate.model.graph
     constants = unmatched_constants(here, there), unmatched_constants(there, here)

@@ -15,32 +15,32 @@ from isomorph.measure.spread import FALSE_ALARM
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph
-    from isomorph.measure.evaluated_model import Subject
+    from isomorph.measure.evaluated_model import EvaluatedModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unsteady:
+class NotRepeated:
     """The outputs that a second run gives otherwise: ``trembling`` by no more than rounding."""
 
     random: tuple[str, ...] = ()
     trembling: tuple[str, ...] = ()
 
 
-def unsteady(subject: Subject) -> Unsteady:
+def unsteady(subject: EvaluatedModel) -> NotRepeated:
     """What differs between two runs, as deployed or, with random nodes, as written.
 
     Without a random node a run may still add up in another order every time, as its threads
     come. What rounding explains is no other result: the budget has room for it.
     """
     drawing = random_nodes(subject.model.graph)
-    pairs = [(subject.as_run, subject.again)]
+    pairs = [(subject.runtime_outputs, subject.again)]
     if drawing:
         # An optimiser may remove the random node; the file still carries it.
-        pairs.append((subject.as_written, subject.as_written_again))
+        pairs.append((subject.unoptimized_outputs, subject.unoptimized_outputs_again))
     for once, twice in pairs:
         one = once()
         if isinstance(one, IsomorphError):
-            return Unsteady()  # what failed once is not asked to fail again
+            return NotRepeated()  # what failed once is not asked to fail again
         other = twice()
         if isinstance(other, IsomorphError) or not (outputs := differs(one, other)):
             continue
@@ -53,8 +53,8 @@ def unsteady(subject: Subject) -> Unsteady:
             )
         )
         random = tuple(name for name in outputs if name not in trembling)
-        return Unsteady(random=random, trembling=trembling)
-    return Unsteady()
+        return NotRepeated(random=random, trembling=trembling)
+    return NotRepeated()
 
 
 def random_nodes(graph: Graph) -> tuple[str, ...]:

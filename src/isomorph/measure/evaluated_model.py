@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from isomorph.core.model import Graph, Model
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array, Arrays
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.sessions.model_handle import ModelHandle
 
 _T = TypeVar("_T")
 
 
-class Witness(Protocol):
+class Comparand(Protocol):
     """What a comparison may ask of either side."""
 
     role: str
@@ -37,9 +37,9 @@ class Witness(Protocol):
 
     @property
     def isolated(self) -> bool: ...  # noqa: D102
-    def as_run(self) -> Mapping[str, Array] | IsomorphError: ...  # noqa: D102
-    def as_written(self) -> Mapping[str, Array] | IsomorphError: ...  # noqa: D102
-    def meaning(self) -> Mapping[str, Array] | IsomorphError: ...  # noqa: D102
+    def runtime_outputs(self) -> Mapping[str, Array] | IsomorphError: ...  # noqa: D102
+    def unoptimized_outputs(self) -> Mapping[str, Array] | IsomorphError: ...  # noqa: D102
+    def oracle_outputs(self) -> Mapping[str, Array] | IsomorphError: ...  # noqa: D102
     def rounding(self) -> Mapping[str, Spread] | IsomorphError: ...  # noqa: D102
     def intended_loss(self) -> Mapping[str, Spread] | IsomorphError: ...  # noqa: D102
     def execution_loss(self) -> Mapping[str, Spread] | IsomorphError: ...  # noqa: D102
@@ -54,7 +54,7 @@ class Witness(Protocol):
 
 
 @dataclass(slots=True, kw_only=True)
-class Subject:
+class EvaluatedModel:
     """A model with its sessions and the feeds of one sample."""
 
     role: str
@@ -68,14 +68,14 @@ class Subject:
     wide_draws: int = 0
     told: Callable[[str, str], None] | None = None
     recorded: bool = False
-    opened: Opened | None = None
+    opened: ModelHandle | None = None
     """Where it came from, for experiments under other settings."""
     taken: Mapping[str, Array] = field(default_factory=dict)
     """Decisions that rounding leaves open, as the run took them."""
     _kept: dict[str, Any] = field(default_factory=dict)
     _spreading: dict[str, Spreading] = field(default_factory=dict)
 
-    def as_run(self) -> Mapping[str, Array] | IsomorphError:
+    def runtime_outputs(self) -> Mapping[str, Array] | IsomorphError:
         """The outputs, as deployed."""
         return self._keep("run", lambda: self._outputs(self.runtime()))
 
@@ -84,12 +84,12 @@ class Subject:
         """Whether it runs in a process of its own, and therefore beside another."""
         return self.opened is not None and self.opened.host.isolation == "process"
 
-    def as_stored(self) -> Subject:
+    def as_stored(self) -> EvaluatedModel:
         """The model with integers at its inputs and outputs, where it is seen in real numbers."""
         if self.opened is None or not self.opened.reals:
             return self
         stored = self.opened.as_stored()
-        return Subject(
+        return EvaluatedModel(
             role=self.role,
             model=stored.model,
             feeds=self.opened.whole(self.feeds),
@@ -102,7 +102,7 @@ class Subject:
             opened=stored,
         )
 
-    def evaluated_by(self, oracle: Session) -> Subject:
+    def evaluated_by(self, oracle: Session) -> EvaluatedModel:
         """The same model on the same feeds with another oracle; what it gave as run is kept."""
         kept = {what: value for what, value in self._kept.items() if what.startswith("run")}
         return replace(self, oracle=lambda: oracle, taken={}, _kept=kept, _spreading={})
@@ -111,15 +111,15 @@ class Subject:
         """The outputs of a second run in the same session: equal, or the model is random."""
         return self._keep("run again", lambda: self._outputs(self.runtime()))
 
-    def as_written(self) -> Mapping[str, Array] | IsomorphError:
+    def unoptimized_outputs(self) -> Mapping[str, Array] | IsomorphError:
         """The outputs with every optimiser off."""
         return self._keep("run as written", lambda: self._outputs(self.plain()))
 
-    def as_written_again(self) -> Mapping[str, Array] | IsomorphError:
+    def unoptimized_outputs_again(self) -> Mapping[str, Array] | IsomorphError:
         """The same once more, in the same session."""
         return self._keep("run as written again", lambda: self._outputs(self.plain()))
 
-    def meaning(self) -> Mapping[str, Array] | IsomorphError:
+    def oracle_outputs(self) -> Mapping[str, Array] | IsomorphError:
         """The outputs in float64: what the graph says."""
         return self._keep("oracle", lambda: self._outputs(self.oracle()))
 
@@ -142,7 +142,7 @@ class Subject:
         Where rounding leaves a decision open, the other side may have taken it the other way.
         """
         if not self.taken:
-            return self.meaning()
+            return self.oracle_outputs()
         what = f"oracle towards {', '.join(target)}"
         return self._keep(what, lambda: self._run_with(self._towards(self.taken, target)))
 
@@ -208,7 +208,7 @@ class Subject:
         self, what: str, noise: Noise, *, about_mean: bool = False
     ) -> Mapping[str, Spread] | IsomorphError:
         def work() -> Mapping[str, Spread]:
-            meaning = self.meaning()
+            meaning = self.oracle_outputs()
             if isinstance(meaning, IsomorphError):
                 raise meaning
             spreading = self._spreading.setdefault(what, self._begin(noise, about_mean=about_mean))
@@ -240,7 +240,7 @@ class Subject:
         found = unsettled(names, self._nested(), moved) if names else {}
         if not found:
             return False
-        seen = self.as_run()
+        seen = self.runtime_outputs()
         opened = {**self.taken, **found}
         self.taken = opened if isinstance(seen, IsomorphError) else self._towards(opened, seen)
         told = Decided(self.oracle(), self.feeds, self.taken)
@@ -248,7 +248,7 @@ class Subject:
         for what in ("oracle", *self._spreading):
             self._kept.pop(what, None)
         self._spreading.clear()
-        return not isinstance(self.meaning(), IsomorphError)
+        return not isinstance(self.oracle_outputs(), IsomorphError)
 
     def _towards(
         self, opened: Mapping[str, Array], target: Mapping[str, Array]

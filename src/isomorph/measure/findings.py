@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isomorph import registry
-from isomorph.core.divergence import Divergence, DivergenceKind, Judgement, Part, Verdict
+from isomorph.core.divergence import Divergence, DivergenceKind, ErrorTerm, Judgement, Verdict
 from isomorph.core.report import Binding, BoundBy, Finding
 from isomorph.sessions.memory_estimate import largest, readable
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from isomorph.core.model import Model, TensorSpec
     from isomorph.core.trace import Arrays
     from isomorph.match.axis_layout import Rearrangement
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.sessions.model_handle import ModelHandle
 
 FIXED_AXES = "fixed_axes"
 """Evidence: the axes of an input that the reference leaves free."""
@@ -290,7 +290,7 @@ def of_failure(role: str, what: str, error: IsomorphError) -> Finding:
     )
 
 
-def of_forecast(opened: Opened, feeds: Arrays) -> Iterator[Finding]:
+def of_forecast(opened: ModelHandle, feeds: Arrays) -> Iterator[Finding]:
     """A tensor that cannot fit, told from its declared shape, whatever the run then says."""
     limit, load = opened.host.memory_bytes, largest(opened.model.graph, feeds)
     if limit is None or load is None or load.bytes <= limit:
@@ -334,7 +334,7 @@ def _finding(
     )
 
 
-def _numbers(part: Part | None) -> Mapping[str, Any]:
+def _numbers(part: ErrorTerm | None) -> Mapping[str, Any]:
     if part is None:
         return {}
     return {
@@ -347,9 +347,9 @@ def _numbers(part: Part | None) -> Mapping[str, Any]:
     }
 
 
-def _beyond(part: Part | None) -> bool:
+def _beyond(part: ErrorTerm | None) -> bool:
     return part is not None and part.budget.within is Judgement.NO
 
 
-def _within(part: Part | None) -> bool:
+def _within(part: ErrorTerm | None) -> bool:
     return part is not None and part.budget.within is Judgement.YES

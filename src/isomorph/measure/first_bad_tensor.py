@@ -17,18 +17,18 @@ from isomorph.measure.noise_draws import spreads
 if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
-    from isomorph.measure.evaluated_model import Subject
+    from isomorph.measure.evaluated_model import EvaluatedModel
 
 _NODES_AT_A_TIME = 32
 
 
-def first_trouble(subject: Subject, false_alarm: float) -> Iterator[Finding]:
+def first_trouble(subject: EvaluatedModel, false_alarm: float) -> Iterator[Finding]:
     """Walk the graph once and name the first node of each kind of trouble.
 
     Nothing is walked when the outputs are finite and within their budget: then there is no
     trouble to trace, and infinities inside (an attention mask) are meant.
     """
-    run, meaning = subject.as_run(), subject.meaning()
+    run, meaning = subject.runtime_outputs(), subject.oracle_outputs()
     if isinstance(run, IsomorphError) or isinstance(meaning, IsomorphError):
         return
     astray = _beyond_budget(subject, run, false_alarm)
@@ -43,8 +43,8 @@ def first_trouble(subject: Subject, false_alarm: float) -> Iterator[Finding]:
                 yield finding
 
 
-def _beyond_budget(subject: Subject, run: Mapping[str, Array], false_alarm: float) -> bool:
-    meaning, rounding = subject.meaning(), subject.rounding()
+def _beyond_budget(subject: EvaluatedModel, run: Mapping[str, Array], false_alarm: float) -> bool:
+    meaning, rounding = subject.oracle_outputs(), subject.rounding()
     if isinstance(meaning, IsomorphError) or isinstance(rounding, IsomorphError):
         return False
     return any(
@@ -55,7 +55,7 @@ def _beyond_budget(subject: Subject, run: Mapping[str, Array], false_alarm: floa
 
 
 def _walk(
-    subject: Subject, nodes: Sequence[Node], false_alarm: float, *, astray: bool
+    subject: EvaluatedModel, nodes: Sequence[Node], false_alarm: float, *, astray: bool
 ) -> Iterator[Finding]:
     names = [name for node in nodes for name in node.outputs if name]
     run = subject.runtime().run(subject.feeds, names)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from isomorph.core.model import TensorSpec
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array
-    from isomorph.measure.evaluated_model import Subject
+    from isomorph.measure.evaluated_model import EvaluatedModel
 
 _LOCATION_AND_SCALE = 2
 
@@ -49,7 +49,7 @@ class Layout:
 
 
 def settle(
-    reference: Subject,
+    reference: EvaluatedModel,
     candidate: Taker,
     bindings: Sequence[Binding],
     stated: Mapping[str, tuple[int, ...]],
@@ -113,13 +113,13 @@ def _fits(shape: tuple[int, ...], spec: TensorSpec) -> bool:
 
 
 def _by_proof(
-    reference: Subject,
+    reference: EvaluatedModel,
     candidate: Taker,
     bindings: Sequence[Binding],
     several: Mapping[str, tuple[Rearrangement, ...]],
     settled: Sequence[Layout],
 ) -> list[Layout]:
-    meaning = reference.meaning()
+    meaning = reference.oracle_outputs()
     feeds = {pair.candidate: np.asarray(reference.feeds[pair.reference]) for pair in bindings}
     feeds = rearranged(feeds, settled)
     trials: list[tuple[float, list[Layout]]] = []

@@ -12,14 +12,14 @@ from isomorph.core.report import Binding
 from isomorph.inputs import feeds as feeding
 from isomorph.match.axis_layout import moves_channels
 from isomorph.measure import input_layout
-from isomorph.measure.evaluated_model import Subject
+from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.output_order import unordered
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array, Arrays
     from isomorph.inputs.feeds import Sample
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.sessions.model_handle import ModelHandle
 
 
 Feeds = Mapping[str, "Array"]
@@ -40,7 +40,7 @@ class Sides:
     """Whether the candidate takes an input with its channel axis moved, as far as was seen."""
 
 
-def alone(candidate: Opened) -> Sides:
+def alone(candidate: ModelHandle) -> Sides:
     """A model's own oracle as the reference of its run."""
 
     def meaning(sample: Sample) -> Arrays:
@@ -53,8 +53,8 @@ def alone(candidate: Opened) -> Sides:
 
 
 def together(
-    reference: Opened,
-    candidate: Opened,
+    reference: ModelHandle,
+    candidate: ModelHandle,
     inputs: Sequence[Binding],
     stated: Mapping[str, tuple[int, ...]],
     seed: int,
@@ -75,7 +75,7 @@ def together(
         given = reference.real(sample.feeds)
         shapes = tuple(np.shape(given[pair.reference]) for pair in inputs)
         if shapes not in settled:
-            subject = Subject(
+            subject = EvaluatedModel(
                 role=reference.role,
                 model=reference.model,
                 feeds=given,
@@ -102,6 +102,6 @@ def together(
     )
 
 
-def _outputs(opened: Opened, session: Session, feeds: Mapping[str, Array]) -> Arrays:
+def _outputs(opened: ModelHandle, session: Session, feeds: Mapping[str, Array]) -> Arrays:
     names = list(dict.fromkeys(spec.name for spec in opened.model.graph.outputs))
     return session.run(feeds, names)

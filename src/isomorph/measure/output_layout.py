@@ -84,7 +84,7 @@ def seen_through(moved: Rearrangement, evidence: Evidence) -> Evidence:
         meaning=array(evidence.meaning),
         rounding=spread(evidence.rounding),
         execution=spread(evidence.execution),
-        as_written=lambda: array(evidence.as_written()),
+        unoptimized_outputs=lambda: array(evidence.unoptimized_outputs()),
     )
 
 

@@ -17,20 +17,20 @@ from isomorph.core.report import Finding
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
     from isomorph.core.trace import Array
-    from isomorph.measure.evaluated_model import Subject
+    from isomorph.measure.evaluated_model import EvaluatedModel
 
 CODE = "OVERFLOW_HIDDEN"
 _NODES_AT_A_TIME, _MOST_PASSES = 32, 4
 """Tensors wait on disk; few enough of them at a time, and few enough passes of the oracle."""
 
 
-def hidden_overflow(subject: Subject) -> Iterator[Finding]:
+def hidden_overflow(subject: EvaluatedModel) -> Iterator[Finding]:
     """The first node whose result its type cannot hold, if the outputs would change by that.
 
     An output that is not finite is told elsewhere: then nothing is hidden.
     """
     narrow = _narrow(subject.model.graph)
-    run, meaning = subject.as_run(), subject.meaning()
+    run, meaning = subject.runtime_outputs(), subject.oracle_outputs()
     if not narrow or isinstance(run, IsomorphError) or isinstance(meaning, IsomorphError):
         return
     oracle = subject.oracle()
@@ -77,7 +77,7 @@ def _held(value: Array) -> Array | None:
     return np.where(beyond, np.copysign(np.inf, value), value) if beyond.any() else None
 
 
-def _matters(subject: Subject, name: str, held: Array, meaning: Mapping[str, Array]) -> bool:
+def _matters(subject: EvaluatedModel, name: str, held: Array, meaning: Mapping[str, Array]) -> bool:
     """Whether an output changes by it; a score that a mask puts out may as well be infinite."""
     outputs = _real(subject.oracle().run({**subject.feeds, name: held}, list(meaning)))
     return any(

@@ -8,10 +8,10 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from isomorph.measure.evaluated_model import Witness
+    from isomorph.measure.evaluated_model import Comparand
 
 
-def ahead(*sides: Witness) -> None:
+def ahead(*sides: Comparand) -> None:
     """Run each model, evaluate and disturb it; what comes of it, each side keeps."""
     at_once(*(_everything(side) for side in sides), apart=_apart(*sides))
 
@@ -32,21 +32,21 @@ def at_once(*work: Callable[[], object], apart: bool) -> None:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _everything(side: Witness) -> Callable[[], object]:
+def _everything(side: Comparand) -> Callable[[], object]:
     def work() -> None:
-        side.as_run()
-        side.meaning()
+        side.runtime_outputs()
+        side.oracle_outputs()
         side.rounding()
 
     return work
 
 
-def _apart(*sides: Witness) -> bool:
+def _apart(*sides: Comparand) -> bool:
     return all(side.isolated for side in sides)
 
 
 def allowances(
-    reference: Witness, candidate: Witness, mine: tuple[str, ...], yours: tuple[str, ...]
+    reference: Comparand, candidate: Comparand, mine: tuple[str, ...], yours: tuple[str, ...]
 ) -> None:
     """The allowance of either side, for the constants that the other does not hold."""
     at_once(

@@ -18,15 +18,15 @@ from isomorph.measure.quantizer_stats import RUN_TIME, Audit, constant
 if TYPE_CHECKING:
     from isomorph.core.divergence import Divergence
     from isomorph.core.model import Graph
-    from isomorph.measure.evaluated_model import Subject
+    from isomorph.measure.evaluated_model import EvaluatedModel
 
 MOST_TENSORS = 300
 """Beyond it only the parameters are listed, unless the user asks for all."""
 
 
 def table(
-    candidate: Subject,
-    reference: Subject | None,
+    candidate: EvaluatedModel,
+    reference: EvaluatedModel | None,
     *,
     everything: bool = False,
     outputs: Sequence[Divergence] = (),
@@ -100,7 +100,7 @@ def _row(
     )
 
 
-def _pairs(candidate: Subject, reference: Subject) -> dict[str, Quantization]:
+def _pairs(candidate: EvaluatedModel, reference: EvaluatedModel) -> dict[str, Quantization]:
     """The counterpart in the reference of each quantised tensor that has one."""
     mine, yours = reference.model.graph, candidate.model.graph
     if not mine.quantization:

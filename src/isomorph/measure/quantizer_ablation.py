@@ -67,7 +67,7 @@ def _error(audit: Audit, outputs: Sequence[Divergence], entry: Quantization | No
     """The relative errors of all outputs in one number; None where they cannot be compared."""
     names = [(d.reference_output, d.candidate_output) for d in outputs]
     pairs = [(mine, yours) for mine, yours in names if mine is not None and yours is not None]
-    right = audit.reference.meaning() if audit.reference is not None else None
+    right = audit.reference.oracle_outputs() if audit.reference is not None else None
     if right is None or isinstance(right, IsomorphError) or not pairs:
         return None
     try:

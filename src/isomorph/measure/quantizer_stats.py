@@ -17,7 +17,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.model import Quantization
 from isomorph.core.report import Skipped
 from isomorph.core.trace import Noise
-from isomorph.match.quantized_regions import Islands
+from isomorph.match.quantized_regions import QuantizedRegions
 from isomorph.match.quantizers import real_values, written
 from isomorph.match.weight_origin import Originals
 from isomorph.measure.quantization_grid import Figures, Grid
@@ -26,7 +26,7 @@ from isomorph.sessions.dequantized_session import RealSession
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array, Arrays
-    from isomorph.measure.evaluated_model import Subject
+    from isomorph.measure.evaluated_model import EvaluatedModel
 
 RUN_TIME = "DynamicQuantizeLinear"
 _QUANTISERS = frozenset({"QuantizeLinear", RUN_TIME})
@@ -34,7 +34,7 @@ _QUANTISERS = frozenset({"QuantizeLinear", RUN_TIME})
 _HIDING = frozenset({"DynamicQuantizeLSTM", "QAttention", "MatMulNBits"})
 
 
-def constant(subject: Subject, name: str) -> Array | None:
+def constant(subject: EvaluatedModel, name: str) -> Array | None:
     """The stored value, or None where its oracle cannot give it."""
     try:
         return np.asarray(subject.oracle().run({}, [name])[name])
@@ -48,7 +48,7 @@ def _on_grid(entry: Quantization, real: Array) -> Figures:
     return Figures(representable=alone.representable, seen=alone.seen, used=alone.used)
 
 
-def _as_stored(subject: Subject) -> Subject:
+def _as_stored(subject: EvaluatedModel) -> EvaluatedModel:
     """With the integers of quantised inputs and outputs, where it is seen in real numbers."""
 
     def stored(opened: Callable[[], Session]) -> Callable[[], Session]:
@@ -73,14 +73,14 @@ def _as_stored(subject: Subject) -> Subject:
     )
 
 
-def _originals(reference: Subject) -> Originals:
+def _originals(reference: EvaluatedModel) -> Originals:
     return Originals(reference.model.graph, lambda name: constant(reference, name))
 
 
 class Audit:
     """The measurements, made in as few runs as possible."""
 
-    def __init__(self, candidate: Subject, reference: Subject | None) -> None:
+    def __init__(self, candidate: EvaluatedModel, reference: EvaluatedModel | None) -> None:
         self.given = candidate.feeds
         self.candidate, self.reference = _as_stored(candidate), reference
         self._originals = None if reference is None else _originals(reference)
@@ -89,12 +89,14 @@ class Audit:
         dynamic = [node for node in self.graph.nodes if node.op == RUN_TIME]
         self.writers = written(self.graph)
         shores = set(self.writers)
-        self.islands = Islands(self.graph, frozenset(shores | {n.outputs[0] for n in dynamic}))
+        self.regions = QuantizedRegions(
+            self.graph, frozenset(shores | {n.outputs[0] for n in dynamic})
+        )
         self.flowing = [
             name
             for node in self.graph.nodes
             for name in node.outputs
-            if name in self.islands.shores and name not in self.graph.constants
+            if name in self.regions.shores and name not in self.graph.constants
         ]
         before = [name for name in map(self._before, self.flowing) if name]
         self.meaning = self._run("oracle", [*self.flowing, *before])
@@ -112,7 +114,7 @@ class Audit:
 
     def local_quanta(self, entry: Quantization) -> float | None:
         """The steps between the runtime's integers and the oracle's, from the same operands."""
-        if self.islands.maker(entry.tensor) is None or not Grid(entry).whole:
+        if self.regions.maker(entry.tensor) is None or not Grid(entry).whole:
             return None
         if entry is not self.writers.get(entry.tensor, entry) or self._hides_quantiser(entry):
             return None
@@ -134,7 +136,7 @@ class Audit:
         if before:
             value = self.meaning.get(before, self.candidate.feeds.get(before))
             return None if value is None else np.asarray(value)
-        return None if self.islands.maker(entry.tensor) is None else self._transparent(entry)
+        return None if self.regions.maker(entry.tensor) is None else self._transparent(entry)
 
     def _stored(self, entry: Quantization) -> Array | None:
         integers = constant(self.candidate, entry.tensor)
@@ -151,7 +153,7 @@ class Audit:
         return _on_grid(entry, real) if found is None else Grid(entry).figures(found, real)
 
     def _of_activation(self, entry: Quantization) -> Figures | None:
-        before, maker = self._before(entry.tensor), self.islands.maker(entry.tensor)
+        before, maker = self._before(entry.tensor), self.regions.maker(entry.tensor)
         if before:
             real = self.meaning.get(before, self.candidate.feeds.get(before))
         elif maker is None:
@@ -174,7 +176,7 @@ class Audit:
     def _hides_quantiser(self, entry: Quantization) -> bool:
         """Whether a kernel before it quantises inside, where its steps cannot be seen."""
         nodes = {node.name: node for node in self.graph.nodes}
-        for node in (nodes[name] for name in self.islands.of(entry.tensor).nodes):
+        for node in (nodes[name] for name in self.regions.of(entry.tensor).nodes):
             if node.op in _HIDING:
                 return True
             weights = any(name in self.writers for name in node.inputs if name)
@@ -196,7 +198,7 @@ class Audit:
     def _fed(self, tensor: str, values: Arrays) -> Arrays | None:
         """All that the piece of the graph before a tensor needs, or None where some is missing."""
         known = {**self.candidate.feeds, **values}
-        names = self.islands.of(tensor).feeds
+        names = self.regions.of(tensor).feeds
         return {name: known[name] for name in names} if set(names) <= set(known) else None
 
     def _local(self, tensor: str, feeds: Arrays, noise: Noise | None) -> Array | None:
@@ -208,7 +210,7 @@ class Audit:
 
     def _before(self, tensor: str) -> str | None:
         """The real numbers that go into a plain quantiser."""
-        maker = self.islands.maker(tensor)
+        maker = self.regions.maker(tensor)
         if maker is None or maker.op not in _QUANTISERS or tensor != maker.outputs[0]:
             return None
         spec = self.graph.tensors.get(maker.inputs[0])

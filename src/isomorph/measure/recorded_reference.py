@@ -14,7 +14,7 @@ from isomorph.measure.spread import Spread
 if TYPE_CHECKING:
     from isomorph.core.errors import IsomorphError
     from isomorph.core.trace import Array
-    from isomorph.measure.evaluated_model import Subject
+    from isomorph.measure.evaluated_model import EvaluatedModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +62,12 @@ class Recording:
             constants=0,
         )
 
-    def subject(self, candidate: Subject) -> Values:
+    def subject(self, candidate: EvaluatedModel) -> Values:
         """A stand-in for a model: it has been run, and there is nothing to evaluate."""
         return Values(model=_empty(candidate.model.framework), runs=self.arrays, recorded=True)
 
     @staticmethod
-    def of_meaning(subject: Subject) -> Values:
+    def of_meaning(subject: EvaluatedModel) -> Values:
         """A model's own oracle as the reference it is held against."""
         return Values(model=subject.model, runs=None, twin=subject)
 
@@ -78,32 +78,32 @@ class Values:
 
     model: Model
     runs: Mapping[str, Array] | None
-    twin: Subject | None = None
+    twin: EvaluatedModel | None = None
     role: str = "reference"
     recorded: bool = False
     isolated: bool = False
 
-    def as_run(self) -> Mapping[str, Array] | IsomorphError:
+    def runtime_outputs(self) -> Mapping[str, Array] | IsomorphError:
         """The recorded values; of a model on its own, its meaning."""
         if self.runs is not None:
             return self.runs
-        return self.twin.meaning() if self.twin is not None else {}
+        return self.twin.oracle_outputs() if self.twin is not None else {}
 
-    def meaning(self) -> Mapping[str, Array] | IsomorphError:
+    def oracle_outputs(self) -> Mapping[str, Array] | IsomorphError:
         """Nothing but values is known of a recording."""
-        return self.twin.meaning() if self.twin is not None else {}
+        return self.twin.oracle_outputs() if self.twin is not None else {}
 
     def meaning_towards(self, target: Mapping[str, Array]) -> Mapping[str, Array] | IsomorphError:
         """There is only one meaning here."""
-        return self.meaning()
+        return self.oracle_outputs()
 
     def rounding(self) -> Mapping[str, Spread] | IsomorphError:
         """Of a recording, nothing; the candidate's own rounding stands in for it."""
         return self.twin.rounding() if self.twin is not None else {}
 
-    def as_written(self) -> Mapping[str, Array] | IsomorphError:
+    def unoptimized_outputs(self) -> Mapping[str, Array] | IsomorphError:
         """The same as run."""
-        return self.as_run()
+        return self.runtime_outputs()
 
     def intended_loss(self) -> Mapping[str, Spread] | IsomorphError:
         """As of the model itself."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.divergence import Budget, Divergence, Part, Verdict
+from isomorph.core.divergence import Budget, Divergence, ErrorTerm, Verdict
 from isomorph.core.errors import FATAL, IsomorphError
 from isomorph.measure.compare import Comparison, Terms, compare, differs
 from isomorph.measure.distance import distance
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from isomorph.core.report import Binding
     from isomorph.core.trace import Array
     from isomorph.inputs.feeds import Sample
-    from isomorph.measure.evaluated_model import Subject, Witness
+    from isomorph.measure.evaluated_model import Comparand, EvaluatedModel
 
 Judge = Callable[["Sample", Sequence["Binding"]], Comparison]
 """Judges one sample under these bindings."""
@@ -29,7 +29,7 @@ _SAME = "the same to the last bit, in the runs and in float64"
 
 
 def screened(
-    reference: Witness, candidate: Subject, bindings: Sequence[Binding], terms: Terms
+    reference: Comparand, candidate: EvaluatedModel, bindings: Sequence[Binding], terms: Terms
 ) -> Comparison:
     """The verdict of the full check on this sample, at the least cost.
 
@@ -51,10 +51,10 @@ def screened(
     return judged
 
 
-def _refuse_fatal(*sides: Witness) -> None:
+def _refuse_fatal(*sides: Comparand) -> None:
     """Raise what ends a runtime: the samples behind would meet the same."""
     for side in sides:
-        for seen in (side.as_run(), side.meaning()):
+        for seen in (side.runtime_outputs(), side.oracle_outputs()):
             if isinstance(seen, IsomorphError) and seen.code in FATAL:
                 raise seen
 
@@ -64,11 +64,11 @@ def _fine(comparison: Comparison) -> bool:
 
 
 def _identical(
-    reference: Witness, candidate: Witness, bindings: Sequence[Binding]
+    reference: Comparand, candidate: Comparand, bindings: Sequence[Binding]
 ) -> Comparison | None:
     """The comparison where both runs, and both oracles, are equal; None where they are not."""
-    runs = _side_by_side(reference.as_run(), candidate.as_run(), bindings)
-    meanings = _side_by_side(reference.meaning(), candidate.meaning(), bindings)
+    runs = _side_by_side(reference.runtime_outputs(), candidate.runtime_outputs(), bindings)
+    meanings = _side_by_side(reference.oracle_outputs(), candidate.oracle_outputs(), bindings)
     if runs is None or meanings is None:
         return None
     # A run far from its own oracle is told by the full comparison, with a budget for it.
@@ -83,7 +83,7 @@ def _identical(
                 shape=tuple(runs[pair.reference][1].shape),
                 verdict=Verdict.EQUIVALENT,
                 reason=_SAME,
-                observed=Part(
+                observed=ErrorTerm(
                     distance=distance(*reversed(runs[pair.reference])),
                     budget=Budget(derivation=_SAME, ratio=0.0),
                 ),

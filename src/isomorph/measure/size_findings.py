@@ -12,7 +12,7 @@ from isomorph.core.report import Finding, Skipped
 
 if TYPE_CHECKING:
     from isomorph.inputs.feeds import Sample
-    from isomorph.measure.evaluated_model import Subject
+    from isomorph.measure.evaluated_model import EvaluatedModel
 
 
 _USUAL = "the usual sizes"
@@ -34,7 +34,7 @@ class Sized:
     node: str | None = None
     """Where the candidate gave up."""
 
-    def refused(self, sample: Sample, reference: Subject) -> bool:
+    def refused(self, sample: Sample, reference: EvaluatedModel) -> bool:
         """Whether these sizes can prove nothing: the reference does not take them, or all is lost.
 
         Models that differ at the usual sizes are examined there, unless others were asked for.
@@ -45,16 +45,16 @@ class Sized:
             why = "the models differ at the usual sizes already"
             self.skipped.append(Skipped(what=f"inputs with {_told(sample)}", why=why))
             return True
-        ran = reference.as_run()
+        ran = reference.runtime_outputs()
         if not isinstance(ran, IsomorphError):
             return False
         why = f"the reference does not take these sizes: {ran.sentence}"
         self.skipped.append(Skipped(what=f"inputs with {_told(sample)}", why=why))
         return True
 
-    def failed(self, sample: Sample, candidate: Subject) -> bool:
+    def failed(self, sample: Sample, candidate: EvaluatedModel) -> bool:
         """Whether the candidate does not run at sizes that it declares, and the reference does."""
-        ran = candidate.as_run() if sample.sizes else None
+        ran = candidate.runtime_outputs() if sample.sizes else None
         if not isinstance(ran, IsomorphError):
             return False
         self.wrong.append((sample, f"the candidate does not run: {ran.sentence}"))

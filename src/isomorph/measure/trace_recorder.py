@@ -12,7 +12,7 @@ from isomorph.core.recording import Meaning, Record
 from isomorph.core.trace import Noise, Trace
 from isomorph.measure.budget_check import rounded_apart
 from isomorph.measure.compare import differs
-from isomorph.measure.evaluated_model import Subject, flattened
+from isomorph.measure.evaluated_model import EvaluatedModel, flattened
 from isomorph.measure.noise_draws import spreads
 from isomorph.measure.precision import narrow_constants, widths
 from isomorph.measure.spread import DRAWS, FALSE_ALARM
@@ -24,7 +24,7 @@ from isomorph.version import VERSION
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Model
     from isomorph.core.trace import Array, Arrays
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.sessions.model_handle import ModelHandle
 
 LOOKS = 4
 """Draws over every tensor: a root mean square over a whole one is steady after few."""
@@ -43,7 +43,7 @@ def noises(graph: Graph, seed: int) -> dict[str, Noise]:
 
 
 def record(
-    opened: Opened, feeds: Arrays, *, seed: int, oracle: bool, told: Told | None = None
+    opened: ModelHandle, feeds: Arrays, *, seed: int, oracle: bool, told: Told | None = None
 ) -> Record:
     """Every tensor as run, the untouched outputs, and, unless unwanted, what float64 says."""
     model = opened.model
@@ -85,9 +85,9 @@ def _captured(model: Model) -> list[str]:
     return list(dict.fromkeys([*made, *(spec.name for spec in model.graph.outputs)]))
 
 
-def _settled(opened: Opened, feeds: Arrays, seed: int) -> Subject:
+def _settled(opened: ModelHandle, feeds: Arrays, seed: int) -> EvaluatedModel:
     """The model on these inputs, decisions that rounding leaves open taken as in the run."""
-    subject = Subject(
+    subject = EvaluatedModel(
         role=opened.role, model=opened.model, feeds=feeds, runtime=opened.run,
         plain=opened.plain, oracle=opened.oracle, seed=seed, draws=DRAWS, opened=opened,
     )  # fmt: skip
@@ -95,7 +95,7 @@ def _settled(opened: Opened, feeds: Arrays, seed: int) -> Subject:
     return subject
 
 
-def _meaning(subject: Subject, names: Sequence[str], told: Told | None) -> Meaning:
+def _meaning(subject: EvaluatedModel, names: Sequence[str], told: Told | None) -> Meaning:
     session, feeds, graph = subject.oracle(), subject.feeds, subject.model.graph
     _tell(told, "oracle", f"{len(names)} tensors")
     values = session.run(feeds, list(names))

@@ -21,7 +21,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import UNDERFLOW_ELEMENTS
 from isomorph.core.report import Experiment, Finding
 from isomorph.measure.distance import float_info, widen
-from isomorph.measure.evaluated_model import Subject
+from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.precision import narrow_constants
 from isomorph.oracle.noise import unit_roundoff
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array, Arrays, Noise
-    from isomorph.measure.evaluated_model import Witness
+    from isomorph.measure.evaluated_model import Comparand
 
 CODE = "CONSTANT_UNDERFLOW"
 _CLAMPED = 2.0
@@ -65,8 +65,8 @@ class StoredConstant:
 class Underflow:
     """The reference with constants as the candidate's type stores them, and what that explains."""
 
-    reference: Subject
-    candidate: Subject
+    reference: EvaluatedModel
+    candidate: EvaluatedModel
     constants: tuple[StoredConstant, ...]
     outputs: frozenset[str] = frozenset()
     """Outputs of the candidate that are as this reference has them."""
@@ -89,9 +89,9 @@ class _StoredConstants:
         self.session.close()
 
 
-def underflow(reference: Witness, candidate: Witness) -> Underflow | None:
+def underflow(reference: Comparand, candidate: Comparand) -> Underflow | None:
     """The reference with its constants as the candidate's type stores them; None where it can."""
-    if not (isinstance(reference, Subject) and isinstance(candidate, Subject)):
+    if not (isinstance(reference, EvaluatedModel) and isinstance(candidate, EvaluatedModel)):
         return None
     try:
         sessions = reference.oracle(), candidate.oracle()
@@ -107,10 +107,13 @@ def underflow(reference: Witness, candidate: Witness) -> Underflow | None:
 
 
 def explained(
-    found: Underflow, before: Sequence[Divergence], after: Sequence[Divergence], plain: Subject
+    found: Underflow,
+    before: Sequence[Divergence],
+    after: Sequence[Divergence],
+    plain: EvaluatedModel,
 ) -> tuple[tuple[Divergence, ...], Underflow | None]:
     """The outputs as judged with the constants as they are stored, and what to say of it."""
-    meant, stored = plain.meaning(), found.reference.meaning()
+    meant, stored = plain.oracle_outputs(), found.reference.oracle_outputs()
     if isinstance(meant, IsomorphError) or isinstance(stored, IsomorphError):
         return tuple(before), None
     judged: list[Divergence] = []
@@ -141,7 +144,7 @@ def explained(
 
 
 def _lost(
-    reference: Subject, candidate: Subject, mine: Session, yours: Session
+    reference: EvaluatedModel, candidate: EvaluatedModel, mine: Session, yours: Session
 ) -> Iterator[StoredConstant]:
     """Constants with numbers that the candidate's type cannot tell from zero."""
     here, there = reference.model.graph.constants, candidate.model.graph.constants
@@ -198,7 +201,7 @@ def _as_stored(exact: Array, held: Array, dtype: str) -> Array | None:
     return np.asarray(np.where(tiny, held, exact))
 
 
-def _holding(reference: Subject, constants: Sequence[StoredConstant]) -> Subject:
+def _holding(reference: EvaluatedModel, constants: Sequence[StoredConstant]) -> EvaluatedModel:
     """The reference with these constants as they are stored; its run is the one it had."""
     put = {each.reference: each.stored for each in constants}
     return reference.evaluated_by(_StoredConstants(reference.oracle(), put))
@@ -210,14 +213,14 @@ def _turned_infinite(meant: Array | None, stored: Array | None) -> bool:
     return bool(np.any(np.isfinite(meant) & ~np.isfinite(stored)))
 
 
-def _findings(found: Underflow, plain: Subject) -> Iterator[Finding]:
+def _findings(found: Underflow, plain: EvaluatedModel) -> Iterator[Finding]:
     """One for each constant that is felt at an output, the worst first."""
-    meant = plain.meaning()
+    meant = plain.oracle_outputs()
     if isinstance(meant, IsomorphError):
         return
     felt: list[tuple[float, StoredConstant]] = []
     for each in found.constants:
-        alone = _holding(plain, [each]).meaning()
+        alone = _holding(plain, [each]).oracle_outputs()
         if not isinstance(alone, IsomorphError):
             felt.append((_moved(meant, alone), each))
     most = max((size for size, _ in felt), default=0.0)

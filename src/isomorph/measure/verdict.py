@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.divergence import Divergence, Judgement, Part, Verdict
+from isomorph.core.divergence import Divergence, ErrorTerm, Judgement, Verdict
 from isomorph.measure.budget_check import as_stored, judge, judge_by_word
 from isomorph.measure.distance import float_info, is_inexact, widen
 from isomorph.measure.spread import Spread, comfortable, hopeless, merged, threshold
@@ -40,7 +40,7 @@ class Evidence:
     rounding: Spread | None
     execution: Spread | None
     recorded: bool = False
-    as_written: Callable[[], Array | None] = lambda: None
+    unoptimized_outputs: Callable[[], Array | None] = lambda: None
     agreed: Array | None = None
 
     @property
@@ -151,14 +151,14 @@ def most_draws(divergences: Sequence[Divergence]) -> int:
     return max(drawn, default=0)
 
 
-def _parts(divergence: Divergence) -> tuple[Part | None, ...]:
+def _parts(divergence: Divergence) -> tuple[ErrorTerm | None, ...]:
     return (
         divergence.translation, divergence.rounding, divergence.observed, divergence.intended_loss,
         divergence.execution_reference, divergence.execution_candidate,
     )  # fmt: skip
 
 
-def _comfortable(part: Part, false_alarm: float) -> bool:
+def _comfortable(part: ErrorTerm, false_alarm: float) -> bool:
     ratio, draws = part.budget.ratio, part.budget.draws
     if ratio is None or not draws:
         return True
@@ -168,7 +168,7 @@ def _comfortable(part: Part, false_alarm: float) -> bool:
     return ratio <= comfortable(draws, part.distance.elements, freedom, false_alarm)
 
 
-def _hopeless(part: Part, false_alarm: float) -> bool:
+def _hopeless(part: ErrorTerm, false_alarm: float) -> bool:
     ratio, draws = part.budget.ratio, part.budget.draws
     # Infinite is a NaN or a whole number out of place: more draws tell if noise puts it there.
     if ratio is None or not draws:
@@ -186,7 +186,7 @@ class _Errors:
         both = self._of_both(reference.rounding, candidate.rounding)
         either = self._of_both(reference.execution, candidate.execution)
         self.budget = both
-        self.translation: Part | None = None
+        self.translation: ErrorTerm | None = None
         # Between the sides the wider type rules: an overflow of the narrower one is a difference.
         wider = _wider(_stored_type(reference.run, question.dtype), question.dtype)
         self.observed = self.part(candidate.run, reference.run, either, ROUNDING, dtype=wider)
@@ -203,7 +203,7 @@ class _Errors:
         self.execution_candidate = self.part(
             candidate.run, candidate.meaning, candidate.execution, ROUNDING
         )
-        self.intended: Part | None = None
+        self.intended: ErrorTerm | None = None
         if question.lossy:
             loss = merged(candidate.rounding, question.intended())
             self.intended = self.part(candidate.shown, reference.shown, loss, INTENDED, dtype=wider)
@@ -251,7 +251,7 @@ class _Errors:
         stored: bool = True,
         flushed: bool = True,
         dtype: str | None = None,
-    ) -> Part | None:
+    ) -> ErrorTerm | None:
         """One error against one spread; None where either side is missing."""
         if actual is None or expected is None:
             return None
@@ -346,7 +346,7 @@ def _decide_same_meaning(errors: _Errors) -> tuple[Verdict, str]:
 
 def _decide_hidden(errors: _Errors) -> tuple[Verdict, str]:
     """The runs agree, the meanings do not: an optimiser hides it, or an oracle is wrong."""
-    written = errors.candidate.as_written()
+    written = errors.candidate.unoptimized_outputs()
     if written is not None and errors.candidate.meaning is not None:
         literal = errors.part(
             written, errors.candidate.meaning, errors.candidate.rounding, ROUNDING
@@ -368,5 +368,5 @@ def _consistent(errors: _Errors) -> bool:
     return _within(errors.execution_reference) and _within(errors.execution_candidate)
 
 
-def _within(part: Part | None) -> bool:
+def _within(part: ErrorTerm | None) -> bool:
     return part is not None and part.budget.within is Judgement.YES

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from isomorph.core.quantized_tensor import QuantizedTensor
     from isomorph.core.report import Skipped
     from isomorph.inputs.feeds import Sample
-    from isomorph.measure.evaluated_model import Subject
+    from isomorph.measure.evaluated_model import EvaluatedModel
 
 SEVERITY = (Verdict.EQUIVALENT, Verdict.DEGRADED, Verdict.UNKNOWN, Verdict.DIVERGENT)
 
@@ -33,15 +33,15 @@ class Worst:
     chosen_from: OverSamples | None = None
     _ratios: dict[tuple[str, str], float] = field(default_factory=dict)
     _weight: tuple[int, float] | None = None
-    _subjects: tuple[Subject, Subject | None] | None = None
+    _subjects: tuple[EvaluatedModel, EvaluatedModel | None] | None = None
     _outputs: tuple[Divergence, ...] = ()
 
     def remember(
         self,
         sample: Sample,
         divergences: Sequence[Divergence],
-        candidate: Subject,
-        reference: Subject | None,
+        candidate: EvaluatedModel,
+        reference: EvaluatedModel | None,
     ) -> None:
         """Take note of one sample; its subjects are kept if none was worse."""
         self.note(sample.origin, divergences)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from isomorph.oracle.dtypes import is_float
 from isomorph.oracle.noise import generator, least_rounding, spread_evenly, unit_roundoff
-from isomorph.oracle.value import Held, lifted
+from isomorph.oracle.value import EvalValue, lifted
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Noise
@@ -23,7 +23,7 @@ _LARGEST = (65504.0, float(np.finfo(np.float32).max), (2.0 - 2.0**-7) * 2.0**127
 """The largest finite numbers of float16, float32 and bfloat16."""
 
 
-def rounded_again(name: str, held: Held, noise: Noise | None) -> Held:
+def rounded_again(name: str, held: EvalValue, noise: Noise | None) -> EvalValue:
     """The stored float constant as it is, or disturbed by one rounding where the noise names it."""
     if noise is None or not held.constant or name not in noise.constants:
         return held
@@ -34,7 +34,7 @@ def rounded_again(name: str, held: Held, noise: Noise | None) -> Held:
     # A number that underflows is off by more than its digits: an epsilon of 1e-10 in float16.
     shift = np.maximum(unit * np.abs(values), least_rounding(held.dtype)) * draw
     shift = np.where(np.isfinite(shift) & ~stands_for_itself(values, unit), shift, 0.0)
-    return Held(held.data, dtype=held.dtype, constant=True, shift=shift)
+    return EvalValue(held.data, dtype=held.dtype, constant=True, shift=shift)
 
 
 def stands_for_itself(values: Array, unit: float) -> Array:

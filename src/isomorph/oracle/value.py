@@ -17,7 +17,7 @@ from isomorph.oracle.dtypes import HALVES, is_float, numpy_dtype, type_name
 Array = NDArray[Any]
 
 
-class Held:
+class EvalValue:
     """One tensor, sequence (a list), map (a dict) or absent optional (None).
 
     ``dtype`` is the declared element type. ``shift`` is what the noise of this draw adds to a
@@ -98,5 +98,5 @@ def _to_working(array: Array) -> Array:
     return array.astype(np.float32) if type_name(array) in HALVES else array
 
 
-ABSENT = Held(None, constant=True)
+ABSENT = EvalValue(None, constant=True)
 """An optional input that is not there."""

@@ -19,16 +19,16 @@ from isomorph.sessions.in_process import can_patch
 from isomorph.store.targets import check_target
 
 if TYPE_CHECKING:
-    from isomorph.checking.check import Wishes
+    from isomorph.checking.check import CheckOptions
     from isomorph.inputs.feeds import Sample
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.sessions.model_handle import ModelHandle
 
 
 def delivered(
-    reference: Opened,
-    candidate: Opened,
+    reference: ModelHandle,
+    candidate: ModelHandle,
     given: Sample | None,
-    wishes: Wishes,
+    options: CheckOptions,
     output: Path | None,
 ) -> Repair:
     """Repair in a folder of our own, then write the patched model in one piece."""
@@ -36,7 +36,7 @@ def delivered(
         check_target(output, candidate.model.location, reference.model.location)
     with TemporaryDirectory(prefix="isomorph-fix-") as folder:
         with noted_limits() as hit:
-            done = repair(reference, candidate, given, wishes, Path(folder))
+            done = repair(reference, candidate, given, options, Path(folder))
         done = told_limits(done, hit)
         nothing = done.session is not None or not can_patch(candidate.model)
         if output is None or not done.repaired or nothing:
@@ -57,7 +57,7 @@ def rounds(applied: Sequence[Applied]) -> list[Patch]:
     return found or [Patch(summary="", edits=())]
 
 
-def _applied(candidate: Opened, patches: Sequence[Patch], output: Path, folder: Path) -> None:
+def _applied(candidate: ModelHandle, patches: Sequence[Patch], output: Path, folder: Path) -> None:
     model, host = candidate.model, candidate.host
     for number, patch in enumerate(patches[:-1]):
         path = folder / f"round-{number}{Path(model.location).suffix}"
@@ -67,10 +67,10 @@ def _applied(candidate: Opened, patches: Sequence[Patch], output: Path, folder: 
 
 
 def delivered_in_float(
-    reference: Opened,
-    candidate: Opened,
+    reference: ModelHandle,
+    candidate: ModelHandle,
     given: Sample | None,
-    wishes: Wishes,
+    options: CheckOptions,
     *,
     output: Path | None,
     wanted: int | None,
@@ -88,7 +88,7 @@ def delivered_in_float(
     with TemporaryDirectory(prefix="isomorph-fix-") as folder:
         with noted_limits() as hit:
             done, last = keep_float(
-                reference, candidate, given, wishes, folder=Path(folder), wanted=wanted
+                reference, candidate, given, options, folder=Path(folder), wanted=wanted
             )
         done = told_limits(done, hit)
         if output is None or not done.repaired:

@@ -15,13 +15,13 @@ from isomorph.match.value_match import ways
 if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.sessions.model_handle import ModelHandle
 
 _ALIKE = 0.1
 """Eight bits lose far less than this part of a weight; another weight shares nothing with it."""
 
 
-def with_weights(reference: Opened, candidate: Opened, node: Node) -> Patch:
+def with_weights(reference: ModelHandle, candidate: ModelHandle, node: Node) -> Patch:
     """The node kept in float, with the reference's weights in the place of its rounded ones."""
     edits: list[Edit] = []
     for place, value in _stored(candidate, node):
@@ -36,7 +36,7 @@ def with_weights(reference: Opened, candidate: Opened, node: Node) -> Patch:
     )
 
 
-def _stored(candidate: Opened, node: Node) -> Iterator[tuple[int, Array]]:
+def _stored(candidate: ModelHandle, node: Node) -> Iterator[tuple[int, Array]]:
     """The constants of a node as real numbers, by the place of the input."""
     graph = candidate.model.graph
     grids = {each.tensor: each for each in graph.quantization}
@@ -51,14 +51,14 @@ def _stored(candidate: Opened, node: Node) -> Iterator[tuple[int, Array]]:
                 yield place, np.asarray(real(value, grids.get(name)), np.float64)
 
 
-def _read(opened: Opened, name: str) -> Array | None:
+def _read(opened: ModelHandle, name: str) -> Array | None:
     try:
         return np.asarray(opened.oracle().run({}, [name])[name])
     except IsomorphError:
         return None
 
 
-def _original(reference: Opened, value: Array) -> Array | None:
+def _original(reference: ModelHandle, value: Array) -> Array | None:
     """The reference's constant that this one was rounded from; None where none is near."""
     best: tuple[float, Array] | None = None
     size = float(np.linalg.norm(value)) or 1.0

@@ -24,27 +24,27 @@ from isomorph.inputs.feeds import carried_over
 from isomorph.match.binding import bind_inputs, bind_outputs
 from isomorph.repair.float_weights import with_weights
 from isomorph.repair.proof import measured_on, trusted
-from isomorph.repair.repair import Workshop, proving_samples
+from isomorph.repair.repair import RepairRun, proving_samples
 
 if TYPE_CHECKING:
-    from isomorph.checking.check import Wishes
+    from isomorph.checking.check import CheckOptions
     from isomorph.core.model import Graph, Node
     from isomorph.core.report import Report
     from isomorph.inputs.feeds import Sample
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.sessions.model_handle import ModelHandle
 
 _QUANTISERS = frozenset({"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"})
 
 
 def keep_float(
-    reference: Opened,
-    candidate: Opened,
+    reference: ModelHandle,
+    candidate: ModelHandle,
     given: Sample | None,
-    wishes: Wishes,
+    options: CheckOptions,
     *,
     folder: Path,
     wanted: int | None,
-) -> tuple[Repair, Opened]:
+) -> tuple[Repair, ModelHandle]:
     """The trade step by step, and the model of its last one; ``wanted`` None: until it is good."""
     started = time.monotonic()
     nodes = quantised_nodes(candidate.model.graph)
@@ -55,10 +55,12 @@ def keep_float(
             file=candidate.model.location,
             fix="leave --keep-float out",
         )
-    shop = Workshop(reference, proving_samples(reference, candidate, given, wishes), wishes, folder)
+    shop = RepairRun(
+        reference, proving_samples(reference, candidate, given, options), options, folder
+    )
     before = shop.measured(candidate)
     patches = {node.name: with_weights(reference, candidate, node) for node in nodes}
-    trial = _Trial(reference, candidate, shop.samples[0], patches, wishes)
+    trial = _Trial(reference, candidate, shop.samples[0], patches, options)
     kept: list[str] = []
     trades, state, reports = [_trade((), candidate, before)], candidate, before
     for names in trial.worthwhile(kept):
@@ -98,7 +100,7 @@ def keep_float(
         ),
         trades=tuple(trades),
         refused=tuple(shop.refused),
-        seed=wishes.seed,
+        seed=options.seed,
         elapsed=time.monotonic() - started,
     )
     return repair, state
@@ -123,19 +125,19 @@ class _Trial:
 
     def __init__(
         self,
-        reference: Opened,
-        candidate: Opened,
+        reference: ModelHandle,
+        candidate: ModelHandle,
         sample: Sample,
         patches: Mapping[str, Patch],
-        wishes: Wishes,
+        options: CheckOptions,
     ) -> None:
         self._candidate, self._patches = candidate, patches
         left, right = reference.model.graph, candidate.model.graph
-        self._pairs = bind_outputs(left.outputs, right.outputs, wishes.bind_outputs)
+        self._pairs = bind_outputs(left.outputs, right.outputs, options.bind_outputs)
         feeds = {k: np.asarray(v) for k, v in sample.feeds.items() if v is not None}
         self._right = reference.oracle().run(feeds, [pair.reference for pair in self._pairs])
         self.tries = 0
-        inputs = bind_inputs(left.inputs, right.inputs, wishes.bind_inputs)
+        inputs = bind_inputs(left.inputs, right.inputs, options.bind_inputs)
         self._feeds = carried_over(feeds, inputs, right.inputs)
 
     def error(self, names: Sequence[str]) -> float:
@@ -198,7 +200,7 @@ def _apart(right: object, found: object) -> float:
     return float(np.linalg.norm(left.reshape(-1) - other.reshape(-1))) / size
 
 
-def _with(shop: Workshop, candidate: Opened, patches: Sequence[Patch]) -> Opened | None:
+def _with(shop: RepairRun, candidate: ModelHandle, patches: Sequence[Patch]) -> ModelHandle | None:
     try:
         return shop.patched(candidate, patches)
     except IsomorphError as error:
@@ -206,7 +208,7 @@ def _with(shop: Workshop, candidate: Opened, patches: Sequence[Patch]) -> Opened
         return None
 
 
-def _trade(nodes: tuple[str, ...], opened: Opened, reports: Sequence[Report]) -> Trade:
+def _trade(nodes: tuple[str, ...], opened: ModelHandle, reports: Sequence[Report]) -> Trade:
     outputs = measured_on(None, reports[:1])[0].outputs
     worst = max(outputs, key=lambda each: each.relative_l2 or 0.0, default=None)
     path = Path(opened.model.location)

@@ -11,7 +11,7 @@ from isomorph.core.limits import PROPOSALS
 from isomorph.diagnose.diagnose import EXPECTED
 
 if TYPE_CHECKING:
-    from isomorph.core.fault_context import Case
+    from isomorph.core.fault_context import FaultContext
     from isomorph.core.patch import Patch
     from isomorph.core.protocols import Fix
     from isomorph.core.report import Finding
@@ -22,7 +22,7 @@ _MOST_KEPT = 4
 
 
 def proposed(
-    fix: Fix, finding: Finding, case: Case, on_failure: Callable[[str], None]
+    fix: Fix, finding: Finding, case: FaultContext, on_failure: Callable[[str], None]
 ) -> Iterator[Patch]:
     """What one fix proposes, until it has no more or fails; a failure is reported, never raised.
 
@@ -41,7 +41,9 @@ def proposed(
         yield patch
 
 
-def cheapest_first(proposals: Iterator[Patch], heals: Callable[[Patch], bool]) -> Iterator[Patch]:
+def cheapest_first(
+    proposals: Iterator[Patch], restores: Callable[[Patch], bool]
+) -> Iterator[Patch]:
     """The proposals that heal; of those that stand close together, the one of fewest edits first.
 
     Fixes propose the likely before the wide, so a long way on nothing better is waited for.
@@ -49,7 +51,7 @@ def cheapest_first(proposals: Iterator[Patch], heals: Callable[[Patch], bool]) -
     kept: list[Patch] = []
     since = 0
     for patch in PROPOSALS.first(proposals):
-        if heals(patch):
+        if restores(patch):
             kept.append(patch)
         since = since + 1 if kept else 0
         if len(kept) >= _MOST_KEPT or since >= _LOOK_AHEAD:

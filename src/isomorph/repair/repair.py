@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isomorph import registry
-from isomorph.checking.check import Wishes, check_pair
+from isomorph.checking.check import CheckOptions, check_pair
 from isomorph.checking.io_dequantize import meet
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
@@ -26,13 +26,13 @@ from isomorph.repair.settings_search import cured, only_the_run
 from isomorph.repair.unsigned_weights import unsigned_weights
 from isomorph.repair.weight_targets import of_constants, showing
 from isomorph.sessions.in_process import can_patch
-from isomorph.sessions.model_handle import Opened
+from isomorph.sessions.model_handle import ModelHandle
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
     from isomorph.core.report import Finding, Report
     from isomorph.inputs.feeds import Sample
-    from isomorph.repair.targets import Ailment
+    from isomorph.repair.targets import RepairTarget
 
 _MUCH_WORSE = 2.0
 """How much farther off an output may be for a while: two faults may have hidden each other."""
@@ -42,7 +42,7 @@ _MUCH_WORSE = 2.0
 class _State:
     """A candidate on the way: its patches so far and what every sample says of it."""
 
-    opened: Opened
+    opened: ModelHandle
     applied: tuple[Applied, ...]
     reports: tuple[Report, ...]
 
@@ -55,38 +55,38 @@ class _State:
         return trusted(self.reports)
 
 
-class Workshop:
+class RepairRun:
     """One reference, the samples that prove a repair, and a folder for the copies."""
 
     def __init__(
-        self, reference: Opened, samples: Sequence[Sample], wishes: Wishes, folder: Path
+        self, reference: ModelHandle, samples: Sequence[Sample], options: CheckOptions, folder: Path
     ) -> None:
         self.reference, self.samples, self.folder = reference, list(samples), folder
-        self.wishes = replace(wishes, locate=False, quantization=False)
+        self.options = replace(options, locate=False, quantization=False)
         self.refused: list[str] = []
         self._copies = 0
         self._sized = False
 
-    def measured(self, opened: Opened) -> tuple[Report, ...]:
+    def measured(self, opened: ModelHandle) -> tuple[Report, ...]:
         """The verdict on every sample, no farther than to the first bad one."""
         reports: list[Report] = []
         for sample in self.samples:
-            reports.append(check_pair(self.reference, opened, sample, self.wishes))
+            reports.append(check_pair(self.reference, opened, sample, self.options))
             if reports[-1].verdict not in GOOD:
                 break
         return tuple(reports)
 
-    def examined(self, candidate: Opened, before: Sequence[Report]) -> tuple[Finding, ...]:
+    def examined(self, candidate: ModelHandle, before: Sequence[Report]) -> tuple[Finding, ...]:
         """What a whole check finds on the first sample that is bad: nodes, causes, cures."""
         for sample, report in measured_pairs(self.samples, before):
             if report.verdict not in GOOD:
-                wishes = replace(self.wishes, locate=True)
-                return check_pair(self.reference, candidate, sample, wishes).findings
+                options = replace(self.options, locate=True)
+                return check_pair(self.reference, candidate, sample, options).findings
         return ()
 
     def improved(self, state: _State) -> _State | None:
         """One round: a patch for every ailment that has one, tried together."""
-        found = [pair for each in self._ailments(state) for pair in self._supplied(each)]
+        found = [pair for each in self._targets(state) for pair in self._supplied(each)]
         if any(each.finding.cause == "shape" for each, _ in found):
             self._prove_at_other_sizes(state.opened)
         best: _State | None = None
@@ -142,26 +142,26 @@ class Workshop:
         chosen = replace(state.applied[-1], patch=patch, round=state.rounds)
         return self._attempt(state, [chosen]) or state
 
-    def _prove_at_other_sizes(self, candidate: Opened) -> None:
+    def _prove_at_other_sizes(self, candidate: ModelHandle) -> None:
         """A size that fits the given inputs is no repair of a size that should follow them."""
         if not self._sized:
             self._sized = True
             known = {each.origin for each in self.samples}
-            sized = of_other_sizes(self.reference, candidate, self.wishes)
+            sized = of_other_sizes(self.reference, candidate, self.options)
             self.samples = [*self.samples, *(each for each in sized if each.origin not in known)]
 
-    def _supplied(self, ailment: Ailment) -> Iterator[tuple[Ailment, Supply]]:
+    def _supplied(self, target: RepairTarget) -> Iterator[tuple[RepairTarget, Supply]]:
         """The ailment with its patches; where none heals it, its parts with theirs."""
-        supply = Supply(self._healing(ailment))
+        supply = Supply(self._healing(target))
         if supply.has(0):
-            yield ailment, supply
+            yield target, supply
             return
-        for part in ailment.parts():
+        for part in target.parts():
             healing = Supply(self._healing(part))
             if healing.has(0):
                 yield part, healing
 
-    def _ailments(self, state: _State) -> Iterator[Ailment]:
+    def _targets(self, state: _State) -> Iterator[RepairTarget]:
         """Of the first sample that tells something."""
         for sample, report in measured_pairs(self.samples, state.reports):
             if report.verdict in GOOD:
@@ -173,7 +173,7 @@ class Workshop:
                 return
             inner = []
             try:
-                inner = list(ail.guilty(*sides, sample, self.wishes, self.folder))
+                inner = list(ail.guilty(*sides, sample, self.options, self.folder))
             except IsomorphError as error:
                 self.refused.append(f"nothing could be located: {error.sentence}")
             # A node that running proves guilty says more than its weight: how that is to be read.
@@ -182,12 +182,12 @@ class Workshop:
                 yield from inner
                 return
 
-    def _healing(self, ailment: Ailment) -> Iterator[Patch]:
+    def _healing(self, target: RepairTarget) -> Iterator[Patch]:
         """Patches that put the place right, the diagnosed cause's first."""
-        for name in _causes(ailment):
+        for name in _causes(target):
             fix = registry.fix(name)
-            proposals = proposed(fix, ailment.finding, ailment.case, self.refused.append)
-            yield from map(ailment.whole, cheapest_first(proposals, ailment.heals))
+            proposals = proposed(fix, target.finding, target.case, self.refused.append)
+            yield from map(target.whole, cheapest_first(proposals, target.restores))
 
     def _attempt(self, state: _State, chosen: Sequence[Applied]) -> _State | None:
         """Apply, load and measure; None where it cannot be run or is worse than before."""
@@ -206,7 +206,7 @@ class Workshop:
         applied = (*applied[:-1], _also(applied[-1], taken)) if taken and chosen else applied
         return _State(opened=opened, applied=applied, reports=reports)
 
-    def patched(self, opened: Opened, patches: Sequence[Patch]) -> Opened:
+    def patched(self, opened: ModelHandle, patches: Sequence[Patch]) -> ModelHandle:
         """A copy with these patches, written and opened."""
         self._copies += 1
         path = self.folder / f"patched-{self._copies}{Path(opened.model.location).suffix}"
@@ -240,12 +240,12 @@ def _distinct(chosen: Sequence[Applied]) -> list[Applied]:
     return list({each.patch.summary: each for each in reversed(chosen)}.values())[::-1]
 
 
-def _causes(ailment: Ailment) -> list[str]:
+def _causes(target: RepairTarget) -> list[str]:
     """The fixes to ask, the one of the diagnosed cause first."""
     known = list(registry.names("fixes"))
-    also = [str(each).partition(":")[0] for each in ailment.finding.evidence.get("also", ())]
-    first = [name for name in (ailment.finding.cause, *also) if name in known]
-    if not ailment.local:
+    also = [str(each).partition(":")[0] for each in target.finding.evidence.get("also", ())]
+    first = [name for name in (target.finding.cause, *also) if name in known]
+    if not target.local:
         return [str(name) for name in first[:1]]
     return list(dict.fromkeys([*map(str, first), *known]))
 
@@ -271,27 +271,29 @@ def _off(divergence: object) -> float:
 
 
 def proving_samples(
-    reference: Opened, candidate: Opened, given: Sample | None, wishes: Wishes
+    reference: ModelHandle, candidate: ModelHandle, given: Sample | None, options: CheckOptions
 ) -> list[Sample]:
     """The inputs on which a repair has to hold: the given ones, and fresh ones."""
     left, right = reference.model.graph, candidate.model.graph
-    inputs = bind_inputs(left.inputs, right.inputs, wishes.bind_inputs)
+    inputs = bind_inputs(left.inputs, right.inputs, options.bind_inputs)
     there = {spec.name: spec.shape for spec in right.inputs}
     shapes = {pair.reference: there[pair.candidate] for pair in inputs}
-    samples = proving(left, given, wishes.dims, shapes, wishes.seed)
+    samples = proving(left, given, options.dims, shapes, options.seed)
     return (
-        samples if given is not None else [*samples, *of_other_sizes(reference, candidate, wishes)]
+        samples if given is not None else [*samples, *of_other_sizes(reference, candidate, options)]
     )
 
 
-def of_other_sizes(reference: Opened, candidate: Opened, wishes: Wishes) -> list[Sample]:
+def of_other_sizes(
+    reference: ModelHandle, candidate: ModelHandle, options: CheckOptions
+) -> list[Sample]:
     """Made-up inputs of the other sizes that a check tries and the reference takes."""
-    met = meet(reference, candidate, wishes.bind_inputs, wishes.bind_outputs)
+    met = meet(reference, candidate, options.bind_inputs, options.bind_outputs)
     graph = met.reference.model.graph
-    inputs = bind_inputs(graph.inputs, met.candidate.model.graph.inputs, wishes.bind_inputs)
+    inputs = bind_inputs(graph.inputs, met.candidate.model.graph.inputs, options.bind_inputs)
     outputs = [spec.name for spec in graph.outputs]
     taken = []
-    for sample in met.of_other_sizes(inputs, wishes.dims, wishes.seed, wishes.sizes):
+    for sample in met.of_other_sizes(inputs, options.dims, options.seed, options.sizes):
         try:
             met.reference.run().run(met.reference.real(sample.feeds), outputs)
         except IsomorphError:
@@ -301,16 +303,16 @@ def of_other_sizes(reference: Opened, candidate: Opened, wishes: Wishes) -> list
 
 
 def repair(
-    reference: Opened,
-    candidate: Opened,
+    reference: ModelHandle,
+    candidate: ModelHandle,
     given: Sample | None,
-    wishes: Wishes,
+    options: CheckOptions,
     folder: Path,
 ) -> Repair:
     """What was tried, what was kept, and the measurements that speak for it."""
     started = time.monotonic()
-    samples = proving_samples(reference, candidate, given, wishes)
-    shop = Workshop(reference, samples, wishes, folder)
+    samples = proving_samples(reference, candidate, given, options)
+    shop = RepairRun(reference, samples, options, folder)
     before = shop.measured(candidate)
     shop.samples += showing(before)
     state = _State(opened=candidate, applied=(), reports=before)
@@ -327,7 +329,7 @@ def repair(
         state = better
     if patchable and state.good:
         state = shop.freed(shop.redeclared(state))
-    done = _result(shop, state, before, wishes, time.monotonic() - started)
+    done = _result(shop, state, before, options, time.monotonic() - started)
     if done.repaired:
         return done
     words = by_hand(shop.examined(candidate, before), patchable=patchable)
@@ -335,16 +337,16 @@ def repair(
 
 
 def _run_otherwise(
-    shop: Workshop, candidate: Opened, before: Sequence[Report], started: float
+    shop: RepairRun, candidate: ModelHandle, before: Sequence[Report], started: float
 ) -> Repair:
     """The file is right and its run is not: the settings that cure it, or why none does."""
     findings = shop.examined(candidate, before)
     state = _State(opened=candidate, applied=(), reports=tuple(before))
     stored = shop.stored_unsigned(state, findings)
     if stored is not None:
-        return _result(shop, stored, before, shop.wishes, time.monotonic() - started)
+        return _result(shop, stored, before, shop.options, time.monotonic() - started)
     found = cured(candidate, findings, shop.measured)
-    done = _result(shop, state, before, shop.wishes, time.monotonic() - started)
+    done = _result(shop, state, before, shop.options, time.monotonic() - started)
     if found is None:
         return replace(done, advice=tuple(by_hand(findings, patchable=True)))
     option, reports = found
@@ -360,7 +362,7 @@ def _run_otherwise(
 
 
 def _result(
-    shop: Workshop, state: _State, before: Sequence[Report], wishes: Wishes, elapsed: float
+    shop: RepairRun, state: _State, before: Sequence[Report], options: CheckOptions, elapsed: float
 ) -> Repair:
     after = measured_on(shop.samples, state.reports)
     proof = Proof(
@@ -383,6 +385,6 @@ def _result(
         applied=state.applied if repaired else (),
         proof=proof,
         refused=tuple(dict.fromkeys(shop.refused)),
-        seed=wishes.seed,
+        seed=options.seed,
         elapsed=elapsed,
     )

@@ -15,10 +15,10 @@ from isomorph import registry
 from isomorph.core.divergence import Judgement
 from isomorph.core.patch import SessionOption
 from isomorph.repair.proof import GOOD, trusted
-from isomorph.sessions.model_handle import Opened
+from isomorph.sessions.model_handle import ModelHandle
 
 if TYPE_CHECKING:
-    from isomorph.core.divergence import Part
+    from isomorph.core.divergence import ErrorTerm
     from isomorph.core.report import Finding, Report
 
 
@@ -32,14 +32,14 @@ def only_the_run(reports: Sequence[Report]) -> bool:
     )
 
 
-def _within(part: Part | None) -> Judgement:
+def _within(part: ErrorTerm | None) -> Judgement:
     return Judgement.UNKNOWN if part is None else part.budget.within
 
 
 def cured(
-    candidate: Opened,
+    candidate: ModelHandle,
     findings: Sequence[Finding],
-    measured: Callable[[Opened], tuple[Report, ...]],
+    measured: Callable[[ModelHandle], tuple[Report, ...]],
 ) -> tuple[SessionOption, tuple[Report, ...]] | None:
     """The first settings under which every sample is good, with what was measured."""
     runtime: Any = registry.runtime(candidate.runtime)
@@ -66,7 +66,7 @@ def _choices(runtime: Any, findings: Sequence[Finding]) -> Iterator[tuple[str, M
     yield "every optimiser", runtime.plain
 
 
-def _under(candidate: Opened, settings: Mapping[str, str]) -> Opened:
+def _under(candidate: ModelHandle, settings: Mapping[str, str]) -> ModelHandle:
     return replace(candidate, settings=settings, _sessions={})
 
 

@@ -11,45 +11,45 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from isomorph.localize.fault import Trail
+from isomorph.localize.fault import FaultChain
 from isomorph.localize.locate import Located
 from isomorph.match.axis_layout import Rearrangement
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
-    from isomorph.localize.fault import Guilt
+    from isomorph.localize.fault import Fault
 
 
-def taken_apart(located: Located, guilt: Guilt) -> tuple[Located, frozenset[str]] | None:
+def taken_apart(located: Located, fault: Fault) -> tuple[Located, frozenset[str]] | None:
     """The trail with this guilt as several, and the tensors of those; None if it stays one."""
-    place = located.trail.guilts.index(guilt)
-    before, after = located.trail.guilts[:place], located.trail.guilts[place + 1 :]
-    inner = _inner(located, guilt, {each.tensor: each.value for each in before})
+    place = located.chain.faults.index(fault)
+    before, after = located.chain.faults[:place], located.chain.faults[place + 1 :]
+    inner = _inner(located, fault, {each.tensor: each.value for each in before})
     if len(inner) < 2:
         return None
-    trail = Trail(guilts=(*before, *inner, *after), explained=located.trail.explained)
-    return Located(trail=trail, twins=located.twins), frozenset(each.tensor for each in inner)
+    chain = FaultChain(faults=(*before, *inner, *after), explained=located.chain.explained)
+    return Located(chain=chain, matcher=located.matcher), frozenset(each.tensor for each in inner)
 
 
-def _inner(located: Located, guilt: Guilt, earlier: dict[str, Array]) -> list[Guilt]:
+def _inner(located: Located, fault: Fault, earlier: dict[str, Array]) -> list[Fault]:
     """The steps that are wrong although everything before them has been put right."""
-    twins, given = located.twins, dict(earlier)
-    found: list[Guilt] = []
-    rest = list(guilt.nodes)
-    for mine, theirs in _namesakes(located, guilt):
+    matcher, given = located.matcher, dict(earlier)
+    found: list[Fault] = []
+    rest = list(fault.nodes)
+    for mine, theirs in _namesakes(located, fault):
         tensor, counterpart = mine.outputs[0], theirs.outputs[0]
-        right = twins.reference.values.get(counterpart)
-        value = twins.candidate.run([tensor], given).get(tensor)
-        if right is None or value is None or right.shape != value.shape or tensor == guilt.tensor:
+        right = matcher.reference.values.get(counterpart)
+        value = matcher.candidate.run([tensor], given).get(tensor)
+        if right is None or value is None or right.shape != value.shape or tensor == fault.tensor:
             continue
         until = rest.index(mine.name) + 1
         own, rest = tuple(rest[:until]), rest[until:]
-        if not twins.equal(counterpart, tensor, right, value):
+        if not matcher.equal(counterpart, tensor, right, value):
             whole = Rearrangement(permutation=tuple(range(right.ndim)), shape=right.shape)
             found.append(
                 replace(
-                    guilt,
+                    fault,
                     node=mine.name,
                     nodes=own,
                     tensor=tensor,
@@ -60,19 +60,19 @@ def _inner(located: Located, guilt: Guilt, earlier: dict[str, Array]) -> list[Gu
                 )
             )
             given[tensor] = right
-    value = twins.candidate.run([guilt.tensor], given).get(guilt.tensor)
-    settled = value is not None and value.shape == guilt.value.shape
-    if settled and twins.equal(guilt.counterpart, guilt.tensor, guilt.value, value):  # type: ignore[arg-type]
+    value = matcher.candidate.run([fault.tensor], given).get(fault.tensor)
+    settled = value is not None and value.shape == fault.value.shape
+    if settled and matcher.equal(fault.counterpart, fault.tensor, fault.value, value):  # type: ignore[arg-type]
         return found
-    return [*found, replace(guilt, nodes=tuple(rest))] if rest else found
+    return [*found, replace(fault, nodes=tuple(rest))] if rest else found
 
 
-def _namesakes(located: Located, guilt: Guilt) -> Iterator[tuple[Node, Node]]:
+def _namesakes(located: Located, fault: Fault) -> Iterator[tuple[Node, Node]]:
     """Nodes of the same operator on both sides, in the order of the graphs."""
-    here = {node.name: node for node in located.twins.candidate.graph.nodes}
-    there = {node.name: node for node in located.twins.reference.graph.nodes}
-    left = [there[name] for name in guilt.reference_nodes]
-    for name in guilt.nodes:
+    here = {node.name: node for node in located.matcher.candidate.graph.nodes}
+    there = {node.name: node for node in located.matcher.reference.graph.nodes}
+    left = [there[name] for name in fault.reference_nodes]
+    for name in fault.nodes:
         place = next((i for i, node in enumerate(left) if node.op == here[name].op), None)
         if place is not None:
             yield here[name], left[place]

@@ -14,11 +14,11 @@ import numpy as np
 from isomorph.checking.io_dequantize import meet
 from isomorph.core.chance import threshold
 from isomorph.core.errors import IsomorphError
-from isomorph.core.fault_context import Case
+from isomorph.core.fault_context import FaultContext
 from isomorph.core.patch import EditBody, Patch
 from isomorph.diagnose.build_context import cases
 from isomorph.diagnose.diagnose import explained
-from isomorph.diagnose.patch_trial import Rehearsal
+from isomorph.diagnose.patch_trial import PatchTrial
 from isomorph.diagnose.subgraph_faults import told_inside
 from isomorph.diagnose.tensor_grids import BETTER
 from isomorph.inputs import feeds as feeding
@@ -29,25 +29,25 @@ from isomorph.match.binding import bind_inputs, bind_outputs
 from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ, beside
 from isomorph.match.tensor_capture import apart
 from isomorph.measure import input_layout
-from isomorph.measure.evaluated_model import Subject
+from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.repair.split_fault import taken_apart
 
 if TYPE_CHECKING:
-    from isomorph.checking.check import Wishes
+    from isomorph.checking.check import CheckOptions
     from isomorph.core.model import Graph, Node
     from isomorph.core.report import Finding
     from isomorph.core.trace import Array
     from isomorph.inputs.feeds import Sample
-    from isomorph.localize.fault import Guilt
-    from isomorph.match.value_match import Twins
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.localize.fault import Fault
+    from isomorph.match.value_match import ValueMatcher
+    from isomorph.sessions.model_handle import ModelHandle
 
 WITHOUT_A_PLACE = frozenset({"OUTPUT_ORDER", "NONDETERMINISM"})
 """Findings that a check makes without looking inside, and that a patch can answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ailment:
+class RepairTarget:
     """A finding, its case, and whether a patch puts its place right in the oracle.
 
     ``local`` is False where there is no place to try a patch at: then only the measurement of
@@ -56,10 +56,10 @@ class Ailment:
     """
 
     finding: Finding
-    case: Case
-    heals: Callable[[Patch], bool]
+    case: FaultContext
+    restores: Callable[[Patch], bool]
     local: bool = True
-    parts: Callable[[], Iterator[Ailment]] = field(default=lambda: iter(()), repr=False)
+    parts: Callable[[], Iterator[RepairTarget]] = field(default=lambda: iter(()), repr=False)
     whole: Callable[[Patch], Patch] = field(default=lambda patch: patch, repr=False)
 
 
@@ -67,67 +67,69 @@ class Ailment:
 class Sides:
     """Both models as they met, and a folder for what is cut out of them."""
 
-    reference: Opened
-    candidate: Opened
+    reference: ModelHandle
+    candidate: ModelHandle
     folder: Path
 
 
 def guilty(
-    reference: Opened, candidate: Opened, sample: Sample, wishes: Wishes, folder: Path
-) -> Iterator[Ailment]:
+    reference: ModelHandle,
+    candidate: ModelHandle,
+    sample: Sample,
+    options: CheckOptions,
+    folder: Path,
+) -> Iterator[RepairTarget]:
     """The guilty nodes on one sample, in the order of the graph."""
-    met = meet(reference, candidate, wishes.bind_inputs, wishes.bind_outputs)
-    located = _located(met.reference, met.candidate, sample, wishes)
-    yield from _ailments(
-        located, Sides(reference=met.reference, candidate=candidate, folder=folder)
-    )
+    met = meet(reference, candidate, options.bind_inputs, options.bind_outputs)
+    located = _located(met.reference, met.candidate, sample, options)
+    yield from _targets(located, Sides(reference=met.reference, candidate=candidate, folder=folder))
 
 
-def _ailments(
+def _targets(
     located: Located, sides: Sides, only: frozenset[str] | None = None
-) -> Iterator[Ailment]:
-    left, right = located.twins.reference.graph, located.twins.candidate.graph
-    by_node = dict(cases(located.trail.guilts, located.twins))
-    for finding in guilty_findings(located.trail, left, right):
-        guilts = [each for each in located.trail.guilts if each.node == finding.node]
+) -> Iterator[RepairTarget]:
+    left, right = located.matcher.reference.graph, located.matcher.candidate.graph
+    by_node = dict(cases(located.chain.faults, located.matcher))
+    for finding in guilty_findings(located.chain, left, right):
+        faults = [each for each in located.chain.faults if each.node == finding.node]
         case = by_node.get(finding.node or "")
-        if case is not None and (only is None or guilts[0].tensor in only):
+        if case is not None and (only is None or faults[0].tensor in only):
             told = explained(finding, case)
-            ailment = _ailment(told, case, guilts, located, sides.candidate)
-            yield replace(ailment, parts=partial(_parts, located, guilts[0], told, sides))
+            target = _target(told, case, faults, located, sides.candidate)
+            yield replace(target, parts=partial(_parts, located, faults[0], told, sides))
 
 
-def _parts(located: Located, guilt: Guilt, outer: Finding, sides: Sides) -> Iterator[Ailment]:
-    pieces = taken_apart(located, guilt) if len(guilt.nodes) > 1 else None
+def _parts(located: Located, fault: Fault, outer: Finding, sides: Sides) -> Iterator[RepairTarget]:
+    pieces = taken_apart(located, fault) if len(fault.nodes) > 1 else None
     if pieces is not None:
-        yield from _ailments(pieces[0], sides, pieces[1])
-    within = _entered(located, guilt, sides)
+        yield from _targets(pieces[0], sides, pieces[1])
+    within = _entered(located, fault, sides)
     if within is not None:
         yield from _inside(within, outer, sides.folder)
 
 
-def _entered(located: Located, guilt: Guilt, sides: Sides) -> Inside | None:
+def _entered(located: Located, fault: Fault, sides: Sides) -> Inside | None:
     """The body of a guilty branch or loop in which it goes wrong, if one can be cut out."""
-    guilts = located.trail.guilts
-    earlier = {each.tensor: each.value for each in guilts[: guilts.index(guilt)]}
+    faults = located.chain.faults
+    earlier = {each.tensor: each.value for each in faults[: faults.index(fault)]}
     folder = Path(mkdtemp(prefix="body-", dir=sides.folder))
     try:
-        return enter(guilt, located, earlier, (sides.reference, sides.candidate), folder)
+        return enter(fault, located, earlier, (sides.reference, sides.candidate), folder)
     except (IsomorphError, ValueError, KeyError):
         return None  # what cannot be cut out cannot be patched alone
 
 
-def _inside(within: Inside, outer: Finding, folder: Path) -> Iterator[Ailment]:
+def _inside(within: Inside, outer: Finding, folder: Path) -> Iterator[RepairTarget]:
     """What is wrong in a body, with patches that the model around it takes."""
     reference, candidate = within.reference.opened, within.candidate.opened
     if reference is None or candidate is None:
         return
     sides = Sides(reference=reference, candidate=candidate, folder=folder)
-    for inner in _ailments(within.located, sides):
+    for inner in _targets(within.located, sides):
         yield _placed(inner, within, outer)
 
 
-def _placed(inner: Ailment, within: Inside, outer: Finding) -> Ailment:
+def _placed(inner: RepairTarget, within: Inside, outer: Finding) -> RepairTarget:
     def whole(patch: Patch) -> Patch:
         own = inner.whole(patch)
         edit = EditBody(node=within.node, body=within.body, edits=own.edits)
@@ -141,62 +143,70 @@ def _placed(inner: Ailment, within: Inside, outer: Finding) -> Ailment:
     )
 
 
-def _located(reference: Opened, candidate: Opened, sample: Sample, wishes: Wishes) -> Located:
+def _located(
+    reference: ModelHandle, candidate: ModelHandle, sample: Sample, options: CheckOptions
+) -> Located:
     left, right = reference.model.graph, candidate.model.graph
-    inputs = bind_inputs(left.inputs, right.inputs, wishes.bind_inputs)
-    outputs = bind_outputs(left.outputs, right.outputs, wishes.bind_outputs)
-    mine = _subject(reference, reference.real(sample.feeds), wishes)
+    inputs = bind_inputs(left.inputs, right.inputs, options.bind_inputs)
+    outputs = bind_outputs(left.outputs, right.outputs, options.bind_outputs)
+    mine = _subject(reference, reference.real(sample.feeds), options)
     taker = input_layout.Taker(
         inputs=right.inputs,
         outputs=list(dict.fromkeys(spec.name for spec in right.outputs)),
         oracle=candidate.oracle,
     )
-    settled = input_layout.settle(mine, taker, inputs, wishes.layouts)
+    settled = input_layout.settle(mine, taker, inputs, options.layouts)
     arrays = {name: np.asarray(value) for name, value in mine.feeds.items()}
     feeds = input_layout.rearranged(feeding.carried_over(arrays, inputs, right.inputs), settled)
-    yours = _subject(candidate, feeds, wishes)
+    yours = _subject(candidate, feeds, options)
     return locate(mine, yours, [(pair.reference, pair.candidate) for pair in outputs])
 
 
-def _subject(opened: Opened, feeds: Mapping[str, object], wishes: Wishes) -> Subject:
-    return Subject(
+def _subject(
+    opened: ModelHandle, feeds: Mapping[str, object], options: CheckOptions
+) -> EvaluatedModel:
+    return EvaluatedModel(
         role=opened.role,
         model=opened.model,
         feeds=feeds,  # type: ignore[arg-type]
         runtime=opened.run,
         plain=opened.plain,
         oracle=opened.oracle,
-        seed=wishes.seed,
+        seed=options.seed,
         opened=opened,
-        told=wishes.told,
+        told=options.told,
     )
 
 
-def _ailment(
-    finding: Finding, case: Case, guilts: Sequence[Guilt], located: Located, candidate: Opened
-) -> Ailment:
-    twins, trail = located.twins, located.trail
-    first = trail.guilts.index(guilts[0])
-    earlier = {each.tensor: each.value for each in trail.guilts[:first]}
-    stage = Rehearsal(candidate, twins.candidate, case.nodes, earlier)
+def _target(
+    finding: Finding,
+    case: FaultContext,
+    faults: Sequence[Fault],
+    located: Located,
+    candidate: ModelHandle,
+) -> RepairTarget:
+    matcher, chain = located.matcher, located.chain
+    first = chain.faults.index(faults[0])
+    earlier = {each.tensor: each.value for each in chain.faults[:first]}
+    stage = PatchTrial(candidate, matcher.candidate, case.nodes, earlier)
 
-    behind = twins.candidate.topology.below([each.tensor for each in guilts])
+    behind = matcher.candidate.topology.below([each.tensor for each in faults])
     late = {n.name for n in case.candidate.nodes if set(n.outputs) & behind}
-    outputs = Outputs(located, guilts)
+    outputs = Outputs(located, faults)
     quantisers = _parameters_of_quantisers(case.candidate)
     casts = {node.name for node in case.nodes if node.op == "Cast"}
 
-    def heals(patch: Patch) -> bool:
+    def restores(patch: Patch) -> bool:
         if set(patch.nodes) & late:
             # It works behind the wrong tensor, so that one may stay as it is.
             return outputs.agree(stage.run(patch, outputs.names, outputs.others))
-        found = stage.run(patch, [each.tensor for each in guilts])
+        found = stage.run(patch, [each.tensor for each in faults])
         if found is not None and _put_right(
-            twins, case, guilts, found, graded=set(patch.tensors) <= quantisers
+            matcher, case, faults, found, graded=set(patch.tensors) <= quantisers
         ):
             # Values that only stand elsewhere are known again in any order: the outputs tell.
-            moved = any(found[each.tensor].shape != each.value.shape for each in guilts)
-            return not (case.scattered and moved) or outputs.agree(
+            moved = any(found[each.tensor].shape != each.value.shape for each in faults)
+            return not (case.permuted and moved) or outputs.agree(
                 stage.run(patch, outputs.names, outputs.others)
             )
         # In a wider type the tensor holds what the narrow one could not: then the outputs tell.
@@ -210,7 +220,7 @@ def _ailment(
 
     def value(graph: Graph, name: str) -> Array | None:
         side, given = (
-            (twins.candidate, earlier) if graph is case.candidate else (twins.reference, {})
+            (matcher.candidate, earlier) if graph is case.candidate else (matcher.reference, {})
         )
         try:
             return side.run([name], given).get(name)
@@ -218,18 +228,23 @@ def _ailment(
             return None
 
     whole = replace(case, value=value, rehearse=rehearse)
-    return Ailment(finding=finding, case=whole, heals=heals)
+    return RepairTarget(finding=finding, case=whole, restores=restores)
 
 
 def _put_right(
-    twins: Twins, case: Case, guilts: Sequence[Guilt], found: Mapping[str, Array], *, graded: bool
+    matcher: ValueMatcher,
+    case: FaultContext,
+    faults: Sequence[Fault],
+    found: Mapping[str, Array],
+    *,
+    graded: bool,
 ) -> bool:
     """Whether the guilty tensors are right now; ``graded`` where only quantisers were changed."""
-    if any(found[g.tensor].shape != g.value.shape for g in guilts):
+    if any(found[g.tensor].shape != g.value.shape for g in faults):
         # What stood for it may have been the tensor of a later step, of the same size.
-        pair = twins.pair(case.tensor, found[case.tensor])
+        pair = matcher.pair(case.tensor, found[case.tensor])
         return pair is not None and any(pair[0] in node.outputs for node in case.counterparts)
-    if all(twins.equal(g.counterpart, g.tensor, g.value, found[g.tensor]) for g in guilts):
+    if all(matcher.equal(g.counterpart, g.tensor, g.value, found[g.tensor]) for g in faults):
         return True
     # A calibration made for other data may cut a little off, and be the right one.
     lost = apart(case.right, found[case.tensor])[0]
@@ -248,14 +263,14 @@ def _parameters_of_quantisers(graph: Graph) -> frozenset[str]:
 class Outputs:
     """What the outputs become when every guilty place is put right: the aim of a late patch."""
 
-    def __init__(self, located: Located, guilts: Sequence[Guilt]) -> None:
-        self._twins = located.twins
-        own = {each.tensor for each in guilts}
-        after = self._twins.candidate.topology.below(own)
-        self._all = {each.tensor: each.value for each in located.trail.guilts}
+    def __init__(self, located: Located, faults: Sequence[Fault]) -> None:
+        self._matcher = located.matcher
+        own = {each.tensor for each in faults}
+        after = self._matcher.candidate.topology.below(own)
+        self._all = {each.tensor: each.value for each in located.chain.faults}
         self.others = {n: v for n, v in self._all.items() if n not in own and n not in after}
         self.names = [
-            spec.name for spec in self._twins.candidate.graph.outputs if spec.name in after | own
+            spec.name for spec in self._matcher.candidate.graph.outputs if spec.name in after | own
         ]
         self._aim: dict[str, Array] | None = None
 
@@ -264,8 +279,8 @@ class Outputs:
         if found is None or not self.names:
             return False
         if self._aim is None:
-            self._aim = self._twins.candidate.run(self.names, self._all)
-        candidate = self._twins.candidate
+            self._aim = self._matcher.candidate.run(self.names, self._all)
+        candidate = self._matcher.candidate
         for name in self.names:
             rms, _ = apart(self._aim[name], found[name])
             floor = 2.0**-40 * float(np.max(np.abs(self._aim[name]), initial=0.0))
@@ -276,8 +291,8 @@ class Outputs:
 
 
 def without_a_place(
-    reference: Opened, candidate: Opened, findings: Sequence[Finding]
-) -> Iterator[Ailment]:
+    reference: ModelHandle, candidate: ModelHandle, findings: Sequence[Finding]
+) -> Iterator[RepairTarget]:
     """Outputs in another order, random nodes: answered by a patch, tried on the whole model."""
     graph = candidate.model.graph
     for finding in findings:
@@ -296,12 +311,12 @@ def unrehearsed(
     place: tuple[Node, tuple[Node, ...]],
     tensor: str,
     values: tuple[Array, Array],
-) -> Ailment:
+) -> RepairTarget:
     """What only measuring the whole model proves; ``values`` are the wrong and the right one.
 
     ``place`` is the node that is named, and all that belong to it.
     """
-    case = Case(
+    case = FaultContext(
         reference=graphs[0],
         candidate=graphs[1],
         node=place[0],
@@ -310,12 +325,12 @@ def unrehearsed(
         tensor=tensor,
         wrong=values[0],
         right=values[1],
-        scattered=False,
+        permuted=False,
         constant=lambda _graph, _name: None,
-        heals=lambda _given: False,
+        restores=lambda _given: False,
         equals=lambda _array: False,
     )
-    return Ailment(finding=finding, case=case, heals=lambda _patch: True, local=False)
+    return RepairTarget(finding=finding, case=case, restores=lambda _patch: True, local=False)
 
 
 def _nodes(graph: Graph, finding: Finding) -> tuple[Node, ...]:

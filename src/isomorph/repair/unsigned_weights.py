@@ -18,7 +18,7 @@ from isomorph.diagnose.int16_saturation import SATURATED
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
     from isomorph.core.report import Finding
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.sessions.model_handle import ModelHandle
 
 # For each operator, where its stored weight and the zero point of that stand.
 _PLACES = {
@@ -37,7 +37,7 @@ _SHIFT = 128
 
 
 def unsigned_weights(
-    candidate: Opened, findings: Sequence[Finding]
+    candidate: ModelHandle, findings: Sequence[Finding]
 ) -> tuple[Patch, Finding] | None:
     """The patch for all weights of products of bytes, if a finding says that sums saturated."""
     told = next((each for each in findings if SATURATED in each.evidence), None)

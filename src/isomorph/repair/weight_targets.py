@@ -14,17 +14,17 @@ from isomorph.localize.weight_findings import CODE
 from isomorph.match.stored_weights import Weights
 from isomorph.match.topology import Topology
 from isomorph.match.weight_differences import constant_differences
-from isomorph.repair.targets import Ailment, unrehearsed
+from isomorph.repair.targets import RepairTarget, unrehearsed
 from isomorph.store.reported_inputs import decoded_inputs
 
 if TYPE_CHECKING:
     from isomorph.core.report import Finding, Report
-    from isomorph.sessions.model_handle import Opened
+    from isomorph.sessions.model_handle import ModelHandle
 
 
 def of_constants(
-    reference: Opened, candidate: Opened, findings: Sequence[Finding]
-) -> Iterator[Ailment]:
+    reference: ModelHandle, candidate: ModelHandle, findings: Sequence[Finding]
+) -> Iterator[RepairTarget]:
     """One place for each weight that a finding names, with the numbers that belong there."""
     blamed = {each.evidence.get("constant"): each for each in findings if each.code == CODE}
     if not blamed:

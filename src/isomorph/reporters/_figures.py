@@ -6,7 +6,7 @@ import math
 
 from rich.text import Text
 
-from isomorph.core.divergence import Distance, Judgement, Part, Verdict
+from isomorph.core.divergence import Distance, ErrorTerm, Judgement, Verdict
 
 MOST_TIMES = 1e12
 """Beyond this a multiple says nothing more: what it is held against is as good as zero."""
@@ -50,7 +50,7 @@ def closeness(cosine: float | None) -> str:
     )
 
 
-def size(part: Part) -> str:
+def size(part: ErrorTerm) -> str:
     """The largest error, and what no number can say: NaN and infinities on one side only."""
     distance = part.distance
     misplaced = distance.nonfinite_mismatch
@@ -61,7 +61,7 @@ def size(part: Part) -> str:
     return number(distance.max_abs) + (f", {misplaced} NaN/Inf" if misplaced else "")
 
 
-def share(part: Part, yardstick: str) -> Text:
+def share(part: ErrorTerm, yardstick: str) -> Text:
     """How much of its yardstick an error uses up; not knowing is never green."""
     ratio = part.budget.ratio
     if ratio is None:

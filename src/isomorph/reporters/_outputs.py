@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from isomorph.core.divergence import Divergence, Part, Verdict
+from isomorph.core.divergence import Divergence, ErrorTerm, Verdict
 from isomorph.core.escaping import printable
 from isomorph.reporters._figures import NOT_MEASURED, VERDICT_STYLE, seen, share, size
 
@@ -19,7 +19,7 @@ MOST_ROWS, MOST_BLOCKS = 6, 3
 _WORST_FIRST = (Verdict.DIVERGENT, Verdict.UNKNOWN, Verdict.DEGRADED, Verdict.EQUIVALENT)
 
 
-Judged = tuple[str, Callable[[Divergence], Part | None]]
+Judged = tuple[str, Callable[[Divergence], ErrorTerm | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Column:
     heading: str
     yardsticks: tuple[Judged, ...]
 
-    def parts(self, one: Divergence) -> list[tuple[str, Part]]:
+    def parts(self, one: Divergence) -> list[tuple[str, ErrorTerm]]:
         """What was measured of it at one output."""
         found = ((word, part(one)) for word, part in self.yardsticks)
         return [(word, part) for word, part in found if part is not None]
@@ -106,7 +106,7 @@ def _table(shown: Sequence[Divergence], measured: Sequence[Column]) -> Table:
     return table
 
 
-def _cell(parts: Sequence[tuple[str, Part]]) -> Text:
+def _cell(parts: Sequence[tuple[str, ErrorTerm]]) -> Text:
     if not parts:
         return Text(NOT_MEASURED, style="magenta")
     told = {text.plain: text for text in (share(part, word) for word, part in parts)}

@@ -13,7 +13,7 @@ from isomorph.reporters._figures import times
 from isomorph.reporters._findings import mendable, repairing
 
 if TYPE_CHECKING:
-    from isomorph.core.divergence import Divergence, Part
+    from isomorph.core.divergence import Divergence, ErrorTerm
     from isomorph.core.report import Finding, Report
 
 MOST_BYTES = 1 << 20
@@ -79,7 +79,7 @@ def _outputs(outputs: Sequence[Divergence]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cell(part: Part | None) -> str:
+def _cell(part: ErrorTerm | None) -> str:
     if part is None:
         return "not measured"
     size = "n/a" if part.distance.max_abs is None else f"{part.distance.max_abs:.3g}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from isomorph.core.lint import Abilities, Remark, Severity, Subject
+from isomorph.core.lint import Abilities, LintedModel, Remark, Severity
 from isomorph.core.rule_examples import node, subject
 
 
@@ -39,7 +39,7 @@ class ApproximatedOperator:
         ),
     )
 
-    def check(self, subject: Subject) -> Iterator[Remark]:
+    def check(self, subject: LintedModel) -> Iterator[Remark]:
         """One remark for each such node."""
         able = subject.abilities
         for each in subject.nodes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.rule_examples import node, subject
 
 _STANDARD = {
@@ -34,7 +34,7 @@ class CustomDomain:
         subject(node("Relu", native="RELU"), framework="tflite"),
     )
 
-    def check(self, subject: Subject) -> Iterator[Remark]:
+    def check(self, subject: LintedModel) -> Iterator[Remark]:
         """One remark for each such node."""
         for each in subject.nodes:
             domain = _custom(subject.model.framework, each.native_op)

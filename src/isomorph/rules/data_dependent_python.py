@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.model import Source
 from isomorph.core.rule_examples import node, subject
 
@@ -29,7 +29,7 @@ class DataDependentPython:
         subject(node("If"), framework="onnx"),
     )
 
-    def check(self, subject: Subject) -> Iterator[Remark]:
+    def check(self, subject: LintedModel) -> Iterator[Remark]:
         """One remark, with the diagnosis of ``torch.export``."""
         for note in subject.model.notes:
             if not note.startswith(_REFUSED):

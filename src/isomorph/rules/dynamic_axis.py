@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from isomorph.core.lint import Abilities, Remark, Severity, Subject
+from isomorph.core.lint import Abilities, LintedModel, Remark, Severity
 from isomorph.core.rule_examples import node, spec, subject
 
 _FREE = (spec("x", shape=("batch", 4)),)
@@ -34,7 +34,7 @@ class DynamicAxis:
         subject(node("LSTM"), to="tflite", framework="tensorflow"),
     )
 
-    def check(self, subject: Subject) -> Iterator[Remark]:
+    def check(self, subject: LintedModel) -> Iterator[Remark]:
         """One remark for each such input."""
         recurrent = subject.to == "tflite" and any(each.op in _RECURRENT for each in subject.nodes)
         who = subject.abilities.fixes_axes

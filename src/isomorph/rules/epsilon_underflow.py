@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.model import Node
 from isomorph.core.rule_examples import constant, node, spec, subject
 
@@ -45,7 +45,7 @@ class EpsilonUnderflow:
         ),
     )
 
-    def check(self, subject: Subject) -> Iterator[Remark]:
+    def check(self, subject: LintedModel) -> Iterator[Remark]:
         """One remark for each such node."""
         read = _readers(subject)
         for each in subject.model.graph.nodes:
@@ -64,14 +64,14 @@ class EpsilonUnderflow:
                     )
 
 
-def _type(subject: Subject, each: Node) -> str | None:
+def _type(subject: LintedModel, each: Node) -> str | None:
     dtype = subject.dtype(each.outputs[0]) if each.outputs else None
     if subject.width == "float16" and dtype == "float32":
         return "float16"
     return dtype if dtype in {"float16", "float32", "float64"} else None
 
 
-def _readers(subject: Subject) -> dict[str, set[str]]:
+def _readers(subject: LintedModel) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for each in subject.model.graph.nodes:
         for tensor in each.inputs:
@@ -79,7 +79,7 @@ def _readers(subject: Subject) -> dict[str, set[str]]:
     return found
 
 
-def _epsilons(subject: Subject, each: Node, read: dict[str, set[str]]) -> Iterator[float]:
+def _epsilons(subject: LintedModel, each: Node, read: dict[str, set[str]]) -> Iterator[float]:
     yield from (
         float(each.attributes[name])
         for name in _NAMES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.model import Dimension
 from isomorph.core.rule_examples import node, spec, subject
 
@@ -48,7 +48,7 @@ class EqualAxes:
         ),
     )
 
-    def check(self, subject: Subject) -> Iterator[Remark]:
+    def check(self, subject: LintedModel) -> Iterator[Remark]:
         """One remark for each input of a convolution, and one for the first tensor inside."""
         here, there = subject.model.framework, subject.to
         if not ((here in _FIRST and there in _LAST) or (here in _LAST and there in _FIRST)):
@@ -67,7 +67,7 @@ class EqualAxes:
                 )
         yield from self._inside(subject)
 
-    def _inside(self, subject: Subject) -> Iterator[Remark]:
+    def _inside(self, subject: LintedModel) -> Iterator[Remark]:
         """Sequences whose axes are equal where a node works along one of them."""
         known = subject.model.graph.tensors
         found = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.rule_examples import node, subject
 
 
@@ -22,7 +22,7 @@ class ExternalData:
     )
     silent = (subject(node("Relu")), subject(node("Relu"), notes=("a note about a suffix",)))
 
-    def check(self, subject: Subject) -> Iterator[Remark]:
+    def check(self, subject: LintedModel) -> Iterator[Remark]:
         """One remark for each note that tells of it."""
         for note in subject.model.notes:
             broken = note.startswith("EXTERNAL_DATA")

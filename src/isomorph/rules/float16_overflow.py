@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.rule_examples import constant, node, spec, subject
 
 _MOST = float(np.finfo(np.float16).max)
@@ -49,7 +49,7 @@ class Float16Overflow:
         ),
     )
 
-    def check(self, subject: Subject) -> Iterator[Remark]:
+    def check(self, subject: LintedModel) -> Iterator[Remark]:
         """One remark for each constant, attribute or sum."""
         if subject.width != "float16":
             return
@@ -85,7 +85,7 @@ def _beyond(values: tuple[object, ...]) -> bool:
     return any(_MOST < abs(value) < float("inf") for value in numbers)
 
 
-def _summed(subject: Subject, before: str, after: str) -> float:
+def _summed(subject: LintedModel, before: str, after: str) -> float:
     """How many elements go into one, where both shapes are known."""
     sizes = []
     for name in (before, after):

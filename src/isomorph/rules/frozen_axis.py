@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.rule_examples import constant, node, spec, subject
 
 _FREE = (spec("x", shape=("batch", 3, 4)),)
@@ -45,7 +45,7 @@ class FrozenAxis:
         ),
     )
 
-    def check(self, subject: Subject) -> Iterator[Remark]:
+    def check(self, subject: LintedModel) -> Iterator[Remark]:
         """One remark for each such node that depends on a dynamic input."""
         graph = subject.model.graph
         free = {
@@ -72,7 +72,7 @@ class FrozenAxis:
                 )
 
 
-def _constant_shape(subject: Subject, names: tuple[str, ...], op: str) -> tuple[int, ...]:
+def _constant_shape(subject: LintedModel, names: tuple[str, ...], op: str) -> tuple[int, ...]:
     if op not in _SHAPED or not names:
         return ()
     stored = subject.model.graph.constants.get(names[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.model import Node
 from isomorph.core.rule_examples import constant, node, subject
 
@@ -44,7 +44,7 @@ class NanPattern:
         subject(node("Div", "x", "c"), constants=(constant("c", 2.0, shape=()),)),
     )
 
-    def check(self, subject: Subject) -> Iterator[Remark]:
+    def check(self, subject: LintedModel) -> Iterator[Remark]:
         """One remark for each such node."""
         makers = {name: each for each in subject.model.graph.nodes for name in each.outputs}
         for each in subject.model.graph.nodes:
@@ -66,11 +66,11 @@ class NanPattern:
             )
 
 
-def _floats(subject: Subject, each: Node) -> bool:
+def _floats(subject: LintedModel, each: Node) -> bool:
     return "float" in (subject.dtype(each.outputs[0]) or "")
 
 
-def _sign(subject: Subject, makers: Mapping[str, Node], tensor: str, left: int) -> str:
+def _sign(subject: LintedModel, makers: Mapping[str, Node], tensor: str, left: int) -> str:
     """``positive``, ``not negative`` or ``any``, as far as a few steps back tell."""
     stored = subject.model.graph.constants.get(tensor)
     if stored is not None:
@@ -85,7 +85,7 @@ def _sign(subject: Subject, makers: Mapping[str, Node], tensor: str, left: int) 
     return _after(subject, made, signs)
 
 
-def _after(subject: Subject, made: Node, signs: list[str]) -> str:
+def _after(subject: LintedModel, made: Node, signs: list[str]) -> str:
     if made.op in _POSITIVE:
         return "positive"
     if made.op in _NOT_NEGATIVE or (made.op == "Pow" and _even(subject, made)):
@@ -101,14 +101,14 @@ def _after(subject: Subject, made: Node, signs: list[str]) -> str:
     return signs[0] if made.op in _KEEPS_SIGN and signs else "any"
 
 
-def _even(subject: Subject, made: Node) -> bool:
+def _even(subject: LintedModel, made: Node) -> bool:
     stored = subject.model.graph.constants.get(made.inputs[-1])
     power = stored.values[0] if stored is not None and stored.values else None
     power = made.attributes.get("exponent", power)
     return isinstance(power, (int, float)) and power % 2 == 0
 
 
-def _floor(subject: Subject, made: Node) -> float:
+def _floor(subject: LintedModel, made: Node) -> float:
     low = made.attributes.get("min")
     if low is None and len(made.inputs) > 1:
         stored = subject.model.graph.constants.get(made.inputs[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.rule_examples import node, spec, subject
 
 
@@ -23,7 +23,7 @@ class NodeNames:
     )
     silent = (subject(node("Relu")), subject(node("Relu"), inputs=(spec("_x"),)))
 
-    def check(self, subject: Subject) -> Iterator[Remark]:
+    def check(self, subject: LintedModel) -> Iterator[Remark]:
         """One remark for all unnamed nodes, and one for each such input."""
         unnamed = [each for each in subject.nodes if each.name == f"{each.op}@{_first(each)}"]
         if unnamed and subject.model.framework == "onnx":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from isomorph.core.lint import Abilities, Remark, Severity, Subject
+from isomorph.core.lint import Abilities, LintedModel, Remark, Severity
 from isomorph.core.rule_examples import node, subject
 
 _RANGE = Abilities(opsets=(7, 21))
@@ -24,7 +24,7 @@ class OpsetRange:
         subject(node("Relu"), opset={"": 99}),
     )
 
-    def check(self, subject: Subject) -> Iterator[Remark]:
+    def check(self, subject: LintedModel) -> Iterator[Remark]:
         """One remark for the standard domain."""
         limits, opset = subject.abilities.opsets, subject.model.opset.get("")
         if limits is None or opset is None or limits[0] <= opset <= limits[1]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.model import Quantization
 from isomorph.core.rule_examples import constant, node, subject
 
 
-def _weight(**about: object) -> Subject:
+def _weight(**about: object) -> LintedModel:
     given = {"scale": (0.1, 0.2), "zero_point": (0, 0), "axis": 0, "dtype": "int8", **about}
     return subject(
         node("Conv", "x", "w"),
@@ -48,7 +48,7 @@ class QuantizationScheme:
         ),
     )
 
-    def check(self, subject: Subject) -> Iterator[Remark]:
+    def check(self, subject: LintedModel) -> Iterator[Remark]:
         """One remark for each tensor; models that are TFLite already are what TFLite can say."""
         if subject.to != "tflite" or subject.model.framework == "tflite":
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.ops import RANDOM
 from isomorph.core.rule_examples import node, subject
 
@@ -17,7 +17,7 @@ class RandomOperator:
     speaks = (subject(node("RandomNormalLike")), subject(node("Bernoulli")))
     silent = (subject(node("Relu")),)
 
-    def check(self, subject: Subject) -> Iterator[Remark]:
+    def check(self, subject: LintedModel) -> Iterator[Remark]:
         """One remark for each such node."""
         for each in subject.nodes:
             if each.op in RANDOM:

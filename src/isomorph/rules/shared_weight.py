@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.rule_examples import constant, node, subject
 
 _FEW = 16
@@ -39,7 +39,7 @@ class SharedWeight:
         ),
     )
 
-    def check(self, subject: Subject) -> Iterator[Remark]:
+    def check(self, subject: LintedModel) -> Iterator[Remark]:
         """One remark for each such weight."""
         readers: dict[str, list[str]] = {}
         for each in subject.nodes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.rule_examples import constant, node, subject
 
 LEAST = 1024
@@ -37,7 +37,7 @@ class SmallWeights:
         subject(node("MatMul", "x", "w"), constants=(constant("w", shape=(8, 8)),), to="tflite"),
     )
 
-    def check(self, subject: Subject) -> Iterator[Remark]:
+    def check(self, subject: LintedModel) -> Iterator[Remark]:
         """One remark for the model."""
         if subject.to != "tflite" or subject.width != "dynamic":
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.model import Node
 from isomorph.core.rule_examples import constant, node, subject
 
@@ -29,7 +29,7 @@ class TrainingMode:
         subject(node("Dropout")),
     )
 
-    def check(self, subject: Subject) -> Iterator[Remark]:
+    def check(self, subject: LintedModel) -> Iterator[Remark]:
         """One remark for each such node, or for the module as a whole."""
         found = False
         for each in subject.nodes:
@@ -51,7 +51,7 @@ class TrainingMode:
         )
 
 
-def _trains(subject: Subject, each: Node) -> bool:
+def _trains(subject: LintedModel, each: Node) -> bool:
     if any(each.attributes.get(flag) in (True, 1) for flag in _FLAGS):
         return True
     stored = subject.model.graph.constants.get(each.inputs[2]) if len(each.inputs) > 2 else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from isomorph.core.lint import Abilities, Remark, Severity, Subject
+from isomorph.core.lint import Abilities, LintedModel, Remark, Severity
 from isomorph.core.rule_examples import constant, node, spec, subject
 
 _FLOATS = Abilities(types=frozenset({"float32", "int32", "int64", "bool"}))
@@ -47,7 +47,7 @@ class UnsupportedType:
         ),
     )
 
-    def check(self, subject: Subject) -> Iterator[Remark]:
+    def check(self, subject: LintedModel) -> Iterator[Remark]:
         """One remark for each type, at the first tensor of it; one for each kernel that lacks."""
         able = subject.abilities
         seen: set[str] = set()
@@ -77,7 +77,7 @@ class UnsupportedType:
             )
         yield from self._kernels(subject)
 
-    def _kernels(self, subject: Subject) -> Iterator[Remark]:
+    def _kernels(self, subject: LintedModel) -> Iterator[Remark]:
         for each in subject.model.graph.nodes:
             known = subject.abilities.kernels.get(each.native_op)
             dtype = subject.dtype(each.inputs[0]) if each.inputs else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from isomorph.core.lint import Remark, Severity, Subject
+from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.rule_examples import constant, node, subject
 
 
@@ -19,7 +19,7 @@ class UnusedWeight:
         subject(node("Relu"), constants=(constant("c", 1.0, shape=()),)),
     )
 
-    def check(self, subject: Subject) -> Iterator[Remark]:
+    def check(self, subject: LintedModel) -> Iterator[Remark]:
         """One remark for each weight; single numbers are not worth one."""
         graph = subject.model.graph
         read = {name for each in subject.nodes for name in each.inputs}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from isomorph.server.report_store import Shelf
+    from isomorph.server.report_store import ReportStore
 
 HOSTS = ("127.0.0.1", "localhost")
 """A name that resolves to this machine is not one of them: no page elsewhere can ask."""
@@ -29,7 +29,7 @@ _HEADERS = {
 }
 
 
-def application(shelf: Shelf, token: str) -> Starlette:
+def application(store: ReportStore, token: str) -> Starlette:
     """The viewer of one shelf."""
     require("starlette", extra="view", needed_for="isomorph view")
     from starlette.applications import Starlette
@@ -58,9 +58,9 @@ def application(shelf: Shelf, token: str) -> Starlette:
     return Starlette(
         routes=[
             Route("/", front),
-            Route("/reports", guarded(lambda _: shelf.listed())),
-            Route("/reports/{word}", guarded(shelf.report)),
-            Route("/tensors/{word}", guarded(shelf.tensor)),
+            Route("/reports", guarded(lambda _: store.listed())),
+            Route("/reports/{word}", guarded(store.report)),
+            Route("/tensors/{word}", guarded(store.tensor)),
         ],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS))],
     )

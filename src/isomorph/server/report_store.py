@@ -27,7 +27,7 @@ class _Read:
 
 
 @dataclass(slots=True)
-class Shelf:
+class ReportStore:
     """What ``isomorph view`` was asked to show.
 
     A path never leaves this object: the browser gets words drawn at random, and gives them back.

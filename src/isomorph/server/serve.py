@@ -11,12 +11,12 @@ from isomorph.core.errors import UsageError
 from isomorph.core.lazy import require
 
 if TYPE_CHECKING:
-    from isomorph.server.report_store import Shelf
+    from isomorph.server.report_store import ReportStore
 
 ADDRESS = "127.0.0.1"
 
 
-def serve(shelf: Shelf, *, port: int, ready: Callable[[str], None]) -> None:
+def serve(store: ReportStore, *, port: int, ready: Callable[[str], None]) -> None:
     """Answer on the loopback until interrupted; ``ready`` gets the address with its token.
 
     The token stands behind the #, which a browser keeps to itself: it is in no log.
@@ -25,7 +25,7 @@ def serve(shelf: Shelf, *, port: int, ready: Callable[[str], None]) -> None:
     from isomorph.server.app import application
 
     token = secrets.token_urlsafe(24)
-    app = application(shelf, token)
+    app = application(store, token)
     with _listening(port) as listener:
         config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off")
         ready(f"http://{ADDRESS}:{listener.getsockname()[1]}/#token={token}")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from isomorph.core.model import Model
     from isomorph.core.patch import Patch
-    from isomorph.core.protocols import Carver, Session, Surgeon
+    from isomorph.core.protocols import Session, SupportsExtract, SupportsPatch
     from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Arrays, Noise, Use
 
@@ -66,13 +66,13 @@ class InProcessHost:
         """Write a patched copy of the model; its framework does it."""
         self._tell("patch", str(path))
         with guard("applying a patch", file=model.location):
-            surgeon(model).apply(model, patch, path)
+            patcher(model).apply(model, patch, path)
 
     def rehearse(self, model: Model, patch: Patch, feeds: Arrays, fetch: Sequence[str]) -> Arrays:
         """Tensors of the patched model in float64, without writing it."""
         oracle = registry.runtime(registry.framework(model.framework).oracle)
         with guard("trying a patch", file=model.location):
-            sketch = surgeon(model).sketch(model, patch)
+            sketch = patcher(model).sketch(model, patch)
             session = oracle.open(sketch, Environment(runtime=oracle.name))
             try:
                 return session.run(feeds, fetch)
@@ -83,7 +83,7 @@ class InProcessHost:
         """Write a part of the model as a model of its own; its framework does it."""
         self._tell("cut", str(path))
         with guard("cutting out a part", file=model.location):
-            carver(model.framework).cut(model, piece, feeds, path)
+            extractor(model.framework).cut(model, piece, feeds, path)
 
     def warm(self, names: Sequence[str]) -> None:
         """Nothing to start here."""
@@ -154,7 +154,7 @@ def can_patch(model: Model) -> bool:
     return hasattr(registry.framework(model.framework), "apply")
 
 
-def surgeon(model: Model) -> Surgeon:
+def patcher(model: Model) -> SupportsPatch:
     """The framework of a model as what applies patches to it; an error where it cannot."""
     framework: Any = registry.framework(model.framework)
     if not can_patch(model):
@@ -164,10 +164,10 @@ def surgeon(model: Model) -> Surgeon:
             file=model.location,
             fix="see what isomorph check says of the guilty node, and convert again",
         )
-    return cast("Surgeon", framework)
+    return cast("SupportsPatch", framework)
 
 
-def carver(framework: str) -> Carver:
+def extractor(framework: str) -> SupportsExtract:
     """The framework as what cuts models into parts; an error where it cannot."""
     found: Any = registry.framework(framework)
     if not hasattr(found, "cut"):
@@ -176,7 +176,7 @@ def carver(framework: str) -> Carver:
             f"framework {framework!r} cannot write parts of its models",
             fix="attach the whole model to the report",
         )
-    return cast("Carver", found)
+    return cast("SupportsExtract", found)
 
 
 def _usual(model: Model) -> str:

@@ -27,7 +27,7 @@ _MANY = 16 << 20
 
 
 @dataclass(slots=True, kw_only=True)
-class Opened:
+class ModelHandle:
     """A loaded model, the runtime chosen for it, and its settings."""
 
     role: str
@@ -53,7 +53,7 @@ class Opened:
         except IsomorphError as error:
             self._failed["run"] = error
 
-    def rest(self) -> None:
+    def release(self) -> None:
         """Let the runtime of a large model go while the oracle works; it is opened anew to run."""
         numbers = sum(math.prod(each.shape) for each in self.model.graph.constants.values())
         if self.host.isolation == "process" and numbers >= _MANY and "run" in self._sessions:
@@ -106,7 +106,7 @@ class Opened:
         session = self._sessions[purpose]
         return RealSession(session, self.reals) if self.reals else session
 
-    def in_reals(self, names: Collection[str]) -> Opened:
+    def in_reals(self, names: Collection[str]) -> ModelHandle:
         """The same model with the same sessions; these inputs and outputs in real numbers."""
         if not names:
             return self
@@ -119,7 +119,7 @@ class Opened:
         )
         return replace(self, model=replace(self.model, graph=seen), reals=known)
 
-    def as_stored(self) -> Opened:
+    def as_stored(self) -> ModelHandle:
         """The same model with the same sessions; integers at its inputs and outputs again."""
         graph, known = self.model.graph, self.reals
         seen = replace(

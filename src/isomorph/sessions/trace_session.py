@@ -15,7 +15,7 @@ import numpy as np
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.report import TRACE_OF
 from isomorph.core.trace import Capabilities, Environment, Noise
-from isomorph.sessions.model_handle import Opened
+from isomorph.sessions.model_handle import ModelHandle
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -168,7 +168,7 @@ class Replayed:
     """A record, and the opened model that answers from it."""
 
     record: Record
-    opened: Opened
+    opened: ModelHandle
 
     @property
     def role(self) -> str:
@@ -202,7 +202,7 @@ def replayed(role: str, record: Record) -> Replayed:
         location=record.location,
         notes=(told, *record.model.notes, *record.notes),
     )
-    opened = Opened(
+    opened = ModelHandle(
         role=role,
         model=model,
         host=Elsewhere(),

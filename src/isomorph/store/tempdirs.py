@@ -20,7 +20,7 @@ _LOCK = "owner.lock"
 _ATTEMPTS = 8
 
 
-class Scratch:
+class TempDirs:
     """One folder, mode 0700, until ``remove``."""
 
     def __init__(self) -> None:

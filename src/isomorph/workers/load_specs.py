@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
+class LoadSpec:
     """One way to load one model. ``folder`` is what relative paths are relative to."""
 
     number: int
@@ -26,16 +26,16 @@ class Recipe:
     digest: str = ""
 
 
-class Recipes:
+class LoadSpecs:
     """Recipes by what the loaded model says of itself, so that a copy with a note finds them."""
 
     def __init__(self) -> None:
         self._numbers = count(1)
-        self._kept: dict[tuple[str, str, str], Recipe] = {}
+        self._kept: dict[tuple[str, str, str], LoadSpec] = {}
 
-    def draft(self, source: str, framework: str, options: Mapping[str, str]) -> Recipe:
+    def draft(self, source: str, framework: str, options: Mapping[str, str]) -> LoadSpec:
         """The recipe of a model that is about to be loaded."""
-        return Recipe(
+        return LoadSpec(
             number=next(self._numbers),
             source=source,
             framework=framework,
@@ -43,11 +43,11 @@ class Recipes:
             folder=os.getcwd(),  # noqa: PTH109 - it crosses as a string
         )
 
-    def remember(self, recipe: Recipe, model: Model) -> None:
+    def remember(self, recipe: LoadSpec, model: Model) -> None:
         """It led to this model."""
         self._kept[_key(model)] = replace(recipe, digest=model.digest)
 
-    def of(self, model: Model) -> Recipe:
+    def of(self, model: Model) -> LoadSpec:
         """How this model was loaded."""
         recipe = self._kept.get(_key(model))
         if recipe is None:

@@ -22,7 +22,7 @@ from isomorph.sessions.error_codec import from_data
 from isomorph.workers import last_node_page
 from isomorph.workers.ipc import Channel, ChannelClosedError, DeadlineError, Message
 from isomorph.workers.log_tail import LogTail
-from isomorph.workers.worker_death import Death, crashed, out_of_time, too_large
+from isomorph.workers.worker_death import WorkerDeath, crashed, out_of_time, too_large
 
 GRACE_SECONDS = 0.5
 """How long a worker may take to obey SIGTERM before it is killed."""
@@ -134,7 +134,7 @@ class WorkerProcess:
         A worker that dies, hangs or grows too large is ended, and that is what is raised.
         """
         deadline = time.monotonic() + seconds
-        death = Death(doing=doing, file=message.get("about"))
+        death = WorkerDeath(doing=doing, file=message.get("about"))
         last_node_page.forget(self.folder)
         try:
             with self._talking:
@@ -169,7 +169,7 @@ class WorkerProcess:
         if resident > self._memory:
             raise _TooLargeError(resident)
 
-    def _bury(self, death: Death) -> Death:
+    def _bury(self, death: WorkerDeath) -> WorkerDeath:
         """End it, if it has not ended, and gather what it left behind."""
         ended = self._has_ended()
         self.stop()

@@ -14,7 +14,7 @@ _TOLD_CHARACTERS = 240
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Death:
+class WorkerDeath:
     """What was going on, and what was found afterwards.
 
     ``status`` is that of ``subprocess``: negative for a signal, None when we ended it.
@@ -26,7 +26,7 @@ class Death:
     node: str | None = None
     log: str = ""
 
-    def seen(self, *, status: int | None, node: str | None, log: str) -> Death:
+    def seen(self, *, status: int | None, node: str | None, log: str) -> WorkerDeath:
         """The same with what was found."""
         return replace(self, status=status, node=node, log=log)
 
@@ -50,7 +50,7 @@ def begun_last(node: str) -> str:
     return f"node {node!r} was begun last"
 
 
-def crashed(death: Death) -> RuntimeFailedError:
+def crashed(death: WorkerDeath) -> RuntimeFailedError:
     """It ended without an answer; even a clean exit is a crash."""
     if death.status == -signal.SIGABRT and tells_of_memory(death.log):
         return _noted(_no_memory(death, _how(death)), death)
@@ -67,7 +67,7 @@ def crashed(death: Death) -> RuntimeFailedError:
     return _noted(error, death)
 
 
-def out_of_time(death: Death, seconds: float, command: str) -> RuntimeFailedError:
+def out_of_time(death: WorkerDeath, seconds: float, command: str) -> RuntimeFailedError:
     """It did not answer in time and was ended."""
     validating = command == "load"
     error = RuntimeFailedError(
@@ -83,17 +83,17 @@ def out_of_time(death: Death, seconds: float, command: str) -> RuntimeFailedErro
     return _noted(error, death)
 
 
-def too_large(death: Death, resident: int, limit: int) -> RuntimeFailedError:
+def too_large(death: WorkerDeath, resident: int, limit: int) -> RuntimeFailedError:
     """It grew beyond its limit and was ended."""
     why = f"the process held {resident} bytes; the limit is {limit}"
     return _noted(_no_memory(death, why), death)
 
 
-def _no_memory(death: Death, why: str) -> RuntimeFailedError:
+def _no_memory(death: WorkerDeath, why: str) -> RuntimeFailedError:
     return out_of_memory(death.doing, why=why, file=death.file, where=death.where, node=death.node)
 
 
-def _how(death: Death) -> str:
+def _how(death: WorkerDeath) -> str:
     if death.status is None:
         return "it closed its channel and was ended"
     if death.status >= 0:
@@ -109,7 +109,7 @@ def _how(death: Death) -> str:
     return told
 
 
-def _noted(error: RuntimeFailedError, death: Death) -> RuntimeFailedError:
+def _noted(error: RuntimeFailedError, death: WorkerDeath) -> RuntimeFailedError:
     if death.log:
         error.add_note(f"the end of the worker's log:\n{death.log}")
     return error

@@ -26,10 +26,10 @@ from isomorph.sessions.host import Limits
 from isomorph.sessions.in_process import Progress
 from isomorph.sessions.model_handle import variables
 from isomorph.store.codec import decode, encode
-from isomorph.store.tempdirs import Scratch
-from isomorph.workers.load_specs import Recipe, Recipes
+from isomorph.store.tempdirs import TempDirs
+from isomorph.workers.load_specs import LoadSpec, LoadSpecs
 from isomorph.workers.supervisor import GRACE_SECONDS
-from isomorph.workers.worker_pool import Slot
+from isomorph.workers.worker_pool import WorkerSlot
 
 if TYPE_CHECKING:
     from isomorph.core.patch import Patch
@@ -54,9 +54,9 @@ class WorkerHost:
         self.memory_bytes: int | None = limits.memory_bytes or usual_share()
         self.limits = replace(limits, memory_bytes=self.memory_bytes)
         self._progress = progress
-        self._recipes = Recipes()
-        self._scratch = Scratch()
-        self._slots: dict[_Place, Slot] = {}
+        self._recipes = LoadSpecs()
+        self._scratch = TempDirs()
+        self._slots: dict[_Place, WorkerSlot] = {}
         self._lock = threading.Lock()
         self._finalizer = weakref.finalize(self, _end, os.getpid(), self._slots, self._scratch)
 
@@ -105,7 +105,7 @@ class WorkerHost:
         slot, recipe = self._home(model)
         slot.cut(recipe, piece, feeds, path)
 
-    def _home(self, model: Model) -> tuple[Slot, Recipe]:
+    def _home(self, model: Model) -> tuple[WorkerSlot, LoadSpec]:
         oracle = registry.framework(model.framework).oracle
         return self._slot(registry.runtime(oracle).worker), self._recipes.of(model)
 
@@ -119,14 +119,14 @@ class WorkerHost:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _slot(self, word: str, wanted: Mapping[str, str] | None = None) -> Slot:
+    def _slot(self, word: str, wanted: Mapping[str, str] | None = None) -> WorkerSlot:
         place = word, frozenset((wanted or {}).items())
         with self._lock:
             if not self._finalizer.alive:
                 raise RuntimeError("the host is closed")
             if place not in self._slots:
                 name = f"w{len(self._slots)}"
-                self._slots[place] = Slot(name, self._scratch, self.limits, wanted)
+                self._slots[place] = WorkerSlot(name, self._scratch, self.limits, wanted)
             return self._slots[place]
 
     def _tell(self, phase: str, detail: str) -> None:
@@ -134,7 +134,7 @@ class WorkerHost:
             self._progress(phase, detail)
 
 
-def _end(owner: int, slots: dict[_Place, Slot], scratch: Scratch) -> None:
+def _end(owner: int, slots: dict[_Place, WorkerSlot], scratch: TempDirs) -> None:
     if os.getpid() != owner:
         return  # a forked copy of us must not end the workers of the original
     scratch.end()
@@ -154,7 +154,11 @@ class RemoteSession:
     environment: Environment
 
     def __init__(
-        self, slot: Slot, recipe: Recipe, environment: Environment, progress: Progress | None
+        self,
+        slot: WorkerSlot,
+        recipe: LoadSpec,
+        environment: Environment,
+        progress: Progress | None,
     ) -> None:
         self._slot, self._recipe, self._asked = slot, recipe, environment
         self._progress = progress
@@ -182,7 +186,7 @@ class RemoteSession:
             values, moved = slot.disturb(message, feeds, self._doing)
             return values, decode(dict[str, Moved], moved)
 
-    def _asking(self, slot: Slot, fetch: Sequence[str]) -> Message:
+    def _asking(self, slot: WorkerSlot, fetch: Sequence[str]) -> Message:
         """A message to the session, which is opened anew if its process has died."""
         if self._progress is not None:
             self._progress("run", self.environment.runtime)

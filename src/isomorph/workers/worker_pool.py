@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Arrays, Environment
     from isomorph.sessions.host import Limits
-    from isomorph.store.tempdirs import Scratch
+    from isomorph.store.tempdirs import TempDirs
     from isomorph.workers.ipc import Message
-    from isomorph.workers.load_specs import Recipe
+    from isomorph.workers.load_specs import LoadSpec
 
 
-class Slot:
+class WorkerSlot:
     """The place of one worker: at most one living process, and what is loaded in it."""
 
     def __init__(
         self,
         name: str,
-        scratch: Scratch,
+        scratch: TempDirs,
         limits: Limits,
         variables: Mapping[str, str] | None = None,
     ) -> None:
@@ -60,7 +60,7 @@ class Slot:
                 self._loaded.clear()
             return self.process
 
-    def load(self, recipe: Recipe, *, describe: bool) -> Message:
+    def load(self, recipe: LoadSpec, *, describe: bool) -> Message:
         """Load the model if this process does not have it, or has to describe it."""
         with self._lock:
             process = self.start()
@@ -83,7 +83,7 @@ class Slot:
             self._loaded.add(recipe.number)
             return answer
 
-    def open(self, recipe: Recipe, environment: Environment) -> tuple[int, Message]:
+    def open(self, recipe: LoadSpec, environment: Environment) -> tuple[int, Message]:
         """A session of the model here, by number."""
         with self._lock:
             answer = self.load(recipe, describe=False)
@@ -126,7 +126,7 @@ class Slot:
             answer = process.exchange(packed, doing=doing, seconds=seconds)
             return unpack(process.folder / "to_parent", answer), answer.get("moved")
 
-    def apply(self, recipe: Recipe, patch: Patch, path: Path) -> None:
+    def apply(self, recipe: LoadSpec, patch: Patch, path: Path) -> None:
         """Write a patched copy of the model."""
         with self._lock:
             self.load(recipe, describe=False)
@@ -142,7 +142,7 @@ class Slot:
             )
 
     def rehearse(
-        self, recipe: Recipe, patch: Patch, feeds: Arrays, fetch: Sequence[str]
+        self, recipe: LoadSpec, patch: Patch, feeds: Arrays, fetch: Sequence[str]
     ) -> dict[str, Any]:
         """Tensors of the patched model."""
         with self._lock:
@@ -156,7 +156,7 @@ class Slot:
             }
             return self._fed(message, feeds, "trying a patch")
 
-    def cut(self, recipe: Recipe, piece: Piece, feeds: Arrays, path: Path) -> None:
+    def cut(self, recipe: LoadSpec, piece: Piece, feeds: Arrays, path: Path) -> None:
         """Write a part of the model."""
         with self._lock:
             self.load(recipe, describe=False)
@@ -180,7 +180,7 @@ class Slot:
                 seconds=self._limits.open_seconds,
             )
 
-    def __enter__(self) -> Slot:
+    def __enter__(self) -> WorkerSlot:
         self._lock.acquire()
         return self
 
@@ -188,7 +188,7 @@ class Slot:
         self._lock.release()
 
 
-def _changed(recipe: Recipe) -> UnreadableModelError:
+def _changed(recipe: LoadSpec) -> UnreadableModelError:
     return UnreadableModelError(
         "MODEL_CHANGED",
         "the model is no longer what it was when it was first read",

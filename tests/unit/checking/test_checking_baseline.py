@@ -7,7 +7,14 @@ import pytest
 
 from isomorph.checking.baseline import acceptances, guarded
 from isomorph.core.coverage import Coverage, OutputCoverage
-from isomorph.core.divergence import Budget, Distance, Divergence, DivergenceKind, Part, Verdict
+from isomorph.core.divergence import (
+    Budget,
+    Distance,
+    Divergence,
+    DivergenceKind,
+    ErrorTerm,
+    Verdict,
+)
 from isomorph.core.errors import UsageError
 from isomorph.core.report import Finding, Report
 
@@ -32,7 +39,7 @@ def _report(output, verdict=Verdict.DIVERGENT, findings=()):
 
 def _output(verdict=Verdict.DIVERGENT, *, distance=None, shape=(4,)):
     budget = Budget(derivation="none", ratio=None)
-    observed = None if distance is None else Part(distance=distance, budget=budget)
+    observed = None if distance is None else ErrorTerm(distance=distance, budget=budget)
     return Divergence(
         reference_output="y",
         candidate_output="y",

@@ -2,16 +2,16 @@
 
 import pytest
 
-from isomorph.checking.options import Wishes
-from isomorph.checking.state import Work
+from isomorph.checking.options import CheckOptions
+from isomorph.checking.state import CheckState
 from isomorph.core.divergence import Verdict
 from isomorph.core.interruption import InterruptedCheck
 
 
 def _interrupted(*found):
-    work = Work(Wishes(seed=7))
+    work = CheckState(CheckOptions(seed=7))
     for verdict, reason in found:
-        work.worsen(verdict, reason)
+        work.raise_verdict(verdict, reason)
     with pytest.raises(InterruptedCheck) as stopped, work.kept():
         raise KeyboardInterrupt
     return stopped.value.report
@@ -36,5 +36,5 @@ def test_an_interruption_is_caught_as_one():
 
 
 def test_other_errors_pass_through():
-    with pytest.raises(ZeroDivisionError), Work(Wishes()).kept():
+    with pytest.raises(ZeroDivisionError), CheckState(CheckOptions()).kept():
         raise ZeroDivisionError

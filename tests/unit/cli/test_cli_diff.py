@@ -7,7 +7,7 @@ import pytest
 from isomorph import api
 from isomorph.__main__ import main
 from isomorph.core.model import Graph, Model, Quantization, TensorSpec
-from isomorph.core.model_diff import Contrast, OpsetPair, QuantizationPair, SpecPair
+from isomorph.core.model_diff import ModelDiff, OpsetPair, QuantizationPair, SpecPair
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def contrast(monkeypatch):
                   quantization=(coarse,))  # fmt: skip
     model = Model(framework="onnx", location="a.onnx", digest="d", graph=graph, native=object(),
                   opset={"": 18})  # fmt: skip
-    found = Contrast(
+    found = ModelDiff(
         reference=model,
         candidate=replace(model, location="b\x1b[2J.onnx", opset={"": 21}),
         inputs=(

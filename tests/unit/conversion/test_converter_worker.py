@@ -2,7 +2,7 @@
 
 import pytest
 
-from isomorph.conversion.converter_worker import Workshop
+from isomorph.conversion.converter_worker import ConverterWorker
 from isomorph.core.conversion import Order, Step
 
 ORDER = Order(source="", target="", example="")
@@ -10,7 +10,7 @@ ORDER = Order(source="", target="", example="")
 
 @pytest.fixture
 def workshop(strange):
-    shop = Workshop(timeout=60)
+    shop = ConverterWorker(timeout=60)
     yield shop
     shop.close()
 
@@ -50,7 +50,7 @@ def test_an_exception_is_told_with_its_words(workshop, dense):
 
 
 def test_a_hang_has_a_deadline(strange, dense):
-    shop = Workshop(timeout=3)
+    shop = ConverterWorker(timeout=3)
     try:
         assert make(shop, "hangs", dense).trouble.code == "TIMEOUT"
     finally:

@@ -16,7 +16,7 @@ from isomorph.core.cpu import CpuScope
 from isomorph.core.errors import UsageError
 from isomorph.diagnose.int16_saturation import lost
 from isomorph.sessions.in_process import InProcessHost
-from isomorph.sessions.model_handle import Opened
+from isomorph.sessions.model_handle import ModelHandle
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_each_form_of_the_weights_says_where_it_holds(order, name, weights, dtyp
     stored = [numpy_helper.to_array(each) for each in graph.initializer]
     assert {array.dtype.type for array in stored if array.ndim == 2} == {dtype}
     host = InProcessHost()
-    opened = Opened(
+    opened = ModelHandle(
         role="candidate",
         model=host.load(asked.target, "onnx", {}),
         host=host,

@@ -10,7 +10,7 @@ from isomorph.core.divergence import Verdict
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.rule_examples import node, subject
 from isomorph.diagnose.crash_bisect import deadly, named
-from isomorph.sessions.model_handle import Opened
+from isomorph.sessions.model_handle import ModelHandle
 
 
 class _Session:
@@ -56,7 +56,7 @@ def _chain(length):
 
 
 def _opened(host, length=40):
-    return Opened(
+    return ModelHandle(
         role="candidate", model=_chain(length), host=host, runtime="onnxruntime", settings={}
     )
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from isomorph.checking.loader import Intake
+from isomorph.checking.loader import Loader
 from isomorph.core.errors import UsageError
 from isomorph.core.model import TensorSpec
 from isomorph.core.report import Binding
@@ -20,9 +20,9 @@ def test_a_single_array_needs_no_name():
 def test_an_only_array_under_another_name_is_told(tmp_path):
     np.savez(tmp_path / "a.npz", pixels=np.zeros((2, 3), np.float32))
     specs = [spec("x")]
-    sample = Intake(host=None, inputs=tmp_path / "a.npz").sample(specs)
+    sample = Loader(host=None, inputs=tmp_path / "a.npz").sample(specs)
     assert sample.origin == "file a.npz, its 'pixels' for input 'x'"
-    assert Intake(host=None, inputs=(np.zeros((2, 3)),)).sample(specs).origin == "given"
+    assert Loader(host=None, inputs=(np.zeros((2, 3)),)).sample(specs).origin == "given"
 
 
 def test_arrays_by_place():

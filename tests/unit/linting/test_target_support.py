@@ -5,7 +5,7 @@ import json
 import pytest
 
 from isomorph import registry
-from isomorph.conversion.converter_worker import Workshop
+from isomorph.conversion.converter_worker import ConverterWorker
 from isomorph.core.lint import Severity
 from isomorph.core.rule_examples import node, spec, subject
 from isomorph.linting import target_support
@@ -14,7 +14,7 @@ from isomorph.linting.target_support import abilities
 
 @pytest.fixture(scope="module")
 def workshop():
-    shop = Workshop()
+    shop = ConverterWorker()
     yield shop
     shop.close()
 

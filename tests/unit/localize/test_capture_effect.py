@@ -10,7 +10,7 @@ from isomorph.diagnose.runtime_faults import guilty_of_running
 from isomorph.frameworks.onnx.framework import OnnxFramework
 from isomorph.frameworks.onnx.oracle import OnnxOracle
 from isomorph.localize.capture_effect import changed_by_capturing
-from isomorph.measure.evaluated_model import Subject
+from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.spread import FALSE_ALARM
 
 X = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
@@ -51,7 +51,7 @@ class Fusing:
 def subject(model, error):
     oracle = OnnxOracle().open(model, Environment(runtime="onnx_oracle"))
     fusing = Fusing(oracle, error)
-    return Subject(
+    return EvaluatedModel(
         role="candidate", model=model, feeds={"x": X}, runtime=lambda: fusing,
         plain=lambda: fusing, oracle=lambda: oracle, seed=0,
     )  # fmt: skip

@@ -5,7 +5,7 @@ import pytest
 
 from isomorph.core.digest import constant_of
 from isomorph.core.model import Graph, Node, Quantization
-from isomorph.localize.unrelated_models import strangers
+from isomorph.localize.unrelated_models import unrelated
 
 RNG = np.random.default_rng(11)
 
@@ -36,7 +36,7 @@ NARROW = [draw(96, 32), draw(32, 32), draw(32, 8)]
 
 
 def test_other_widths_throughout_are_another_network():
-    found = strangers(network(*NARROW), network(draw(96, 64), draw(64, 64), draw(64, 8)))
+    found = unrelated(network(*NARROW), network(draw(96, 64), draw(64, 64), draw(64, 8)))
     assert found.code == "DIFFERENT_NETWORKS"
     assert "size 32, the other has size 64" in found.summary
     assert found.evidence["reference"][0] == "Gemm 'dense0': 96×32"
@@ -64,18 +64,18 @@ def changed(place, weight):
          "split", "split into columns", "none"],
 )  # fmt: skip
 def test_one_network_with_faults_is_none(candidate):
-    assert strangers(network(*NARROW), network(*candidate)) is None
+    assert unrelated(network(*NARROW), network(*candidate)) is None
 
 
 def test_a_table_that_is_added_makes_no_other_network():
     weight, table = draw(8, 6), draw(3, 64)
     split = network(weight[:, :5].copy(), weight[:, 5:].copy(), table)
     added = replace(split.nodes[2], op="Add", native_op="Add")
-    assert strangers(network(weight), replace(split, nodes=(*split.nodes[:2], added))) is None
-    assert strangers(network(weight), split) is not None, "a third product of another size"
+    assert unrelated(network(weight), replace(split, nodes=(*split.nodes[:2], added))) is None
+    assert unrelated(network(weight), split) is not None, "a third product of another size"
 
 
 def test_integers_count_where_they_stand_for_weights():
     stored = [RNG.integers(-9, 9, size=(64, 64)).astype(np.int8)]
-    assert strangers(network(draw(32, 32)), network(*stored)) is None, "no weight, by its word"
-    assert strangers(network(draw(32, 32)), network(*stored, quantised=["w0"])) is not None
+    assert unrelated(network(draw(32, 32)), network(*stored)) is None, "no weight, by its word"
+    assert unrelated(network(draw(32, 32)), network(*stored, quantised=["w0"])) is not None

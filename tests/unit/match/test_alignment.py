@@ -6,21 +6,21 @@ from chains import Session, graph, node
 from isomorph.core.alignment import Confidence, Group
 from isomorph.core.trace import Noise
 from isomorph.match.alignment import Seen, aligned, seen
-from isomorph.match.tensor_capture import Sight
-from isomorph.match.value_match import Twins, ways
+from isomorph.match.tensor_capture import TensorCapture
+from isomorph.match.value_match import ValueMatcher, ways
 
 X = np.random.default_rng(0).normal(size=(4, 6))
 
 
 def looked(made, stored=None):
     session = Session(made, stored)
-    sight = Sight(made, session, {"x": X}, Noise(seed=0, rounding=True))
-    sight.look()
-    return sight
+    capture = TensorCapture(made, session, {"x": X}, Noise(seed=0, rounding=True))
+    capture.look()
+    return capture
 
 
 def pair_up(left, right):
-    return aligned(seen(Twins(looked(left), looked(right))))
+    return aligned(seen(ValueMatcher(looked(left), looked(right))))
 
 
 def partners(alignment):
@@ -75,9 +75,9 @@ def test_what_is_computed_in_one_step_here_and_in_two_there_is_a_group():
             return {name: found[{"y": "c"}.get(name, name)] for name in fetch}
 
     whole = graph([node("Fused", ["x"], "y")], outputs=["y"])
-    right = Sight(whole, Fused(whole), {"x": X}, Noise(seed=0, rounding=True))
+    right = TensorCapture(whole, Fused(whole), {"x": X}, Noise(seed=0, rounding=True))
     right.look()
-    found = aligned(seen(Twins(looked(steps), right)))
+    found = aligned(seen(ValueMatcher(looked(steps), right)))
     assert found.groups == (Group(reference=("make_a", "make_b", "make_c"), candidate=("make_y",)),)
     assert [each.name for each in found.unaligned_reference] == ["a", "b"]
     assert "a step inside a group" in found.unaligned_reference[0].reason
@@ -100,15 +100,15 @@ def test_among_equal_values_the_one_that_is_computed_alike_is_meant():
 def test_a_guilty_tensor_is_paired_by_what_was_put_in_its_place():
     left = graph(chain("l"), outputs=["lc"])
     wrong = [replace(each, op="Add") if each.op == "Mul" else each for each in chain("r")]
-    twins = Twins(looked(left), looked(graph(wrong, outputs=["rc"])))
-    right = twins.reference.values["lb"]
+    matcher = ValueMatcher(looked(left), looked(graph(wrong, outputs=["rc"])))
+    right = matcher.reference.values["lb"]
     moved = next(ways(right, right.shape))
-    values = twins.candidate.with_given({"rb": right})
+    values = matcher.candidate.with_given({"rb": right})
     found = aligned(
         Seen(
-            twins=twins,
+            matcher=matcher,
             values=values,
-            equal={name: twins.pair(name, values[name]) for name in values},
+            equal={name: matcher.pair(name, values[name]) for name in values},
             put_right={"rb": ("lb", moved)},
         )
     )
@@ -139,9 +139,9 @@ def test_what_is_computed_alike_and_yet_is_not_equal_is_a_possibility():
             return {n: v + 1 if n == "d" and n not in feeds else v for n, v in found.items()}
 
     other = graph([node("Sin", ["x"], "c"), node("Mul", ["c", "x"], "d")], outputs=["d"])
-    right = Sight(other, Broken(other), {"x": X}, Noise(seed=0, rounding=True))
+    right = TensorCapture(other, Broken(other), {"x": X}, Noise(seed=0, rounding=True))
     right.look()
-    found = {p.candidate: p for p in aligned(seen(Twins(looked(left), right))).pairs}
+    found = {p.candidate: p for p in aligned(seen(ValueMatcher(looked(left), right))).pairs}
     assert found["d"].reference == ("b",)
     assert found["d"].evidence == ("structure",)
     assert (found["d"].confidence, found["d"].inputs) == (Confidence.POSSIBLE, 0)
@@ -149,7 +149,7 @@ def test_what_is_computed_alike_and_yet_is_not_equal_is_a_possibility():
 
 def test_where_the_noise_is_unknown_nothing_is_equal():
     left, right = (graph(chain(each), outputs=[f"{each}c"]) for each in "lr")
-    twins = Twins(looked(left), looked(right))
-    twins.candidate.spread["rb"] = float("inf")
-    found = {pair.candidate: pair for pair in aligned(seen(twins)).pairs}
+    matcher = ValueMatcher(looked(left), looked(right))
+    matcher.candidate.spread["rb"] = float("inf")
+    found = {pair.candidate: pair for pair in aligned(seen(matcher)).pairs}
     assert found["rb"].evidence == ("structure",)

@@ -3,7 +3,7 @@ import pytest
 
 from isomorph.core.digest import constant_of
 from isomorph.core.model import Graph, Node, Quantization, TensorSpec
-from isomorph.match.quantized_regions import Islands
+from isomorph.match.quantized_regions import QuantizedRegions
 from isomorph.match.quantizers import changed, matched, real_values
 from isomorph.match.weight_origin import Originals
 
@@ -84,11 +84,11 @@ def test_scales_that_do_not_fit_give_no_values():
 
 def test_an_island_ends_at_quantised_tensors():
     whole = graph("", WEIGHT)
-    islands = Islands(whole, frozenset({"q0", "q1", "q2", "w"}))
-    assert islands.of("q1").feeds == ("q0",)
-    assert islands.of("q1").constants == ("w",)
-    assert islands.of("q0").feeds == ("x",)
-    wider = Islands(whole, frozenset({"q2"}))
+    regions = QuantizedRegions(whole, frozenset({"q0", "q1", "q2", "w"}))
+    assert regions.of("q1").feeds == ("q0",)
+    assert regions.of("q1").constants == ("w",)
+    assert regions.of("q0").feeds == ("x",)
+    wider = QuantizedRegions(whole, frozenset({"q2"}))
     assert wider.of("q2").feeds == ("x",)
     assert set(wider.of("q2").nodes) == {"n0", "n1", "n2"}
 

@@ -4,8 +4,8 @@ from chains import Session, graph, node
 
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.trace import Noise
-from isomorph.match.tensor_cache import Layered, Remembered, batches
-from isomorph.match.tensor_capture import DRAWS, Sight
+from isomorph.match.tensor_cache import Layered, TensorCache, batches
+from isomorph.match.tensor_capture import DRAWS, TensorCapture
 
 X = np.random.default_rng(0).normal(size=(4, 6))
 LONG = 40
@@ -21,9 +21,9 @@ def long_chain():
     )  # fmt: skip
 
 
-def sight(memory_bytes, noise=True):
+def capture(memory_bytes, noise=True):
     session = Session(long_chain())
-    seen = Sight(
+    seen = TensorCapture(
         session.graph, session, {"x": X}, Noise(seed=0, rounding=True) if noise else None,
         memory_bytes=memory_bytes,
     )  # fmt: skip
@@ -38,8 +38,8 @@ def test_batches_keep_the_order_and_a_large_tensor_stands_alone():
 
 
 def test_little_memory_changes_no_number():
-    whole, at_once = sight(1 << 30)
-    pieces, piecewise = sight(4 * 6 * 8 * 100)
+    whole, at_once = capture(1 << 30)
+    pieces, piecewise = capture(4 * 6 * 8 * 100)
     assert at_once.most_fetched == LONG
     assert piecewise.most_fetched < LONG / 4
     assert pieces.prints == whole.prints
@@ -51,12 +51,12 @@ def test_little_memory_changes_no_number():
 
 
 def test_each_batch_goes_on_where_the_one_before_it_ended():
-    _, session = sight(4 * 6 * 8 * 100)
+    _, session = capture(4 * 6 * 8 * 100)
     assert session.computed == LONG * (DRAWS + 1)
 
 
 def test_what_was_let_go_is_computed_again_and_only_that():
-    seen, session = sight(4 * 6 * 8 * 100)
+    seen, session = capture(4 * 6 * 8 * 100)
     before = session.computed
     assert f"t{LONG - 1}" in seen.values
     seen.values[f"t{LONG - 1}"]
@@ -66,7 +66,7 @@ def test_what_was_let_go_is_computed_again_and_only_that():
 
 
 def test_what_lies_behind_a_given_tensor_is_computed_with_it():
-    seen, _ = sight(4 * 6 * 8 * 100)
+    seen, _ = capture(4 * 6 * 8 * 100)
     given = {"t5": np.zeros_like(X)}
     values = seen.with_given(given)
     assert list(values) == list(seen.values)
@@ -78,7 +78,7 @@ def test_what_lies_behind_a_given_tensor_is_computed_with_it():
 
 
 def test_what_has_been_seen_is_not_computed_again():
-    seen, session = sight(1 << 30)
+    seen, session = capture(1 << 30)
     before = session.computed
     assert set(seen.run(["t3", "t30"])) == {"t3", "t30"}
     assert session.computed == before
@@ -92,7 +92,7 @@ def test_what_has_been_seen_is_not_computed_again():
 
 
 def test_what_cannot_be_fed_is_computed_from_the_inputs():
-    seen, session = sight(1 << 30)
+    seen, session = capture(1 << 30)
     expected = session.run({"x": X, "t20": X}, ["t22"])["t22"]
     whole = session.run
 
@@ -113,7 +113,7 @@ def test_what_a_node_does_not_take_leaves_the_others_their_values():
             outputs=["end", "other"],
         )
     )  # fmt: skip
-    seen = Sight(session.graph, session, {"x": X}, Noise(seed=0, rounding=True))
+    seen = TensorCapture(session.graph, session, {"x": X}, Noise(seed=0, rounding=True))
     seen.look()
     whole = session.run
 
@@ -136,32 +136,32 @@ def test_what_a_node_does_not_take_leaves_the_others_their_values():
 
 
 def test_a_runtime_is_asked_again_because_a_cut_may_change_it():
-    seen, session = sight(1 << 30, noise=False)
+    seen, session = capture(1 << 30, noise=False)
     before = session.computed
     seen.run(["t3"])
     assert session.computed == before + 4
 
 
 def test_a_run_without_noise_has_no_spread():
-    seen, session = sight(1 << 30, noise=False)
+    seen, session = capture(1 << 30, noise=False)
     assert set(seen.spread.values()) == {0.0}
     assert session.computed == LONG
 
 
 def test_a_tensor_is_drawn_as_often_as_asked():
-    seen, _ = sight(1 << 30)
+    seen, _ = capture(1 << 30)
     drawn = seen.drawn("t3", 16)
     assert drawn.rms == pytest.approx(seen.spread["t3"], rel=1.0)
     np.testing.assert_allclose(drawn.centre, seen.values["t3"], atol=4 * drawn.rms)
     assert drawn.freedom >= 15
     assert seen.drawn("t3", 16) is drawn
-    unmoved = sight(1 << 30, noise=False)[0].drawn("t3", 16)
+    unmoved = capture(1 << 30, noise=False)[0].drawn("t3", 16)
     assert unmoved.rms == 0.0
     assert unmoved.centre.shape == drawn.centre.shape
 
 
 def test_names_without_a_value_are_no_longer_names():
-    kept = Remembered([("a", "b")], lambda _: {}, 100)
+    kept = TensorCache([("a", "b")], lambda _: {}, 100)
     kept.put(0, {"a": np.zeros(2)})
     assert list(kept) == ["a"]
     assert kept.get("b") is None

@@ -5,7 +5,7 @@ import types
 import numpy as np
 
 from isomorph.core.trace import Capabilities
-from isomorph.measure.evaluated_model import Subject
+from isomorph.measure.evaluated_model import EvaluatedModel
 
 
 class Cube:
@@ -26,7 +26,7 @@ def test_an_exponent_that_is_rounded_again_excuses_no_nan():
         inputs=[], outputs=[spec], nodes=[], constants={}, tensors={}, quantization={}
     )
     oracle = Cube()
-    subject = Subject(
+    subject = EvaluatedModel(
         role="reference", model=types.SimpleNamespace(graph=graph),
         feeds={"x": np.array([-2.0, -1.0, 1.0, 2.0])}, runtime=lambda: oracle,
         plain=lambda: oracle, oracle=lambda: oracle, seed=1,

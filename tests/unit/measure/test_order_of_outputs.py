@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from isomorph.core.divergence import Budget, Divergence, Part, Verdict
+from isomorph.core.divergence import Budget, Divergence, ErrorTerm, Verdict
 from isomorph.core.model import OutputOrder
 from isomorph.core.report import Binding
 from isomorph.measure import compare as stage
@@ -18,7 +18,7 @@ CANDIDATE = {"p": NARROW + 1.1, "q": WIDE + 0.1, "r": NARROW + 0.1}
 def _side(values, outputs):
     graph = SimpleNamespace(outputs=[SimpleNamespace(name=name) for name in values])
     model = SimpleNamespace(output_order=outputs, graph=graph, metadata={"outputs": "unordered"})
-    return SimpleNamespace(model=model, as_run=lambda: values)
+    return SimpleNamespace(model=model, runtime_outputs=lambda: values)
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def judged(monkeypatch):
             reason="off",
             observed=None
             if apart is None
-            else Part(distance=apart, budget=Budget(derivation="", ratio=2.0)),
+            else ErrorTerm(distance=apart, budget=Budget(derivation="", ratio=2.0)),
         )
 
     def fake(reference, candidate, bindings, terms):

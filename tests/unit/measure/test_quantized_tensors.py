@@ -12,7 +12,7 @@ from isomorph import api
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.model import Quantization
 from isomorph.measure import quantized_tensors
-from isomorph.measure.evaluated_model import Subject
+from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.quantization_grid import Grid
 
 
@@ -252,7 +252,7 @@ def subject(quantized_networks, inputs):
 @pytest.mark.parametrize("tensor", ["c2_quantized", None])
 def test_a_kernel_that_misses_its_grid_is_seen_at_its_own_tensor(subject, tensor):
     # The oracle stands in for a runtime without any error of its own.
-    alone = Subject(
+    alone = EvaluatedModel(
         role="candidate", model=subject.model, feeds=subject.inputs, seed=0,
         runtime=lambda: subject.oracle, oracle=lambda: subject.oracle,
         plain=lambda: Off(subject.oracle, tensor),

@@ -20,7 +20,7 @@ def side(name, run=VALUE, meaning=VALUE):
     def said(value):
         return value if isinstance(value, Exception) else {name: value}
 
-    return SimpleNamespace(as_run=lambda: said(run), meaning=lambda: said(meaning))
+    return SimpleNamespace(runtime_outputs=lambda: said(run), oracle_outputs=lambda: said(meaning))
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ def side(run=None, meaning=ORACLE, rounding=4 * U, written=None):
         meaning=meaning,
         rounding=noise,
         execution=noise,
-        as_written=lambda: written,
+        unoptimized_outputs=lambda: written,
     )
 
 

@@ -25,12 +25,12 @@ def test_only_what_heals_is_offered_and_of_neighbours_the_smaller_first():
 def test_a_likely_patch_does_not_wait_for_a_far_one():
     tried = []
 
-    def heals(each):
+    def restores(each):
         tried.append(each)
         return each.summary in {"near", "far"}
 
     proposals = [patch("near", 2), *[patch("no")] * 200, patch("far")]
-    first = next(cheapest_first(iter(proposals), heals))
+    first = next(cheapest_first(iter(proposals), restores))
     assert first.summary == "near"
     assert len(tried) < 100
 

@@ -12,7 +12,7 @@ from isomorph.core.dataset_summary import (
     OutputOverSamples,
     OverSamples,
 )
-from isomorph.core.divergence import Budget, Distance, Divergence, Part, Verdict
+from isomorph.core.divergence import Budget, Distance, Divergence, ErrorTerm, Verdict
 from isomorph.core.model import Source
 from isomorph.core.profile import (
     CloseUp,
@@ -60,7 +60,7 @@ def _part(max_abs, ratio, **changes):
         threshold=5.2,
         draws=10,
     )
-    return Part(distance=replace(distance, **changes), budget=budget)
+    return ErrorTerm(distance=replace(distance, **changes), budget=budget)
 
 
 @pytest.fixture

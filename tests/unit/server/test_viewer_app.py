@@ -13,7 +13,7 @@ from isomorph.core.profile import CloseUp, Element, ErrorProfile
 from isomorph.core.report import Report
 from isomorph.reporters.json import JsonReporter
 from isomorph.server.app import application
-from isomorph.server.report_store import Shelf
+from isomorph.server.report_store import ReportStore
 
 SEEN = CloseUp(
     kind="output", tensor="y", counterpart="y", dtype="float32", shape=(2,),
@@ -46,7 +46,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def ask(folder):
-    app = application(Shelf(folder), "word")
+    app = application(ReportStore(folder), "word")
 
     def asked(path, *, token="word", host="127.0.0.1:8000", method="GET"):
         headers = [(b"host", host.encode())]
@@ -131,7 +131,7 @@ def test_the_page_may_ask_only_where_it_came_from(ask):
 
 def test_what_cannot_be_shown_is_said_at_once(tmp_path):
     with pytest.raises(UsageError):
-        Shelf(tmp_path / "none")
+        ReportStore(tmp_path / "none")
     (tmp_path / "x.json").write_text("{}")
     with pytest.raises(UsageError):
-        Shelf(tmp_path / "x.json")
+        ReportStore(tmp_path / "x.json")

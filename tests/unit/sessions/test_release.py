@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from isomorph.sessions import model_handle
-from isomorph.sessions.model_handle import Opened
+from isomorph.sessions.model_handle import ModelHandle
 from isomorph.workers.worker_host import WorkerHost
 
 
@@ -33,12 +33,14 @@ def test_a_rested_runtime_runs_again_and_is_told_of(path, large, monkeypatch):
     closed = []
     with WorkerHost() as host:
         model = host.load(str(path), "onnx", {})
-        side = Opened(role="candidate", model=model, host=host, runtime="onnxruntime", settings={})
+        side = ModelHandle(
+            role="candidate", model=model, host=host, runtime="onnxruntime", settings={}
+        )
         feeds = {"x": np.float32([1, 1, 1])}
         first = side.run().run(feeds, ["y"])["y"]
         session = side.run()
         monkeypatch.setattr(session, "close", _telling(session.close, closed))
-        side.rest()
+        side.release()
         assert bool(closed) == large
         np.testing.assert_array_equal(side.run().run(feeds, ["y"])["y"], first)
         assert side.environments["candidate run"].runtime == "onnxruntime"
@@ -57,7 +59,7 @@ def test_what_goes_wrong_ahead_of_time_is_told_when_it_is_to_run(path):
 
     with WorkerHost() as host:
         model = host.load(str(path), "onnx", {})
-        side = Opened(
+        side = ModelHandle(
             role="candidate",
             model=model,
             host=host,

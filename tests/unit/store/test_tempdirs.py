@@ -8,7 +8,7 @@ import time
 import pytest
 
 from isomorph.core.errors import UsageError
-from isomorph.store.tempdirs import Scratch
+from isomorph.store.tempdirs import TempDirs
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def age(folder):
 
 
 def test_it_is_private_and_goes_without_a_trace(parent):
-    scratch = Scratch()
+    scratch = TempDirs()
     assert stat.S_IMODE(scratch.path.stat().st_mode) == 0o700
     inner = scratch.folder("w0")
     (inner / "file").write_bytes(b"x")
@@ -34,26 +34,26 @@ def test_it_is_private_and_goes_without_a_trace(parent):
 
 
 def test_what_a_killed_process_left_is_removed_by_the_next(parent):
-    program = "import os; from isomorph.store.tempdirs import Scratch; Scratch(); os.abort()"
+    program = "import os; from isomorph.store.tempdirs import TempDirs; TempDirs(); os.abort()"
     environ = {**os.environ, "TMPDIR": str(parent)}
     subprocess.run([sys.executable, "-c", program], env=environ, check=False)
     (left,) = parent.iterdir()
-    young = Scratch()
+    young = TempDirs()
     assert left.exists(), "it may be between its making and its locking"
     age(left)
-    old = Scratch()
+    old = TempDirs()
     assert not left.exists()
     young.remove()
     old.remove()
 
 
 def test_what_somebody_still_holds_or_never_was_ours_is_left_alone(parent):
-    held = Scratch()
+    held = TempDirs()
     strange = parent / "isomorph-strange"
     strange.mkdir()
     for folder in (held.path, strange):
         age(folder)
-    other = Scratch()
+    other = TempDirs()
     assert held.path.exists()
     assert strange.exists()
     held.remove()
@@ -63,5 +63,5 @@ def test_what_somebody_still_holds_or_never_was_ours_is_left_alone(parent):
 def test_no_room_for_it_is_the_users_to_mend(parent, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(parent / "missing"))
     with pytest.raises(UsageError, match="no temporary folder") as raised:
-        Scratch()
+        TempDirs()
     assert "TMPDIR" in raised.value.fix

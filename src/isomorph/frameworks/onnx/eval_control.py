@@ -10,20 +10,22 @@ import onnx
 
 from isomorph.frameworks.onnx.declared_types import of_proto
 from isomorph.oracle.dtypes import is_float, numpy_dtype
-from isomorph.oracle.value import ABSENT, Held
+from isomorph.oracle.value import ABSENT, EvalValue
 
 if TYPE_CHECKING:
     from isomorph.frameworks.onnx.eval_program import Program, Step
     from isomorph.frameworks.onnx.eval_run import Read, Run, Site
 
 
-def run(evaluation: Run, step: Step, read: Read, site: Site) -> list[Held]:
+def run(evaluation: Run, step: Step, read: Read, site: Site) -> list[EvalValue]:
     """The outputs of one control-flow node."""
     inputs = [read(name) if name else ABSENT for name in step.inputs]
     return _RULES[step.op](evaluation, step, inputs, read, site)
 
 
-def _if(evaluation: Run, step: Step, inputs: Sequence[Held], read: Read, site: Site) -> list[Held]:
+def _if(
+    evaluation: Run, step: Step, inputs: Sequence[EvalValue], read: Read, site: Site
+) -> list[EvalValue]:
     taken = _truth(inputs[0])
     body = step.bodies["then_branch" if taken else "else_branch"]
     outputs = evaluation.program(body, {}, read, (*site, int(taken)))
@@ -31,19 +33,19 @@ def _if(evaluation: Run, step: Step, inputs: Sequence[Held], read: Read, site: S
 
 
 def _loop(
-    evaluation: Run, step: Step, inputs: Sequence[Held], read: Read, site: Site
-) -> list[Held]:
+    evaluation: Run, step: Step, inputs: Sequence[EvalValue], read: Read, site: Site
+) -> list[EvalValue]:
     body = step.bodies["body"]
     trips, going = inputs[0], inputs[1] if len(inputs) > 1 else ABSENT
     most = None if trips.data is None else int(np.asarray(trips.data).reshape(-1)[0])
     if going.data is None:
-        going = Held(np.array(True), constant=True)
+        going = EvalValue(np.array(True), constant=True)
     carried = list(inputs[2:])
     steady = trips.constant and going.constant
-    rows: list[list[Held]] = [[] for _ in body.outputs[1 + len(carried) :]]
+    rows: list[list[EvalValue]] = [[] for _ in body.outputs[1 + len(carried) :]]
     count = 0
     while _truth(going) and (most is None or count < most):
-        given = [Held(np.array(count, np.int64), constant=True), going, *carried]
+        given = [EvalValue(np.array(count, np.int64), constant=True), going, *carried]
         named = dict(zip(body.inputs, given, strict=True))
         outputs = evaluation.program(body, named, read, (*site, count))
         going, carried = outputs[0], outputs[1 : 1 + len(carried)]
@@ -58,16 +60,16 @@ def _loop(
 
 
 def _scan(
-    evaluation: Run, step: Step, inputs: Sequence[Held], read: Read, site: Site
-) -> list[Held]:
+    evaluation: Run, step: Step, inputs: Sequence[EvalValue], read: Read, site: Site
+) -> list[EvalValue]:
     if step.version < 9:
         return _scan_of_batch(evaluation, step, inputs, read, site)
     return _scan_once(evaluation, step, inputs, read, site)
 
 
 def _scan_once(
-    evaluation: Run, step: Step, inputs: Sequence[Held], read: Read, site: Site
-) -> list[Held]:
+    evaluation: Run, step: Step, inputs: Sequence[EvalValue], read: Read, site: Site
+) -> list[EvalValue]:
     body, attributes = step.bodies["body"], step.attributes
     count = int(attributes["num_scan_inputs"])
     states, scanned = list(inputs[: len(inputs) - count]), inputs[len(inputs) - count :]
@@ -77,7 +79,7 @@ def _scan_once(
     out_of = _padded(attributes.get("scan_output_directions"), given)
     out_axes = _padded(attributes.get("scan_output_axes"), given)
     length = np.shape(scanned[0].data)[axes[0]]
-    rows: list[list[Held]] = [[] for _ in range(given)]
+    rows: list[list[EvalValue]] = [[] for _ in range(given)]
     for turn in range(length):
         slices = [
             _row(held, length - 1 - turn if backward else turn, axis)
@@ -96,15 +98,15 @@ def _scan_once(
 
 
 def _scan_of_batch(
-    evaluation: Run, step: Step, inputs: Sequence[Held], read: Read, site: Site
-) -> list[Held]:
+    evaluation: Run, step: Step, inputs: Sequence[EvalValue], read: Read, site: Site
+) -> list[EvalValue]:
     """Opset 8: a leading batch axis everywhere, with a length for each of its elements."""
     lengths, batched = inputs[0], inputs[1:]
     body = step.bodies["body"]
     count = int(step.attributes["num_scan_inputs"])
     first = len(batched) - count
     into = _padded(step.attributes.get("directions"), count)
-    results: list[list[Held]] = []
+    results: list[list[EvalValue]] = []
     for element in range(np.shape(batched[0].data)[0]):
         parts = [_row(held, element, 0) for held in batched]
         if lengths.data is not None:
@@ -129,10 +131,10 @@ def _scan_of_batch(
 
 
 def _sequence_map(
-    evaluation: Run, step: Step, inputs: Sequence[Held], read: Read, site: Site
-) -> list[Held]:
+    evaluation: Run, step: Step, inputs: Sequence[EvalValue], read: Read, site: Site
+) -> list[EvalValue]:
     body = step.bodies["body"]
-    outputs: list[list[Held]] = [[] for _ in body.outputs]
+    outputs: list[list[EvalValue]] = [[] for _ in body.outputs]
     for turn in range(len(inputs[0].data)):
         given = {
             name: _element(held, turn) if isinstance(held.data, list) else held
@@ -145,7 +147,7 @@ def _sequence_map(
     return [_gathered(column) for column in outputs]
 
 
-_Rule = Callable[["Run", "Step", Sequence[Held], "Read", "Site"], list[Held]]
+_Rule = Callable[["Run", "Step", Sequence[EvalValue], "Read", "Site"], list[EvalValue]]
 
 _RULES: dict[str, _Rule] = {
     "If": _if,
@@ -155,33 +157,33 @@ _RULES: dict[str, _Rule] = {
 }
 
 
-def _truth(held: Held) -> bool:
+def _truth(held: EvalValue) -> bool:
     return bool(np.asarray(held.data).reshape(-1)[0])
 
 
-def _as_data(held: Held) -> Held:
+def _as_data(held: EvalValue) -> EvalValue:
     """A constant that a data-dependent decision has chosen is data."""
-    return Held(held.wide(), dtype=held.dtype) if held.constant else held
+    return EvalValue(held.wide(), dtype=held.dtype) if held.constant else held
 
 
-def _each_like(held: Held, function: Callable[[Any], Any]) -> Held:
+def _each_like(held: EvalValue, function: Callable[[Any], Any]) -> EvalValue:
     shift = None if held.shift is None else function(held.shift)
-    return Held(function(held.data), dtype=held.dtype, constant=held.constant, shift=shift)
+    return EvalValue(function(held.data), dtype=held.dtype, constant=held.constant, shift=shift)
 
 
-def _row(held: Held, index: int, axis: int) -> Held:
+def _row(held: EvalValue, index: int, axis: int) -> EvalValue:
     return _each_like(held, lambda data: np.take(data, index, axis=axis))
 
 
-def _head(held: Held, count: int) -> Held:
+def _head(held: EvalValue, count: int) -> EvalValue:
     return _each_like(held, lambda data: data[:count])
 
 
-def _flipped(held: Held) -> Held:
+def _flipped(held: EvalValue) -> EvalValue:
     return _each_like(held, lambda data: data[::-1])
 
 
-def _filled(held: Held, length: int) -> Held:
+def _filled(held: EvalValue, length: int) -> EvalValue:
     def fill(data: Any) -> Any:  # noqa: ANN401
         missing = [(0, length - len(data))] + [(0, 0)] * (data.ndim - 1)
         return np.pad(data, missing)
@@ -189,32 +191,32 @@ def _filled(held: Held, length: int) -> Held:
     return _each_like(held, fill)
 
 
-def _element(held: Held, index: int) -> Held:
-    return Held(held.data[index], constant=held.constant, dtype=held.dtype)
+def _element(held: EvalValue, index: int) -> EvalValue:
+    return EvalValue(held.data[index], constant=held.constant, dtype=held.dtype)
 
 
-def _gathered(rows: Sequence[Held]) -> Held:
+def _gathered(rows: Sequence[EvalValue]) -> EvalValue:
     if all(held.constant for held in rows):
-        return Held([held.data for held in rows], constant=True)
+        return EvalValue([held.data for held in rows], constant=True)
     dtype = rows[0].dtype if rows else None
-    return Held([held.wide() for held in rows], dtype=dtype)
+    return EvalValue([held.wide() for held in rows], dtype=dtype)
 
 
-def _stacked(rows: Sequence[Held], axis: int, body: Program, name: str) -> Held:
+def _stacked(rows: Sequence[EvalValue], axis: int, body: Program, name: str) -> EvalValue:
     if not rows:
         return _empty(body.declared.get(name))
     if all(held.constant and held.shift is None for held in rows):
-        return Held(np.stack([held.data for held in rows], axis), constant=True)
-    return Held(np.stack([held.wide() for held in rows], axis), dtype=rows[0].dtype)
+        return EvalValue(np.stack([held.data for held in rows], axis), constant=True)
+    return EvalValue(np.stack([held.wide() for held in rows], axis), dtype=rows[0].dtype)
 
 
-def _empty(proto: onnx.TypeProto | None) -> Held:
+def _empty(proto: onnx.TypeProto | None) -> EvalValue:
     """No row was made, so the declaration is all that tells its type and shape."""
     dtype = (of_proto(proto) if proto is not None else None) or "float32"
     dims = proto.tensor_type.shape.dim if proto is not None else ()
     shape = (0, *(dim.dim_value for dim in dims))
     kind = np.dtype(np.float64) if is_float(dtype) else numpy_dtype(dtype)
-    return Held(np.zeros(shape, kind), dtype=dtype)
+    return EvalValue(np.zeros(shape, kind), dtype=dtype)
 
 
 def _padded(values: Sequence[int] | None, count: int) -> list[int]:

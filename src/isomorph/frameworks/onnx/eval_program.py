@@ -22,7 +22,7 @@ from isomorph.frameworks.onnx.eval_attributes import (
 from isomorph.frameworks.onnx.reference_ops import ReferenceNode, reference_node
 from isomorph.frameworks.onnx.typed_functions import InputType, expanded
 from isomorph.kernels import registry
-from isomorph.oracle.value import Held
+from isomorph.oracle.value import EvalValue
 
 CONTROL = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 DEEPEST = 50
@@ -63,7 +63,7 @@ class Program:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     steps: tuple[Step, ...]
-    initialisers: Mapping[str, Held] = field(default_factory=dict)
+    initialisers: Mapping[str, EvalValue] = field(default_factory=dict)
     declared: Mapping[str, onnx.TypeProto] = field(default_factory=dict)
 
     @property
@@ -99,11 +99,11 @@ class Compiler:
         values: bool = True,
     ) -> Program:
         """One graph or body; ``values`` False leaves the initialisers to the caller."""
-        held: dict[str, Held] = {}
+        held: dict[str, EvalValue] = {}
         if values:
             stored = {t.name: self.read(t) for t in graph.initializer}
             stored |= {s.values.name: dense(s, self.read) for s in graph.sparse_initializer}
-            held = {name: Held(array, constant=True) for name, array in stored.items()}
+            held = {name: EvalValue(array, constant=True) for name, array in stored.items()}
         return Program(
             inputs=tuple(value.name for value in graph.input),
             outputs=tuple(value.name for value in graph.output),

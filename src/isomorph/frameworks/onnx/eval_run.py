@@ -31,12 +31,12 @@ from isomorph.oracle.rounding_rules import (
     own_noise,
     stored_noise,
 )
-from isomorph.oracle.value import ABSENT, Held, element_type, lifted, stored
+from isomorph.oracle.value import ABSENT, EvalValue, element_type, lifted, stored
 
 _LOOK_UPS = frozenset({"Gather", "GatherElements", "GatherND"})
 
 Site = tuple[int, ...]
-Read = Callable[[str], Held]
+Read = Callable[[str], EvalValue]
 
 
 class Run:
@@ -51,12 +51,12 @@ class Run:
             )
 
     def program(
-        self, program: Program, given: Mapping[str, Held], outer: Read | None, site: Site
-    ) -> list[Held]:
+        self, program: Program, given: Mapping[str, EvalValue], outer: Read | None, site: Site
+    ) -> list[EvalValue]:
         """A body or function from beginning to end; names it lacks are read from ``outer``."""
         values = {**program.initialisers, **given}
 
-        def read(name: str) -> Held:
+        def read(name: str) -> EvalValue:
             if name in values:
                 return values[name]
             return ABSENT if outer is None or not name else outer(name)
@@ -66,7 +66,7 @@ class Run:
             values.update(zip(step.outputs, self.step(step, read, site), strict=False))
         return [read(name) for name in program.outputs]
 
-    def step(self, step: Step, read: Read, site: Site) -> list[Held]:
+    def step(self, step: Step, read: Read, site: Site) -> list[EvalValue]:
         """The outputs of one node."""
         site = (*site, step.index)
         if step.bodies:
@@ -85,18 +85,20 @@ class Run:
             return self._among_constants(step, inputs, site)
         return self._on_data(step, inputs, site)
 
-    def _on_data(self, step: Step, inputs: Sequence[Held], site: Site) -> list[Held]:
+    def _on_data(self, step: Step, inputs: Sequence[EvalValue], site: Site) -> list[EvalValue]:
         declared = declared_outputs(step, [held.dtype for held in inputs])
         call = _call(step, inputs, declared, site, constant=False)
         arrays = [_consumed(step, index, held) for index, held in enumerate(inputs)]
         results = self._disturbed(step, call, arrays, site)
         return [
-            Held(lifted(result), dtype=_tag(result, dtype))
+            EvalValue(lifted(result), dtype=_tag(result, dtype))
             # A kernel gives optional outputs that the node leaves out.
             for result, dtype in zip(results, declared, strict=False)
         ]
 
-    def _among_constants(self, step: Step, inputs: Sequence[Held], site: Site) -> list[Held]:
+    def _among_constants(
+        self, step: Step, inputs: Sequence[EvalValue], site: Site
+    ) -> list[EvalValue]:
         declared = declared_outputs(step, [held.dtype for held in inputs])
         call = _call(step, inputs, declared, site, constant=True)
         results = _compute(step, call, [held.working() for held in inputs])
@@ -104,7 +106,7 @@ class Run:
         tags = [_tag(result, dtype) for result, dtype in zip(results, declared, strict=False)]
         shifts = self._shifts(step, call, inputs, tags, site)
         return [
-            Held(stored(result, tag), dtype=tag, constant=True, shift=shift)
+            EvalValue(stored(result, tag), dtype=tag, constant=True, shift=shift)
             for result, tag, shift in zip(results, tags, shifts, strict=True)
         ]
 
@@ -112,7 +114,7 @@ class Run:
         self,
         step: Step,
         call: Call,
-        inputs: Sequence[Held],
+        inputs: Sequence[EvalValue],
         tags: Sequence[str | None],
         site: Site,
     ) -> list[Array | None]:
@@ -159,13 +161,13 @@ def _has_inexact(step: Step) -> bool:
     return step.op != "Constant" and any(map(is_inexact_number, step.attributes.values()))
 
 
-def _shape(held: Held) -> tuple[int, ...] | None:
+def _shape(held: EvalValue) -> tuple[int, ...] | None:
     return held.data.shape if isinstance(held.data, np.ndarray) else None
 
 
 def _call(
     step: Step,
-    inputs: Sequence[Held],
+    inputs: Sequence[EvalValue],
     declared: Sequence[str | None],
     site: Site,
     *,
@@ -186,7 +188,7 @@ def _call(
     )
 
 
-def _consumed(step: Step, index: int, held: Held) -> Any:  # noqa: ANN401
+def _consumed(step: Step, index: int, held: EvalValue) -> Any:  # noqa: ANN401
     if index in KEPT_AS_DECLARED.get(step.op, ()) and is_float(held.dtype):
         return np.asarray(held.data).astype(numpy_dtype(str(held.dtype)))
     if index == 0 and step.op in _LOOK_UPS and held.constant and held.shift is None:

@@ -30,7 +30,7 @@ from isomorph.oracle.noise import (
     Rounding,
 )
 from isomorph.oracle.rounded_constants import rounded_again
-from isomorph.oracle.value import Held, lifted
+from isomorph.oracle.value import EvalValue, lifted
 
 _PLANS = 64
 """Plans kept; a search that cuts everywhere would otherwise keep one for every cut."""
@@ -90,7 +90,7 @@ class Evaluator:
         values = {name: self._fed(name, value, noise) for name, value in feeds.items()}
         results = {name: keep(name, values[name].wide()) for name in fetch if name in values}
 
-        def read(name: str) -> Held:
+        def read(name: str) -> EvalValue:
             if name in values:
                 return values[name]
             return rounded_again(name, self._weights.held(name), noise)
@@ -125,24 +125,24 @@ class Evaluator:
             self._plans[key] = make_plan(self._program, self._weights, feeds, fetch)
         return self._plans[key]
 
-    def _fed(self, name: str, value: Any, noise: Noise | None) -> Held:  # noqa: ANN401
+    def _fed(self, name: str, value: Any, noise: Noise | None) -> EvalValue:  # noqa: ANN401
         if value is None or isinstance(value, (list, tuple)):
             held = None if value is None else [np.asarray(item) for item in value]
-            return Held(lifted(held), dtype=self._types.get(name))
+            return EvalValue(lifted(held), dtype=self._types.get(name))
         array = np.asarray(value)
         if array.dtype.kind in "SU":
             array = array.astype(str).astype(object)
         declared = self._types.get(name)
         if name in self._grids and array.dtype.kind == "f" and not is_float(declared):
-            return Held(_quantised(array, self._grids[name], noise))
+            return EvalValue(_quantised(array, self._grids[name], noise))
         tag = declared if is_float(declared) and is_float(array.dtype.name) else None
         if name in self._constants and tag is not None:
             # Fed with its own value, a constant stays what it was.
             with np.errstate(over="ignore", invalid="ignore"):
                 narrow = array.astype(numpy_dtype(str(declared)))
             if np.array_equal(narrow.astype(np.float64), lifted(array), equal_nan=True):
-                return Held(narrow, constant=True)
-        return Held(lifted(array), dtype=tag, constant=name in self._constants and tag is None)
+                return EvalValue(narrow, constant=True)
+        return EvalValue(lifted(array), dtype=tag, constant=name in self._constants and tag is None)
 
     def _magnitudes_for(self, feeds: Mapping[str, Any]) -> dict[Any, Array]:
         """The magnitudes of long sums, kept as long as the same values are fed."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from isomorph.core.patch import Patch
     from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Arrays
-    from isomorph.frameworks.onnx.read import Opened
+    from isomorph.frameworks.onnx.read import LoadedModel
 
 
 class OnnxFramework:
@@ -112,7 +112,7 @@ class OnnxFramework:
         save(piece_of(model.native, piece, feeds), Path(path))
 
 
-def _open(source: Any, *, trusted: bool) -> tuple[Opened, str]:  # noqa: ANN401
+def _open(source: Any, *, trusted: bool) -> tuple[LoadedModel, str]:  # noqa: ANN401
     from isomorph.frameworks.onnx.read import open_bytes, open_path, open_proto
 
     if isinstance(source, (str, Path)):
@@ -128,7 +128,7 @@ def _open(source: Any, *, trusted: bool) -> tuple[Opened, str]:  # noqa: ANN401
     )
 
 
-def _digest(opened: Opened, graph: Graph) -> str:
+def _digest(opened: LoadedModel, graph: Graph) -> str:
     """Of the file, and of the weights beside it where there are any."""
     from isomorph.frameworks.onnx.external_data import is_external
 

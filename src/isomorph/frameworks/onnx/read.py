@@ -28,7 +28,7 @@ DECODER_DEPTH = 31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class LoadedModel:
     """A checked model with the digest of its bytes and the notes made while reading."""
 
     model: OnnxModel
@@ -36,7 +36,7 @@ class Opened:
     notes: tuple[str, ...]
 
 
-def open_path(path: Path, *, trusted: bool) -> Opened:
+def open_path(path: Path, *, trusted: bool) -> LoadedModel:
     """Read a file; weights beside it are checked but not read."""
     file = str(path)
     _regular(path, file)
@@ -51,7 +51,7 @@ def open_path(path: Path, *, trusted: bool) -> Opened:
     return _checked(opened(proto, path=path, trusted=trusted), digest, file=file)
 
 
-def open_bytes(data: bytes) -> Opened:
+def open_bytes(data: bytes) -> LoadedModel:
     """Read a serialised model that is already in memory."""
     file = "bytes in memory"
     if not data:
@@ -60,7 +60,7 @@ def open_bytes(data: bytes) -> Opened:
     return _checked(opened(proto), hashlib.sha256(data).hexdigest(), file=file)
 
 
-def open_proto(proto: Any) -> Opened:  # noqa: ANN401
+def open_proto(proto: Any) -> LoadedModel:  # noqa: ANN401
     """Take a live ModelProto as it is; it is never changed."""
     try:
         digest = hashlib.sha256(proto.SerializeToString(deterministic=True)).hexdigest()
@@ -98,7 +98,7 @@ def parse(data: memoryview, *, file: str) -> Any:  # noqa: ANN401
         ) from error
 
 
-def _checked(model: OnnxModel, digest: str, *, file: str) -> Opened:
+def _checked(model: OnnxModel, digest: str, *, file: str) -> LoadedModel:
     validate(model.proto, file=file)
     notes: dict[str, None] = {}
     for where, tensor in stored_tensors(model.proto):
@@ -111,7 +111,7 @@ def _checked(model: OnnxModel, digest: str, *, file: str) -> Opened:
             notes[f"external data {place.path.name!r} is a hard link, read because of --trust"] = (
                 None
             )
-    return Opened(model=model, digest=digest, notes=tuple(notes))
+    return LoadedModel(model=model, digest=digest, notes=tuple(notes))
 
 
 def _regular(path: Path, file: str) -> None:

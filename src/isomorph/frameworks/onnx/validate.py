@@ -88,14 +88,14 @@ def _check_functions(model: Any, *, file: str) -> None:  # noqa: ANN401
     }
     finished: set[tuple[str, str]] = set()
     for root, first in calls.items():
-        trail, stack = [root], [iter(first)]
+        chain, stack = [root], [iter(first)]
         while stack:
             callee = next(stack[-1], None)
             if callee is None:
-                finished.add(trail.pop())
+                finished.add(chain.pop())
                 stack.pop()
-            elif callee in trail:
-                names = [name for _, name in (*trail[trail.index(callee) :], callee)]
+            elif callee in chain:
+                names = [name for _, name in (*chain[chain.index(callee) :], callee)]
                 raise UnreadableModelError(
                     "RECURSIVE_FUNCTION",
                     "a model-local function calls itself",
@@ -105,7 +105,7 @@ def _check_functions(model: Any, *, file: str) -> None:  # noqa: ANN401
                     fix="write the repetition as a Loop or Scan",
                 )
             elif callee in calls and callee not in finished:
-                trail.append(callee)
+                chain.append(callee)
                 stack.append(iter(calls[callee]))
 
 

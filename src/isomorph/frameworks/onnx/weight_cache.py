@@ -13,7 +13,7 @@ from isomorph.core.ops import RANDOM
 from isomorph.frameworks.onnx.eval_attributes import Read, dense
 from isomorph.frameworks.onnx.eval_program import Program, Step
 from isomorph.oracle.dtypes import ONNX_DTYPES
-from isomorph.oracle.value import Held
+from isomorph.oracle.value import EvalValue
 
 KEPT_BYTES = 16 << 20
 """Lifted weights kept between runs; beyond it they are read again each time, which costs little
@@ -30,7 +30,7 @@ class Weights:
         self._protos = {tensor.name: tensor for tensor in graph.initializer}
         self._sparse = {sparse.values.name: sparse for sparse in graph.sparse_initializer}
         self._read = read
-        self._kept: dict[str, Held] = {}
+        self._kept: dict[str, EvalValue] = {}
         self._room = KEPT_BYTES
 
     def __contains__(self, name: object) -> bool:
@@ -49,11 +49,11 @@ class Weights:
         sparse = {n: ONNX_DTYPES.get(s.values.data_type) for n, s in self._sparse.items()}
         return {**found, **sparse}
 
-    def held(self, name: str) -> Held:
+    def held(self, name: str) -> EvalValue:
         """The stored value as a constant."""
         if name in self._kept:
             return self._kept[name]
-        held = Held(self._array(name), constant=True)
+        held = EvalValue(self._array(name), constant=True)
         # The declared array and its float64 copy both stay.
         cost = held.data.nbytes + 8 * held.data.size
         if cost <= self._room:
@@ -76,14 +76,14 @@ class Fixed:
             if step.op not in RANDOM and all(name in names for name in step.needs):
                 names.update(step.outputs)
         self.names = frozenset(names)
-        self._kept: dict[int, list[Held]] = {}
+        self._kept: dict[int, list[EvalValue]] = {}
         self._room = _FIXED_BYTES
 
-    def outputs(self, step: Step) -> list[Held] | None:
+    def outputs(self, step: Step) -> list[EvalValue] | None:
         """The outputs of this node, if they are fixed and were kept."""
         return self._kept.get(step.index)
 
-    def keep(self, step: Step, outputs: list[Held]) -> None:
+    def keep(self, step: Step, outputs: list[EvalValue]) -> None:
         """Keep them, if they are fixed and there is room."""
         if not step.outputs or any(name not in self.names for name in step.outputs if name):
             return

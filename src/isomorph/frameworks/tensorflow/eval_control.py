@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from isomorph.frameworks.tensorflow.program import TfNode, TfProgram
-from isomorph.oracle.value import Held
+from isomorph.oracle.value import EvalValue
 
-RunBody = Callable[[TfProgram, Sequence[Held], str, tuple[int, ...]], list[Held]]
+RunBody = Callable[[TfProgram, Sequence[EvalValue], str, tuple[int, ...]], list[EvalValue]]
 """Runs a body on its inputs; the words and numbers say where it stands, and in which round."""
 
-DEAD = Held(None, dtype="dead", constant=True)
+DEAD = EvalValue(None, dtype="dead", constant=True)
 """What comes out of the branch not taken, in graphs that switch instead of calling bodies."""
 
 BODIES = frozenset({"While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase"})
@@ -21,8 +21,8 @@ SWITCHES = frozenset({"Switch", "RefSwitch", "Merge", "RefMerge"})
 
 
 def run_bodies(
-    node: TfNode, program: TfProgram, inputs: Sequence[Held], run: RunBody
-) -> list[Held]:
+    node: TfNode, program: TfProgram, inputs: Sequence[EvalValue], run: RunBody
+) -> list[EvalValue]:
     """The outputs of a loop or branch."""
     if node.op.endswith("While"):
         return _loop(node, program, inputs, run)
@@ -35,7 +35,9 @@ def run_bodies(
     return run(program.functions[node.functions[key]], inputs[1:], _place(node, key), ())
 
 
-def _loop(node: TfNode, program: TfProgram, inputs: Sequence[Held], run: RunBody) -> list[Held]:
+def _loop(
+    node: TfNode, program: TfProgram, inputs: Sequence[EvalValue], run: RunBody
+) -> list[EvalValue]:
     test, body = (program.functions[node.functions[key]] for key in ("cond", "body"))
     values, trip = list(inputs), 0
     while _truth(run(test, values, _place(node, "cond"), (trip,))[0]):
@@ -49,7 +51,7 @@ def _place(node: TfNode, key: str) -> str:
     return f"{node.name}/{key}#{list(node.functions).index(key)}/"
 
 
-def _truth(held: Held) -> bool:
+def _truth(held: EvalValue) -> bool:
     value: Any = np.asarray(held.data)
     # TensorFlow takes a number for what it is in Python, and any other tensor for its size.
     if value.ndim:
@@ -57,7 +59,7 @@ def _truth(held: Held) -> bool:
     return bool(value.item())
 
 
-def run_switch(node: TfNode, inputs: Sequence[Held]) -> list[Held]:
+def run_switch(node: TfNode, inputs: Sequence[EvalValue]) -> list[EvalValue]:
     """Switch gives one of its outputs, Merge takes whichever input there is."""
     if node.op.endswith("Switch"):
         if DEAD in inputs:
@@ -65,5 +67,5 @@ def run_switch(node: TfNode, inputs: Sequence[Held]) -> list[Held]:
         return [DEAD, inputs[0]] if _truth(inputs[1]) else [inputs[0], DEAD]
     for place, held in enumerate(inputs):
         if held is not DEAD:
-            return [held, Held(np.array(place, np.int32), constant=True)]
+            return [held, EvalValue(np.array(place, np.int32), constant=True)]
     return [DEAD, DEAD]

@@ -39,9 +39,9 @@ from isomorph.oracle.dtypes import HALVES, numpy_dtype
 from isomorph.oracle.noise import Array, Rounding, generator
 from isomorph.oracle.rounded_constants import rounded_again
 from isomorph.oracle.rounding_rules import difference, disturbed_attributes, stored_noise
-from isomorph.oracle.value import Held, lifted
+from isomorph.oracle.value import EvalValue, lifted
 
-Read = Callable[[str], Held]
+Read = Callable[[str], EvalValue]
 Site = tuple[Any, ...]
 """Where a node stands: its name with those of the bodies around it, and the rounds of loops."""
 
@@ -61,7 +61,7 @@ class Run:
 
     def step(
         self, program: TfProgram, node: TfNode, read: Read, place: str = "", rounds: Site = ()
-    ) -> list[Held]:
+    ) -> list[EvalValue]:
         """The outputs of one node."""
         inputs = [read(name) for name in node.inputs]
         if node.op in SWITCHES:
@@ -87,7 +87,7 @@ class Run:
         except Exception as error:
             raise failed(place + node.name, node.op, error) from error
 
-    def constant(self, name: str, held: Held) -> Held:
+    def constant(self, name: str, held: EvalValue) -> EvalValue:
         """The stored value, disturbed by one rounding of its type where the noise names it."""
         return rounded_again(name, held, self.noise)
 
@@ -95,25 +95,25 @@ class Run:
         self,
         program: TfProgram,
         node: TfNode,
-        inputs: Sequence[Held],
+        inputs: Sequence[EvalValue],
         place: str,
         rounds: Site,
-    ) -> list[Held]:
+    ) -> list[EvalValue]:
         def run(
-            body: TfProgram, given: Sequence[Held], inner: str, trip: tuple[int, ...]
-        ) -> list[Held]:
+            body: TfProgram, given: Sequence[EvalValue], inner: str, trip: tuple[int, ...]
+        ) -> list[EvalValue]:
             return self._whole(body, given, place + inner, (*rounds, *trip))
 
         return run_bodies(node, program, inputs, run)
 
     def _whole(
-        self, body: TfProgram, given: Sequence[Held], place: str, rounds: Site
-    ) -> list[Held]:
+        self, body: TfProgram, given: Sequence[EvalValue], place: str, rounds: Site
+    ) -> list[EvalValue]:
         """A body from its inputs to its outputs."""
         values = dict(zip((port.tensor for port in body.inputs), given, strict=True))
         stored = self._book.stored(body)
 
-        def read(name: str) -> Held:
+        def read(name: str) -> EvalValue:
             return values[name] if name in values else self.constant(place + name, stored[name])
 
         for node in body.nodes:
@@ -122,27 +122,29 @@ class Run:
             values.update(zip(node.outputs, outputs, strict=False))
         return [read(port.tensor) for port in body.outputs]
 
-    def _on_data(self, step: Step, call: Call, inputs: Sequence[Held]) -> list[Held]:
+    def _on_data(self, step: Step, call: Call, inputs: Sequence[EvalValue]) -> list[EvalValue]:
         if step.narrow:
             results = step.declared(call, *map(_narrow, inputs))
         else:
             results = self._disturbed(step, call, [_wide(held) for held in inputs])
         return [
-            Held(result if isinstance(result, list) else lifted(result), dtype=dtype)
+            EvalValue(result if isinstance(result, list) else lifted(result), dtype=dtype)
             # A kernel gives outputs that the node leaves out.
             for result, dtype in zip(results, step.dtypes, strict=False)
         ]
 
-    def _among_constants(self, step: Step, call: Call, inputs: Sequence[Held]) -> list[Held]:
+    def _among_constants(
+        self, step: Step, call: Call, inputs: Sequence[EvalValue]
+    ) -> list[EvalValue]:
         results = step.declared(call, *map(_narrow, inputs))
         shifts = self._shifts(step, call, inputs)
         return [
-            Held(result, dtype=dtype, constant=True, shift=shift)
+            EvalValue(result, dtype=dtype, constant=True, shift=shift)
             # A kernel gives outputs that the node leaves out.
             for result, dtype, shift in zip(results, step.dtypes, shifts, strict=False)
         ]
 
-    def _shifts(self, step: Step, call: Call, inputs: Sequence[Held]) -> list[Array | None]:
+    def _shifts(self, step: Step, call: Call, inputs: Sequence[EvalValue]) -> list[Array | None]:
         """The noise of a node among constants: how far the lifted evaluation moves under it.
 
         The declared value keeps its meaning; the noise is measured beside it, in float64.
@@ -181,12 +183,12 @@ _NO_SPREAD = DISCRETE | SHAPE_ONLY | LISTS.keys()
 """Nodes among constants whose results noise cannot move, or must not."""
 
 
-def _wide(held: Held) -> Any:  # noqa: ANN401
+def _wide(held: EvalValue) -> Any:  # noqa: ANN401
     """A value in float64; one that depends on data is held so."""
     return held.wide() if held.constant else held.data
 
 
-def _narrow(held: Held) -> Any:  # noqa: ANN401
+def _narrow(held: EvalValue) -> Any:  # noqa: ANN401
     """A value in its declared type, whatever width it is held in."""
     if isinstance(held.data, np.ndarray) and is_inexact(held.dtype):
         return held.data.astype(numpy_dtype(str(held.dtype)), copy=False)

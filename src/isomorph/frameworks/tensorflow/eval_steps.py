@@ -17,7 +17,7 @@ from isomorph.frameworks.tensorflow.tensor_list_ops import LISTS, computed_list
 from isomorph.kernels.registry import Call, Kernel
 from isomorph.oracle.dtypes import is_float
 from isomorph.oracle.rounding_rules import is_inexact_number
-from isomorph.oracle.value import Held
+from isomorph.oracle.value import EvalValue
 
 KEPT_BYTES = 4 << 30
 """Lifted constants kept between runs; beyond it they are lifted again each time."""
@@ -49,7 +49,7 @@ class Book:
 
     def __init__(self) -> None:
         self._steps: dict[tuple[str, str], Step] = {}
-        self._stored: dict[str, Mapping[str, Held]] = {}
+        self._stored: dict[str, Mapping[str, EvalValue]] = {}
 
     def step(self, program: TfProgram, node: TfNode) -> Step:
         """What is known of this node."""
@@ -58,7 +58,7 @@ class Book:
             self._steps[key] = _made(program, node)
         return self._steps[key]
 
-    def stored(self, program: TfProgram) -> Mapping[str, Held]:
+    def stored(self, program: TfProgram) -> Mapping[str, EvalValue]:
         """The constants of the graph or of one of its bodies; each lifts itself on first use."""
         kept = self._stored.get(program.name)
         if kept is None:
@@ -74,16 +74,16 @@ class Book:
         self._stored.clear()
 
 
-class _Constants(Mapping[str, Held]):
+class _Constants(Mapping[str, EvalValue]):
     """Stored values, held anew whenever they are read, so that no lifted one is kept."""
 
     def __init__(self, program: TfProgram) -> None:
         self._program = program
 
-    def __getitem__(self, name: str) -> Held:
+    def __getitem__(self, name: str) -> EvalValue:
         """The value as a constant of its declared type."""
         dtype = self._program.specs.get(name, Spec()).dtype
-        return Held(self._program.constants[name], dtype=dtype, constant=True)
+        return EvalValue(self._program.constants[name], dtype=dtype, constant=True)
 
     def __iter__(self) -> Iterator[str]:
         """The names."""

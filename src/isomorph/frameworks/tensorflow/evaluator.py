@@ -21,7 +21,7 @@ from isomorph.frameworks.tensorflow.op_facts import constant_names, refuse_unsup
 from isomorph.frameworks.tensorflow.program import Spec, TfNode
 from isomorph.frameworks.tensorflow.tensor_list_ops import from_feed, to_fetch
 from isomorph.oracle.dtypes import is_float, numpy_dtype
-from isomorph.oracle.value import Held, lifted
+from isomorph.oracle.value import EvalValue, lifted
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array, Arrays
@@ -63,7 +63,7 @@ class TfOracle:
         values = {name: self._fed(name, value) for name, value in feeds.items()}
         stored = self._book.stored(self._program)
 
-        def read(name: str) -> Held:
+        def read(name: str) -> EvalValue:
             return values[name] if name in values else run.constant(name, stored[name])
 
         results = {
@@ -92,24 +92,24 @@ class TfOracle:
         self._plans.clear()
         self._magnitudes = {}
 
-    def _fed(self, name: str, value: Any) -> Held:  # noqa: ANN401
+    def _fed(self, name: str, value: Any) -> EvalValue:  # noqa: ANN401
         spec = self._program.specs.get(name, Spec())
         if isinstance(value, (list, tuple)):
-            return Held(lifted(from_feed(value)), dtype=spec.dtype)
+            return EvalValue(lifted(from_feed(value)), dtype=spec.dtype)
         array = np.asarray(value)
         if array.dtype.kind in "SU":
             array = array.astype(str).astype(object)
         if not (is_float(spec.dtype) and is_float(array.dtype.name)):
-            return Held(lifted(array), dtype=spec.dtype, constant=name in self._constants)
+            return EvalValue(lifted(array), dtype=spec.dtype, constant=name in self._constants)
         if name in self._constants:
             # Fed with its own value, a constant stays what it was.
             with np.errstate(over="ignore", invalid="ignore"):
                 narrow = array.astype(numpy_dtype(str(spec.dtype)))
             if np.array_equal(narrow.astype(np.float64), lifted(array), equal_nan=True):
-                return Held(narrow, dtype=spec.dtype, constant=True)
-        return Held(lifted(array), dtype=spec.dtype)
+                return EvalValue(narrow, dtype=spec.dtype, constant=True)
+        return EvalValue(lifted(array), dtype=spec.dtype)
 
-    def _shown(self, name: str, held: Held) -> Any:  # noqa: ANN401
+    def _shown(self, name: str, held: EvalValue) -> Any:  # noqa: ANN401
         if held is DEAD:
             return None
         value = held.wide()

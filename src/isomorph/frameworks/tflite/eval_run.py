@@ -34,10 +34,10 @@ from isomorph.oracle.rounding_rules import (
     stored_noise,
 )
 from isomorph.oracle.value import ABSENT as NOTHING
-from isomorph.oracle.value import Held, lifted, stored
+from isomorph.oracle.value import EvalValue, lifted, stored
 
 Site = tuple[int, ...]
-Read = Callable[[int], Held]
+Read = Callable[[int], EvalValue]
 
 
 class Run:
@@ -51,21 +51,21 @@ class Run:
         magnitudes: dict[Any, Array] | None = None,
     ) -> None:
         self.parts, self.weights, self.noise = parts, weights, noise
-        self.variables: dict[str, Held] = {}
-        self._states: dict[tuple[int, int], Held] = {}
+        self.variables: dict[str, EvalValue] = {}
+        self._states: dict[tuple[int, int], EvalValue] = {}
         self._source: Rounding | None = None
         if noise is not None and (noise.rounding or noise.quantisers):
             self._source = Rounding(
                 noise.seed, quantisers=noise.quantisers, scale=noise.scale, cache=magnitudes
             )
 
-    def part(self, index: int, given: Sequence[Held], site: Site) -> list[Held]:
+    def part(self, index: int, given: Sequence[EvalValue], site: Site) -> list[EvalValue]:
         """A sub-graph from beginning to end."""
         part = self.parts[index]
         # What is not given is read as stored.
         values = dict(zip(part.inputs, given, strict=False))
 
-        def read(tensor: int) -> Held:
+        def read(tensor: int) -> EvalValue:
             return values[tensor] if tensor in values else self.held(part, tensor)
 
         for step in part.steps:
@@ -73,7 +73,7 @@ class Run:
             values.update(zip(step.outputs, self.step(part, step, read, site), strict=False))
         return [read(tensor) for tensor in part.outputs]
 
-    def held(self, part: Part, tensor: int) -> Held:
+    def held(self, part: Part, tensor: int) -> EvalValue:
         """What a tensor holds before any operator has written it."""
         if tensor == ABSENT:
             return NOTHING
@@ -84,7 +84,7 @@ class Run:
             self._states[key] = self.weights.initial(part.index, tensor)
         return self._states[key]
 
-    def step(self, part: Part, step: Step, read: Read, site: Site) -> list[Held]:
+    def step(self, part: Part, step: Step, read: Read, site: Site) -> list[EvalValue]:
         """The outputs of one operator."""
         leave(step.name)
         site = (*site, step.index)
@@ -98,23 +98,23 @@ class Run:
         # An operator without states gives none behind its outputs.
         for index, result in zip(step.states, results[len(step.outputs) :], strict=False):
             dtype = part.tensors[index].dtype
-            self._states[part.index, index] = Held(lifted(result), dtype=dtype)
+            self._states[part.index, index] = EvalValue(lifted(result), dtype=dtype)
         return [
-            Held(lifted(result), dtype=dtype)
+            EvalValue(lifted(result), dtype=dtype)
             # States stand behind the outputs.
             for result, dtype in zip(results, step.attributes["output_dtypes"], strict=False)
         ]
 
     def _among_constants(
-        self, part: Part, step: Step, inputs: Sequence[Held], site: Site
-    ) -> list[Held]:
+        self, part: Part, step: Step, inputs: Sequence[EvalValue], site: Site
+    ) -> list[EvalValue]:
         """In the declared types; how far the noise moves it is measured beside it, in float64."""
         dtypes = step.attributes["output_dtypes"]
         call = _call(step, site, constant=True)
-        narrow = self._operands(part, step, inputs, Held.working, SILENT)
+        narrow = self._operands(part, step, inputs, EvalValue.working, SILENT)
         results = _grounded(step, _compute(step, call, narrow), call)
         made = [
-            Held(stored(result, dtype), dtype=dtype, constant=True)
+            EvalValue(stored(result, dtype), dtype=dtype, constant=True)
             # States stand behind the outputs.
             for result, dtype in zip(results, dtypes, strict=False)
         ]
@@ -125,10 +125,10 @@ class Run:
             # States stand behind the outputs.
             moved_made = zip(made, moved, step.onto, strict=False)
             made = [
-                held if grid is None else Held(result, dtype=held.dtype, constant=True)
+                held if grid is None else EvalValue(result, dtype=held.dtype, constant=True)
                 for held, result, grid in moved_made
             ]
-        wide = self._operands(part, step, inputs, Held.still, SILENT)
+        wide = self._operands(part, step, inputs, EvalValue.still, SILENT)
         still = _grounded(step, _compute(step, call, wide), call)
         # States stand behind the outputs.
         for held, one, other in zip(made, moved, still, strict=False):
@@ -136,7 +136,7 @@ class Run:
         return made
 
     def _disturbed(
-        self, part: Part, step: Step, call: Call, inputs: Sequence[Held], site: Site
+        self, part: Part, step: Step, call: Call, inputs: Sequence[EvalValue], site: Site
     ) -> tuple[Any, ...]:
         """The operator in float64 under the noise of this evaluation, if there is any."""
         noise, source = self.noise, self._source
@@ -149,22 +149,22 @@ class Run:
             # operator rounds, it rounds on its way onto the grid.
             grounded = any(grid is not None for grid in step.onto)
             inner = SILENT if grounded and step.op not in NOISY_INSIDE else source
-            arrays = self._operands(part, step, inputs, Held.wide, source)
+            arrays = self._operands(part, step, inputs, EvalValue.wide, source)
             source.enter(site, source.unit)
             results = _compute(step, replace(call, noise=inner), arrays)
             results = _grounded(step, results, replace(call, noise=source))
             if noise.rounding and call.dtype in HALVES and step.op not in EXACT:
                 results = tuple(stored_noise(each, call.dtype, source) for each in results)
             return results
-        arrays = self._operands(part, step, inputs, Held.wide, SILENT)
+        arrays = self._operands(part, step, inputs, EvalValue.wide, SILENT)
         return _grounded(step, _compute(step, call, arrays), call)
 
     def _operands(
         self,
         part: Part,
         step: Step,
-        inputs: Sequence[Held],
-        view: Callable[[Held], Any],
+        inputs: Sequence[EvalValue],
+        view: Callable[[EvalValue], Any],
         source: Any,  # noqa: ANN401
     ) -> list[Any]:
         """Arrays for the kernel: real numbers instead of quantised integers."""
@@ -175,7 +175,7 @@ class Run:
             for index, held, grid in zip(step.inputs, inputs, step.grids, strict=True)
         ]
 
-    def _real(self, part: Part, index: int, held: Held, grid: Grid, source: Any) -> Array:  # noqa: ANN401
+    def _real(self, part: Part, index: int, held: EvalValue, grid: Grid, source: Any) -> Array:  # noqa: ANN401
         if not held.constant or held.data.dtype == np.float64:
             return reals(held.data, grid)
         if not source.quantisers or grid.dtype in ("int32", "int64"):

@@ -20,7 +20,7 @@ from isomorph.kernels.tflite.quantized import Reach, onto
 from isomorph.oracle.dtypes import is_float, numpy_dtype
 from isomorph.oracle.noise import SILENT, Array, NoiseSource, Rounding
 from isomorph.oracle.rounded_constants import rounded_again
-from isomorph.oracle.value import Held, lifted
+from isomorph.oracle.value import EvalValue, lifted
 
 _PLANS = 64
 """Plans kept; a search that cuts everywhere would otherwise keep one for every cut."""
@@ -44,7 +44,7 @@ class Evaluator:
         self._planner = Planner(self._parts, program.index)
         self._plans: dict[tuple[frozenset[int], frozenset[int]], Plan] = {}
         self._constant = _constants(self._main.steps, self._main.tensors)
-        self._fixed: dict[int, list[Held]] = {}
+        self._fixed: dict[int, list[EvalValue]] = {}
         self._room = _FIXED_BYTES
         self._magnitudes: dict[Any, Array] = {}
         self._magnitudes_of = b""
@@ -70,7 +70,7 @@ class Evaluator:
         values = {index: self._fed(index, value, noise) for index, value in given.items()}
         results = {index: self._shown(values[index]) for index in wanted if index in values}
 
-        def read(index: int) -> Held:
+        def read(index: int) -> EvalValue:
             if index in values:
                 return values[index]
             held = evaluation.held(self._main, index)
@@ -109,12 +109,12 @@ class Evaluator:
         tensor = self._main.tensors[index]
         return tensor.constant or tensor.variable
 
-    def _shown(self, held: Held) -> Any:  # noqa: ANN401
+    def _shown(self, held: EvalValue) -> Any:  # noqa: ANN401
         wide = held.wide()
         # A resource has no value that could be shown.
         return wide if isinstance(wide, np.ndarray) else None
 
-    def _fed(self, index: int, value: Any, noise: Noise | None) -> Held:  # noqa: ANN401
+    def _fed(self, index: int, value: Any, noise: Noise | None) -> EvalValue:  # noqa: ANN401
         tensor, array = self._main.tensors[index], np.asarray(value)
         if array.dtype.kind in "SU":
             array = array.astype(str).astype(object)
@@ -124,23 +124,23 @@ class Evaluator:
         if is_float(tensor.dtype) and array.dtype.kind in "fV":
             if constant and (own := _own(array, tensor.dtype)) is not None:
                 # Fed with its own value, a constant stays what it was.
-                return Held(own, dtype=tensor.dtype, constant=True)
-            return Held(lifted(array), dtype=tensor.dtype)
-        return Held(array, dtype=tensor.dtype, constant=constant)
+                return EvalValue(own, dtype=tensor.dtype, constant=True)
+            return EvalValue(lifted(array), dtype=tensor.dtype)
+        return EvalValue(array, dtype=tensor.dtype, constant=constant)
 
-    def _quantised(self, tensor: TfliteTensor, array: Array, noise: Noise | None) -> Held:
+    def _quantised(self, tensor: TfliteTensor, array: Array, noise: Noise | None) -> EvalValue:
         grid = grid_of(tensor)
         if grid is None:
-            return Held(array.astype(numpy_dtype(tensor.dtype)), dtype=tensor.dtype)
+            return EvalValue(array.astype(numpy_dtype(tensor.dtype)), dtype=tensor.dtype)
         source: NoiseSource = SILENT
         if noise is not None and noise.quantisers:
             source = disturbing = Rounding(noise.seed, quantisers=True)
             disturbing.enter(("fed", tensor.index), 0.0)
         call = Call(op="QUANTIZE", noise=source)
         integers = onto(array.astype(np.float64), grid, call, keeps=False, reach=Reach())
-        return Held(integers, dtype=tensor.dtype)
+        return EvalValue(integers, dtype=tensor.dtype)
 
-    def _keep(self, step: Step, outputs: list[Held]) -> None:
+    def _keep(self, step: Step, outputs: list[EvalValue]) -> None:
         if not step.outputs or any(index not in self._constant for index in step.outputs):
             return
         # Declared, and lifted beside it.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Arrays
     from isomorph.frameworks.tflite.program import TfliteProgram
-    from isomorph.frameworks.tflite.read import Opened
+    from isomorph.frameworks.tflite.read import LoadedModel
 
 _HEAD = 64 << 10
 
@@ -99,7 +99,7 @@ class TfliteFramework:
             stream.write(piece_of(model.native, piece))
 
 
-def _open(source: Any) -> tuple[Opened, str]:  # noqa: ANN401
+def _open(source: Any) -> tuple[LoadedModel, str]:  # noqa: ANN401
     from isomorph.frameworks.tflite.read import open_bytes, open_path
 
     if isinstance(source, (str, Path)):

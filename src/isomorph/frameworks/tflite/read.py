@@ -22,14 +22,14 @@ _HEAD = 64 << 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class LoadedModel:
     """A checked program with the digest of its bytes."""
 
     program: TfliteProgram
     digest: str
 
 
-def open_path(path: Path) -> Opened:
+def open_path(path: Path) -> LoadedModel:
     """Map a file; its weights are read from there when somebody wants them."""
     file = str(path)
     _regular(path, file)
@@ -38,7 +38,7 @@ def open_path(path: Path) -> Opened:
     return _opened(view, file=file, path=path)
 
 
-def open_bytes(data: bytes) -> Opened:
+def open_bytes(data: bytes) -> LoadedModel:
     """Read a flatbuffer that is already in memory."""
     file = "bytes in memory"
     if not data:
@@ -58,7 +58,7 @@ def write(data: Any, path: Path, *, source: Path | None) -> None:  # noqa: ANN40
         stream.write(data)
 
 
-def _opened(data: Any, *, file: str, path: Path | None = None) -> Opened:  # noqa: ANN401
+def _opened(data: Any, *, file: str, path: Path | None = None) -> LoadedModel:  # noqa: ANN401
     if not looks_like_model(bytes(memoryview(data)[:_HEAD])):
         raise UnreadableModelError(
             "NOT_A_MODEL",
@@ -69,7 +69,7 @@ def _opened(data: Any, *, file: str, path: Path | None = None) -> Opened:  # noq
             fix="check what the file really is: a download may have saved an error page",
         )
     digest = hashlib.sha256(data).hexdigest()
-    return Opened(program=parse(data, file=file, path=path), digest=digest)
+    return LoadedModel(program=parse(data, file=file, path=path), digest=digest)
 
 
 def _regular(path: Path, file: str) -> None:

@@ -37,8 +37,8 @@ def test_every_word_names_an_operator(table):
     aten = [word for word in table if "." not in word]
     assert aten
     # An operator may exist in its in-place form alone.
-    strangers = [w for w in aten if not any(hasattr(torch.ops.aten, w + end) for end in ("", "_"))]
-    assert not strangers
+    unrelated = [w for w in aten if not any(hasattr(torch.ops.aten, w + end) for end in ("", "_"))]
+    assert not unrelated
 
 
 def test_no_operator_has_two_rules():
