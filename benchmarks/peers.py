@@ -1,7 +1,7 @@
 """isomorph beside the layerwise comparison that people use today: time, memory, and what they say.
 
 Four pairs of one network (PyTorch, exported to ONNX): the file as exported, the same with a fault
-planted in one attribute deep inside, and both of these again after an optimiser has folded and
+planted in one attribute deep inside, and both of these again after an optimizer has folded and
 renamed them. Polygraphy compares ONNX Runtime on two files by two commands, every tensor marked as
 an output: it has no other reference than the exported file. isomorph compares the PyTorch program
 with the file, and says which node is guilty and why.

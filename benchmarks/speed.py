@@ -1,7 +1,7 @@
 """What isomorph costs: each kind of pass and a whole check, beside a plain inference.
 
 The networks: resnet50, lstm and transformer (PyTorch against its ONNX export), keras_cnn and
-keras_lstm (Keras against TFLite), int8_cnn (Keras against fully quantised TFLite). With --only or
+keras_lstm (Keras against TFLite), int8_cnn (Keras against fully quantized TFLite). With --only or
 --brief the results go to files of their own, so that those of a whole run stay.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import asdict, replace
 from measuring.rows import (
     Effort,
     Measured,
-    localisation,
+    localization,
     passes,
     plain_inference,
     polygraphy,
@@ -42,7 +42,7 @@ def measure(name: str, effort: Effort) -> list[Measured]:
     print(f"… {name}: whole commands", flush=True)
     rows.append(whole_check(files, usual))
     if name == FAULTY:
-        rows += localisation(files, usual)
+        rows += localization(files, usual)
     if name in TORCH:
         rows.append(polygraphy(files, usual))
     return _in_oracle_passes(rows)

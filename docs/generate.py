@@ -36,7 +36,7 @@ def _index(names: tuple[str, ...]) -> str:
 
 def _cause(name: str) -> str:
     told = explain(name)
-    lines = [f"# {name}", "", told.what, "", "## How it is known", "", told.recognised, ""]
+    lines = [f"# {name}", "", told.what, "", "## How it is known", "", told.recognized, ""]
     lines += ["## What to do", "", told.do, ""]
     if told.issues:
         lines += ["## Known public cases", "", *(f"- {issue}" for issue in told.issues), ""]

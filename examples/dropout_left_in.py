@@ -2,9 +2,9 @@
 
 The folklore: run it twice, and if the numbers are the same nothing is random.
 
-Measured: ONNX Runtime's default optimiser removes Dropout in training mode, so two runs agree in
+Measured: ONNX Runtime's default optimizer removes Dropout in training mode, so two runs agree in
 every bit, and with the reference too. The file still carries it, and another runtime will draw.
-isomorph runs the file with every optimiser off as well, where two runs differ: nondeterminism, at
+isomorph runs the file with every optimizer off as well, where two runs differ: nondeterminism, at
 the node by its name.
 """
 
@@ -34,7 +34,7 @@ def main() -> Facts:
         report = isomorph.check(right, left_in, inputs={"x": x}, in_process=True)
         runs = [
             isomorph.run(
-                left_in, inputs={"x": x}, settings={"optimisation": level}, in_process=True
+                left_in, inputs={"x": x}, settings={"optimization": level}, in_process=True
             )
             for level in ("all", "all", "none")
         ]
@@ -42,7 +42,7 @@ def main() -> Facts:
     return {
         "what isomorph says": accused(report),
         "two runs as deployed agree": bool(np.array_equal(values[0], values[1])),
-        "as deployed and without optimisers agree": bool(np.array_equal(values[0], values[2])),
+        "as deployed and without optimizers agree": bool(np.array_equal(values[0], values[2])),
         "fix": report.findings[0].fix,
     }
 

@@ -3,7 +3,7 @@
 The folklore: if the outputs differ, bisect the model by hand.
 
 Measured: the largest of a row that holds NaN is NaN. ONNX Runtime's ReduceMax drops a NaN that
-does not come first. isomorph runs the node alone, every optimiser off, fed with the oracle's
+does not come first. isomorph runs the node alone, every optimizer off, fed with the oracle's
 values: it is still off, so nothing around it is to blame: kernel. Without a NaN the same file is
 equivalent.
 """

@@ -5,7 +5,7 @@ The folklore: add its tensors to the graph's outputs, as float32, and save a sec
 Measured: a tensor of another type breaks that (ONNX Runtime refuses a model that declares the
 int64 indices of a TopK as float32), and the copy is not the model you deploy. With isomorph any
 tensor is fetched by name, of its own type, and the file stays as it is; and fetched from the
-float64 oracle too it tells how exact the node is. Here the variance of a normalisation written out
+float64 oracle too it tells how exact the node is. Here the variance of a normalization written out
 by hand is E[x²] - E[x]²: both terms are right to 2 ulp, their difference is 28,000 ulp off (the
 first four digits are left), and the deviation behind it inherits half of that.
 """
@@ -30,7 +30,7 @@ NODE = "variance"
 def main() -> Facts:
     x = np.random.default_rng(0).normal(100.0, 1.0, size=(4, 256)).astype(np.float32)
     with TemporaryDirectory() as name:
-        model = _normaliser(Path(name) / "normaliser.onnx")
+        model = _normalizer(Path(name) / "normalizer.onnx")
         before = model.read_bytes()
         graph = isomorph.inspect(model).graph
         node = next(node for node in graph.nodes if node.name == NODE)
@@ -78,8 +78,8 @@ def _as_float_output(model: Path, tensor: str) -> str:
     return ""
 
 
-def _normaliser(path: Path) -> Path:
-    """Normalised rows, and the places of their three largest values."""
+def _normalizer(path: Path) -> Path:
+    """Normalized rows, and the places of their three largest values."""
     steps = [
         ("Mul", ["x", "x"], ["square"]),
         ("ReduceMean", ["square", "axis"], ["mean_square"]),
@@ -87,8 +87,8 @@ def _normaliser(path: Path) -> Path:
         ("Mul", ["mean", "mean"], ["square_mean"]),
         ("Sub", ["mean_square", "square_mean"], ["variance"]),
         ("Sqrt", ["variance"], ["deviation"]),
-        ("Sub", ["x", "mean"], ["centred"]),
-        ("Div", ["centred", "deviation"], ["y"]),
+        ("Sub", ["x", "mean"], ["centered"]),
+        ("Div", ["centered", "deviation"], ["y"]),
         ("TopK", ["y", "three"], ["largest", "best"]),
     ]
     nodes = [helper.make_node(op, ins, outs, name=outs[0]) for op, ins, outs in steps]

@@ -1,12 +1,12 @@
-"""Does relu(relu(x + 1) - 1) come out differently once an optimiser has fused it?
+"""Does relu(relu(x + 1) - 1) come out differently once an optimizer has fused it?
 
 The folklore: ONNX Runtime fuses the two ReLUs, PyTorch does not, and so the outputs diverge.
 
-Measured on 20,000 inputs: PyTorch, NumPy and ONNX Runtime with its optimiser on and off are equal
+Measured on 20,000 inputs: PyTorch, NumPy and ONNX Runtime with its optimizer on and off are equal
 bit for bit. Nothing was fused, and nothing may be: each of the four operations is exact or
 rounded once by the same rule everywhere.
 
-And if an optimiser did simplify it to relu(x), which over the real numbers is the same function?
+And if an optimizer did simplify it to relu(x), which over the real numbers is the same function?
 Then six in ten positive results would change, by at most half the spacing of floats at the largest
 x + 1 (2.4e-7 here), because the short form is the more exact one. That is rounding, not a fault,
 and isomorph says so: equivalent. Shift by 1.001 instead of 1 on the way back, and it is divergent.
@@ -39,7 +39,7 @@ def main() -> Facts:
         folder = Path(name)
         exact, wrong = _shifted(folder / "exact.onnx", 1.0), _shifted(folder / "wrong.onnx", 1.001)
         short = elementwise(folder / "short.onnx", [("Relu", ["x"], "y")])
-        trace = isomorph.run(exact, inputs={"x": x}, settings={"optimisation": "none"})
+        trace = isomorph.run(exact, inputs={"x": x}, settings={"optimization": "none"})
         plain = trace.tensors["y"]
         reports = {
             "the same four nodes": isomorph.check(Shifted(), exact, inputs={"x": x}),
@@ -48,7 +48,7 @@ def main() -> Facts:
         }
     by_numpy = np.maximum(np.maximum(x + np.float32(1), 0) - np.float32(1), 0)
     facts: Facts = {name: _row(report) for name, report in reports.items()}
-    facts["numpy equals onnxruntime without optimiser"] = bool(np.array_equal(by_numpy, plain))
+    facts["numpy equals onnxruntime without optimizer"] = bool(np.array_equal(by_numpy, plain))
     return facts
 
 

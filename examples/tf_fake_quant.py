@@ -3,11 +3,11 @@
 The folklore: yes, with scale = (max - min) / 255; or: no, the two drift apart.
 
 Measured: with a grid that zero lies on, they agree in every value but ties. At a tie fake_quant
-goes up and QuantizeLinear to the even neighbour: one step apart in 10 of 20 ties, and isomorph
+goes up and QuantizeLinear to the even neighbor: one step apart in 10 of 20 ties, and isomorph
 says divergent where the inputs hold such a tie, equivalent where they do not.
 
 The larger gap is in the range. Asked for -1 to 1, fake_quant moves ("nudges") both ends until zero
-is on the grid: to -0.996 and 1.004. Whoever quantises with the range that was asked for is half a
+is on the grid: to -0.996 and 1.004. Whoever quantizes with the range that was asked for is half a
 step off everywhere, and in half of the values one integer off. With the nudged zero point (127) in
 the ONNX model the two are the same function: equal but for 1 of 9,999 values, which lies so near
 a tie that the rounding of the division decides it, and equivalent.
@@ -75,12 +75,12 @@ def _only(model: Path, x: np.ndarray) -> np.ndarray:
 
 
 def _fake(path: Path, low: float, high: float) -> Path:
-    def quantise(x):
+    def quantize(x):
         import tensorflow as tf
 
         return tf.quantization.fake_quant_with_min_max_args(x, low, high)
 
-    return saved_model(path, quantise)
+    return saved_model(path, quantize)
 
 
 def _linear(path: Path, scale: float, zero_point: int) -> Path:

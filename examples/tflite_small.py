@@ -1,13 +1,13 @@
-"""Does TFLite's quantisation change the outputs of a one-weight Dense and a 3 × 3 convolution?
+"""Does TFLite's quantization change the outputs of a one-weight Dense and a 3 × 3 convolution?
 
-The folklore: TensorFlow and plain TFLite give exactly 3.0 and 9.0, and the quantised files
+The folklore: TensorFlow and plain TFLite give exactly 3.0 and 9.0, and the quantized files
 something that is not quite that; a recurrent layer drifts further with every step.
 
 Measured: 3.0 and 9.0 in every way of converting, bit for bit. With ``Optimize.DEFAULT`` nothing
-was quantised: weights of fewer than 1,024 elements stay in float32, and these have 1, 9 and 20.
+was quantized: weights of fewer than 1,024 elements stay in float32, and these have 1, 9 and 20.
 float16 does store halves, and every one of these weights is a half already. The recurrent layer is
 off by 6e-8, one rounding at 1, with and without the option. So the experiment measured two
-kernels and no quantisation; `tflite_quantised.py` repeats it with enough weights.
+kernels and no quantization; `tflite_quantized.py` repeats it with enough weights.
 """
 
 from __future__ import annotations

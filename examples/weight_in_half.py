@@ -4,7 +4,7 @@ The folklore: if the file says float32, its numbers have 24 bits.
 
 Measured: a converter that passes a weight through float16 leaves a float32 file with eleven bits
 in it. The outputs move by 9e-4, which a tolerance of 1e-3 lets pass. isomorph puts the
-reference's weight back, sees the node become right, and recognises what happened to it: weight,
+reference's weight back, sees the node become right, and recognizes what happened to it: weight,
 rounded to float16.
 """
 

@@ -1,4 +1,4 @@
-"""Which parameter of a quantiser is wrong?
+"""Which parameter of a quantizer is wrong?
 
 The folklore: int8 costs accuracy, so a difference is to be expected.
 

@@ -37,10 +37,10 @@ def saturates():
     Stated by the CPU's features where they are known, seen in one product where they are not.
     """
     from isomorph.core.cpu import this_cpu
-    from isomorph.core.divergence import Judgement
+    from isomorph.core.divergence import Judgment
 
     stated = this_cpu().saturates
-    return largest_pair() < 2 * 255 * 127 if stated is Judgement.UNKNOWN else stated == "yes"
+    return largest_pair() < 2 * 255 * 127 if stated is Judgment.UNKNOWN else stated == "yes"
 
 
 def largest_pair():

@@ -1,4 +1,4 @@
-"""Faithful conversions of one model: exporters, optimisers, folding, opsets, widths.
+"""Faithful conversions of one model: exporters, optimizers, folding, opsets, widths.
 
 Each takes what has been written so far and writes one more file. A conversion that a tool cannot
 do raises; the calibration says so and goes on, for it measures isomorph and not the tool.

@@ -60,13 +60,13 @@ def _expanded_power(x: Tensor) -> Tensor:
 
 
 def _decisions(x: Tensor) -> Any:
-    centred = x - x.mean(dim=-1, keepdim=True)
+    centered = x - x.mean(dim=-1, keepdim=True)
     return (
-        torch.where(centred > 0, centred, -0.5 * centred),
-        centred.argmax(dim=-1),
-        centred > 0.25,
-        torch.topk(centred, 3, dim=-1).values,
-        torch.round(centred * 4.0),
+        torch.where(centered > 0, centered, -0.5 * centered),
+        centered.argmax(dim=-1),
+        centered > 0.25,
+        torch.topk(centered, 3, dim=-1).values,
+        torch.round(centered * 4.0),
         torch.floor(x * 3.0),
     )
 

@@ -29,8 +29,8 @@ class ComputedPositions(nn.Module):
         return self.mix(x + torch.cat([angle.sin(), angle.cos()], dim=-1))
 
 
-class StandardisedWeights(nn.Module):
-    """Weights that are normalised in the graph: exporters fold that, and round once more."""
+class StandardizedWeights(nn.Module):
+    """Weights that are normalized in the graph: exporters fold that, and round once more."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,8 +38,8 @@ class StandardisedWeights(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         flat = self.weight.flatten(1)
-        centred = flat - flat.mean(dim=1, keepdim=True)
-        scaled = centred / (centred.pow(2).mean(dim=1, keepdim=True) + 1e-10).sqrt()
+        centered = flat - flat.mean(dim=1, keepdim=True)
+        scaled = centered / (centered.pow(2).mean(dim=1, keepdim=True) + 1e-10).sqrt()
         return functional.conv2d(x, scaled.view_as(self.weight), padding=1)
 
 
@@ -150,7 +150,7 @@ def _doubles(*shape: int) -> Draw:
 
 CASES = (
     Case(name="positions computed in the graph", build=ComputedPositions, inputs=normal(2, 24, 16)),
-    Case(name="weights standardised in the graph", build=StandardisedWeights,
+    Case(name="weights standardised in the graph", build=StandardizedWeights,
          inputs=normal(1, 3, 12, 12)),
     Case(name="experts", build=Experts, inputs=normal(12, 16)),
     Case(name="branch", build=Branching, inputs=normal(4, 8)),

@@ -12,7 +12,7 @@ from clean.case import Case, formula, normal, stack, uniform
 
 
 def trained(norm: nn.Module, *, widest: float = 2.0) -> nn.Module:
-    """A normalisation as after training, with variances down to a hundredth of ``widest``."""
+    """A normalization as after training, with variances down to a hundredth of ``widest``."""
     channels = norm.running_mean.numel()
     norm.weight.data = 0.5 + torch.rand(channels)
     norm.bias.data = 0.2 * torch.randn(channels)
@@ -201,7 +201,7 @@ CASES = (
     stack(
         "conv with nearly cancelling BatchNorm",
         # β − μ·s cancels to a hundredth: folding it loses digits, and loses them rightly.
-        lambda: [nn.Conv2d(3, 8, 3, bias=False), cancelling(8), nn.ReLU(), nn.Conv2d(8, 4, 3)],
+        lambda: [nn.Conv2d(3, 8, 3, bias=False), canceling(8), nn.ReLU(), nn.Conv2d(8, 4, 3)],
         IMAGE,
     ),
     formula("resizing", _resized, normal(1, 4, 10, 10)),
@@ -212,7 +212,7 @@ CASES = (
 )  # fmt: skip
 
 
-def cancelling(channels: int) -> nn.Module:
+def canceling(channels: int) -> nn.Module:
     norm = trained(nn.BatchNorm2d(channels))
     scale = norm.weight.data / torch.sqrt(norm.running_var + norm.eps)
     norm.running_mean.data += 5.0

@@ -18,7 +18,7 @@ from isomorph.checking.loader import Loader
 from isomorph.conversion.converter_worker import ConverterWorker
 from isomorph.conversion.steps import RouteRunner, Stop
 from isomorph.core.conversion import Order, Step
-from isomorph.core.divergence import Divergence, ErrorTerm, Judgement, Verdict
+from isomorph.core.divergence import Divergence, ErrorTerm, Judgment, Verdict
 from isomorph.inputs import feeds as feeding
 from isomorph.inputs.feeds import Sample
 from isomorph.store.input_files import write_arrays
@@ -145,7 +145,7 @@ def _error(output: Divergence, *, runs: bool) -> float | None:
     """The largest difference of the meanings, or of the run where only a runtime stands for it."""
     parts = (output.execution_candidate,) if runs else (output.translation, output.rounding)
     if output.verdict is Verdict.UNKNOWN or any(
-        part is None or part.budget.within is Judgement.UNKNOWN for part in parts
+        part is None or part.budget.within is Judgment.UNKNOWN for part in parts
     ):
         return None
     return _largest(parts[0]) if all(_beyond(part) for part in parts) else 0.0
@@ -153,7 +153,7 @@ def _error(output: Divergence, *, runs: bool) -> float | None:
 
 def _beyond(part: ErrorTerm | None) -> bool:
     """Beyond its budget, and beyond what the oracles' own arithmetic rounds."""
-    judged = part is not None and part.budget.within is Judgement.NO
+    judged = part is not None and part.budget.within is Judgment.NO
     return judged and _largest(part) > np.finfo(np.float64).eps
 
 

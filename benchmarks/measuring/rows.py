@@ -130,7 +130,7 @@ def whole_check(
     )
 
 
-def localisation(files: Files, usual: float) -> list[Measured]:
+def localization(files: Files, usual: float) -> list[Measured]:
     """A planted fault: what the verdict costs, what it costs with the guilty node, and the rest."""
     with tempfile.TemporaryDirectory() as folder:
         faulty = Path(folder) / "faulty.onnx"

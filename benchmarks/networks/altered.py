@@ -1,4 +1,4 @@
-"""An ONNX file with a fault planted in it, and one that an optimiser folded and renamed."""
+"""An ONNX file with a fault planted in it, and one that an optimizer folded and renamed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _pads(node: onnx.NodeProto) -> list[int]:
 
 
 def folded_and_renamed(source: Path, target: Path) -> dict[str, str]:
-    """As ONNX Runtime's optimiser writes it, with no name kept; gives the new name of each tensor.
+    """As ONNX Runtime's optimizer writes it, with no name kept; gives the new name of each tensor.
 
     The keys are the names that tensors had which are still there.
     """

@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 CHANNELS, SIDE = 4, 6
 PER_BLOCK = 10
-"""Nodes of one block; two of them are batch normalisations, which folding takes away."""
+"""Nodes of one block; two of them are batch normalizations, which folding takes away."""
 
 VARIANTS = ("renamed", "reordered", "folded")
 
@@ -114,7 +114,7 @@ def _reorder(model: onnx.ModelProto, chance: random.Random) -> None:
 
 
 def _fold(model: onnx.ModelProto) -> None:
-    """Every batch normalisation into the convolution before it, in float32 as tools do."""
+    """Every batch normalization into the convolution before it, in float32 as tools do."""
     graph = model.graph
     stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     makers = {node.output[0]: node for node in graph.node}

@@ -21,12 +21,12 @@ Example = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """One network: how it is built, an input it runs on, and whether it is quantised."""
+    """One network: how it is built, an input it runs on, and whether it is quantized."""
 
     name: str
     build: Callable[[], Any]
     example: Callable[[np.random.Generator], Example]
-    quantised: bool = False
+    quantized: bool = False
 
 
 def convolutional() -> Any:
@@ -66,7 +66,7 @@ def recurrent() -> Any:
 
 
 def _trained(fresh: list[Example]) -> list[Example]:
-    """A normalisation as after training: fresh from its constructor it normalises nothing."""
+    """A normalization as after training: fresh from its constructor it normalizes nothing."""
     draw = np.random.default_rng(SEED)
     size = fresh[0].shape
     gamma, beta = draw.uniform(0.5, 1.5, size), 0.2 * draw.standard_normal(size)
@@ -84,7 +84,7 @@ def _series(draw: np.random.Generator) -> Example:
 NETWORKS = (
     Network(name="keras_cnn", build=convolutional, example=_image),
     Network(name="keras_lstm", build=recurrent, example=_series),
-    Network(name="int8_cnn", build=convolutional, example=_image, quantised=True),
+    Network(name="int8_cnn", build=convolutional, example=_image, quantized=True),
 )
 
 
@@ -128,7 +128,7 @@ def _converted(network: Network, model: Any, seen: Callable[[], Iterator[list[Ex
     import tensorflow as tf
 
     converter = tf.lite.TFLiteConverter.from_keras_model(model)
-    if network.quantised:
+    if network.quantized:
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
         converter.representative_dataset = seen
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]

@@ -45,7 +45,7 @@ _PLAIN_TFLITE = Kind(step="plain_tflite", title="plain LiteRT inference")
 
 
 def plain_of(network: str) -> Kind:
-    """The unit: a float Keras network as TensorFlow runs it, a quantised one as LiteRT does."""
+    """The unit: a float Keras network as TensorFlow runs it, a quantized one as LiteRT does."""
     if network in TORCH:
         return Kind(step="plain", title="plain ONNX Runtime inference")
     return _PLAIN_TFLITE if network == "int8_cnn" else _PLAIN_TENSORFLOW

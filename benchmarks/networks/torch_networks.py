@@ -37,15 +37,15 @@ class Bottleneck(nn.Module):
         super().__init__()
         outgoing = width * self.widening
         self.body = nn.Sequential(
-            nn.Conv2d(incoming, width, 1, bias=False), normalised(width), nn.ReLU(),
-            nn.Conv2d(width, width, 3, stride, 1, bias=False), normalised(width), nn.ReLU(),
-            nn.Conv2d(width, outgoing, 1, bias=False), normalised(outgoing),
+            nn.Conv2d(incoming, width, 1, bias=False), normalized(width), nn.ReLU(),
+            nn.Conv2d(width, width, 3, stride, 1, bias=False), normalized(width), nn.ReLU(),
+            nn.Conv2d(width, outgoing, 1, bias=False), normalized(outgoing),
         )  # fmt: skip
         same = stride == 1 and incoming == outgoing
         self.shortcut: nn.Module = nn.Identity()
         if not same:
             self.shortcut = nn.Sequential(
-                nn.Conv2d(incoming, outgoing, 1, stride, bias=False), normalised(outgoing)
+                nn.Conv2d(incoming, outgoing, 1, stride, bias=False), normalized(outgoing)
             )
 
     def forward(self, x: Tensor) -> Tensor:
@@ -58,7 +58,7 @@ class Resnet50(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.stem = nn.Sequential(
-            nn.Conv2d(3, 64, 7, 2, 3, bias=False), normalised(64), nn.ReLU(),
+            nn.Conv2d(3, 64, 7, 2, 3, bias=False), normalized(64), nn.ReLU(),
             nn.MaxPool2d(3, 2, 1),
         )  # fmt: skip
         blocks: list[nn.Module] = []
@@ -102,8 +102,8 @@ class Transformer(nn.Module):
         return self.head(self.encoder(self.tokens(tokens) + self.places).mean(dim=1))
 
 
-def normalised(channels: int) -> nn.BatchNorm2d:
-    """A BatchNorm as after training: fresh from its constructor it normalises nothing."""
+def normalized(channels: int) -> nn.BatchNorm2d:
+    """A BatchNorm as after training: fresh from its constructor it normalizes nothing."""
     norm = nn.BatchNorm2d(channels)
     nn.init.uniform_(norm.weight, 0.5, 1.5)
     nn.init.normal_(norm.bias, std=0.2)

@@ -14,7 +14,7 @@ from isomorph.reporters.json import as_json
 
 
 def _pixels(page, selector):
-    """How many different colours a canvas shows: one means that nothing is drawn."""
+    """How many different colors a canvas shows: one means that nothing is drawn."""
     return page.evaluate(
         """selector => {
           const seen = new Set();
@@ -218,8 +218,8 @@ def test_text_stands_out_in_light_and_dark(opened, divergent, scheme):
     page.wait_for_selector(".plot[data-drawn]")
     worst = page.evaluate(
         """() => {
-          const light = (colour) => {
-            const parts = colour.match(/[\\d.]+/g).slice(0, 3).map((one) => {
+          const light = (color) => {
+            const parts = color.match(/[\\d.]+/g).slice(0, 3).map((one) => {
               const share = Number(one) / 255;
               return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
             });

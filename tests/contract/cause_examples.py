@@ -247,7 +247,7 @@ def lost_operator():
     )
 
 
-def coarse_quantiser():
+def coarse_quantizer():
     text = "g (float[3,6] x) => (float[3,6] y) { q = QuantizeLinear (x, s, z) \
         h = DequantizeLinear (q, s, z) y = Tanh (h) }"
     wide = network(text, s=np.float32(0.03), z=np.int8(0))
@@ -262,25 +262,25 @@ def accused(**answers) -> FaultContext:
         environment=Environment(
             runtime="onnxruntime",
             precision=answers.get("precision", "as declared"),
-            settings={"optimisation": "all", "threads": "", "dtype": "low"},
+            settings={"optimization": "all", "threads": "", "dtype": "low"},
         ),
-        plain={"optimisation": "none"},
+        plain={"optimization": "none"},
         right=right,
         steady=answers.get("steady", lambda _: True),
         alone=lambda _runtime, _settings: case.wrong if answers.get("alone_wrong", True) else exact,
         imitated=answers.get("imitated", lambda _: exact),
-        single=lambda _: (Switch(name="NoisyFusion", settings={"disable_optimisers": "Noisy"}),),
+        single=lambda _: (Switch(name="NoisyFusion", settings={"disable_optimizers": "Noisy"}),),
         switches=(
-            Switch(name="a basic optimiser", settings={"optimisation": "none"}),
+            Switch(name="a basic optimizer", settings={"optimization": "none"}),
             Switch(name="full precision", settings={"dtype": "full"}, kind="precision"),
         ),
     )
     return replace(case, counterparts=case.nodes, reference=case.candidate, execution=execution)
 
 
-def optimiser_changes():
+def optimizer_changes():
     def right(changed):
-        return "disable_optimisers" in changed or changed.get("optimisation") == "none"
+        return "disable_optimizers" in changed or changed.get("optimization") == "none"
 
     return accused(right=right)
 
@@ -312,14 +312,14 @@ EXAMPLES = {
     "missing_op": (lost_operator, slope),
     "nondeterminism": (random_run, wrong_kernel),
     "precision": (overflowing, slope),
-    "quantization": (coarse_quantiser, slope),
+    "quantization": (coarse_quantizer, slope),
     "shape": (sliced, slope),
     "weight": (stale_weight, slope),
 }
 """By cause: where it must speak, and where it must stay silent."""
 
 RUNS = {
-    "fusion": (optimiser_changes, wrong_kernel),
+    "fusion": (optimizer_changes, wrong_kernel),
     "precision": (low_precision, wrong_kernel),
 }
 """The same for those causes that may also accuse a run."""

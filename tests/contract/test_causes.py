@@ -49,8 +49,8 @@ def test_what_it_says_can_be_shown(name, speaks):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_its_docstring_says_what_it_is_and_how_it_is_recognised(name):
+def test_its_docstring_says_what_it_is_and_how_it_is_recognized(name):
     text = inspect.getdoc(registry.cause(name))
     first, _, rest = text.partition("\n\n")
     assert first.endswith(".")
-    assert "Recognised" in rest
+    assert "Recognized" in rest

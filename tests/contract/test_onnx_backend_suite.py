@@ -62,7 +62,7 @@ def test_reviewed_names_exist_and_have_reasons(outcomes):
 
 def test_every_case_is_computed_under_noise(cases):
     """In the draws behind a budget nothing fails, and nothing gets another size."""
-    noise = Noise(seed=1, rounding=True, attributes=True, quantisers=True)
+    noise = Noise(seed=1, rounding=True, attributes=True, quantizers=True)
     failed = {}
     for case in sampled(cases, every=2):
         names, feeds, plainly = computed(case.model, case)

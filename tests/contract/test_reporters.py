@@ -62,7 +62,7 @@ def reporter(request):
 def test_every_verdict_and_every_name_is_rendered(reporter, verdict):
     text = reporter.render(_report(verdict))
     assert text.strip()
-    # Neither colours the terminal nor turns its text around.
+    # Neither colors the terminal nor turns its text around.
     assert "\x1b" not in text
     assert "\u202e" not in text
     text.encode("utf-8")

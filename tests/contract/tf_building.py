@@ -12,7 +12,7 @@ def tensorflow():
 
 
 def network():
-    """Convolution, normalisation, two branches and a loop over time; ``image`` to ``logits``."""
+    """Convolution, normalization, two branches and a loop over time; ``image`` to ``logits``."""
     tensorflow()
     import keras
     from keras import layers

@@ -52,8 +52,8 @@ def test_it_is_a_composite_action_as_the_marketplace_wants_it():
     yaml = pytest.importorskip("yaml")
     told = yaml.safe_load(ACTION.read_text(encoding="utf-8"))
     assert set(told) == {"name", "description", "branding", "inputs", "outputs", "runs"}
-    colours = {"white", "black", "yellow", "blue", "green", "orange", "red", "purple", "gray-dark"}
-    assert told["branding"]["color"] in colours
+    colors = {"white", "black", "yellow", "blue", "green", "orange", "red", "purple", "gray-dark"}
+    assert told["branding"]["color"] in colors
     for each in told["inputs"].values():
         assert set(each) == {"description", "required", "default"}
         assert isinstance(each["default"], str)

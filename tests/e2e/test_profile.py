@@ -62,7 +62,7 @@ def test_nothing_is_profiled_unless_it_is_asked_for(pair):
     assert only_where_located.profile is None
 
 
-def test_quantised_tensors_are_profiled_as_the_numbers_they_stand_for(tmp_path):
+def test_quantized_tensors_are_profiled_as_the_numbers_they_stand_for(tmp_path):
     from tflite_building import Building
 
     made = Building()

@@ -1,4 +1,4 @@
-"""A model with float inputs and outputs against its quantised form, which has integers there."""
+"""A model with float inputs and outputs against its quantized form, which has integers there."""
 
 import json
 import subprocess
@@ -58,15 +58,15 @@ def _interface(report):
 
 
 @pytest.mark.parametrize("name", ["int8", "uint8", "int16"])
-def test_a_fully_quantised_tflite_is_degraded(keras, name):
+def test_a_fully_quantized_tflite_is_degraded(keras, name):
     report = isomorph.check(
         keras / "model.keras", keras / f"{name}.tflite", inputs=keras / "inputs.npz"
     )
     assert report.verdict.value == "degraded", report.reason
     told = _interface(report)
     assert len(told) == 2
-    assert f"takes {name}: it is fed with quantised values, scale" in told[0]
-    assert f"gives {name}: it is compared dequantised, scale" in told[1]
+    assert f"takes {name}: it is fed with quantized values, scale" in told[0]
+    assert f"gives {name}: it is compared dequantized, scale" in told[1]
     assert not any(f.effect == "reaches_output" or f.fix for f in report.findings)
     assert report.outputs[0].intended_loss.budget.ratio < 0.9
     row = next(row for row in report.quantization if row.tensor == "image")
@@ -131,7 +131,7 @@ def _save(path, nodes, arrays, kind):
 
 
 @pytest.mark.parametrize(("name", "verdict"), [("right", "degraded"), ("wrong", "divergent")])
-def test_an_onnx_model_of_quantised_operators(operators, name, verdict):
+def test_an_onnx_model_of_quantized_operators(operators, name, verdict):
     report = isomorph.check(
         operators / "float.onnx", operators / f"{name}.onnx", inputs=operators / "inputs.npz"
     )

@@ -94,13 +94,13 @@ def test_a_recorded_candidate_is_suspected_not_convicted(folder, reference):
 
 
 def test_two_traces_of_one_model_agree(folder, tmp_path):
-    settings = {"optimisation": "none"}
+    settings = {"optimization": "none"}
     artifacts.trace(
         folder / "right.onnx", output=tmp_path / "t", settings=settings, in_process=True
     )
     report = check(folder / "right", tmp_path / "t")
     assert report.verdict == "equivalent"
-    assert report.environments["candidate run"].settings["optimisation"] == "none"
+    assert report.environments["candidate run"].settings["optimization"] == "none"
 
 
 def test_a_run_that_leaves_its_oracle_is_seen_in_its_trace(folder, tmp_path):

@@ -1,4 +1,4 @@
-"""Every kind of fault that a cause has to recognise, planted in small networks.
+"""Every kind of fault that a cause has to recognize, planted in small networks.
 
 Each is a reference, a candidate, inputs, the cause, and words that the finding must say.
 """
@@ -112,7 +112,7 @@ def through(number, large=1.0):
                     n=np.float32(large), o=np.float32(back))  # fmt: skip
 
 
-def quantised(**other):
+def quantized(**other):
     stored = {"xs": np.float32(5 / 255), "xz": np.uint8(128), "ws": np.float32(0.3 / 40),
               "wz": np.int8(0), "bs": np.float32(5 / 255) * np.float32(0.3 / 40),
               "rs": np.float32(8 / 255), "rz": np.uint8(0), "ds": np.float32(8 / 255),
@@ -129,8 +129,8 @@ def quantised(**other):
     )
 
 
-def unquantised():
-    held = {t.name: numpy_helper.to_array(t) for t in quantised().graph.initializer}
+def unquantized():
+    held = {t.name: numpy_helper.to_array(t) for t in quantized().graph.initializer}
     return network(
         "g (float[4,3,6,6] x) => (float[4,5,6,6] y)"
         " { c = Conv <pads=[1,1,1,1]> (x, k, b) y = Relu (c) }",
@@ -138,7 +138,7 @@ def unquantised():
     )  # fmt: skip
 
 
-STORED = {t.name: numpy_helper.to_array(t) for t in quantised().graph.initializer}
+STORED = {t.name: numpy_helper.to_array(t) for t in quantized().graph.initializer}
 CALIBRATED = {"x": np.clip(drawn(4, 3, 6, 6), -2.5, 2.5)}
 
 
@@ -241,16 +241,16 @@ TYPES = {
               whole("m = Mul (x, n) s = Cast <to=5> (m) h = Cast <to=7> (s)", "y = Neg (h)",
                     n=np.array(5000)), LARGE, "the range of int16"),
 }  # fmt: skip
-QUANTISERS = {
-    "clipped": (unquantised(), quantised(rs=np.float32(1.5 / 255), ds=np.float32(1.5 / 255)),
+QUANTIZERS = {
+    "clipped": (unquantized(), quantized(rs=np.float32(1.5 / 255), ds=np.float32(1.5 / 255)),
                 CALIBRATED, "cuts off"),
-    "wasted": (unquantised(), quantised(rs=np.float32(0.25), ds=np.float32(0.25)), CALIBRATED,
+    "wasted": (unquantized(), quantized(rs=np.float32(0.25), ds=np.float32(0.25)), CALIBRATED,
                "its range is wasted"),
-    "zero point": (unquantised(), quantised(dz=np.uint8(9)), CALIBRATED, "shifted by -9 steps"),
-    "scale": (unquantised(), quantised(ds=np.float32(12 / 255)), CALIBRATED, "the scale is"),
-    "bias scale": (unquantised(), quantised(bs=STORED["bs"] * np.float32(4)), CALIBRATED,
+    "zero point": (unquantized(), quantized(dz=np.uint8(9)), CALIBRATED, "shifted by -9 steps"),
+    "scale": (unquantized(), quantized(ds=np.float32(12 / 255)), CALIBRATED, "the scale is"),
+    "bias scale": (unquantized(), quantized(bs=STORED["bs"] * np.float32(4)), CALIBRATED,
                    "4 times"),
-    "other sign": (unquantised(), quantised(wq=STORED["wq"].view(np.uint8), wz=np.uint8(0)),
+    "other sign": (unquantized(), quantized(wq=STORED["wq"].view(np.uint8), wz=np.uint8(0)),
                    CALIBRATED, "int8 is read as uint8"),
 }  # fmt: skip
 SHAPES = {
@@ -291,7 +291,7 @@ KINDS = {
     **{f"attribute: {name}": ("attribute", *each) for name, each in ATTRIBUTES.items()},
     **{f"weight: {name}": ("weight", *each) for name, each in WEIGHTS.items()},
     **{f"dtype: {name}": ("dtype", *each) for name, each in TYPES.items()},
-    **{f"quantization: {name}": ("quantization", *each) for name, each in QUANTISERS.items()},
+    **{f"quantization: {name}": ("quantization", *each) for name, each in QUANTIZERS.items()},
     **{f"shape: {name}": ("shape", *each) for name, each in SHAPES.items()},
     **{f"{each[0]}: {name}": each for name, each in OTHERS.items()},
 }

@@ -21,7 +21,7 @@ def said(report, cause, words):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_it_is_recognised_and_repaired(name, tmp_path):
+def test_it_is_recognized_and_repaired(name, tmp_path):
     cause, reference, candidate, inputs, words = KINDS[name]
     paths = saved(tmp_path, reference, candidate)
     report = api.check(*paths, inputs=inputs, in_process=True)
@@ -35,7 +35,7 @@ def test_it_is_recognised_and_repaired(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", TOLD_ONLY)
-def test_it_is_recognised(name, tmp_path):
+def test_it_is_recognized(name, tmp_path):
     cause, reference, candidate, inputs, words = TOLD_ONLY[name]
     report = api.check(*saved(tmp_path, reference, candidate), inputs=inputs, in_process=True)
     said(report, cause, words)

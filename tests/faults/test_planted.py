@@ -63,20 +63,20 @@ def test_renaming_hides_nothing():
     assert report.findings[0].node == f"op{place}"
 
 
-def optimised(model, folder, level):
+def optimized(model, folder, level):
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = level
-    options.optimized_model_filepath = str(folder / "optimised.onnx")
+    options.optimized_model_filepath = str(folder / "optimized.onnx")
     options.log_severity_level = 4
     onnxruntime.InferenceSession(model.SerializeToString(), options)
-    return onnx.load(folder / "optimised.onnx")
+    return onnx.load(folder / "optimized.onnx")
 
 
 @pytest.mark.parametrize("name", ["pool", "half-weight", "axis"])
 def test_a_fused_graph_hides_nothing(name, tmp_path):
     level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
-    assert accuse(optimised(network(), tmp_path, level)).verdict == "equivalent"
-    report = accuse(optimised(planted(name), tmp_path, level))
+    assert accuse(optimized(network(), tmp_path, level)).verdict == "equivalent"
+    report = accuse(optimized(planted(name), tmp_path, level))
     assert report.verdict == "divergent"
     assert report.findings[0].code == "GUILTY_NODE"
     expected = FAULTS[name][1]
@@ -89,7 +89,7 @@ def test_an_innocent_model_is_left_alone():
     assert not report.findings
 
 
-def test_localisation_can_be_left_out():
+def test_localization_can_be_left_out():
     report = isomorph.check(network(), planted("pool"), in_process=True, locate=False)
     assert report.verdict == "divergent"
     assert {finding.code for finding in report.findings} == {"TRANSLATION"}

@@ -1,4 +1,4 @@
-"""Quantised networks, made once for all tests of the stages."""
+"""Quantized networks, made once for all tests of the stages."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ _SCRIPT = Path(__file__).with_name("quantized_networks.py")
 @pytest.fixture(scope="session")
 def quantized_networks(tmp_path_factory):
     """A folder with net.onnx and its forms qdq, qop and dynamic."""
-    folder = tmp_path_factory.mktemp("quantised")
+    folder = tmp_path_factory.mktemp("quantized")
     ran = subprocess.run(
         [sys.executable, str(_SCRIPT), str(folder)], capture_output=True, text=True,
         check=False, timeout=300, env={**os.environ, "PYTHONWARNINGS": "ignore"},

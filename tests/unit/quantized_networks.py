@@ -1,4 +1,4 @@
-"""A small network and its quantised forms, by ONNX Runtime's own tools, as a script.
+"""A small network and its quantized forms, by ONNX Runtime's own tools, as a script.
 
 Run in a process of its own: the tools log and warn as they like. The weights have 7 bits: with 8,
 products of bytes saturate on some CPUs, and the runs would be off there.

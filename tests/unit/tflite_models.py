@@ -18,7 +18,7 @@ RNG = np.random.default_rng(0)
 
 
 def cnn():
-    """More than 1,024 weights in one layer: below that the converter quantises nothing."""
+    """More than 1,024 weights in one layer: below that the converter quantizes nothing."""
     keras.utils.set_random_seed(1)
     image = keras.Input((12, 12, 3), name="image")
     y = keras.layers.Conv2D(16, 3, padding="same", activation="relu6", name="stem")(image)

@@ -62,7 +62,7 @@ def check(
     reference may be a file of recorded outputs. Without a candidate, the model is held against
     its own float64 oracle. ``inputs`` is a file, or arrays by input name. ``dims`` binds dynamic
     axes; ``sizes`` are further sizes of them to try, by default a few for generated inputs.
-    ``quantization`` True measures every quantised tensor, however many there are; False none.
+    ``quantization`` True measures every quantized tensor, however many there are; False none.
     ``profile`` True tells the error node by node, for a page to draw; None only where guilty nodes
     are searched anyway.
 
@@ -181,7 +181,7 @@ def fix(
 
     Patches touch the guilty nodes alone. A copy is written to ``output``, and only if it is
     verified on the given inputs and on fresh ones; the candidate itself is never written to.
-    ``keep_float`` keeps the worst nodes of a quantised candidate in float instead: so many, or
+    ``keep_float`` keeps the worst nodes of a quantized candidate in float instead: so many, or
     "auto" for as few as make it good.
     """
     from isomorph.checking import check as stage
@@ -269,7 +269,7 @@ def inspect(
     in_process: bool = False,
     state: str | Path | None = None,
 ) -> Model:
-    """What a model is: its graph, constants, quantisation and where its nodes came from."""
+    """What a model is: its graph, constants, quantization and where its nodes came from."""
     stated = _options(model, trust=trust, state=state)
     with _loader(in_process=in_process, options=stated) as loader:
         return loader.load(model)
@@ -283,7 +283,7 @@ def contrast(
     in_process: bool = False,
     state: str | Path | None = None,
 ) -> ModelDiff:
-    """What two models declare, next to each other: signatures, opsets, quantisation."""
+    """What two models declare, next to each other: signatures, opsets, quantization."""
     from isomorph.match.signature_diff import contrast as stage
 
     stated = _options(reference, candidate, trust=trust, state=state)

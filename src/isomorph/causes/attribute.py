@@ -27,7 +27,7 @@ from isomorph.diagnose.parameters import (
 )
 from isomorph.diagnose.reference_attributes import read, told
 from isomorph.match.tensor_capture import apart
-from isomorph.measure.precision import QUANTISED_OPS
+from isomorph.measure.precision import QUANTIZED_OPS
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -60,17 +60,17 @@ _READS_WEIGHTS = frozenset({"transA", "transB"})
 class Attribute:
     """An attribute, a default of an opset, or a small parameter has another value.
 
-    Recognised by putting the right value in: first what the reference states, through the names
+    Recognized by putting the right value in: first what the reference states, through the names
     that both sides have in common, then the few other words, flags, axes and pads that mean
     something. If the node is right then, nothing but this value was wrong. Where the graphs have
-    nothing in common, the form that each side computes is recognised by its values.
+    nothing in common, the form that each side computes is recognized by its values.
     """
 
     name = "attribute"
 
     def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
         """Confirmed by a value that heals; else suspected where the weights cannot be it."""
-        if not case.counterparts or _quantised(case):
+        if not case.counterparts or _quantized(case):
             return
         if case.permuted and any(node.op in _MOVES for node in case.nodes):
             return  # that values stand elsewhere is a matter of layout
@@ -90,9 +90,9 @@ class Attribute:
         yield from _suspected(case)
 
 
-def _quantised(case: FaultContext) -> bool:
-    """A quantiser's parameters have a cause of their own."""
-    return any(node.op in QUANTISED_OPS for node in case.nodes)
+def _quantized(case: FaultContext) -> bool:
+    """A quantizer's parameters have a cause of their own."""
+    return any(node.op in QUANTIZED_OPS for node in case.nodes)
 
 
 def _confirmed(case: FaultContext) -> Iterator[Diagnosis]:
@@ -207,7 +207,7 @@ def _flattened(case: FaultContext) -> Diagnosis | None:
 
 
 def _another_form(case: FaultContext) -> Diagnosis | None:
-    """Two formulas of one activation, recognised by what each gives for the same input."""
+    """Two formulas of one activation, recognized by what each gives for the same input."""
     if any(node.op in _SPOKEN_FOR for node in case.nodes):
         return None
     mine, theirs = forms(case)
@@ -243,7 +243,7 @@ def _suspected(case: FaultContext) -> Iterator[Diagnosis]:
         return  # it cannot be told anything
     different = [
         (name, current(case, node, name), value)
-        # What a neighbour of the same kind is told says nothing of this one.
+        # What a neighbor of the same kind is told says nothing of this one.
         for name, value in told(replace(case, counterparts=(other,)), node)
         if not _harmless(case, node, name, value)
     ]

@@ -23,7 +23,7 @@ _MOST_ROUNDS = 8
 class ControlFlow:
     """A branch or a trip count that is frozen or exchanged, or a condition that is inverted.
 
-    Recognised by deciding otherwise: with the condition inverted, the branches exchanged, or
+    Recognized by deciding otherwise: with the condition inverted, the branches exchanged, or
     another number of rounds, the node is right although nothing that it computes with was
     changed. A branch that was frozen when the model was traced leaves no deciding node behind:
     then the reference decides and the candidate does not.

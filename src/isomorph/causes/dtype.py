@@ -10,7 +10,7 @@ import numpy as np
 from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.report import Experiment
 from isomorph.match.topology import Topology
-from isomorph.measure.precision import QUANTISED_OPS
+from isomorph.measure.precision import QUANTIZED_OPS
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
@@ -27,7 +27,7 @@ _ROUNDINGS: Mapping[str, Callable[[Array], Array]] = {
 class Dtype:
     """Narrowing, overflow of an integer, truncation, integer against float division.
 
-    Recognised where a cast, or a division in another type than the reference's, stands between
+    Recognized where a cast, or a division in another type than the reference's, stands between
     right inputs and a wrong result; and by doing to the right values what that type would do to
     them: cut off the fraction, or wrap around at its largest number.
     """
@@ -58,8 +58,8 @@ class Dtype:
 
 
 def _cast(case: FaultContext, casts: Sequence[Node]) -> Diagnosis:
-    # The integers of a quantiser stand for other numbers, and their range is no limit to those.
-    plain = [node for node in case.nodes if node.op not in QUANTISED_OPS]
+    # The integers of a quantizer stand for other numbers, and their range is no limit to those.
+    plain = [node for node in case.nodes if node.op not in QUANTIZED_OPS]
     made = [node.outputs[0] for node in (*casts, *plain)]
     types = list(dict.fromkeys(_type(case, name) for name in made))
     told = next((said for kind in types if (said := _done_by(case, kind)) is not None), None)

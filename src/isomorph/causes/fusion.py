@@ -1,4 +1,4 @@
-"""An optimiser joined nodes and changed what they do."""
+"""An optimizer joined nodes and changed what they do."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _SIZES = frozenset({"Shape", "Size", "Gather", "Concat", "Slice", "Cast", "Unsqu
 
 
 class Fusion:
-    """A fused operator that does not do what its parts did, or an optimiser pass that changes.
+    """A fused operator that does not do what its parts did, or an optimizer pass that changes.
 
-    Recognised in a graph where one node of an extension domain stands for several of the
-    reference, and its weights are right. Recognised in a run by switching the runtime's
-    optimisers off: first all, then level by level, then one at a time, until the one is found
+    Recognized in a graph where one node of an extension domain stands for several of the
+    reference, and its weights are right. Recognized in a run by switching the runtime's
+    optimizers off: first all, then level by level, then one at a time, until the one is found
     without which the run is right.
     """
 
@@ -36,7 +36,7 @@ class Fusion:
     accuses = ("graph", "run")
 
     def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
-        """Speak where the guilty node is a fused one, or where an optimiser off heals the run."""
+        """Speak where the guilty node is a fused one, or where an optimizer off heals the run."""
         if case.execution is not None:
             yield from _switched_off(case.execution)
             return
@@ -89,13 +89,13 @@ def _told_otherwise(case: FaultContext, counterpart: Node) -> bool:
 
 
 def _switched_off(execution: Execution) -> Iterator[Diagnosis]:
-    """Every optimiser off; if that heals, the smallest part of them that does."""
+    """Every optimizer off; if that heals, the smallest part of them that does."""
     right = execution.right(execution.plain) if execution.plain else None
     if right is None:
         return  # nothing can be switched off, or nothing runs then
     everything = put_right(
-        "Does an optimiser of the runtime change the result?",
-        "the same model runs with every optimiser off",
+        "Does an optimizer of the runtime change the result?",
+        "the same model runs with every optimizer off",
         of="the run",
         right=right,
     )
@@ -103,7 +103,7 @@ def _switched_off(execution: Execution) -> Iterator[Diagnosis]:
         yield Diagnosis(
             cause="fusion",
             certainty=0,
-            summary="no optimiser changes the result",
+            summary="no optimizer changes the result",
             experiments=(everything,),
         )
         return
@@ -111,31 +111,31 @@ def _switched_off(execution: Execution) -> Iterator[Diagnosis]:
     guilty = single or level
     settings = guilty.settings if guilty is not None else execution.plain
     flags = " ".join(f"--set {key}={value}" for key, value in settings.items())
-    named = guilty.name if guilty is not None else "an optimiser of the runtime"
+    named = guilty.name if guilty is not None else "an optimizer of the runtime"
     yield Diagnosis(
         cause="fusion",
         certainty=3,
         summary=f"the result is changed by {named}: switched off, the run is right",
         experiments=(everything, *tried),
-        evidence={"optimiser": named, "settings": dict(settings)},
+        evidence={"optimizer": named, "settings": dict(settings)},
         fix=f"run with {flags}",
     )
 
 
 def _narrowed(execution: Execution) -> tuple[Switch | None, Switch | None, list[Experiment]]:
-    """The outermost group of optimisers that has to be off, then the one among those that ran."""
-    groups = [each for each in execution.switches if each.kind == "optimiser"]
+    """The outermost group of optimizers that has to be off, then the one among those that ran."""
+    groups = [each for each in execution.switches if each.kind == "optimizer"]
     now = execution.environment.settings
     groups = [each for each in groups if any(now.get(k) != v for k, v in each.settings.items())]
-    level, tried = _first(execution, groups, "group of optimisers")
-    single, more = _first(execution, execution.single({}), "optimiser")
+    level, tried = _first(execution, groups, "group of optimizers")
+    single, more = _first(execution, execution.single({}), "optimizer")
     together = _together(execution) if single is None else None
     if together is not None:
         names = together.name
         more.append(
             Experiment(
                 question=f"Are they {names} together?",
-                change="only these optimisers are off: one does what another left undone",
+                change="only these optimizers are off: one does what another left undone",
                 predicts="the run is right, and wrong with any of them on",
                 seen="it is so",
                 agrees=True,
@@ -145,7 +145,7 @@ def _narrowed(execution: Execution) -> tuple[Switch | None, Switch | None, list[
 
 
 def _together(execution: Execution) -> Switch | None:
-    """The fewest optimisers that have to be off at once.
+    """The fewest optimizers that have to be off at once.
 
     With one off, another may get to do its work: so all that come up are switched off, round by
     round, and those that need not be are switched on again.

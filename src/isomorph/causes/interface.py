@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Interface:
     """Names, order, types or shapes of inputs and outputs that the conversion changed.
 
-    Recognised where an output holds the values of another output of the reference, or where two
+    Recognized where an output holds the values of another output of the reference, or where two
     inputs exchanged set the node right. Changes that move no value (a name, a type, an axis that
     is no longer dynamic) are told without a guilty node.
     """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Kernel:
     """A kernel of the runtime is wrong, flushes subnormal numbers, or treats NaN its own way.
 
-    Recognised by running the guilty node alone, every optimiser off, fed with the oracle's
+    Recognized by running the guilty node alone, every optimizer off, fed with the oracle's
     values: if it is still off, nothing around it is to blame. Then what sets it right: the
     runtime's other kernels, another runtime, or an oracle that reads subnormal numbers as zero.
     Products of unsigned and signed bytes whose sums of pairs stop at 16 bits, as on processors
@@ -46,7 +46,7 @@ class Kernel:
         off = not case.equals(found)
         alone = Experiment(
             question=f"Is {case.node.op} by itself wrong in this runtime?",
-            change="the node runs alone, every optimiser off, fed with the oracle's values",
+            change="the node runs alone, every optimizer off, fed with the oracle's values",
             predicts="it is as far off as in the whole model",
             seen="it is" if off else "alone it is right",
             agrees=off,
@@ -107,7 +107,7 @@ def _saturated(case: FaultContext) -> tuple[str, Experiment, int] | None:
     told = f"its sums of two products of bytes saturate at 16 bits, at {count} of {case.wrong.size}"
     shown = Experiment(
         question=f"Do sums of two products in {case.node.op} saturate at 16 bits?",
-        change="the same operands are multiplied with each two neighbouring products added in "
+        change="the same operands are multiplied with each two neighboring products added in "
         "16 bits, as processors without VNNI do",
         predicts="the result lands on the run everywhere, and exact sums do not",
         seen=f"it does; saturation moves {count} of {case.wrong.size} elements",

@@ -33,7 +33,7 @@ _KNOWN_BY_PLACE = 3
 class Layout:
     """A transpose that is missing, extra or wrong; operands or parts in another order.
 
-    Recognised by the values themselves: all of them are there, as the reference has them, but
+    Recognized by the values themselves: all of them are there, as the reference has them, but
     not in the same places; or by exchanging the operands, or letting one of them be read where
     the reference reads it, after which the node is right.
     """

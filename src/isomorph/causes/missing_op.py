@@ -38,7 +38,7 @@ _MASK = 3
 class MissingOp:
     """A node or an input of a node is missing, custom, unsupported or approximated.
 
-    Recognised where the candidate's node reads fewer tensors that depend on the inputs than its
+    Recognized where the candidate's node reads fewer tensors that depend on the inputs than its
     counterpart, or where the reference has an operator that nothing in the candidate does.
     """
 

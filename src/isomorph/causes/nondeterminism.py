@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Nondeterminism:
     """Dropout or random numbers left in, or a result that depends on the number of threads.
 
-    Recognised by running one session twice on the same inputs, as deployed and with every
-    optimiser off (an optimiser may remove the random node that the file still carries); then
+    Recognized by running one session twice on the same inputs, as deployed and with every
+    optimizer off (an optimizer may remove the random node that the file still carries); then
     with one thread. Random nodes of the graph are named.
     """
 
@@ -38,7 +38,7 @@ class Nondeterminism:
         twice = Experiment(
             question="Does the model repeat itself?",
             change="the same session runs a second time on the same inputs"
-            + ("" if steady[0] is False else ", every optimiser off"),
+            + ("" if steady[0] is False else ", every optimizer off"),
             predicts="if something is random, the two runs differ",
             seen="they differ",
             agrees=True,

@@ -27,8 +27,8 @@ _FLOAT = 1
 class Precision:
     """float16, bfloat16 or tf32 where the values are too large or too fine for it.
 
-    Recognised in a graph where a narrow float stands between right inputs and a wrong result,
-    and the result is right once these nodes compute in float32. Recognised in a run by asking
+    Recognized in a graph where a narrow float stands between right inputs and a wrong result,
+    and the result is right once these nodes compute in float32. Recognized in a run by asking
     the runtime for full precision, and by the fingerprint: the oracle, given inputs rounded to
     the narrow type, lands near the run.
     """
@@ -87,7 +87,7 @@ def _kind(case: FaultContext, tensor: str) -> str:
 
 
 def _as_run(case: FaultContext, execution: Execution) -> Iterator[Diagnosis]:
-    """The runtime's own choice of precision: asked for otherwise, and recognised by its marks."""
+    """The runtime's own choice of precision: asked for otherwise, and recognized by its marks."""
     experiments = []
     switch = None
     now = execution.environment.settings

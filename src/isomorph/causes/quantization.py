@@ -1,4 +1,4 @@
-"""Scale, zero point, axis or range of a quantiser do not fit the values."""
+"""Scale, zero point, axis or range of a quantizer do not fit the values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isomorph.diagnose import tensor_grids
 from isomorph.diagnose.experiments import put_right
 from isomorph.diagnose.rounding_ties import rounding_places, ties
 from isomorph.kernels.quantized import limits
-from isomorph.measure.precision import QUANTISED_OPS
+from isomorph.measure.precision import QUANTIZED_OPS
 from isomorph.sessions.dequantized_session import reach
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ _FEWEST_STEPS = 2**7
 
 
 class Quantization:
-    """A quantiser loses more than its width has to.
+    """A quantizer loses more than its width has to.
 
-    Recognised where the first wrong tensor comes out of a quantiser or of quantised arithmetic
+    Recognized where the first wrong tensor comes out of a quantizer or of quantized arithmetic
     although what goes in is right: its range cuts values off, its scale or zero point is another
     number, its scales lie along another axis, the scale of a bias is not that of the product it
     is added to, or stored integers read through their grid are not the reference's weight.
@@ -38,7 +38,7 @@ class Quantization:
 
     def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
         """Put the parameters right in thought, one after the other; then tell what is lost."""
-        ops = sorted({node.op for node in case.nodes} & QUANTISED_OPS)
+        ops = sorted({node.op for node in case.nodes} & QUANTIZED_OPS)
         rounds = ops or next(rounding_places(case), None) is not None
         if not rounds and tensor_grids.step(case) is None and not tensor_grids.stored_weights(case):
             return
@@ -68,7 +68,7 @@ class Quantization:
                 certainty=3 if ops else 1,
                 summary=_range(case),
                 evidence={"operators": ops, "cut_off": _cut(case)},
-                fix="calibrate the quantiser again on the values it sees",
+                fix="calibrate the quantizer again on the values it sees",
             )
 
 
@@ -80,9 +80,9 @@ def _no_step(case: FaultContext) -> Diagnosis | None:
     return Diagnosis(
         cause="quantization",
         certainty=4,
-        summary=f"the quantiser's scale is {step}: it was calibrated on values that are not finite",
+        summary=f"the quantizer's scale is {step}: it was calibrated on values that are not finite",
         evidence={"scale": step},
-        fix="leave the tensor in float, or calibrate the quantiser on its finite values",
+        fix="leave the tensor in float, or calibrate the quantizer on its finite values",
     )
 
 
@@ -125,7 +125,7 @@ def _stored(case: FaultContext) -> Diagnosis | None:
                 "the reference's weight goes in instead",
             ),
         ),
-        fix="quantise the reference's weight again",
+        fix="quantize the reference's weight again",
     )
 
 
@@ -178,19 +178,19 @@ def _cut_off(case: FaultContext) -> Diagnosis | None:
     return Diagnosis(
         cause="quantization",
         certainty=4,
-        summary=f"the quantiser's range ({low:.3g} … {high:.3g}) cuts off {np.mean(beyond):.0%} of "
+        summary=f"the quantizer's range ({low:.3g} … {high:.3g}) cuts off {np.mean(beyond):.0%} of "
         "the values",
         evidence={"cut_off": float(np.mean(beyond))},
         experiments=(
             Experiment(
-                question="Is the range of the quantiser too narrow?",
+                question="Is the range of the quantizer too narrow?",
                 change=f"the reference's values are cut off at {low:.3g} and {high:.3g}",
                 predicts="what was farther off than all the rest is right",
                 seen="it is",
                 agrees=True,
             ),
         ),
-        fix="calibrate the quantiser again on the values it sees",
+        fix="calibrate the quantizer again on the values it sees",
     )
 
 
@@ -213,7 +213,7 @@ def _diagnosis(summary: str, change: str, fix: str, **evidence: object) -> Diagn
         evidence=evidence,
         experiments=(
             Experiment(
-                question="Is one parameter of the quantiser wrong?",
+                question="Is one parameter of the quantizer wrong?",
                 change=change,
                 predicts="the values are right but for one step",
                 seen="they are",
@@ -239,10 +239,10 @@ def _range(case: FaultContext) -> str:
     shift = float(np.mean(wrong - right)) if right.size else 0.0
     spread = float(np.std(wrong - right)) if right.size else 0.0
     if cut > 0.01:
-        return f"the quantiser's range cuts off {cut:.0%} of the values ({low:.3g} … {high:.3g})"
+        return f"the quantizer's range cuts off {cut:.0%} of the values ({low:.3g} … {high:.3g})"
     if abs(shift) > spread:
-        return f"the quantiser shifts its values by {shift:.3g}: its zero point is off"
-    told = "the quantiser is coarser than its width has to be"
+        return f"the quantizer shifts its values by {shift:.3g}: its zero point is off"
+    told = "the quantizer is coarser than its width has to be"
     step = tensor_grids.step(case)
     reached = round((high - low) / step) + 1 if step and np.isfinite(high - low) else 0
     if 1 < reached < _FEWEST_STEPS:

@@ -22,7 +22,7 @@ _MOST_TOLD = 16
 class Shape:
     """A batch size, a length or a size of an image that is a constant in the candidate.
 
-    Recognised where the guilty node reads whole numbers that are stored, and the reference
+    Recognized where the guilty node reads whole numbers that are stored, and the reference
     computes the same numbers from the shape of its input: with the numbers that belong to this
     input in their place, the node is right. Such a model agrees at the size it was exported
     with, and at no other.

@@ -30,7 +30,7 @@ _GATES = {"LSTM": 4, "GRU": 3}
 class Weight:
     """Weights that are wrong, permuted, stale, corrupted, rounded or dropped.
 
-    Recognised by putting the reference's constant in the place of the candidate's: if the node
+    Recognized by putting the reference's constant in the place of the candidate's: if the node
     is right then, nothing but the constant was wrong. What kind of difference it is follows
     from comparing the two.
     """

@@ -1,7 +1,7 @@
 """A check in which a recorded trace stands in the place of one model, or of both.
 
 With a recorded oracle nothing is missing but the model itself: the verdict is the usual one, and
-a model that is really there is localised in. Without one, values are held against values.
+a model that is really there is localized in. Without one, values are held against values.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from isomorph.checking.check import CheckOptions, check_pair, check_recorded
 from isomorph.checking.compare_traces import recording_of, values_alone
-from isomorph.core.divergence import Judgement, Verdict
+from isomorph.core.divergence import Judgment, Verdict
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.limits import noted_limits
 from isomorph.core.report import Finding, Report, Skipped
@@ -202,4 +202,4 @@ def _subject(side: Side, feeds: Mapping[str, Array], seed: int) -> EvaluatedMode
 
 
 def _beyond(part: ErrorTerm | None) -> bool:
-    return part is not None and part.budget.within is Judgement.NO
+    return part is not None and part.budget.within is Judgment.NO

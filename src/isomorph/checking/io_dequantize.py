@@ -53,7 +53,7 @@ class Change:
             return "compared with the real numbers that the reference's integers stand for"
         if mine is not None:
             return "compared by the real numbers that the integers stand for"
-        return "fed with quantised values" if self.kind == "input" else "compared dequantised"
+        return "fed with quantized values" if self.kind == "input" else "compared dequantized"
 
     @property
     def _told(self) -> str:
@@ -189,7 +189,7 @@ def _moved(array: Array, ends: tuple[float, float]) -> Array:
 def against_values(
     specs: Sequence[TensorSpec], candidate: ModelHandle, stated: Mapping[str, str]
 ) -> tuple[ModelHandle, tuple[Change, ...]]:
-    """The candidate with its quantised outputs in real numbers where recorded ones are floats."""
+    """The candidate with its quantized outputs in real numbers where recorded ones are floats."""
     outputs = candidate.model.graph.outputs
     yours = grids(candidate.model.graph)
     bound = bind_outputs(specs, outputs, stated)

@@ -35,7 +35,7 @@ class CheckOptions:
     align: bool | None = None
     """Pair all tensors: always, never, or (None) where guilty nodes were searched."""
     quantization: bool | None = None
-    """Measure every quantised tensor, none, or as many as are measured quickly."""
+    """Measure every quantized tensor, none, or as many as are measured quickly."""
     profile: bool | None = False
     """Tell the error node by node: always, never, or (None) where guilty nodes were searched."""
     data: DataSet | None = None

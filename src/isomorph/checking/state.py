@@ -258,7 +258,7 @@ class CheckState:
         if found and not unexplained and all(each.status == "confirmed" for each in found):
             self.explained |= frozenset(d.candidate_output for d in wrong if d.candidate_output)
         if unexplained:
-            self.skipped.append(Skipped(what="localisation", why=unexplained))
+            self.skipped.append(Skipped(what="localization", why=unexplained))
 
     def probe(
         self, sides: tuple[EvaluatedModel, EvaluatedModel], comparison: Comparison, carry: Carry
@@ -324,7 +324,7 @@ class CheckState:
         return bool(doubtful) and all(d.observed is None for d in doubtful)
 
     def _named(self, subject: EvaluatedModel, error: IsomorphError) -> IsomorphError:
-        """A crash with the node behind it, looked for once; localising is what was asked for."""
+        """A crash with the node behind it, looked for once; localizing is what was asked for."""
         if not self.options.locate or self.abort_reason or subject.opened is None:
             return error
         return named(error, subject.opened, subject.feeds)

@@ -62,14 +62,14 @@ def check(
         bool | None,
         Option(
             "--quantization/--no-quantization",
-            help="Measure every quantised tensor, or none; without it, up to a few hundred.",
+            help="Measure every quantized tensor, or none; without it, up to a few hundred.",
         ),
     ] = None,
     profile: Annotated[
         bool | None,
         Option(
             "--profile/--no-profile",
-            help="Keep the error of every node, for a page; html does, json where it localises.",
+            help="Keep the error of every node, for a page; html does, json where it localizes.",
         ),
     ] = None,
     baseline: Annotated[

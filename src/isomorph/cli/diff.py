@@ -29,16 +29,16 @@ def as_document(found: ModelDiff) -> str:
 
 
 def as_text(found: ModelDiff) -> str:
-    """Three tables: the models, their inputs and outputs, their quantised tensors."""
+    """Three tables: the models, their inputs and outputs, their quantized tensors."""
     heading = ("", "reference", "candidate", "differs")
     parts = [columns([heading, *_models(found)]), "", columns([heading, *_signature(found)])]
-    quantised = list(_quantised(found))
-    if quantised:
+    quantized = list(_quantized(found))
+    if quantized:
         moved = sum(bool(pair.changed) for pair in found.quantization)
         alone = sum(pair.reference is None or pair.candidate is None for pair in found.quantization)
-        told = f"{len(quantised)} quantised tensors: {moved} changed"
+        told = f"{len(quantized)} quantized tensors: {moved} changed"
         parts += ["", told + (f", {alone} on one side only" if alone else "")]
-        parts.append(columns([("tensor", "reference", "candidate", "changed"), *quantised]))
+        parts.append(columns([("tensor", "reference", "candidate", "changed"), *quantized]))
     return "\n".join(parts)
 
 
@@ -56,7 +56,7 @@ def _models(found: ModelDiff) -> Iterator[tuple[str, str, str, str]]:
         yield row(f"opset {pair.domain}", _version(pair.reference), _version(pair.candidate))
     yield row("nodes", str(len(mine.graph.nodes)), str(len(yours.graph.nodes)))
     yield row("constants", str(len(mine.graph.constants)), str(len(yours.graph.constants)))
-    yield row("quantised", _count(mine), _count(yours))
+    yield row("quantized", _count(mine), _count(yours))
 
 
 def _version(version: int | None) -> str:
@@ -84,7 +84,7 @@ def _spec(spec: TensorSpec | None) -> str:
     return f"{spec.name} {spec.dtype or 'unknown'} {shape_text(spec.shape)}"
 
 
-def _quantised(found: ModelDiff) -> Iterator[tuple[str, str, str, str]]:
+def _quantized(found: ModelDiff) -> Iterator[tuple[str, str, str, str]]:
     """Changed ones first, then those on one side only."""
     pairs = sorted(
         found.quantization,

@@ -1,4 +1,4 @@
-"""``isomorph explain``: what a cause or a code means, how it is recognised, what to do."""
+"""``isomorph explain``: what a cause or a code means, how it is recognized, what to do."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def _lines(found: Explanation) -> Iterator[str]:
     ends = f", exit {found.exit_code}" if found.exit_code is not None else ""
     yield f"{found.word} ({found.kind}{ends})"
     yield from _told("", found.what)
-    if found.recognised:
-        yield from _told("how it is known", found.recognised)
+    if found.recognized:
+        yield from _told("how it is known", found.recognized)
     yield from _told("what to do", found.do)
     shown = found.issues[:_MOST_ISSUES]
     if shown:

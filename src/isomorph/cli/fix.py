@@ -34,7 +34,7 @@ def fix(
         Option(
             "--keep-float",
             metavar="N|auto",
-            help="Keep the worst N nodes of a quantised candidate in float, or as few as needed.",
+            help="Keep the worst N nodes of a quantized candidate in float, or as few as needed.",
         ),
     ] = None,
     feeding: Feeding,

@@ -34,7 +34,7 @@ def inspect(
 ) -> int:
     """What a model holds; of two models, what differs.
 
-    Signatures and quantisation are shown side by side; what the nodes compute is for check.
+    Signatures and quantization are shown side by side; what the nodes compute is for check.
     """
     from isomorph import api
     from isomorph.cli import diff
@@ -100,7 +100,7 @@ def _facts(model: Model) -> Iterator[tuple[str, str]]:
         if not specs:
             yield word, "none"
     for index, quantized in enumerate(graph.quantization):
-        yield ("quantised" if index == 0 else ""), _quantization(quantized)
+        yield ("quantized" if index == 0 else ""), _quantization(quantized)
     for key, value in sorted(model.metadata.items()):
         yield "metadata", f"{key}: {value}"
 

@@ -25,10 +25,10 @@ _PLAIN = str.maketrans(
 
 
 def show_report(report: Report, reporter: Reporter, output: Path | None) -> None:
-    """In colour where the reporter can and the terminal will; a file gets plain text."""
+    """In color where the reporter can and the terminal will; a file gets plain text."""
     styled = getattr(reporter, "render_styled", None)
     several = getattr(reporter, "render_files", None)
-    if output is None and styled is not None and colour_wanted():
+    if output is None and styled is not None and color_wanted():
         write(styled(report), None)
     elif output is not None and several is not None:
         # overlay.json becomes overlay.reference.json and overlay.candidate.json.
@@ -63,8 +63,8 @@ def _add_beside(report: Report, reporter: Reporter) -> None:
                 file.write(registry.reporter(other).render(report))
 
 
-def colour_wanted() -> bool:
-    """Only a terminal gets colour, and only if nobody objects (https://no-color.org)."""
+def color_wanted() -> bool:
+    """Only a terminal gets color, and only if nobody objects (https://no-color.org)."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and _term() != "dumb"
 
 

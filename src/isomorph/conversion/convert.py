@@ -76,7 +76,7 @@ def convert(
         repair=wanted.repair,
         name=_stem(wanted),
     )
-    chosen, last = _travelled(possible, Stop(location=source, model=first.model), runner)
+    chosen, last = _traveled(possible, Stop(location=source, model=first.model), runner)
     proven = chosen[-1].usable and len(chosen) == len(_route_of(chosen, possible).steps)
     verdict, reason = _verdict(chosen, proven=proven)
     output = _delivered(last, wanted) if proven or (wanted.keep and last.location) else None
@@ -102,7 +102,7 @@ def convert(
     )
 
 
-def _travelled(
+def _traveled(
     possible: Sequence[Route], origin: Stop, runner: RouteRunner
 ) -> tuple[list[Hop], Stop]:
     """The first route that is proven to its end, else the one that came farthest."""

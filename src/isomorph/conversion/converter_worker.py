@@ -23,7 +23,7 @@ PATIENCE = 1200.0
 """Seconds for one conversion unless the user states others."""
 
 _LOG_CHARACTERS = 4000
-_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_COLORS = re.compile(r"\x1b\[[0-9;]*m")
 # Packages that would fetch something are told not to; a gate in the worker stops the others.
 _OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "DO_NOT_TRACK": "1"}
 
@@ -146,7 +146,7 @@ def _tail(log: Path) -> str:
         text = log.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-    return _COLOURS.sub("", text)[-_LOG_CHARACTERS:].strip()
+    return _COLORS.sub("", text)[-_LOG_CHARACTERS:].strip()
 
 
 def _variables() -> Mapping[str, str]:

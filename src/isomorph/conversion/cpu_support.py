@@ -11,7 +11,7 @@ import numpy as np
 from isomorph.core.cpu import CpuScope
 from isomorph.core.errors import IsomorphError
 from isomorph.diagnose.node_constants import names
-from isomorph.measure.precision import quantised
+from isomorph.measure.precision import quantized
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph
@@ -59,7 +59,7 @@ def never_saturates(weight: Array) -> bool:
 
 
 def _multiplies_bytes(graph: Graph) -> bool:
-    return quantised(graph) and any(node.op in _PRODUCTS for node in graph.nodes)
+    return quantized(graph) and any(node.op in _PRODUCTS for node in graph.nodes)
 
 
 def _stored(graph: Graph) -> Iterator[str]:

@@ -73,7 +73,7 @@ def _beside(first: Model, result: Model) -> Iterator[str]:
     if _traced(first) and not _traced(result):
         yield "where in the source a node came from"
     if first.graph.quantization and not result.graph.quantization:
-        yield "quantisation parameters"
+        yield "quantization parameters"
 
 
 def _traced(model: Model) -> bool:

@@ -17,7 +17,7 @@ LONGEST = 4
 def routes(source: str, target: str, width: str = AS_IS, via: Sequence[str] = ()) -> list[Route]:
     """Routes from ``source`` to ``target``, the shortest first; ``via`` names stops or converters.
 
-    What narrows comes last: a quantised model is the hardest thing to convert further.
+    What narrows comes last: a quantized model is the hardest thing to convert further.
     """
     _refuse_unknown(width, via)
     known = [registry.converter(name) for name in registry.names("converters")]

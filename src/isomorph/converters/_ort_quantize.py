@@ -1,4 +1,4 @@
-"""What both quantisers of ONNX Runtime need: a model with shapes, and samples to calibrate on."""
+"""What both quantizers of ONNX Runtime need: a model with shapes, and samples to calibrate on."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from isomorph.core.conversion import Cure, Order
 
 UNPREPARED = Cure(
     name="without preparation",
-    told="quantised without preprocessing and without declared shapes",
+    told="quantized without preprocessing and without declared shapes",
     options={"infer": "no"},
 )
 """For models on which ONNX Runtime's own preparation stumbles."""
 
 RENAMED = Cure(
     name="plain names",
-    told="tensors and nodes inside were given plain names before they were quantised",
+    told="tensors and nodes inside were given plain names before they were quantized",
     options={"names": "plain"},
 )
 """For models whose names meet those that ONNX Runtime makes up: two tensors become one."""
@@ -68,7 +68,7 @@ def weight_options(order: Order) -> dict[str, Any]:
 
 
 def prepared(order: Order) -> str:
-    """The source with its shapes inferred anew, as the quantisers want it, or without any."""
+    """The source with its shapes inferred anew, as the quantizers want it, or without any."""
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
     path = str(Path(order.target).with_name("prepared.onnx"))

@@ -1,4 +1,4 @@
-"""ONNX with int8 weights by ONNX Runtime; activations are quantised as they come."""
+"""ONNX with int8 weights by ONNX Runtime; activations are quantized as they come."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from isomorph.core.conversion import Cure, Order
 from isomorph.core.lazy import require
 
-_QUANTISERS = ("QuantizeLinear", "DequantizeLinear")
+_QUANTIZERS = ("QuantizeLinear", "DequantizeLinear")
 """Their scales must be float32 before opset 19, and the converter narrows them all the same."""
 
 
@@ -28,9 +28,9 @@ class OnnxToFloat16:
             options={"infer": "no"},
         ),
         Cure(
-            name="quantisers as they are",
-            told="quantised constants and their scales stay as they are",
-            options={"quantisers": "keep"},
+            name="quantizers as they are",
+            told="quantized constants and their scales stay as they are",
+            options={"quantizers": "keep"},
         ),
     )
     loses = ("values beyond ±65504, and small ones below 6e-8",)
@@ -44,7 +44,7 @@ class OnnxToFloat16:
             convert_float_to_float16,
         )
 
-        kept = _QUANTISERS if order.options.get("quantisers") == "keep" else ()
+        kept = _QUANTIZERS if order.options.get("quantizers") == "keep" else ()
         narrow = convert_float_to_float16(
             onnx.load(order.source),
             keep_io_types=True,

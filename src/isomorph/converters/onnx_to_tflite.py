@@ -31,8 +31,8 @@ class OnnxToTflite:
     def convert(self, order: Order) -> Sequence[str]:
         """Let it write all it writes, and keep the file of the wanted width."""
         folder = Path(order.target).with_suffix("")
-        quantised = order.width == "dynamic"
-        notes = _onnx2tf.converted(order, folder, output_dynamic_range_quantized_tflite=quantised)
+        quantized = order.width == "dynamic"
+        notes = _onnx2tf.converted(order, folder, output_dynamic_range_quantized_tflite=quantized)
         ending = _ENDINGS[order.width]
         written = sorted(folder.glob(f"*{ending}.tflite"))
         if not written:

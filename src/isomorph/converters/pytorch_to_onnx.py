@@ -21,8 +21,8 @@ class PytorchToOnnx:
     rank, named = 0, False
     cures = (
         Cure(
-            name="unoptimised",
-            told="exported without the exporter's own optimiser",
+            name="unoptimized",
+            told="exported without the exporter's own optimizer",
             options={"optimize": "no"},
         ),
     )

@@ -122,9 +122,9 @@ def freedom(squares: Sequence[float]) -> float:
         return float(max(draws - 1, 1))
     # Only their ratios count: in units of the largest no square leaves the range of a float.
     shares = [each / largest for each in squares] if largest > 0 else []
-    centre = math.fsum(shares) / max(draws, 1)
-    spread = math.fsum((each - centre) ** 2 for each in shares) / max(draws - 1, 1)
-    alone = 2.0 * centre**2 / spread if spread > 0 else math.inf
+    center = math.fsum(shares) / max(draws, 1)
+    spread = math.fsum((each - center) ** 2 for each in shares) / max(draws - 1, 1)
+    alone = 2.0 * center**2 / spread if spread > 0 else math.inf
     return max(draws - 1, 1) * max(1.0, alone)
 
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
-from isomorph.core.divergence import Judgement
+from isomorph.core.divergence import Judgment
 
 _CPUINFO = Path("/proc/cpuinfo")
 
@@ -51,17 +51,17 @@ class Cpu:
     features: frozenset[str] | None
 
     @property
-    def saturates(self) -> Judgement:
+    def saturates(self) -> Judgment:
         """Whether ONNX Runtime's products of unsigned and signed bytes stop at 16 bits here.
 
         Its kernels for AVX2 and for AVX-512 without VNNI use vpmaddubsw, which adds two products
         in 16 bits; the older ones widen first, and VNNI adds in 32 bits.
         """
         if self.features is None or self.architecture not in {"x86_64", "amd64"}:
-            return Judgement.UNKNOWN
+            return Judgment.UNKNOWN
         if self.features & _EXACT or "avx2" not in self.features:
-            return Judgement.NO
-        return Judgement.YES
+            return Judgment.NO
+        return Judgment.YES
 
 
 @cache

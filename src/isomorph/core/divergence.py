@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Judgement(StrEnum):
+class Judgment(StrEnum):
     """Not knowing is never fine."""
 
     YES = "yes"
@@ -75,11 +75,11 @@ class Budget:
     blind: int = 0
 
     @property
-    def within(self) -> Judgement:
+    def within(self) -> Judgment:
         """UNKNOWN, never YES, when no budget could be derived."""
         if self.ratio is None:
-            return Judgement.UNKNOWN
-        return Judgement.YES if self.ratio <= 1.0 else Judgement.NO
+            return Judgment.UNKNOWN
+        return Judgment.YES if self.ratio <= 1.0 else Judgment.NO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from isomorph.core.trace import Array, Environment
 
-OPTIMISERS_THAT_RAN = "optimisers that ran"
-"""The fact under which a runtime lists the optimisers that changed this model."""
+OPTIMIZERS_THAT_RAN = "optimizers that ran"
+"""The fact under which a runtime lists the optimizers that changed this model."""
 
 LOG_LINES = "log lines"
 """The fact under which a runtime gives the lines of its own log that it was asked for."""
@@ -20,12 +20,12 @@ LOG_LINES = "log lines"
 class Switch:
     """One thing that a runtime does of its own accord, and the settings without it.
 
-    ``kind`` is ``optimiser``, ``kernel`` or ``precision``.
+    ``kind`` is ``optimizer``, ``kernel`` or ``precision``.
     """
 
     name: str
     settings: Mapping[str, str]
-    kind: str = "optimiser"
+    kind: str = "optimizer"
 
 
 class Switchable(Protocol):
@@ -35,7 +35,7 @@ class Switchable(Protocol):
     """From the outermost to the innermost: each leaves less to the runtime than the one before."""
 
     def single(self, facts: Mapping[str, str]) -> tuple[Switch, ...]:
-        """The optimisers that can be switched off one by one, given what a session answered."""
+        """The optimizers that can be switched off one by one, given what a session answered."""
         ...
 
 
@@ -53,7 +53,7 @@ class Execution:
 
     ``right``: are the accused outputs right under these changed settings? ``steady``: do two runs
     under them agree bit for bit? ``alone``: the wrong tensor, computed by the guilty nodes alone
-    from the oracle's values, in a runtime under changed settings. ``single``: the optimisers that
+    from the oracle's values, in a runtime under changed settings. ``single``: the optimizers that
     ran on this model under these settings, each to be switched off by itself. ``imitated``: the
     wrong tensor in the oracle, if this is done to everything that the guilty nodes read.
     """

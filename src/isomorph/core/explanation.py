@@ -16,7 +16,7 @@ class Explanation:
     word: str
     kind: str
     what: str
-    recognised: str
+    recognized: str
     do: str
     exit_code: int | None = None
     issues: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ class SpecPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantizationPair:
-    """A quantised tensor on both sides, with the parameters that the conversion changed."""
+    """A quantized tensor on both sides, with the parameters that the conversion changed."""
 
     reference: Quantization | None
     candidate: Quantization | None

@@ -54,10 +54,10 @@ class SetQuantization:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeepFloat:
-    """Let one node of a quantised model compute on real numbers.
+    """Let one node of a quantized model compute on real numbers.
 
-    What it reads comes to it unquantised or dequantised; what it makes is quantised behind it as
-    before. Constants of its own stay the dequantised ones unless other edits replace them.
+    What it reads comes to it unquantized or dequantized; what it makes is quantized behind it as
+    before. Constants of its own stay the dequantized ones unless other edits replace them.
     """
 
     node: str

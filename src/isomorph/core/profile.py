@@ -1,7 +1,7 @@
 """What there is to look at: the error along both graphs, and single tensors close up.
 
 The graphs are kept as columns of equal length, one entry for each node in topological order, so
-that ten thousand nodes stay small and any neighbourhood can be drawn from them.
+that ten thousand nodes stay small and any neighborhood can be drawn from them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatMap:
-    """The largest |difference| over two axes; a long axis in groups of neighbours."""
+    """The largest |difference| over two axes; a long axis in groups of neighbors."""
 
     row_axis: int
     column_axis: int

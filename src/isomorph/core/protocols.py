@@ -106,7 +106,7 @@ class Runtime(Protocol):
     settings: Mapping[str, str]
     """The keys of ``--set`` it understands, each with its default value."""
     plain: Mapping[str, str]
-    """The settings under which it runs the graph as written, without any optimiser."""
+    """The settings under which it runs the graph as written, without any optimizer."""
 
     def accepts(self, model: Model) -> bool:
         """Whether it can run models of this framework."""

@@ -1,4 +1,4 @@
-"""One quantised tensor of the candidate: its parameters, and what they do to its values."""
+"""One quantized tensor of the candidate: its parameters, and what they do to its values."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantizedTensor:
-    """A row of the quantisation table; None where something could not be measured.
+    """A row of the quantization table; None where something could not be measured.
 
     ``kind``: ``weight`` (stored), ``activation`` (a constant scale) or ``dynamic`` (the scale of
     this very run). ``scale`` and ``zero_point`` are the smallest and largest of ``channels``
-    ones. ``seen`` are the values before the quantiser: for a weight, those of the reference's
+    ones. ``seen`` are the values before the quantizer: for a weight, those of the reference's
     counterpart where there is one. ``clipped`` is the share of them beyond the representable
     range; values cut at an end that is the real number zero, as a ReLU does, are ``rectified``
     instead. ``used`` is the share of the range that the values fill. ``sqnr_db`` is that of
-    quantising and dequantising them, ``ideal_sqnr_db`` that of a min/max quantiser of the same
-    width and granularity. ``local_quanta``: by how many steps the runtime, with its optimisers
-    off, misses the float64 result of the same quantised operands. ``gain``: the share of the
+    quantizing and dequantizing them, ``ideal_sqnr_db`` that of a min/max quantizer of the same
+    width and granularity. ``local_quanta``: by how many steps the runtime, with its optimizers
+    off, misses the float64 result of the same quantized operands. ``gain``: the share of the
     outputs' error, oracle against oracle, that goes if this tensor alone stays in float; below
     zero where its rounding happened to make up for another's. Measured only where
     the table was asked for.
 
     ``misread`` names the parameters in which a reader of the integers differs from their writer;
     such a reader has a row of its own, and the loss there is that of writing with the one grid
-    and reading with the other. ``counterpart`` is the reference's quantised tensor that this one
+    and reading with the other. ``counterpart`` is the reference's quantized tensor that this one
     is converted from, and ``changed`` the parameters in which the two differ.
     """
 
@@ -53,7 +53,7 @@ class QuantizedTensor:
 
     @property
     def lost_db(self) -> float:
-        """How far the quantiser stays behind the ideal one; 0 where it was not measured."""
+        """How far the quantizer stays behind the ideal one; 0 where it was not measured."""
         if self.sqnr_db is None or self.ideal_sqnr_db is None:
             return 0.0
         # Better than the ideal is possible by luck, and exact where values lie on the grid.

@@ -31,7 +31,7 @@ class Record:
     """One run of one model, recorded to be compared elsewhere.
 
     ``run`` has every tensor as deployed, with capturing; ``untouched`` the outputs of the run
-    that nobody looked into, ``written`` those with every optimiser off. ``model`` is described,
+    that nobody looked into, ``written`` those with every optimizer off. ``model`` is described,
     not held. ``meaning`` is None where no oracle was asked for.
     """
 

@@ -26,7 +26,7 @@ class Environment:
     """All that a run depends on besides model and inputs. Equal ones give equal traces.
 
     ``settings`` are the words of ``--set``, completed with the defaults; ``facts`` are what the
-    runtime answered (the providers really in use, the optimisers that ran, the CPU's kernels).
+    runtime answered (the providers really in use, the optimizers that ran, the CPU's kernels).
     """
 
     runtime: str
@@ -46,8 +46,8 @@ class Noise:
     ``rounding``: every operation by the rounding of its declared type (Monte-Carlo arithmetic).
     ``constants``: these constants by one rounding of their own type; ``attributes``: every
     inexact number in a node's attributes by one rounding of the type the file stores it in.
-    ``quantisers``: every quantiser becomes the identity plus the rounding of an ideal min/max
-    quantiser of the same width and granularity: the loss that the width itself intends.
+    ``quantizers``: every quantizer becomes the identity plus the rounding of an ideal min/max
+    quantizer of the same width and granularity: the loss that the width itself intends.
     ``scale`` multiplies the rounding of operations: what even a wider disturbance leaves alone,
     rounding does not reach.
     """
@@ -56,13 +56,13 @@ class Noise:
     rounding: bool = False
     constants: tuple[str, ...] = ()
     attributes: bool = False
-    quantisers: bool = False
+    quantizers: bool = False
     scale: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What a session can do; localisation says what it could not."""
+    """What a session can do; localization says what it could not."""
 
     fetch: str = "all"
     feed: str = "all"

@@ -1,4 +1,4 @@
-"""Activations that have more than one formula, recognised by their values."""
+"""Activations that have more than one formula, recognized by their values."""
 
 from __future__ import annotations
 

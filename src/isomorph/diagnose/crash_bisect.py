@@ -32,7 +32,7 @@ class Deadly:
     dtype: str
     alone: bool
     unscaled: tuple[str, ...] = ()
-    """Quantised tensors around it whose scale is not a positive number."""
+    """Quantized tensors around it whose scale is not a positive number."""
 
     @property
     def sentence(self) -> str:

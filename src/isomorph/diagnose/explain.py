@@ -32,7 +32,7 @@ def explain(word: str) -> Explanation:
             word=wanted.upper(),
             kind=entry["kind"],
             what=entry["what"],
-            recognised=entry["recognised"],
+            recognized=entry["recognized"],
             do=entry["do"],
             exit_code=entry.get("exit"),
         )
@@ -67,7 +67,7 @@ def _remarks() -> Iterator[tuple[str, Mapping[str, Any]]]:
             {
                 "kind": "remark",
                 "what": " ".join(what.split()),
-                "recognised": " ".join(rest.split()) or "Seen in the graph, without running it.",
+                "recognized": " ".join(rest.split()) or "Seen in the graph, without running it.",
                 "do": f"isomorph lint says what helps; --ignore {check.code} hushes it.",
             },
         )
@@ -75,7 +75,7 @@ def _remarks() -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _cause(name: str) -> Explanation:
     text = inspect.getdoc(registry.cause(name)) or ""
-    what, _, recognised = text.partition("\n\n")
+    what, _, recognized = text.partition("\n\n")
     by_mechanism: dict[str, list[KnownIssue]] = {}
     for each in known_issues():
         if each.cause == name:
@@ -84,7 +84,7 @@ def _cause(name: str) -> Explanation:
         word=name,
         kind="cause",
         what=" ".join(what.split()),
-        recognised=" ".join(recognised.split()),
+        recognized=" ".join(recognized.split()),
         do=_TO_DO if name in registry.names("fixes") else _BY_HAND,
         issues=tuple(
             f"{told}: {', '.join(each.thread for each in found[:_NEAREST])} ({found[0].link})"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from isomorph.core.divergence import Divergence, ErrorTerm, Judgement, Verdict
+from isomorph.core.divergence import Divergence, ErrorTerm, Judgment, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.diagnose.runtime_faults import guilty_of_running
 from isomorph.measure.findings import misshapen
@@ -71,13 +71,13 @@ def _only_its_run(divergence: Divergence, false_alarm: float) -> bool:
     A loss that a few draws leave in doubt convicts no graph beside a run that is off for sure.
     """
     meant = divergence.intended_loss or divergence.translation
-    agreed = meant is not None and meant.budget.within is Judgement.YES
+    agreed = meant is not None and meant.budget.within is Judgment.YES
     agreed = agreed or loss_in_doubt(divergence, false_alarm)
     return agreed and _beyond(divergence.execution_candidate)
 
 
 def _beyond(part: ErrorTerm | None) -> bool:
-    return part is not None and part.budget.within is Judgement.NO
+    return part is not None and part.budget.within is Judgment.NO
 
 
 def _of_candidate(

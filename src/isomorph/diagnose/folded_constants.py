@@ -1,6 +1,6 @@
 """Constants as a converter folds them: what follows a linear node, worked into its weights.
 
-A normalisation, a bias that is added apart, a scale: whatever multiplies or shifts each channel
+A normalization, a bias that is added apart, a scale: whatever multiplies or shifts each channel
 of a linear node's result by fixed numbers can be part of its weight and bias.
 """
 
@@ -93,7 +93,7 @@ def _fixed(case: FaultContext, name: str) -> bool:
 def _scale_and_shift(case: FaultContext, node: Node) -> tuple[Array, Array] | None:
     """One step of the chain; None where it is not one number for each channel."""
     if node.op == "BatchNormalization":
-        return _normalised(case, node)
+        return _normalized(case, node)
     if node.op not in {"Add", "Sub", "Mul", "Div"} or len(node.inputs) != 2:
         return None
     steady = [place for place, name in enumerate(node.inputs) if _fixed(case, name)]
@@ -110,8 +110,8 @@ def _scale_and_shift(case: FaultContext, node: Node) -> tuple[Array, Array] | No
     return (np.ones(1), -number) if node.op == "Sub" else (1.0 / number, np.zeros(1))
 
 
-def _normalised(case: FaultContext, norm: Node) -> tuple[Array, Array] | None:
-    """What a normalisation in inference multiplies by and adds."""
+def _normalized(case: FaultContext, norm: Node) -> tuple[Array, Array] | None:
+    """What a normalization in inference multiplies by and adds."""
     held = [each for name in norm.inputs[1:5] if (each := _read(case, name)) is not None]
     epsilon = norm.attributes.get("epsilon", norm.attributes.get("eps"))
     if len(held) != 4 or epsilon is None:

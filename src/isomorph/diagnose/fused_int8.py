@@ -99,7 +99,7 @@ def _finding(loss: _Loss, count: int) -> Finding:
         cause="kernel",
         status="confirmed",
         effect="reaches_output",
-        summary=f"node {node.name!r} ({node.op}) is fused with its quantisers and computed "
+        summary=f"node {node.name!r} ({node.op}) is fused with its quantizers and computed "
         "on unsigned and signed bytes: its sums of two products of bytes saturate at 16 bits, at "
         f"{loss.moved} of {loss.size} places",
         node=node.name,
@@ -109,7 +109,7 @@ def _finding(loss: _Loss, count: int) -> Finding:
         experiments=(
             Experiment(
                 question="Do sums of two products of bytes saturate at 16 bits in the fused nodes?",
-                change="the oracle adds each two neighbouring products in 16 bits, as processors "
+                change="the oracle adds each two neighboring products in 16 bits, as processors "
                 f"without VNNI do{together}",
                 predicts="the oracle lands on the run, and without it the run is off",
                 seen="it does",

@@ -1,6 +1,6 @@
 """Products of unsigned and signed bytes as a processor without VNNI computes them.
 
-Its instruction multiplies neighbours along the sum and adds each two products in 16 bits, where
+Its instruction multiplies neighbors along the sum and adds each two products in 16 bits, where
 they stop at the ends: 255·127 + 255·127 becomes 32767. Weights of at most 7 bits never get there.
 """
 
@@ -23,7 +23,7 @@ Operands = tuple["Array | None", ...]
 SATURATED = "saturated_sums"
 """The evidence of a finding under which stands at how many places sums saturated."""
 SEVEN_BITS = (
-    "quantise the weights again to 7 bits (reduce_range=True) or to uint8, or run on a processor "
+    "quantize the weights again to 7 bits (reduce_range=True) or to uint8, or run on a processor "
     "with VNNI"
 )
 """The advice for products that saturate."""
@@ -142,7 +142,7 @@ def _conv_units(
     rank, group = x.ndim - 2, int(attributes.get("group", 1))
     place = windows(attributes, x.shape[2:], w.shape[2:])
     seen = view(padded(x, place, float(np.ravel(_or_zero(x_zero))[0])), place)
-    # Windows become rows, channels innermost: in this order neighbours meet.
+    # Windows become rows, channels innermost: in this order neighbors meet.
     rows = np.moveaxis(seen, 1, -1).reshape(x.shape[0], *place.output, -1, x.shape[1])
     columns = np.moveaxis(w.reshape(w.shape[0], w.shape[1], -1), (0, 1), (2, 1))
     count, width = w.shape[0] // group, w.shape[1]
@@ -169,7 +169,7 @@ class Grid:
 
 
 def taken_away(op: str, data: Grid, weight: Grid, attributes: Mapping[str, Any]) -> Array | None:
-    """What saturation takes from a product of dequantised numbers that runs on their bytes.
+    """What saturation takes from a product of dequantized numbers that runs on their bytes.
 
     Of ``MatMul``, ``Gemm`` and ``Conv``; None where nothing is taken. A runtime moves signed data
     up by 128, since its instruction takes one factor unsigned.

@@ -65,7 +65,7 @@ def cited(cause: str, said: str, case: FaultContext, frameworks: Sequence[str]) 
     shares only one of the two.
     """
     ops = {node.op for node in (*case.nodes, *case.counterparts)}
-    # An optimiser works anywhere in the graph: then its name is what narrows the reports.
+    # An optimizer works anywhere in the graph: then its name is what narrows the reports.
     anywhere = {n.op for n in case.candidate.nodes} if cause == "fusion" else ops
     told = said.lower()
     pair = set(frameworks)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
 
-QUANTISERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
+QUANTIZERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
 OPTIONAL_INPUTS = {"LSTM": range(3, 8), "GRU": range(3, 6), "RNN": range(3, 6)}
 """Places at which these operators read something if they are given it."""
 
@@ -50,8 +50,8 @@ def _connected(case: FaultContext, node: Node) -> Iterator[Patch]:
     wanted = [name for name in dict.fromkeys(meant) if name and name not in node.inputs]
     slots = OPTIONAL_INPUTS.get(node.op, range(len(node.inputs)))
     empty = [i for i in slots if i >= len(node.inputs) or not node.inputs[i]]
-    # What comes through a quantiser goes on coming through it.
-    bound = {n for each in case.candidate.nodes if each.op in QUANTISERS for n in each.outputs}
+    # What comes through a quantizer goes on coming through it.
+    bound = {n for each in case.candidate.nodes if each.op in QUANTIZERS for n in each.outputs}
     taken = [
         i
         for i, name in enumerate(node.inputs)

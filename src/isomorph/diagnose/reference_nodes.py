@@ -11,7 +11,7 @@ from isomorph.core.limits import ORIGINAL_NODES
 from isomorph.core.patch import AddConstant, AddNode, Edit, Patch
 from isomorph.diagnose.parameters import dtype_of, fresh
 from isomorph.match.topology import Topology
-from isomorph.measure.precision import quantised
+from isomorph.measure.precision import quantized
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -27,7 +27,7 @@ def original_nodes(case: FaultContext) -> Iterator[Patch]:
 
     Between models of one framework only. A quantized candidate would lose what it is made for.
     """
-    if not case.same_framework or not case.counterparts or quantised(case.candidate):
+    if not case.same_framework or not case.counterparts or quantized(case.candidate):
         return
     found = _Copy(case).edits()
     if found is None:

@@ -1,4 +1,4 @@
-"""Stored integers as they would be if the reference's weight were quantised onto their grid."""
+"""Stored integers as they would be if the reference's weight were quantized onto their grid."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.folded_constants import folded
-from isomorph.kernels.quantized import dequantise
+from isomorph.kernels.quantized import dequantize
 from isomorph.match.quantizers import written
 from isomorph.match.value_match import ways
 
@@ -24,7 +24,7 @@ _BIAS = {"QLinearConv": (8, 1, 4)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Requantised:
+class Requantized:
     """A stored constant with the integers that it should hold.
 
     ``held`` and ``right`` are the real numbers of both, ``steps`` the width of its grid, and
@@ -41,7 +41,7 @@ class Requantised:
     source: str
 
 
-def requantised(case: FaultContext) -> Iterator[Requantised]:
+def requantized(case: FaultContext) -> Iterator[Requantized]:
     """Each of the reference's weights on the grid of each constant that has its size.
 
     Integers that differ by no more than the rounding of the quotient are left alone.
@@ -61,11 +61,11 @@ def requantised(case: FaultContext) -> Iterator[Requantised]:
                 placed = moved.array(right)
                 whole = np.clip(np.rint(placed / steps) + zeros, ends.min, ends.max)
                 if np.any(np.abs(whole - held) > 1.0):
-                    yield Requantised(
+                    yield Requantized(
                         name=name,
                         integers=whole.astype(kind),
                         read=(whole - zeros) * steps if real else whole.astype(held.dtype),
-                        held=dequantise(held.astype(kind), scale, zero, axis),
+                        held=dequantize(held.astype(kind), scale, zero, axis),
                         right=placed,
                         steps=steps,
                         source=source,

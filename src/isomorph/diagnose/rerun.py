@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph import registry
-from isomorph.core.divergence import Judgement
+from isomorph.core.divergence import Judgment
 from isomorph.core.errors import IsomorphError
 from isomorph.core.execution import LOG_LINES, Execution, Switch
 from isomorph.core.trace import Environment
@@ -67,15 +67,15 @@ class Trials:
         return None if once is None or twice is None else not differs(once, twice)
 
     def single(self, changed: Mapping[str, str]) -> tuple[Switch, ...]:
-        """The optimisers that ran under these settings, one switch for each."""
+        """The optimizers that ran under these settings, one switch for each."""
         runtime = registry.runtime(self._subject.runtime().environment.runtime)
         known = getattr(runtime, "single", None)
-        listing = {key: "yes" for key in ("name_optimisers",) if key in runtime.settings}
+        listing = {key: "yes" for key in ("name_optimizers",) if key in runtime.settings}
         session = self._session("", {**changed, **listing})
         return () if known is None or session is None else known(session.environment.facts)
 
     def log(self, names: Sequence[str]) -> tuple[str, ...]:
-        """What the runtime's own log says of these nodes, tensors and optimisers; a few lines."""
+        """What the runtime's own log says of these nodes, tensors and optimizers; a few lines."""
         runtime = registry.runtime(self._subject.runtime().environment.runtime)
         if "log_about" not in runtime.settings or not names:
             return ()
@@ -108,7 +108,7 @@ class Trials:
                 derivation="",
                 false_alarm=self._false_alarm,
             ).budget.within
-            is Judgement.YES
+            is Judgment.YES
             for name in self._outputs
         )
 

@@ -29,8 +29,8 @@ _MOVED = {"Floor": ("Add", 0.5), "Ceil": ("Sub", 0.5)}
 
 def ties(case: FaultContext) -> Diagnosis | None:
     """How each side rounds a half, where nothing but halves is rounded otherwise."""
-    quantisers = [node for node in case.nodes if node.op == "QuantizeLinear"]
-    places = [*rounding_places(case), *((node, node.inputs[0]) for node in quantisers)]
+    quantizers = [node for node in case.nodes if node.op == "QuantizeLinear"]
+    places = [*rounding_places(case), *((node, node.inputs[0]) for node in quantizers)]
     for node, source in places:
         step = _step(case, node)
         values = case.value(case.candidate, source)

@@ -1,4 +1,4 @@
-"""Why a run is off although the graph is right: an optimiser, a kernel, or its precision."""
+"""Why a run is off although the graph is right: an optimizer, a kernel, or its precision."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def guilty_of_running(
     if found:
         healed = any(puts_the_run_right(each.experiments) for each in found)
         return [*found, *extra], None if healed else located.unexplained
-    # Captured, the run is right: taking tensors out keeps the optimisers from joining nodes.
+    # Captured, the run is right: taking tensors out keeps the optimizers from joining nodes.
     joint = saturated_products(candidate, names, trials.lands)
     return [*(joint or [_whole(candidate, trials, names)]), *extra], None
 
@@ -102,11 +102,11 @@ def _for_all(group: Sequence[Finding]) -> Finding:
 
 
 def _with_log(finding: Finding, trials: Trials, names: Sequence[str]) -> Finding:
-    """The finding with what the runtime's own log says of the nodes and of the optimiser."""
+    """The finding with what the runtime's own log says of the nodes and of the optimizer."""
     if finding.cause not in _OF_THE_RUNTIME:
         return finding
-    optimiser = finding.evidence.get("optimiser")
-    lines = trials.log([*([str(optimiser)] if optimiser else []), *names])
+    optimizer = finding.evidence.get("optimizer")
+    lines = trials.log([*([str(optimizer)] if optimizer else []), *names])
     return replace(finding, evidence={**finding.evidence, "log": lines}) if lines else finding
 
 

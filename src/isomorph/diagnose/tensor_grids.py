@@ -1,4 +1,4 @@
-"""The grids of quantised tensors at a guilty place: their steps, and what stands on them."""
+"""The grids of quantized tensors at a guilty place: their steps, and what stands on them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isomorph.core.patch import Patch, SetConstant
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.constant_diff import difference, lesser_part
 from isomorph.diagnose.folded_constants import folded
-from isomorph.diagnose.requantize import requantised
+from isomorph.diagnose.requantize import requantized
 from isomorph.match.dequantized_graph import beside
 from isomorph.match.tensor_capture import apart
 from isomorph.match.value_match import placements
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _READING = "DequantizeLinear"
 _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul", "FullyConnected"})
 BETTER = 4.0
-"""How much less a quantised place must lose for a change to be what it lacked."""
+"""How much less a quantized place must lose for a change to be what it lacked."""
 _REACH = 2.0
 """In steps: half of one is what rounding costs, on either side, and as much again for another."""
 
@@ -109,7 +109,7 @@ def misread_weight(case: FaultContext) -> tuple[str, str, str] | None:
             if larger or case.restores({made: placed}) or _much_nearer(case, stored, made, placed):
                 return stored, *_told(held, placed, steps)
     # Integers that an operator multiplies as they are have no tensor of real numbers.
-    for each in requantised(case):
+    for each in requantized(case):
         if case.restores({each.name: each.read}):
             return each.name, *_told(each.held, each.right, each.steps)
     return None
@@ -168,7 +168,7 @@ def _weights(case: FaultContext) -> Iterator[Array]:
 
 
 def _multiple(held: Array, right: Array, steps: Array) -> float | None:
-    """The one factor between all numbers, up to what quantising them costs."""
+    """The one factor between all numbers, up to what quantizing them costs."""
     factor = float(np.vdot(held, right)) / (float(np.vdot(right, right)) or 1.0)
     near = np.all(np.abs(held - factor * right) <= _REACH * steps)
     return factor if factor > 0 and near else None
@@ -188,7 +188,7 @@ def _channels_rescaled(held: Array, right: Array, steps: Array) -> int:
 
 
 def _told(held: Array, right: Array, steps: Array) -> tuple[str, str]:
-    """What happened to the integers, up to the half step that quantising them costs."""
+    """What happened to the integers, up to the half step that quantizing them costs."""
     gaps = (held - right) / steps
     turned = 256.0 * np.rint(gaps / 256.0)
     if np.any(turned) and np.all(np.abs(gaps - turned) <= _REACH):

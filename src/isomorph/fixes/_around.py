@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from isomorph.core.model import Node
 
 
-def neighbours(case: FaultContext, *, depth: int = 3) -> Iterator[Node]:
+def neighbors(case: FaultContext, *, depth: int = 3) -> Iterator[Node]:
     """The guilty nodes, then the nodes up to ``depth`` before them, nearest first."""
     maker = {name: node for node in case.candidate.nodes for name in node.outputs}
     seen = {node.name for node in case.nodes}

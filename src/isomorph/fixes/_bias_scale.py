@@ -1,8 +1,8 @@
-"""What a quantised model says of an activation's scale elsewhere: in the bias that is added to it.
+"""What a quantized model says of an activation's scale elsewhere: in the bias that is added to it.
 
 A bias is stored in steps of (scale of the input) × (scale of the weight), so that integers can be
 added. The quotient is the scale that the input had when the model was made, whatever the
-quantiser in front of it says now.
+quantizer in front of it says now.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm"})
 
 
 def stated_scale(case: FaultContext, tensor: str) -> float | None:
-    """The scale that the biases behind a dequantised tensor imply; None unless they agree."""
+    """The scale that the biases behind a dequantized tensor imply; None unless they agree."""
     found: list[float] = []
     for node in case.candidate.nodes:
         if node.op in _LINEAR and node.inputs[0] == tensor:
-            _, weight, bias = (_scale(case, maker) for maker in _dequantisers(case, node))
+            _, weight, bias = (_scale(case, maker) for maker in _dequantizers(case, node))
             if weight is not None and bias is not None and weight.size and bias.size:
                 found += _quotient(bias, weight).tolist()
     if not found or not np.isfinite(found).all():
@@ -41,7 +41,7 @@ def stated_by_the_others(case: FaultContext) -> Iterator[tuple[str, Array]]:
     for node in case.nodes:
         if node.op not in _LINEAR:
             continue
-        makers = _dequantisers(case, node)
+        makers = _dequantizers(case, node)
         data, weight, bias = (_scale(case, maker) for maker in makers)
         if data is None or weight is None or bias is None or data.size != 1:
             continue
@@ -54,7 +54,7 @@ def stated_by_the_others(case: FaultContext) -> Iterator[tuple[str, Array]]:
                 yield maker.inputs[1], meant.reshape(now.shape)
 
 
-def _dequantisers(case: FaultContext, node: Node) -> list[Node | None]:
+def _dequantizers(case: FaultContext, node: Node) -> list[Node | None]:
     """What makes the data, the weight and the bias of a linear node."""
     maker = {name: each for each in case.candidate.nodes for name in each.outputs}
     return [maker.get(node.inputs[p]) if p < len(node.inputs) else None for p in range(3)]

@@ -18,7 +18,7 @@ from isomorph.core.patch import (
     SetOp,
 )
 from isomorph.diagnose.parameters import fresh
-from isomorph.fixes._around import neighbours, readers
+from isomorph.fixes._around import neighbors, readers
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -33,7 +33,7 @@ _NUMBER = {name: number for number, name in _WIDE.items()}
 
 def widened(case: FaultContext, *, depth: int) -> Iterator[Patch]:
     """The casts near the wrong tensor, in the type of what they read first."""
-    casts = [node for node in neighbours(case, depth=depth) if node.op == "Cast"]
+    casts = [node for node in neighbors(case, depth=depth) if node.op == "Cast"]
     for node in casts:
         for number in _targets(case, node):
             yield Patch(
@@ -106,7 +106,7 @@ def _declared(case: FaultContext, name: str) -> str:
 
 def rounded(case: FaultContext) -> Iterator[Patch]:
     """Another rounding, none, or one more, before the values become integers."""
-    near = [*neighbours(case), *readers(case)]
+    near = [*neighbors(case), *readers(case)]
     for node in near:
         if node.op in _ROUNDINGS:
             yield Patch(

@@ -19,7 +19,7 @@ _DECADES = range(-12, 4)
 _MANTISSAS = (1.0, 2.5, 5.0)
 _STEPS = 48
 _MOST_DIGITS = 6
-_MOST_NEIGHBOURS = 16
+_MOST_NEIGHBORS = 16
 _LARGEST_DENOMINATOR = 64
 _GOLDEN = 0.6180339887498949
 
@@ -56,7 +56,7 @@ def _polished(error: Callable[[float], float], best: float) -> float:
     least = error(best)
     for way in (-np.inf, np.inf):
         place = np.float32(best)
-        for _ in range(_MOST_NEIGHBOURS):
+        for _ in range(_MOST_NEIGHBORS):
             place = np.nextafter(place, np.float32(way))
             if not error(float(place)) < least:
                 break
@@ -69,7 +69,7 @@ def _signs(now: float) -> float:
 
 
 def _narrowed(error: Callable[[float], float], low: float, high: float) -> float:
-    """Golden section: the error has one minimum between two neighbours of the best grid point."""
+    """Golden section: the error has one minimum between two neighbors of the best grid point."""
     a, b = low, high
     left, right = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
     at_left, at_right = error(left), error(right)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
 
-# A function that is recognised by its values, as one operator.
+# A function that is recognized by its values, as one operator.
 _AS_ONE: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "GELU in its erf form": ("Gelu", {}),
     "GELU in its tanh form": ("Gelu", {"approximate": "tanh"}),

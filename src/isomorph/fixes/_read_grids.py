@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.patch import Patch, SetConstant
-from isomorph.diagnose.requantize import requantised
-from isomorph.fixes._around import neighbours
+from isomorph.diagnose.requantize import requantized
+from isomorph.fixes._around import neighbors
 from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _WRITTEN = {**GRID_OF_RESULT, "QuantizeLinear": (1, 2)}
 def as_written(case: FaultContext) -> Iterator[Patch]:
     """A scale or zero point that a reader has otherwise than the writer of the integers."""
     makers = {name: node for node in case.candidate.nodes for name in node.outputs}
-    for node in neighbours(case, depth=1):
+    for node in neighbors(case, depth=1):
         for tensor, *places in GRIDS_READ.get(node.op, ()):
             maker = makers.get(_input(node, tensor))
             if maker is None or maker.op not in _WRITTEN:
@@ -40,7 +40,7 @@ def as_written(case: FaultContext) -> Iterator[Patch]:
 
 def shifted_zeros(case: FaultContext) -> Iterator[Patch]:
     """The zero point of stored integers moved by as many steps as they are off."""
-    for each in requantised(case):
+    for each in requantized(case):
         gaps = (each.held - each.right) / each.steps
         shift = float(np.median(gaps))
         if not round(shift) or float(np.mean(np.abs(gaps - shift))) > 1.0:

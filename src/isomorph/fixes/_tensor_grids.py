@@ -15,7 +15,7 @@ import numpy as np
 from isomorph.core.patch import Patch, SetQuantization
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.constant_diff import ROUNDING
-from isomorph.fixes._around import neighbours
+from isomorph.fixes._around import neighbors
 from isomorph.fixes._weight_scales import fitted_scale
 from isomorph.match.dequantized_graph import beside
 from isomorph.match.value_match import ways
@@ -41,13 +41,13 @@ def on_other_grids(case: FaultContext) -> Iterator[Patch]:
     grids = beside(case.candidate)
     if not grids:
         return
-    near = list(neighbours(case, depth=1))
+    near = list(neighbors(case, depth=1))
     read = {name for node in near for name in node.outputs}
     near += [n for n in case.candidate.nodes if n not in near and read & set(n.inputs)]
     for node in near:
         yield from _stated_by_bias(grids, node)
     for node in near:
-        yield from _as_neighbours(grids, node)
+        yield from _as_neighbors(grids, node)
     for node in case.nodes:
         yield from _fitted_to_weights(case, grids, node)
     seen = dict.fromkeys(n for node in case.nodes for n in (*node.outputs, *node.inputs))
@@ -86,7 +86,7 @@ def _stated_by_bias(grids: dict[str, Quantization], node: Node) -> Iterator[Patc
         yield _patch(names[1], grids[names[1]], words, bias / data, grids[names[1]].zero_point)
 
 
-def _as_neighbours(grids: dict[str, Quantization], node: Node) -> Iterator[Patch]:
+def _as_neighbors(grids: dict[str, Quantization], node: Node) -> Iterator[Patch]:
     """Operators that only move or select values have one grid on both sides."""
     if node.op not in _SAME_GRID or not node.outputs:
         return

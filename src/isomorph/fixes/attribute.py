@@ -183,7 +183,7 @@ def _scalars(case: FaultContext) -> Iterator[Patch]:
     for name in node_constants.floats(case.reference, case.counterparts):
         held = case.reference.constants[name].values
         stated += [float(held[0])] if held is not None and len(held) == 1 else []
-    # A scale is not free to be fitted: it belongs to a grid (see the fix for quantisers).
+    # A scale is not free to be fitted: it belongs to a grid (see the fix for quantizers).
     grids = [n for n in case.candidate.nodes if n.op in {"QuantizeLinear", "DequantizeLinear"}]
     scales = {name for node in grids for name in node.inputs[1:]}
     for name in node_constants.floats(case.candidate, case.nodes):

@@ -9,7 +9,7 @@ import numpy as np
 
 from isomorph.core.patch import InsertAhead, Patch, SetInput, SetOp, SwapBodies
 from isomorph.diagnose.parameters import fresh, stored
-from isomorph.fixes._around import neighbours
+from isomorph.fixes._around import neighbors
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -43,7 +43,7 @@ class ControlFlow:
                 )
             elif node.op == "Loop":
                 yield from _rounds(case, node)
-        for node in neighbours(case, depth=2):
+        for node in neighbors(case, depth=2):
             if node.op in {"If", "Where"}:
                 yield Patch(
                     summary=f"the condition of {node.op} {node.name!r} inverted",

@@ -18,7 +18,7 @@ from isomorph.core.patch import (
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.operand_swaps import exchanges, outputs_exchanged
 from isomorph.diagnose.parameters import current, fresh, parameter, stored
-from isomorph.fixes._around import neighbours
+from isomorph.fixes._around import neighbors
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -38,7 +38,7 @@ class Layout:
 
     def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
         """What changes a node that is there comes before what inserts one."""
-        for node in neighbours(case, depth=2):
+        for node in neighbors(case, depth=2):
             if node.op == "Transpose":
                 yield from _permutations(case, node)
         for node in case.nodes:
@@ -46,13 +46,13 @@ class Layout:
             yield from _exchanged(case, node)
             yield from _outputs(case, node)
         yield from _transposed_constants(case)
-        for node in neighbours(case, depth=2):
+        for node in neighbors(case, depth=2):
             if node.op == "Transpose":
                 yield Patch(
                     summary=f"Transpose {node.name!r} removed", edits=(RemoveNode(node=node.name),)
                 )
         yield from _inserted(case)
-        for node in neighbours(case, depth=1):
+        for node in neighbors(case, depth=1):
             if node.op == "Reshape":
                 yield from _cut_otherwise(case, node)
 

@@ -13,7 +13,7 @@ from isomorph.core.patch import (
     RemoveNode,
     SetOp,
 )
-from isomorph.diagnose.missing_inputs import QUANTISERS, connections
+from isomorph.diagnose.missing_inputs import QUANTIZERS, connections
 from isomorph.diagnose.parameters import fresh
 from isomorph.diagnose.reference_attributes import SAME_MEANING
 from isomorph.fixes._operands import Operands, operands
@@ -75,8 +75,8 @@ class MissingOp:
         yield from other_operators(case)
         yield from _inserted(case)
         for node in case.nodes:
-            # Without its quantisers a model would agree, and be another model.
-            kept = node.op in QUANTISERS
+            # Without its quantizers a model would agree, and be another model.
+            kept = node.op in QUANTIZERS
             if node.inputs and node.inputs[0] and len(node.outputs) == 1 and not kept:
                 yield Patch(
                     summary=f"{node.op} {node.name!r} removed", edits=(RemoveNode(node=node.name),)

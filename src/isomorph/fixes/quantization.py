@@ -9,7 +9,7 @@ import numpy as np
 
 from isomorph.core.patch import AddConstant, Edit, Patch, SetAttribute, SetConstant, SetInput
 from isomorph.diagnose.parameters import fresh
-from isomorph.fixes._around import neighbours
+from isomorph.fixes._around import neighbors
 from isomorph.fixes._bias_scale import same_scale, stated_by_the_others, stated_scale
 from isomorph.fixes._numbers import apart
 from isomorph.fixes._read_grids import as_written, shifted_zeros
@@ -30,9 +30,9 @@ _PARAMETERS = {"QuantizeLinear": (1, 2), "DequantizeLinear": (1, 2), "QLinearCon
 
 
 class Quantization:
-    """The quantiser calibrated again on what it sees: its zero point, its scale, or both.
+    """The quantizer calibrated again on what it sees: its zero point, its scale, or both.
 
-    Quantiser and dequantiser of one tensor are changed together, and stay what they are: the
+    Quantizer and dequantizer of one tensor are changed together, and stay what they are: the
     model is repaired, not made wider.
     """
 
@@ -47,7 +47,7 @@ class Quantization:
             return
         yield from as_written(case)
         yield from shifted_zeros(case)
-        nodes = [node for node in neighbours(case, depth=1) if node.op in _PARAMETERS]
+        nodes = [node for node in neighbors(case, depth=1) if node.op in _PARAMETERS]
         yield from _stated(case, nodes)
         yield from _by_what_is_lost(case, _patches(case, nodes))
 
@@ -68,7 +68,7 @@ def _patches(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
         seen = _seen(case, node)
         if seen is not None:
             yield from _calibrated(case, [node, *_partners(nodes, node)], seen)
-    for node in neighbours(case, depth=1):
+    for node in neighbors(case, depth=1):
         for name, value, theirs in fitted_scales(case, node):
             yield _set({name: value}, f"scale {name!r} fitted to the reference's {theirs!r}")
 
@@ -76,7 +76,7 @@ def _patches(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
 def _stated(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
     """The scale that the biases behind a tensor were made for, and those of weights and biases.
 
-    A quantiser and a dequantiser that agree speak for each other: then the weight or the bias
+    A quantizer and a dequantizer that agree speak for each other: then the weight or the bias
     is the likelier one to be wrong, and only after them the two.
     """
     late: list[Patch] = []
@@ -84,7 +84,7 @@ def _stated(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
         stated = stated_scale(case, node.outputs[0]) if node.op == "DequantizeLinear" else None
         if stated is None:
             continue
-        pair = [node, *_partners(list(neighbours(case, depth=2)), node)]
+        pair = [node, *_partners(list(neighbors(case, depth=2)), node)]
         held = {name: _held(case, name) for name in (_names(each)[0] for each in pair)}
         known = {name: float(v.reshape(-1)[0]) for name, v in held.items() if v is not None}
         # One of the two may have it to the last digit, and the quotient has not.
@@ -92,7 +92,7 @@ def _stated(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
         wrong = {name: held[name] for name, v in known.items() if not same_scale(v, stated)}
         better = stated if exact is None else exact
         values = {name: np.full(v.shape, better) for name, v in wrong.items() if v is not None}
-        words = f"quantiser of {node.inputs[0]!r}: scale {better:.6g}, as the bias behind it was"
+        words = f"quantizer of {node.inputs[0]!r}: scale {better:.6g}, as the bias behind it was"
         if values:
             late.append(_set(values, f"{words} made for"))
         if values and exact is not None:
@@ -103,7 +103,7 @@ def _stated(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
 
 
 def _partners(nodes: list[Node], node: Node) -> list[Node]:
-    """The quantiser or dequantisers of the same tensor, which must keep in step."""
+    """The quantizer or dequantizers of the same tensor, which must keep in step."""
     return [
         each
         for each in nodes
@@ -129,7 +129,7 @@ def _set(values: Mapping[str, Array], words: str) -> Patch:
 
 
 def _one_of_the_pair(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
-    """Quantiser and dequantiser of one tensor that do not agree: the one as the other."""
+    """Quantizer and dequantizer of one tensor that do not agree: the one as the other."""
     for first in nodes:
         for second in nodes:
             if first is second:
@@ -183,7 +183,7 @@ def _other_sign(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
 
 
 def _seen(case: FaultContext, node: Node) -> Array | None:
-    """The real values that this quantiser should let through."""
+    """The real values that this quantizer should let through."""
     if node.op == "DequantizeLinear" and node.outputs[0] == case.tensor:
         return case.right.astype(np.float64)
     if node.op == "QuantizeLinear":
@@ -192,7 +192,7 @@ def _seen(case: FaultContext, node: Node) -> Array | None:
 
 
 def _calibrated(case: FaultContext, nodes: list[Node], seen: Array) -> Iterator[Patch]:
-    """The zero point moved, the scale fitted, or both, in quantiser and dequantiser alike."""
+    """The zero point moved, the scale fitted, or both, in quantizer and dequantizer alike."""
     scale_name, zero_name = _names(nodes[0])
     scale, zero = _held(case, scale_name), _held(case, zero_name)
     if scale is None or scale.size != 1 or not seen.size or not np.isfinite(seen).all():
@@ -201,7 +201,7 @@ def _calibrated(case: FaultContext, nodes: list[Node], seen: Array) -> Iterator[
     kind = np.dtype(case.candidate.constants[zero_name].dtype if zero is not None else np.uint8)
     ends = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
     step, place = float(scale.reshape(-1)[0]), int(zero.reshape(-1)[0]) if zero is not None else 0
-    told = f"quantiser of {nodes[0].inputs[0]!r}"
+    told = f"quantizer of {nodes[0].inputs[0]!r}"
     found: list[tuple[float | None, int | None]] = []
     if zero is not None:
         found += [(None, better) for better in _zero_points(low, high, step, ends)]

@@ -20,9 +20,9 @@ from isomorph.diagnose import node_constants
 from isomorph.diagnose.folded_constants import folded
 from isomorph.diagnose.parameters import dtype_of, fresh, stored
 from isomorph.diagnose.recurrent_weights import recurrent
-from isomorph.diagnose.requantize import requantised
+from isomorph.diagnose.requantize import requantized
 from isomorph.diagnose.subgraph_weights import inside_bodies
-from isomorph.fixes._around import neighbours
+from isomorph.fixes._around import neighbors
 from isomorph.fixes._grids import reals, stored_on_grids
 from isomorph.localize.weight_findings import CODE
 from isomorph.match.dequantized_graph import beside
@@ -57,8 +57,8 @@ class Weight:
             yield from _replaced(case, name)
         yield from _of_another_node(case)
         yield from _folded(case, mine)
-        for each in requantised(case):
-            words = f"the reference's {each.source}, quantised again"
+        for each in requantized(case):
+            words = f"the reference's {each.source}, quantized again"
             yield _set(case, [(each.name, each.integers)], words)
         yield from inside_bodies(case)
         yield from _channels(case, mine)
@@ -120,7 +120,7 @@ def _of_another_node(case: FaultContext) -> Iterator[Patch]:
 
 
 def _folded(case: FaultContext, mine: Sequence[str]) -> Iterator[Patch]:
-    """The counterpart's weights with its normalisation worked in, one by one and together."""
+    """The counterpart's weights with its normalization worked in, one by one and together."""
     found: list[tuple[str, Array, str]] = []
     for source, right in folded(case):
         for name in mine:
@@ -168,7 +168,7 @@ def _matched(wrong: Array, right: Array, axis: int) -> list[int] | None:
 
 def _biases(case: FaultContext) -> Iterator[Patch]:
     """A bias of the reference, or the one that the difference itself shows, added again."""
-    slots = [node for node in neighbours(case, depth=1) if node.op in _BIAS_INPUT]
+    slots = [node for node in neighbors(case, depth=1) if node.op in _BIAS_INPUT]
     for source, bias in (*_known_biases(case), *_shown_bias(case)):
         for node in slots:
             place = _TFLITE_BIAS_INPUT.get(node.native_op, _BIAS_INPUT[node.op])

@@ -145,7 +145,7 @@ def _unless_zero(x: Array, y: Array) -> Array:
 
 @kernel("Shrink")
 def shrink(call: Call, x: Array) -> Array:
-    """X moved towards zero by bias, and zero within lambd."""
+    """X moved toward zero by bias, and zero within lambd."""
     bias, bound = call.attributes.get("bias", 0.0), call.attributes.get("lambd", 0.5)
     y = np.where(x < -bound, x + bias, np.where(x > bound, x - bias, 0.0))
     y = np.asarray(y, dtype=x.dtype)

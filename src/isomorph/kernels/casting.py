@@ -25,7 +25,7 @@ def cast(call: Call, x: Array, like: Array | None = None) -> Array:
         how = call.attributes.get("round_mode", "up")
         return _to_power_of_two(x, numpy_dtype(target), how, saturate=saturate)
     narrow = convert(x, source, target, saturate=saturate)
-    if call.noise.quantisers and is_float(source) and is_float(target) and is_real(x):
+    if call.noise.quantizers and is_float(source) and is_float(target) and is_real(x):
         # The loss that the narrower type intends: any value within one rounding, not just this.
         with np.errstate(invalid="ignore"):
             return np.where(np.isfinite(narrow), stored_noise(x, target, call.noise), narrow)

@@ -105,7 +105,7 @@ _RING: dict[str, Callable[[Array, Array], Array]] = {
 
 @kernel("Div")
 def divide(call: Call, a: Array, b: Array) -> Array:
-    """Quotient; of integers it is truncated towards zero, and wraps where it overflows."""
+    """Quotient; of integers it is truncated toward zero, and wraps where it overflows."""
     a, b = _placed(call, a, b)
     if a.dtype.kind in "iu":
         return truncated_quotient(a, b)

@@ -57,7 +57,7 @@ def affine_grid(call: Call, theta: Array, size: Array) -> Array:
     """The places of every pixel after a linear map and a shift, innermost axis first."""
     lengths = integers(size)[2:]
     corners = bool(call.attributes.get("align_corners", 0))
-    places = [_centres(length, corners=corners).astype(theta.dtype) for length in lengths]
+    places = [_centers(length, corners=corners).astype(theta.dtype) for length in lengths]
     around = np.meshgrid(*places, indexing="ij")
     points = np.stack([*reversed(around), np.ones_like(around[0])], axis=-1)
     y = np.einsum("nij,...j->n...i", theta, points)
@@ -66,14 +66,14 @@ def affine_grid(call: Call, theta: Array, size: Array) -> Array:
     )
 
 
-def _centres(length: int, *, corners: bool) -> Array:
+def _centers(length: int, *, corners: bool) -> Array:
     if corners:
         return np.linspace(-1.0, 1.0, length) if length > 1 else np.zeros(1)
     return (2.0 * np.arange(length) + 1.0) / length - 1.0
 
 
 def _taps(place: Array, length: int, mode: str, padding: str, *, corners: bool) -> _Taps:
-    # A cubic curve needs its neighbours where they are; they are brought inside one by one.
+    # A cubic curve needs its neighbors where they are; they are brought inside one by one.
     if mode != "cubic":
         place = _inside(place, length, padding, corners=corners)
     first = np.rint(place) if mode == "nearest" else np.floor(place)
@@ -114,7 +114,7 @@ def _inside(place: Array, length: int, padding: str, *, corners: bool) -> Array:
 
 
 def _weighed(x: Array, axes: list[_Taps], padding: str) -> Array:
-    """The sum over all neighbours, each with the product of its weights."""
+    """The sum over all neighbors, each with the product of its weights."""
     channels = np.moveaxis(x, 1, -1)
     batch = np.arange(x.shape[0]).reshape([-1] + [1] * len(axes))
     total = np.zeros(1, x.dtype)

@@ -1,4 +1,4 @@
-"""Normalisations, with noise at each of their steps: mean, deviation, scale, shift."""
+"""Normalizations, with noise at each of their steps: mean, deviation, scale, shift."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def along(x: Array, parameter: Array, axis: int = 1) -> Array:
     return parameter.reshape([-1 if place == axis else 1 for place in range(x.ndim)])
 
 
-def standardised(
+def standardized(
     x: Array, axes: tuple[int, ...], epsilon: float, noise: NoiseSource
 ) -> tuple[Array, Array, Array]:
     """(x − mean) / √(variance + epsilon), with the mean and the inverse deviation."""
-    centre = mean(x, axes, noise)
-    away = noise.rounded(x - centre)
+    center = mean(x, axes, noise)
+    away = noise.rounded(x - center)
     variance = mean(away * away, axes, noise)
     inverse = noise.rounded(np.asarray(1.0 / np.sqrt(variance + epsilon), dtype=x.dtype))
-    return noise.rounded(away * inverse), centre, inverse
+    return noise.rounded(away * inverse), center, inverse
 
 
 def scaled(x: Array, scale: Array | None, bias: Array | None, noise: NoiseSource) -> Array:
@@ -83,7 +83,7 @@ def _inference(  # noqa: PLR0917
 def instance_normalization(call: Call, x: Array, scale: Array, bias: Array) -> Array:
     """Each channel of each element by its own statistics."""
     axes = tuple(range(2, x.ndim))
-    y, _, _ = standardised(x, axes, call.attributes.get("epsilon", 1e-5), call.noise)
+    y, _, _ = standardized(x, axes, call.attributes.get("epsilon", 1e-5), call.noise)
     return scaled(y, along(x, scale), along(x, bias), call.noise)
 
 
@@ -95,9 +95,9 @@ def layer_normalization(
     axis = call.attributes.get("axis", -1) % x.ndim
     axes = tuple(range(axis, x.ndim))
     epsilon = call.attributes.get("epsilon", 1e-5)
-    y, centre, inverse = standardised(x, axes, epsilon, call.noise)
+    y, center, inverse = standardized(x, axes, epsilon, call.noise)
     y = scaled(y, scale, bias, call.noise)
-    return (y, centre, inverse)[: call.outputs] if call.outputs > 1 else y
+    return (y, center, inverse)[: call.outputs] if call.outputs > 1 else y
 
 
 @kernel("RMSNormalization")
@@ -116,7 +116,7 @@ def group_normalization(call: Call, x: Array, scale: Array, bias: Array) -> Arra
     """Groups of channels by their statistics; until opset 20 one scale for each group."""
     groups = int(call.attributes["num_groups"])
     grouped = x.reshape(x.shape[0], groups, math.prod(x.shape[1:]) // groups)
-    y, _, _ = standardised(grouped, (2,), call.attributes.get("epsilon", 1e-5), call.noise)
+    y, _, _ = standardized(grouped, (2,), call.attributes.get("epsilon", 1e-5), call.noise)
     y = y.reshape(x.shape)
     if scale.size == groups and scale.size != x.shape[1]:
         scale = np.repeat(scale, x.shape[1] // groups)
@@ -140,7 +140,7 @@ def mean_variance_normalization(call: Call, x: Array) -> Array:
 
 @kernel("LRN")
 def local_response(call: Call, x: Array) -> Array:
-    """Divided by a power of the squares summed over neighbouring channels."""
+    """Divided by a power of the squares summed over neighboring channels."""
     size = int(call.attributes["size"])
     alpha, beta = call.attributes.get("alpha", 1e-4), call.attributes.get("beta", 0.75)
     bias = call.attributes.get("bias", 1.0)

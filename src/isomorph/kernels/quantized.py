@@ -1,8 +1,8 @@
-"""The quantiser: where real numbers become integers, and where integers stand for reals.
+"""The quantizer: where real numbers become integers, and where integers stand for reals.
 
-``requantise`` is the only place that rounds to a grid, ``dequantise`` and ``centred`` the only
-ones that leave it. When the noise asks for it, a quantiser neither rounds nor clips: it returns
-float64 "integers", disturbed by one step of an ideal min/max quantiser of the same width, and by
+``requantize`` is the only place that rounds to a grid, ``dequantize`` and ``centered`` the only
+ones that leave it. When the noise asks for it, a quantizer neither rounds nor clips: it returns
+float64 "integers", disturbed by one step of an ideal min/max quantizer of the same width, and by
 what its range, taken from another sample, may cut off this one. That is the loss which the width
 itself intends, and every consumer computes on it unchanged.
 """
@@ -32,9 +32,9 @@ def limits(dtype: str) -> tuple[int, int] | None:
 
 
 def declared_dtype(call: Call, index: int, array: Array | None, default: str = "uint8") -> str:
-    """The type of quantised input ``index`` as declared, whatever it is held in.
+    """The type of quantized input ``index`` as declared, whatever it is held in.
 
-    ``default`` where the input is absent, or where disturbed quantisers have hidden the type.
+    ``default`` where the input is absent, or where disturbed quantizers have hidden the type.
     """
     declared = call.input_dtypes[index] if index < len(call.input_dtypes) else None
     if declared is None and array is not None:
@@ -46,7 +46,7 @@ def spread(parameter: Array, shape: tuple[int, ...], axis: int | None, block: in
     """A scale or zero point, shaped to meet every element of its tensor.
 
     One value meets all; a vector runs along ``axis``; with ``block`` each value meets that many
-    neighbours along ``axis``.
+    neighbors along ``axis``.
     """
     parameter = np.asarray(parameter)
     if parameter.size == 1:
@@ -62,7 +62,7 @@ def spread(parameter: Array, shape: tuple[int, ...], axis: int | None, block: in
     return parameter.reshape([-1 if place == axis else 1 for place in range(len(shape))])
 
 
-def requantise(  # noqa: PLR0917
+def requantize(  # noqa: PLR0917
     real: Array,
     scale: Array,
     zero_point: Array | None,
@@ -76,15 +76,15 @@ def requantise(  # noqa: PLR0917
 ) -> Array:
     """Real numbers on the grid of ``dtype``: round(x/scale) + zero point, saturated.
 
-    Ties go to the even neighbour. The division is done in the type of ``real``. NaN becomes the
+    Ties go to the even neighbor. The division is done in the type of ``real``. NaN becomes the
     smallest value, as in ONNX Runtime. ``saturate`` False lets a float8 overflow. ``least_step``
-    is that of the finest quantiser that the format allows here.
+    is that of the finest quantizer that the format allows here.
     """
     granularity = None if np.size(scale) == 1 else axis
     with np.errstate(all="ignore"):
         width = np.asarray(spread(scale, real.shape, axis, block), dtype=real.dtype)
         offset = _offset(zero_point, real.shape, axis, block)
-        if call.noise.quantisers:
+        if call.noise.quantizers:
             wide = _kept_activation(real.astype(np.float64), offset, dtype)
             plain = np.size(width) == 1 and np.size(offset) == 1
             if plain:
@@ -103,7 +103,7 @@ def requantise(  # noqa: PLR0917
         return np.asarray(steps.astype(np.int64).astype(numpy_dtype(dtype)))
 
 
-def dequantise(
+def dequantize(
     integers: Array,
     scale: Array,
     zero_point: Array | None,
@@ -118,12 +118,12 @@ def dequantise(
         return np.asarray((integers.astype(np.float64) - offset) * width)
 
 
-def centred(integers: Array, zero_point: Array | None, axis: int | None = None) -> Array:
+def centered(integers: Array, zero_point: Array | None, axis: int | None = None) -> Array:
     """Integers minus their zero point, in float64, where products of them are exact."""
     return np.asarray(integers.astype(np.float64) - _offset(zero_point, integers.shape, axis, 0))
 
 
-def centred_weights(
+def centered_weights(
     integers: Array,
     zero_point: Array | None,
     axis: int | None,
@@ -133,11 +133,11 @@ def centred_weights(
 ) -> Array:
     """The same for an operand that may hold stored weights; per slice of ``axis`` or per tensor.
 
-    Under disturbed quantisers whatever came through one is a float array. What still is of an
-    integer type was quantised before the model was saved, and gets its ideal step here.
+    Under disturbed quantizers whatever came through one is a float array. What still is of an
+    integer type was quantized before the model was saved, and gets its ideal step here.
     """
-    units = centred(integers, zero_point, axis)
-    if not call.noise.quantisers or integers.dtype == np.float64:
+    units = centered(integers, zero_point, axis)
+    if not call.noise.quantizers or integers.dtype == np.float64:
         return units
     sliced = any(np.size(each) > 1 for each in (scale, zero_point) if each is not None)
     granularity = axis if sliced else None
@@ -150,7 +150,7 @@ def centred_weights(
 def reduced_range(integers: Array, axis: int | None, block: int = 0) -> bool:
     """Whether stored bytes use 7 of their 8 bits: tools do so lest sums of products saturate.
 
-    Each slice then ends where 7 bits end, and none goes beyond. The step of such a quantiser is
+    Each slice then ends where 7 bits end, and none goes beyond. The step of such a quantizer is
     the loss that its width intends.
     """
     if integers.dtype == np.int8:
@@ -172,7 +172,7 @@ def ideal_rounding(
     block: int = 0,
     least_step: float | Array = 0.0,
 ) -> Array:
-    """A draw of the error of the best min/max quantiser for this very tensor.
+    """A draw of the error of the best min/max quantizer for this very tensor.
 
     For integers: uniform in one step, the range (zero included) over the number of steps; per
     tensor, per slice of ``axis`` or per ``block`` of it; zero itself is held exactly. For float8:
@@ -224,7 +224,7 @@ def _cut_off(real: Array, width: Array, offset: Any, dtype: str, call: Call) -> 
 def _kept_activation(real: Array, offset: Any, dtype: str) -> Array:  # noqa: ANN401
     """What the end of the grid means rather than loses.
 
-    A grid that begins or ends at the real number zero is a ReLU too: quantising tools drop the
+    A grid that begins or ends at the real number zero is a ReLU too: quantizing tools drop the
     node and leave its work to the saturation. Any other saturation is loss.
     """
     if (bounds := limits(dtype)) is None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from isomorph.kernels.ort.attention import attend_projected
 from isomorph.kernels.ort.normalization import embed, layer_norm, row_lengths
-from isomorph.kernels.quantized import centred_weights, ideal_rounding, limits, unpacked
+from isomorph.kernels.quantized import centered_weights, ideal_rounding, limits, unpacked
 from isomorph.kernels.quantized_products import matmul_integer_to_float
 from isomorph.kernels.registry import Call, kernel
 from isomorph.oracle.noise import Array
@@ -27,7 +27,7 @@ def q_attention(  # noqa: PLR0917
     w_zero: Array | None = None,
     past: Array | None = None,
 ) -> tuple[Array, ...]:
-    """Attention behind a quantised projection."""
+    """Attention behind a quantized projection."""
     projected = matmul_integer_to_float(call, x, weights, x_scale, w_scale, x_zero, w_zero, bias)
     return attend_projected(call, projected, mask, past, None)
 
@@ -61,7 +61,7 @@ def q_embed_layer_normalization(  # noqa: PLR0917
 def gather_block_quantized(
     call: Call, data: Array, indices: Array, scales: Array, zero_points: Array | None = None
 ) -> Array:
-    """Rows of a table that is stored in blocks, dequantised; an index out of range gives zeros."""
+    """Rows of a table that is stored in blocks, dequantized; an index out of range gives zeros."""
     given = call.attributes
     bits, block = int(given.get("bits", 4)), int(given.get("block_size", 128))
     zeros: Array | float = 0.0
@@ -75,7 +75,7 @@ def gather_block_quantized(
     if zero_points is not None:
         zeros = zero_points.astype(np.float64).take(which, axis=axis)
     table = (data.astype(np.float64) - zeros) * scales.astype(np.float64).take(which, axis=axis)
-    if call.noise.quantisers:
+    if call.noise.quantizers:
         kind = f"uint{bits}" if limits(data.dtype.name) else data.dtype.name
         table = table + ideal_rounding(table, kind, axis, call, block=block)
     return _taken(call.noise.rounded(table), indices, int(given.get("gather_axis", 0))).astype(
@@ -97,7 +97,7 @@ def _real(
 ) -> Array | None:
     if stored is None or scale is None:
         return None
-    reals = centred_weights(stored, zero, None, call) * np.reshape(scale, ()).astype(np.float64)
+    reals = centered_weights(stored, zero, None, call) * np.reshape(scale, ()).astype(np.float64)
     return np.asarray(call.noise.rounded(reals).astype(scale.dtype))
 
 

@@ -1,21 +1,21 @@
-"""Kernels that quantise their activations at run time, where no graph shows it.
+"""Kernels that quantize their activations at run time, where no graph shows it.
 
 The oracle keeps the activations in float: the model's meaning is the float product with the
-dequantised weights. The run-time quantiser is part of the execution, so its step is noise.
+dequantized weights. The run-time quantizer is part of the execution, so its step is noise.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from isomorph.kernels.quantized import centred_weights, ideal_rounding
+from isomorph.kernels.quantized import centered_weights, ideal_rounding
 from isomorph.kernels.registry import Call, kernel, standard
 from isomorph.oracle.noise import Array
 
 MICROSOFT = "com.microsoft"
 
 
-def quantised_at_run_time(call: Call, x: Array) -> Array:
+def quantized_at_run_time(call: Call, x: Array) -> Array:
     """``x``; under noise within half a step of its own range in 8 bits, per tensor."""
     if not call.noise.active or x.size == 0:
         return x
@@ -32,8 +32,8 @@ def dynamic_quantize_matmul(  # noqa: PLR0917
     bias: Array | None = None,
 ) -> Array:
     """A·B + bias with B's scale and zero point per tensor or per column."""
-    weights = centred_weights(b, b_zero, -1, call, scale=b_scale) * _wide(b_scale)
-    x = quantised_at_run_time(call, a)
+    weights = centered_weights(b, b_zero, -1, call, scale=b_scale) * _wide(b_scale)
+    x = quantized_at_run_time(call, a)
     y = standard(call, "MatMul", x, weights.astype(a.dtype), version=13)
     return np.asarray(y if bias is None else call.noise.rounded(y + bias))
 
@@ -54,7 +54,7 @@ def dynamic_quantize_lstm(  # noqa: PLR0917
     r_scale: Array,
     r_zero: Array,
 ) -> tuple[Array, Array, Array]:
-    """LSTM on dequantised weights; the weights lie transposed against ONNX's LSTM."""
+    """LSTM on dequantized weights; the weights lie transposed against ONNX's LSTM."""
     directions = w.shape[0]
     inputs = _transposed(call, w, w_scale, w_zero, x.dtype.type)
     recurrent = _transposed(call, r, r_scale, r_zero, x.dtype.type)
@@ -62,7 +62,7 @@ def dynamic_quantize_lstm(  # noqa: PLR0917
     if not call.noise.active:
         return _lstm(call, x, rest, direction=call.attributes.get("direction", "forward"))
     reverse = call.attributes.get("direction", "forward") == "reverse"
-    seen = quantised_at_run_time(call, x)
+    seen = quantized_at_run_time(call, x)
     sides = [
         _stepwise(call, seen, _of_side(rest, side), side, reverse=reverse or side == 1)
         for side in range(directions)
@@ -78,7 +78,7 @@ Rest = tuple[Array | None, ...]
 def _stepwise(
     call: Call, x: Array, rest: Rest, side: int, *, reverse: bool
 ) -> tuple[Array, Array, Array]:
-    """One direction, step by step, with the state quantised before each."""
+    """One direction, step by step, with the state quantized before each."""
     w, r, bias, lengths, h, c, peepholes = rest
     steps, batch = x.shape[:2]
     hidden = r.shape[-1] if r is not None else 0
@@ -88,7 +88,7 @@ def _stepwise(
     y = np.zeros((steps, 1, batch, hidden), x.dtype)
     order = range(steps - 1, -1, -1) if reverse else range(steps)
     for time in order:
-        seen = quantised_at_run_time(call, h)
+        seen = quantized_at_run_time(call, h)
         parts = (w, r, bias, None, seen, c, peepholes)
         now = _lstm(call, x[time : time + 1], parts, side=side)
         # Beyond its end a row keeps its state; a reversed row begins at its end.
@@ -137,7 +137,7 @@ def _of_side(rest: Rest, side: int) -> Rest:
 
 def _transposed(call: Call, w: Array, scale: Array, zero: Array, dtype: type) -> Array:
     sides = [
-        centred_weights(w[side], zero[side], -1, call, scale=scale[side]) * _wide(scale[side])
+        centered_weights(w[side], zero[side], -1, call, scale=scale[side]) * _wide(scale[side])
         for side in range(w.shape[0])
     ]
     return np.ascontiguousarray(np.swapaxes(np.stack(sides), 1, 2)).astype(dtype)

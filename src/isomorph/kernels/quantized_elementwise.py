@@ -1,6 +1,6 @@
-"""ONNX Runtime's quantised operators that work on the reals behind the integers.
+"""ONNX Runtime's quantized operators that work on the reals behind the integers.
 
-Each is dequantise, the float operator, requantise: that is how ONNX Runtime defines them, whatever
+Each is dequantize, the float operator, requantize: that is how ONNX Runtime defines them, whatever
 tables and fixed-point multipliers its kernels use.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from isomorph.kernels.ort.convolution import pool
-from isomorph.kernels.quantized import declared_dtype, dequantise, requantise
+from isomorph.kernels.quantized import declared_dtype, dequantize, requantize
 from isomorph.kernels.registry import Call, kernel
 from isomorph.oracle.noise import Array
 
@@ -33,13 +33,13 @@ def qlinear_binary(  # noqa: PLR0917
     c_zero: Array | None = None,
 ) -> Array:
     """Sum or product with broadcasting; every grid is per tensor."""
-    left, right = dequantise(a, a_scale, a_zero, None), dequantise(b, b_scale, b_zero, None)
+    left, right = dequantize(a, a_scale, a_zero, None), dequantize(b, b_scale, b_zero, None)
     real = left + right if call.op == "QLinearAdd" else left * right
     # A sum that cancels keeps the rounding of its terms, in units of the result's grid.
     largest = np.abs(left) + np.abs(right) if call.op == "QLinearAdd" else None
     real = call.noise.rounded(real, largest)
     target = declared_dtype(call, 7, c_zero, declared_dtype(call, 0, a))
-    return requantise(real, c_scale, c_zero, target, None, call)
+    return requantize(real, c_scale, c_zero, target, None, call)
 
 
 def _on_reals(op: str) -> Callable[[_OnReals], _OnReals]:
@@ -55,7 +55,7 @@ def _on_reals(op: str) -> Callable[[_OnReals], _OnReals]:
             y_scale: Array,
             y_zero: Array | None = None,
         ) -> Array:
-            real = function(call, dequantise(x, x_scale, x_zero, None))
+            real = function(call, dequantize(x, x_scale, x_zero, None))
             return _onto(call, real, x, y_scale, y_zero)
 
         return function
@@ -87,13 +87,13 @@ def qlinear_softmax(  # noqa: PLR0917
     y_zero: Array | None = None,
 ) -> Array:
     """Along one axis; for an opset below 13 over everything from that axis on."""
-    real = dequantise(x, x_scale, x_zero, None)
+    real = dequantize(x, x_scale, x_zero, None)
     axis = int(call.attributes.get("axis", -1)) % real.ndim
     old = int(call.attributes.get("opset", 13)) < 13
     axes = tuple(range(axis, real.ndim)) if old else (axis,)
     powers = np.exp(real - real.max(axis=axes, keepdims=True))
     share = powers / powers.sum(axis=axes, keepdims=True)
-    if call.noise.active and not call.noise.quantisers:
+    if call.noise.active and not call.noise.quantizers:
         # ONNX Runtime multiplies by the whole part of 1/scale: all shares move together, the
         # largest by up to one quantum.
         share = share * (1.0 + np.asarray(y_scale, np.float64) * call.noise.random.uniform(-1, 1))
@@ -131,11 +131,11 @@ def qlinear_average_pool(call: Call, real: Array) -> Array:
 def qlinear_concat(call: Call, y_scale: Array, y_zero: Array, *operands: Any) -> Array:  # noqa: ANN401
     """Operands come in threes: integers, scale, zero point."""
     reals = [
-        dequantise(operands[at], operands[at + 1], operands[at + 2], None)
+        dequantize(operands[at], operands[at + 1], operands[at + 2], None)
         for at in range(0, len(operands), 3)
     ]
     real = np.concatenate(reals, axis=int(call.attributes["axis"]))
-    return requantise(real, y_scale, y_zero, declared_dtype(call, 1, y_zero), None, call)
+    return requantize(real, y_scale, y_zero, declared_dtype(call, 1, y_zero), None, call)
 
 
 @kernel("QLinearWhere", domain=MICROSOFT)
@@ -153,12 +153,12 @@ def qlinear_where(  # noqa: PLR0917
 ) -> Array:
     """Both branches move onto the grid of the result."""
     real = np.where(
-        condition, dequantise(x, x_scale, x_zero, None), dequantise(y, y_scale, y_zero, None)
+        condition, dequantize(x, x_scale, x_zero, None), dequantize(y, y_scale, y_zero, None)
     )
-    return requantise(real, z_scale, z_zero, declared_dtype(call, 8, z_zero), None, call)
+    return requantize(real, z_scale, z_zero, declared_dtype(call, 8, z_zero), None, call)
 
 
 def _onto(call: Call, real: Array, x: Array, scale: Array, zero_point: Array | None) -> Array:
     """The result of a one-operand node, on the grid of its inputs 3 and 4."""
     target = declared_dtype(call, 4, zero_point, declared_dtype(call, 0, x))
-    return requantise(np.asarray(real), scale, zero_point, target, None, call)
+    return requantize(np.asarray(real), scale, zero_point, target, None, call)

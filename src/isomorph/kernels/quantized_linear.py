@@ -8,11 +8,11 @@ import numpy as np
 
 from isomorph.kernels.quantized import (
     declared_dtype,
-    dequantise,
+    dequantize,
     ideal_rounding,
     limits,
     reduced_range,
-    requantise,
+    requantize,
     spread,
 )
 from isomorph.kernels.registry import Call, kernel
@@ -30,7 +30,7 @@ def quantize_linear(call: Call, x: Array, scale: Array, zero_point: Array | None
     target = stated or declared_dtype(call, 2, zero_point)
     if x.dtype.kind not in "fV":
         x = x.astype(scale.dtype)  # int32 input; the division is the scale's
-    return requantise(
+    return requantize(
         x,
         scale,
         zero_point,
@@ -45,14 +45,14 @@ def quantize_linear(call: Call, x: Array, scale: Array, zero_point: Array | None
 @kernel("DequantizeLinear")
 @kernel("DequantizeLinear", domain=MICROSOFT)
 def dequantize_linear(call: Call, x: Array, scale: Array, zero_point: Array | None = None) -> Array:
-    """The inverse; under disturbed quantisers stored weights get their ideal step here."""
+    """The inverse; under disturbed quantizers stored weights get their ideal step here."""
     axis, block = _axis(call, scale), _block(call)
-    real = dequantise(x, scale, zero_point, axis, block=block)
-    # An integer held as float64 came out of a disturbed quantiser and has had its step.
+    real = dequantize(x, scale, zero_point, axis, block=block)
+    # An integer held as float64 came out of a disturbed quantizer and has had its step.
     stored = limits(declared_dtype(call, 0, x)) is None or x.dtype != np.float64
     # Rows that were looked up in a stored table are as stored as the table.
     stored = stored and (call.constant or x.dtype.kind in "iu")
-    if call.noise.quantisers and stored:
+    if call.noise.quantizers and stored:
         granularity = None if np.size(scale) == 1 else axis
         least = spread(scale, x.shape, axis, block) if reduced_range(x, granularity, block) else 0.0
         real = real + ideal_rounding(
@@ -65,11 +65,11 @@ def dequantize_linear(call: Call, x: Array, scale: Array, zero_point: Array | No
 def dynamic_quantize_linear(call: Call, x: Array) -> tuple[Array, Array, Array]:
     """To uint8 over the range of ``x`` with zero; an all-zero tensor has scale 1."""
     scale, zero_point = dynamic_grid(call, x)
-    return requantise(x, scale, zero_point, "uint8", None, call), scale, zero_point
+    return requantize(x, scale, zero_point, "uint8", None, call), scale, zero_point
 
 
 def dynamic_grid(call: Call, x: Array) -> tuple[Array, Array]:
-    """Scale and zero point that a run-time quantiser to uint8 chooses for ``x``."""
+    """Scale and zero point that a run-time quantizer to uint8 chooses for ``x``."""
     low = np.minimum(x.min(initial=0), 0).astype(x.dtype)
     high = np.maximum(x.max(initial=0), 0).astype(x.dtype)
     span = np.asarray((high - low) / x.dtype.type(255))

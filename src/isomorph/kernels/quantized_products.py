@@ -1,4 +1,4 @@
-"""Products of quantised operands: matrices and convolutions.
+"""Products of quantized operands: matrices and convolutions.
 
 Sums of products of integers are exact in every runtime, so they are computed exactly here (in
 float64, by BLAS) and carry no noise. What rounds is the step back to reals or to a grid.
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from isomorph.kernels.ort.convolution import convolve
-from isomorph.kernels.quantized import centred, centred_weights, declared_dtype, requantise
+from isomorph.kernels.quantized import centered, centered_weights, declared_dtype, requantize
 from isomorph.kernels.registry import Call, kernel
 from isomorph.oracle.noise import SILENT, Array
 
@@ -24,7 +24,7 @@ def matmul_integer(
     call: Call, a: Array, b: Array, a_zero: Array | None = None, b_zero: Array | None = None
 ) -> Array:
     """Zero points per tensor, per row of A, per column of B; int32 wraps."""
-    return _accumulator(call, centred(a, _of_rows(a_zero)) @ centred_weights(b, b_zero, -1, call))
+    return _accumulator(call, centered(a, _of_rows(a_zero)) @ centered_weights(b, b_zero, -1, call))
 
 
 @kernel("MatMulInteger16", domain=MICROSOFT)
@@ -37,8 +37,8 @@ def matmul_integer_16(call: Call, a: Array, b: Array) -> Array:
 def mul_integer(
     call: Call, a: Array, a_zero: Array | None, b: Array, b_zero: Array | None = None
 ) -> Array:
-    """Elementwise, without requantising."""
-    return _accumulator(call, centred(a, a_zero) * centred_weights(b, b_zero, None, call))
+    """Elementwise, without requantizing."""
+    return _accumulator(call, centered(a, a_zero) * centered_weights(b, b_zero, None, call))
 
 
 @kernel("ReduceSumInteger", domain=MICROSOFT)
@@ -57,7 +57,7 @@ def conv_integer(
 ) -> Array:
     """Padding stands for the real number zero, that is, for the zero point."""
     return _accumulator(
-        call, _exact_conv(call, centred(x, x_zero), centred_weights(w, w_zero, 0, call))
+        call, _exact_conv(call, centered(x, x_zero), centered_weights(w, w_zero, 0, call))
     )
 
 
@@ -74,11 +74,11 @@ def qlinear_matmul(  # noqa: PLR0917
     y_zero: Array | None,
 ) -> Array:
     """Scales per tensor, per row of A and Y, per column of B."""
-    weights = centred_weights(b, b_zero, -1, call, scale=b_scale)
-    units = centred(a, _of_rows(a_zero)) @ weights
+    weights = centered_weights(b, b_zero, -1, call, scale=b_scale)
+    units = centered(a, _of_rows(a_zero)) @ weights
     real = units * _scales(a_scale, b_scale)
     target = declared_dtype(call, 7, y_zero, declared_dtype(call, 0, a))
-    return requantise(real, y_scale, y_zero, target, -2, call)
+    return requantize(real, y_scale, y_zero, target, -2, call)
 
 
 @kernel("QLinearConv")
@@ -97,9 +97,9 @@ def qlinear_conv(  # noqa: PLR0917
 ) -> Array:
     """Weights per tensor or per output channel; the bias is in units of x_scale·w_scale."""
     last = bool(call.attributes.get("channels_last", 0))
-    units_x = centred(x, x_zero)
+    units_x = centered(x, x_zero)
     units_x = np.moveaxis(units_x, -1, 1) if last else units_x
-    weights = centred_weights(w, w_zero, 0, call, scale=w_scale)
+    weights = centered_weights(w, w_zero, 0, call, scale=w_scale)
     units = _exact_conv(call, units_x, weights)
     along_channels = [-1 if axis == 1 else 1 for axis in range(units.ndim)]
     if bias is not None:
@@ -107,7 +107,7 @@ def qlinear_conv(  # noqa: PLR0917
     real = units * np.ravel(_scales(x_scale, w_scale)).reshape(along_channels)
     real = np.moveaxis(real, 1, -1) if last else real
     target = declared_dtype(call, 7, y_zero, declared_dtype(call, 0, x))
-    return requantise(real, y_scale, y_zero, target, -1 if last else 1, call)
+    return requantize(real, y_scale, y_zero, target, -1 if last else 1, call)
 
 
 @kernel("QGemm", domain=MICROSOFT)
@@ -124,10 +124,10 @@ def qgemm(  # noqa: PLR0917
     y_zero: Array | None = None,
 ) -> Array:
     """C is in units of alpha·a_scale·b_scale; without ``y_scale`` the result stays real."""
-    units_a = centred(a, a_zero)
+    units_a = centered(a, a_zero)
     units_a = units_a.T if call.attributes.get("transA", 0) else units_a
     transposed = bool(call.attributes.get("transB", 0))
-    weights = centred_weights(b, b_zero, 0 if transposed else 1, call, scale=b_scale)
+    weights = centered_weights(b, b_zero, 0 if transposed else 1, call, scale=b_scale)
     units = units_a @ (weights.T if transposed else weights)
     units = units if c is None else units + c.astype(np.float64)
     step = float(call.attributes.get("alpha", 1.0)) * _scales(a_scale, b_scale)
@@ -135,7 +135,7 @@ def qgemm(  # noqa: PLR0917
     if y_scale is None:
         return _as_real(call, real, a_scale)
     target = declared_dtype(call, 8, y_zero, declared_dtype(call, 0, a))
-    return requantise(real, y_scale, y_zero, target, None, call)
+    return requantize(real, y_scale, y_zero, target, None, call)
 
 
 @kernel("MatMulIntegerToFloat", domain=MICROSOFT)
@@ -150,8 +150,8 @@ def matmul_integer_to_float(  # noqa: PLR0917
     bias: Array | None = None,
 ) -> Array:
     """A's zero point and scale per tensor, B's per tensor or per column."""
-    weights = centred_weights(b, b_zero, -1, call, scale=b_scale)
-    units = centred(a, _of_rows(a_zero)) @ weights
+    weights = centered_weights(b, b_zero, -1, call, scale=b_scale)
+    units = centered(a, _of_rows(a_zero)) @ weights
     real = units * _scales(a_scale, b_scale)
     if bias is not None:
         real = call.noise.rounded(real) + bias.astype(np.float64)
@@ -163,8 +163,8 @@ def _exact_conv(call: Call, x: Array, w: Array) -> Array:
 
 
 def _accumulator(call: Call, units: Array, dtype: Any = np.int32) -> Array:  # noqa: ANN401
-    """Wraps as declared; disturbed quantisers have left the grid, and stay off it."""
-    if call.noise.quantisers:
+    """Wraps as declared; disturbed quantizers have left the grid, and stay off it."""
+    if call.noise.quantizers:
         return units
     return units.astype(np.int64).astype(dtype)
 

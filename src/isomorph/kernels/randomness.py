@@ -35,7 +35,7 @@ def bernoulli(call: Call, x: Array) -> Array:
 
 @kernel("Multinomial")
 def multinomial(call: Call, x: Array) -> Array:
-    """Classes drawn with the given unnormalised log-probabilities."""
+    """Classes drawn with the given unnormalized log-probabilities."""
     draws = int(call.attributes.get("sample_size", 1))
     weights = np.exp(x - x.max(axis=-1, keepdims=True))
     edges = np.cumsum(weights, axis=-1) / weights.sum(axis=-1, keepdims=True)

@@ -75,10 +75,10 @@ def _log_sum_exp(x: Array, axes: Axes, noise: NoiseSource, *, keep: bool) -> Arr
         y = np.log(np.sum(np.exp(x.astype(np.float64)), axis=axes, keepdims=keep))
         return np.asarray(y.astype(x.dtype))
     top = np.max(x, axis=axes, keepdims=True, initial=-np.inf)
-    centre = np.where(np.isfinite(top), top, np.zeros((), x.dtype))
-    away = noise.rounded(x - centre)
-    y = np.log(total(noise.rounded(np.exp(away)), axes, noise, keep=True)) + centre
-    y = noise.rounded(np.asarray(y, dtype=x.dtype), np.maximum(np.abs(y), np.abs(centre)))
+    center = np.where(np.isfinite(top), top, np.zeros((), x.dtype))
+    away = noise.rounded(x - center)
+    y = np.log(total(noise.rounded(np.exp(away)), axes, noise, keep=True)) + center
+    y = noise.rounded(np.asarray(y, dtype=x.dtype), np.maximum(np.abs(y), np.abs(center)))
     return y if keep else y.reshape(np.sum(x, axis=axes).shape)
 
 

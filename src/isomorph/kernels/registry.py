@@ -27,7 +27,7 @@ class Call:
     outputs the node declares. ``dtype`` is the declared float type of the node, lifted or not.
     ``constant`` says that every input is a constant. ``input_dtypes`` are the declared types of
     the inputs: a constant zero point of type float8 may arrive lifted, and still names the type
-    its quantiser rounds to. ``site`` tells this node from every other, for those that draw
+    its quantizer rounds to. ``site`` tells this node from every other, for those that draw
     random numbers of their own.
     """
 

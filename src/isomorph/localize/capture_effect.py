@@ -1,6 +1,6 @@
 """Whether looking inside changed the result: a captured run is not always the deployed one.
 
-Taking a tensor out keeps an optimiser from joining the nodes around it. The untouched run is the
+Taking a tensor out keeps an optimizer from joining the nodes around it. The untouched run is the
 one that is judged; where the captured one differs from it by more than rounding, that is said.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from isomorph.core.divergence import Judgement
+from isomorph.core.divergence import Judgment
 from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Finding
 from isomorph.measure.budget_check import judge
@@ -51,9 +51,9 @@ def changed_by_capturing(
 
         # Both runs rounded, so the two may be as far apart as two draws.
         part = held(run, merged(spread, spread))
-        if part.budget.within is Judgement.NO:
+        if part.budget.within is Judgment.NO:
             size = part.distance.max_abs
-            right = held(meaning[name], spread).budget.within is Judgement.YES
+            right = held(meaning[name], spread).budget.within is Judgment.YES
             moved[name] = (float("inf") if size is None else size, right)
     return _finding(moved) if moved else None
 
@@ -73,5 +73,5 @@ def _finding(moved: Mapping[str, tuple[float, bool]]) -> Finding:
         "looked into is not what is deployed",
         tensors=tuple(moved),
         evidence={"outputs": {name: size for name, (size, _) in moved.items()}},
-        fix="trust the untouched run; fetch few tensors at a time, or switch optimisers off",
+        fix="trust the untouched run; fetch few tensors at a time, or switch optimizers off",
     )

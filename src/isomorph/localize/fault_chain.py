@@ -89,7 +89,7 @@ def _inherits(search: Search, fault: Fault) -> bool:
     walk stops there, and blames the next that is off.
     """
     matcher, noise, topology = search.matcher, search.candidate.noise, search.candidate.topology
-    if noise is None or not noise.quantisers:
+    if noise is None or not noise.quantizers:
         return False
     group = [node for node in matcher.candidate.graph.nodes if node.name in fault.nodes]
     made = {name for node in group for name in node.outputs}

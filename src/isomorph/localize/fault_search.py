@@ -322,7 +322,7 @@ class Search:
         """The wrong tensors that are computed from this one within a few nodes.
 
         One node is not enough: a bias that is added apart hides the twin of the sum. Nodes that
-        pass on what they get do not count: a quantised graph has three between any two others.
+        pass on what they get do not count: a quantized graph has three between any two others.
         """
         found: list[str] = []
         layer, passed = [tensor], {tensor}

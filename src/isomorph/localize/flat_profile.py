@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One node of a profile, its neighbours by name: places change when bodies are put in."""
+    """One node of a profile, its neighbors by name: places change when bodies are put in."""
 
     node: str
     op: str
@@ -77,7 +77,7 @@ def spliced(outer: Sequence[Row], bodies: Mapping[str, Sequence[Row]]) -> list[R
 
 
 def profile(role: str, own: Sequence[Row], others: Sequence[Row] = ()) -> GraphProfile:
-    """Rows as columns, neighbours by their places."""
+    """Rows as columns, neighbors by their places."""
     place = {row.node: at for at, row in enumerate(own)}
     there = {row.node: at for at, row in enumerate(others)}
     return GraphProfile(

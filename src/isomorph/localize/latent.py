@@ -52,7 +52,7 @@ def latent(
     if not mine and not yours:
         return [], []
     if widths(candidate.model.graph) - widths(reference.model.graph):
-        # A quantiser is meant for the values that it was calibrated with: beyond, it differs by
+        # A quantizer is meant for the values that it was calibrated with: beyond, it differs by
         # design, and so does everything behind it.
         why = "a candidate of lower precision differs on other values by design"
         return [], [Skipped(what="probes", why=why)]

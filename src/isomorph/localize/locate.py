@@ -15,7 +15,7 @@ from isomorph.localize.unrelated_models import unrelated
 from isomorph.localize.value_matcher import look_at
 from isomorph.match.dequantized_graph import in_reals
 from isomorph.match.tensor_capture import DRAWS, TensorCapture
-from isomorph.measure.precision import narrow_constants, quantised, widths
+from isomorph.measure.precision import narrow_constants, quantized, widths
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session
@@ -72,7 +72,7 @@ def look(
             seed=candidate.seed,
             rounding=True,
             constants=narrow_constants(right),
-            quantisers=quantised(right),
+            quantizers=quantized(right),
         )
     mine = _capture(reference, in_reals(reference.oracle(), left), rounding)
     yours = _capture(candidate, in_reals(candidate.oracle(), right), noise)

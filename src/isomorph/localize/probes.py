@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.divergence import Judgement
+from isomorph.core.divergence import Judgment
 from isomorph.core.errors import IsomorphError
 from isomorph.core.trace import Noise
 from isomorph.measure.budget_check import judge, stored_rounding
@@ -101,7 +101,7 @@ def compared(
         cand, turned, merged(spread_through(way.moved, spread), other),
         dtype=dtype, derivation="", false_alarm=FALSE_ALARM,
     )  # fmt: skip
-    return (turned, cand) if part.budget.within is Judgement.NO else None
+    return (turned, cand) if part.budget.within is Judgment.NO else None
 
 
 def _value(capture: TensorCapture, tensor: str, given: Mapping[str, Array]) -> Array:

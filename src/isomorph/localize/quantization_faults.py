@@ -100,7 +100,7 @@ def _alike(matcher: ValueMatcher, mine: str, yours: str) -> bool:
 
 
 def _lost_on_its_grids(matcher: ValueMatcher, fault: Fault) -> bool:
-    """Whether it is right where all quantisers are left out, as they are in the draws.
+    """Whether it is right where all quantizers are left out, as they are in the draws.
 
     A grid was fitted to samples that nobody knows: on others it cuts values off, or is coarser
     than it had to be. That is a loss, and the outputs tell how grave; what a node does wrong
@@ -120,7 +120,7 @@ def _beyond(matcher: ValueMatcher, fault: Fault, *, grids: bool) -> bool:
         return True
     drawn = matcher.candidate.drawn(fault.tensor, MANY_DRAWS)
     noise = math.hypot(drawn.rms, matcher.reference.spread[fault.counterpart])
-    found = wrong if grids else drawn.centre
+    found = wrong if grids else drawn.center
     kept = _not_cut_off(fault.value, found)
     return apart(fault.value[kept], found[kept])[0] > student(wrong.size, drawn.freedom) * noise
 

@@ -1,4 +1,4 @@
-"""Two networks that are not one converted: nothing that was learnt has its like on the other side.
+"""Two networks that are not one converted: nothing that was learned has its like on the other side.
 
 A fault changes a weight or two. Where no weight is the other side's, and most of what both hold
 has sizes that the other side lacks, there is no guilty node to be found.
@@ -81,7 +81,7 @@ def unrelated(reference: Graph, candidate: Graph) -> Finding | None:
 
 
 def _told(mine: Sequence[Weight], yours: Sequence[Weight]) -> str:
-    """The widths that only one side has, and how much each side has learnt."""
+    """The widths that only one side has, and how much each side has learned."""
     left, right = ({size for each in side for size in each.sizes} for side in (mine, yours))
     told = []
     if left - right and right - left:
@@ -117,11 +117,11 @@ def _weights(graph: Graph, *, packed: bool) -> Iterator[Weight]:
     ``packed``: those of recurrent layers are one, biases included: each framework joins gates,
     directions and biases in its own way, and only the number of them all is the same.
     """
-    quantised = {entry.tensor for entry in graph.quantization}
+    quantized = {entry.tensor for entry in graph.quantization}
     readers = _first_readers(graph)
     joined: list[Weight] = []
     for name, constant in graph.constants.items():
-        if name not in readers or not ("float" in constant.dtype or name in quantised):
+        if name not in readers or not ("float" in constant.dtype or name in quantized):
             continue
         reader = readers[name]
         weight = Weight(node=reader.name, op=reader.op, shape=constant.shape)
@@ -177,7 +177,7 @@ def _folded(graph: Graph) -> list[Weight] | None:
 
 
 def _begins(reader: Node, name: str) -> bool:
-    """Whether a recurrent node of ONNX begins with it: lengths and first states are not learnt."""
+    """Whether a recurrent node of ONNX begins with it: lengths and first states are not learned."""
     return reader.native_op.rpartition("::")[2] in _RECURRENT and name in reader.inputs[4:7]
 
 

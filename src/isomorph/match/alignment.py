@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from isomorph.match.value_match import ValueMatcher
 
 Found = tuple[str, "Rearrangement"]
-_QUANTISERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
+_QUANTIZERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +142,7 @@ class _Work:
         told = [words(moved)] if self._shifts(mine, moved) else []
         grids = mine in self._grids[0], name in self._grids[1]
         if grids[0] != grids[1]:
-            told.append("quantised" if grids[1] else "dequantised")
+            told.append("quantized" if grids[1] else "dequantized")
         return ", ".join(told) or "as it is"
 
     def by_substitution(self) -> Iterator[Pair]:
@@ -168,7 +168,7 @@ class _Work:
 
     def by_quanta(self) -> Iterator[Pair]:
         """Integers beside the real numbers they stand for."""
-        # Their nodes are in one group with those that quantise: nothing is known between them.
+        # Their nodes are in one group with those that quantize: nothing is known between them.
         for each in quanta(self.matcher, self.given.values, self._grids[1], self.known):
             self.known[each.candidate] = each.reference
             yield Pair(
@@ -178,7 +178,7 @@ class _Work:
                 transform=", ".join(
                     [
                         *([words(each.moved)] if self._shifts(each.reference, each.moved) else []),
-                        f"quantised to {self._grids[1][each.candidate].dtype}",
+                        f"quantized to {self._grids[1][each.candidate].dtype}",
                     ]
                 ),
                 permutation=each.moved.permutation if each.moved.moves else (),
@@ -241,13 +241,13 @@ class _Work:
             yield Unaligned(name=name, kind="constant", reason=reason)
 
 
-_GRID = "a parameter of a quantiser that the other side does not have"
+_GRID = "a parameter of a quantizer that the other side does not have"
 
 
 def _grid_parameters(graph: Graph) -> set[str]:
     """Scales and zero points."""
-    quantisers = (node for node in graph.nodes if node.op in _QUANTISERS)
-    return {name for node in quantisers for name in node.inputs[1:]}
+    quantizers = (node for node in graph.nodes if node.op in _QUANTIZERS)
+    return {name for node in quantizers for name in node.inputs[1:]}
 
 
 def _reason(capture: TensorCapture, name: str, *, within: bool) -> str:

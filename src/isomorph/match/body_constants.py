@@ -70,7 +70,7 @@ def changed_in_bodies(reference: Weights, candidate: Weights) -> list[ChangedCon
     sides = [list(_uses(each)) for each in (candidate, reference)]
     if not any(use.inside for side in sides for use in side):
         return []
-    left, free = _cancelled(*sides)
+    left, free = _canceled(*sides)
     alone = len(left) == len(free) == 1
     found: dict[str, ChangedConstant] = {}
     for use, other in _paired(left, free):
@@ -84,10 +84,10 @@ def only_one_changed(reference: Weights, candidate: Weights) -> bool:
     sides = [list(_uses(each)) for each in (candidate, reference)]
     if any(w.grid is not None for side in (reference, candidate) for w in side.stored.values()):
         return False
-    left, free = _cancelled(*sides)
+    left, free = _canceled(*sides)
     # Many numbers are known by themselves, whatever operator reads them.
     large = [[use for use in side if use.weight.size > FEW] for side in (left, free)]
-    still = _cancelled(*([replace(use, kind=()) for use in side] for side in large))
+    still = _canceled(*([replace(use, kind=()) for use in side] for side in large))
     few = [sum(use.weight.size <= FEW for use in side) for side in (left, free)]
     return few == [1, 1] and not any(still)
 
@@ -182,7 +182,7 @@ def _values(constant: Constant) -> Array | None:
     return np.asarray(constant.values, np.float64)
 
 
-def _cancelled(uses: Sequence[_Use], others: Sequence[_Use]) -> tuple[list[_Use], list[_Use]]:
+def _canceled(uses: Sequence[_Use], others: Sequence[_Use]) -> tuple[list[_Use], list[_Use]]:
     """What is left on each side when uses of one kind with equal numbers are taken away."""
     free: dict[tuple[object, ...], list[_Use]] = {}
     for each in others:

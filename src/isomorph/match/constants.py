@@ -1,7 +1,7 @@
 """Which stored values of the candidate are which of the reference.
 
 By digest where the bytes are the same in some order; by value where they were rounded,
-quantised or folded together; and by what reads them where their values say nothing.
+quantized or folded together; and by what reads them where their values say nothing.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class Constants:
         )
 
     def _by_value(self, yours: str) -> None:
-        """Rounded to a narrower type, or quantised: each number within that one rounding."""
+        """Rounded to a narrower type, or quantized: each number within that one rounding."""
         for mine in self._fitting(yours):
             value, other = self.values(1, yours), self.values(0, mine)
             if value is None or other is None:
@@ -183,9 +183,9 @@ class Constants:
     def _changed(self, mine: str, yours: str) -> str:
         before, after = mine in self._entries[0], yours in self._entries[1]
         if after and not before:
-            return f"quantised to {self.candidate.constants[yours].dtype}"
+            return f"quantized to {self.candidate.constants[yours].dtype}"
         if before and not after:
-            return "dequantised"
+            return "dequantized"
         return f"rounded to {self.candidate.constants[yours].dtype}"
 
     def _by_place(self, yours: str) -> None:

@@ -1,4 +1,4 @@
-"""A session whose quantised tensors are the real numbers that they stand for.
+"""A session whose quantized tensors are the real numbers that they stand for.
 
 Where a framework keeps the grid beside the tensor, an integer alone means nothing: twins are found
 among real numbers, and what is put in a tensor's place goes onto its grid by itself.
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.kernels.quantized import dequantise
+from isomorph.kernels.quantized import dequantize
 from isomorph.sessions import dequantized_session
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Arrays, Noise
 
-_QUANTISERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
+_QUANTIZERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
 GRID_OF_RESULT = {
     **dict.fromkeys(("QLinearConv", "QLinearMatMul", "QLinearAdd", "QLinearMul"), (6, 7)),
     **dict.fromkeys(("QLinearSigmoid", "QLinearLeakyRelu", "QLinearSoftmax", "QLinearAveragePool",
@@ -40,10 +40,10 @@ GRIDS_READ = {
 def beside(graph: Graph) -> dict[str, Quantization]:
     """The grids that no node holds.
 
-    Where scales are inputs of quantisers, they are constants like any other, and the integers
-    between two quantisers are the graph's own business.
+    Where scales are inputs of quantizers, they are constants like any other, and the integers
+    between two quantizers are the graph's own business.
     """
-    apart = any(node.op in _QUANTISERS and len(node.inputs) > 1 for node in graph.nodes)
+    apart = any(node.op in _QUANTIZERS and len(node.inputs) > 1 for node in graph.nodes)
     if apart:
         return {}
     entries = (each for each in reversed(graph.quantization) if each.scale and "int" in each.dtype)
@@ -64,7 +64,7 @@ def computed(graph: Graph) -> dict[str, Quantization]:
 
 
 def in_reals(session: Session, graph: Graph) -> Session:
-    """The session itself where every quantised tensor is some node's business.
+    """The session itself where every quantized tensor is some node's business.
 
     Inputs and outputs that are seen in real numbers already are so once.
     """
@@ -77,7 +77,7 @@ def in_reals(session: Session, graph: Graph) -> Session:
 
 
 class RealSession:
-    """Fetches real numbers; takes real numbers for any quantised tensor."""
+    """Fetches real numbers; takes real numbers for any quantized tensor."""
 
     def __init__(self, session: Session, grids: Mapping[str, Quantization]) -> None:
         self._session, self._grids = session, grids
@@ -104,4 +104,4 @@ def real(value: Any, grid: Quantization | None) -> Any:  # noqa: ANN401
     count, zero = len(grid.scale), np.asarray(grid.zero_point)
     if count > 1 and (grid.axis is None or value.shape[grid.axis : grid.axis + 1] != (count,)):
         return value  # as it is: scales that do not fit the shape say nothing
-    return dequantise(value, np.asarray(grid.scale), zero if zero.size else None, grid.axis)
+    return dequantize(value, np.asarray(grid.scale), zero if zero.size else None, grid.axis)

@@ -1,6 +1,6 @@
-"""Constants that a conversion computed from several: a batch normalisation folded away.
+"""Constants that a conversion computed from several: a batch normalization folded away.
 
-Recognised by being computed again in float64: a folded constant may differ by four roundings for
+Recognized by being computed again in float64: a folded constant may differ by four roundings for
 each operation, of the size that its terms have before they cancel.
 """
 
@@ -35,7 +35,7 @@ class Recipe:
 
 
 def fold(constants: Constants) -> None:
-    """Settle what is still open and is a batch normalisation of the other side, folded."""
+    """Settle what is still open and is a batch normalization of the other side, folded."""
     buckets = tuple(_buckets(constants, side) for side in (0, 1))
     for side, graph in enumerate((constants.reference, constants.candidate)):
         for node in graph.nodes:
@@ -93,7 +93,7 @@ def _recipes(
     epsilon = float(norm.attributes.get("epsilon", norm.attributes.get("eps", 0.0)))
     factor = scale / np.sqrt(variance + epsilon)
     used, all_four = (norm.inputs[1], norm.inputs[4]), norm.inputs[1:5]
-    told = "folded with a batch normalisation"
+    told = "folded with a batch normalization"
     yield Recipe(names=used, value=factor, reach=3 * unit * np.abs(factor), words="its factor")
     zero = np.zeros_like(factor)
     for name, bias in [("", zero), *((n, constants.values(side, n)) for n in others)]:

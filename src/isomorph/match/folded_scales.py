@@ -1,7 +1,7 @@
 """Weights as a conversion folds them: with the factors by which their products are multiplied next.
 
-A batch normalisation behind a convolution multiplies each channel by one number, and converters
-put that number into the weight before they quantise it.
+A batch normalization behind a convolution multiplies each channel by one number, and converters
+put that number into the weight before they quantize it.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ class FoldedWeights:
             scale, shift = scale * factor, shift * factor + offset
             size = size * np.abs(factor) + np.abs(offset)
             if node.op == "BatchNormalization":
-                size = size + np.abs(offset - self._centre(node))
+                size = size + np.abs(offset - self._center(node))
             names = (*names, *used)
             yield Folded(linear=linear, names=names, scale=scale, shift=shift, size=size)
 
@@ -154,7 +154,7 @@ class FoldedWeights:
         """The bias with everything added in, and its rounding."""
         return folded.shift, _ROUNDINGS * folded.size
 
-    def _centre(self, norm: Node) -> Array:
+    def _center(self, norm: Node) -> Array:
         offset = self._vector(norm.inputs[2])
         return np.zeros(1) if offset is None else offset
 

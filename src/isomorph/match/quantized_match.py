@@ -27,7 +27,7 @@ _ROUNDING = math.sqrt(12.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quanta:
-    """A quantised tensor of the candidate and the nearest one of the reference."""
+    """A quantized tensor of the candidate and the nearest one of the reference."""
 
     candidate: str
     reference: str
@@ -40,9 +40,9 @@ def quanta(
     grids: Mapping[str, Quantization],
     known: Mapping[str, str],
 ) -> Iterator[Quanta]:
-    """Quantised activations that nothing equals as integers, by their real numbers.
+    """Quantized activations that nothing equals as integers, by their real numbers.
 
-    The noise is what the quantisers before it do, and its own rounding. Of several within it
+    The noise is what the quantizers before it do, and its own rounding. Of several within it
     the nearest is meant.
     """
     for name, grid in grids.items():

@@ -1,4 +1,4 @@
-"""The piece of a graph between a quantised tensor and the quantised tensors before it."""
+"""The piece of a graph between a quantized tensor and the quantized tensors before it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class QuantizedRegion:
 
 
 class QuantizedRegions:
-    """A graph, cut at its quantised tensors; ``shores`` are the names of these.
+    """A graph, cut at its quantized tensors; ``shores`` are the names of these.
 
-    Every output of a node that makes a shore is one: a run-time quantiser gives its scale and
+    Every output of a node that makes a shore is one: a run-time quantizer gives its scale and
     zero point along with its integers, and none of the three means anything without the others.
     """
 

@@ -1,4 +1,4 @@
-"""Which quantised tensor of one model was made from which of the other.
+"""Which quantized tensor of one model was made from which of the other.
 
 By name first; stored tensors by their digests or, where a reader is given, by the real numbers
 behind their integers; the rest by what they are computed from: the same matched constants and
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.kernels.quantized import dequantise
+from isomorph.kernels.quantized import dequantize
 from isomorph.match.quantized_regions import QuantizedRegions
 from isomorph.match.value_match import ways
 
@@ -37,7 +37,7 @@ def matched(
     reference_value: Reader | None = None,
     candidate_value: Reader | None = None,
 ) -> dict[str, str]:
-    """The reference's quantised tensor for each of the candidate's that has one."""
+    """The reference's quantized tensor for each of the candidate's that has one."""
     mine, yours = written(reference), written(candidate)
     pairs = {name: name for name in yours if name in mine}
     for digest in (_exact, _sorted):
@@ -67,7 +67,7 @@ def matched(
 
 
 def written(graph: Graph) -> dict[str, Quantization]:
-    """The entry of each quantised tensor's writer; those of disagreeing readers stand behind it."""
+    """The entry of each quantized tensor's writer; those of disagreeing readers stand behind it."""
     return {entry.tensor: entry for entry in reversed(graph.quantization) if entry.scale}
 
 
@@ -92,7 +92,7 @@ def real_values(integers: Array, entry: Quantization) -> Array | None:
     scale, zero = np.asarray(entry.scale, float), np.asarray(entry.zero_point)
     if scale.size > 1 and not along_axis(integers.shape, entry.axis, scale.size):
         return None
-    return dequantise(integers, scale, zero if zero.size else None, entry.axis)
+    return dequantize(integers, scale, zero if zero.size else None, entry.axis)
 
 
 def along_axis(shape: tuple[int, ...], axis: int | None, count: int) -> bool:

@@ -1,4 +1,4 @@
-"""Pairs what two descriptions declare: inputs, outputs, operator sets, quantised tensors."""
+"""Pairs what two descriptions declare: inputs, outputs, operator sets, quantized tensors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def contrast(reference: ModelHandle, candidate: ModelHandle) -> ModelDiff:
-    """Constants are read only where two quantised models do not agree by name or digest."""
+    """Constants are read only where two quantized models do not agree by name or digest."""
     mine, yours = reference.model, candidate.model
     return ModelDiff(
         reference=mine,

@@ -54,7 +54,7 @@ def changed_constants(reference: Weights, candidate: Weights) -> list[ChangedCon
     """Every constant of few elements that has no equal, beside its most likely counterpart."""
     found: dict[str, ChangedConstant] = {}
     for size in range(1, FEW + 1):
-        left = _cancelled(list(_uses(candidate, size)), list(_uses(reference, size)))
+        left = _canceled(list(_uses(candidate, size)), list(_uses(reference, size)))
         for use, other in _paired(*left):
             if use.weight.name not in found:
                 elements = _compared(use, other)
@@ -92,7 +92,7 @@ def kind_of(reader: WeightReader) -> tuple[str, ...]:
     return _MIRRORED.get(op, op), *between
 
 
-def _cancelled(uses: list[_Use], others: list[_Use]) -> tuple[list[_Use], list[_Use]]:
+def _canceled(uses: list[_Use], others: list[_Use]) -> tuple[list[_Use], list[_Use]]:
     """What is left on each side when uses of one kind with equal numbers are taken away."""
     free = list(others)
     left = []

@@ -41,7 +41,7 @@ _AT_A_TIME = 64 << 20
 class Drawn:
     """The mean of many draws of one tensor, their rms about it, and how surely that is known."""
 
-    centre: Array = field(repr=False, compare=False)
+    center: Array = field(repr=False, compare=False)
     rms: float
     freedom: float
 
@@ -127,7 +127,7 @@ class TensorCapture:
                 return found
 
             values = run(0, None)
-            moving = Moving(values, about_mean=any(noise.quantisers for noise in noises))
+            moving = Moving(values, about_mean=any(noise.quantizers for noise in noises))
             for each, noise in enumerate(noises, 1):
                 for name, draw in run(each, noise).items():
                     moving.add(name, draw)
@@ -250,14 +250,14 @@ class TensorCapture:
     def _newly_drawn(self, name: str, draws: int) -> Drawn:
         noise = self.noise
         if noise is None:
-            return Drawn(centre=self.values[name], rms=0.0, freedom=math.inf)
+            return Drawn(center=self.values[name], rms=0.0, freedom=math.inf)
         noises = [replace(noise, seed=n) for n in range(draws)]
         drawn = [self.oracle.run(self.feeds, [name], noise=each)[name] for each in noises]
-        centre = mean(self.values[name], drawn)
-        errors = [apart(np.asarray(each), centre)[0] for each in drawn]
+        center = mean(self.values[name], drawn)
+        errors = [apart(np.asarray(each), center)[0] for each in drawn]
         squares = [each * each for each in errors]  # "**" raises where a product is infinite
         rms = math.sqrt(sum(squares) / max(draws - 1, 1))
-        return Drawn(centre=centre, rms=rms, freedom=freedom(squares))
+        return Drawn(center=center, rms=rms, freedom=freedom(squares))
 
     def _computed(self, names: Sequence[str], given: Mapping[str, Array]) -> dict[str, Array]:
         placed = {name: self._as_stored(name, value) for name, value in given.items()}

@@ -143,7 +143,7 @@ def _operator(capture: TensorCapture, tensor: str) -> str | None:
 
 
 def placements(weight: Array, shape: tuple[int, ...]) -> Iterator[Array]:
-    """A weight in another shape: rearranged, or with neighbouring axes joined in any order.
+    """A weight in another shape: rearranged, or with neighboring axes joined in any order.
 
     What one framework keeps by head and by feature, another keeps as one matrix.
     """

@@ -1,4 +1,4 @@
-"""The float weight of the reference that a stored quantised weight was made from."""
+"""The float weight of the reference that a stored quantized weight was made from."""
 
 from __future__ import annotations
 

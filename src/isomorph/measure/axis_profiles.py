@@ -48,7 +48,7 @@ class Profiles:
                 self._inputs.setdefault(axis, lengths.get(size))
 
     def found(self) -> Iterator[AxisProfile]:
-        """The relative error along each axis; a long one in groups of neighbours."""
+        """The relative error along each axis; a long one in groups of neighbors."""
         for axis, error in sorted(self._error.items()):
             step = -(-error.size // _MOST_POINTS)
             starts = np.arange(0, error.size, step)

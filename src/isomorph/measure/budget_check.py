@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.chance import as_many, usual_peak
-from isomorph.core.divergence import Budget, ErrorTerm, Judgement
+from isomorph.core.divergence import Budget, ErrorTerm, Judgment
 from isomorph.measure.distance import (
     distance,
     float_info,
@@ -112,7 +112,7 @@ def rounded_apart(one: Array, two: Array, spread: Spread | None, *, false_alarm:
         return False
     dtype, twice = str(two.dtype), merged(spread, spread)
     part = judge(one, two, twice, dtype=dtype, derivation="", false_alarm=false_alarm)
-    return part.budget.within is Judgement.YES
+    return part.budget.within is Judgment.YES
 
 
 def judge_by_word(actual: Array, expected: Array, budget: float, *, dtype: str) -> ErrorTerm:

@@ -21,7 +21,7 @@ from isomorph.measure.output_layout import (
 )
 from isomorph.measure.output_order import elements, nearest, unordered
 from isomorph.measure.parallel import ahead, allowances
-from isomorph.measure.precision import jumps, quantised, widths
+from isomorph.measure.precision import jumps, quantized, widths
 from isomorph.measure.spread import DRAWS, MANY_DRAWS, Spread, merged
 from isomorph.measure.underflow import Underflow, explained, underflow
 from isomorph.measure.verdict import (
@@ -42,7 +42,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What the user may state about the judgement."""
+    """What the user may state about the judgment."""
 
     false_alarm: float
     budgets: Mapping[str, float]
@@ -205,7 +205,7 @@ def _judge_once(
         dtype=_dtype(mine, yours),
         false_alarm=terms.false_alarm,
         lossy=bool(widths(candidate.model.graph) - widths(reference.model.graph)),
-        quantised=quantised(reference.model.graph) or quantised(candidate.model.graph),
+        quantized=quantized(reference.model.graph) or quantized(candidate.model.graph),
         budget=terms.budget(left, right),
         allowance=lambda: (
             _allowance(reference, candidate, left, right, moved) if terms.allowance else None
@@ -240,13 +240,13 @@ def _agreed(
 ) -> tuple[Evidence, Evidence]:
     """Decisions that rounding leaves open, taken the same way on both sides where they can be."""
 
-    def towards(side: Comparand, own: Evidence, other: Evidence) -> Evidence:
+    def toward(side: Comparand, own: Evidence, other: Evidence) -> Evidence:
         if own.meaning is None or other.said is None:
             return own
-        return replace(own, agreed=_at(side.meaning_towards({own.name: other.said}), own.name))
+        return replace(own, agreed=_at(side.meaning_toward({own.name: other.said}), own.name))
 
-    yours = towards(candidate, yours, mine)
-    return towards(reference, mine, yours), yours
+    yours = toward(candidate, yours, mine)
+    return toward(reference, mine, yours), yours
 
 
 def _allowance(

@@ -35,7 +35,7 @@ def unsteady(subject: EvaluatedModel) -> NotRepeated:
     drawing = random_nodes(subject.model.graph)
     pairs = [(subject.runtime_outputs, subject.again)]
     if drawing:
-        # An optimiser may remove the random node; the file still carries it.
+        # An optimizer may remove the random node; the file still carries it.
         pairs.append((subject.unoptimized_outputs, subject.unoptimized_outputs_again))
     for once, twice in pairs:
         one = once()

@@ -17,7 +17,7 @@ from isomorph.core.trace import Noise, flatten
 from isomorph.measure.noise_draws import Spreading
 from isomorph.measure.precision import jumps, narrow_constants
 from isomorph.measure.spread import FIRST_DRAWS, WIDE_DRAWS, Spread
-from isomorph.measure.undecided_branches import Decided, decisions, taken_towards, unsettled
+from isomorph.measure.undecided_branches import Decided, decisions, taken_toward, unsettled
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Model
@@ -48,7 +48,7 @@ class Comparand(Protocol):
     ) -> Mapping[str, Spread] | IsomorphError: ...
     def look_closer(self, draws: int) -> bool: ...  # noqa: D102
     def look_wider(self) -> bool: ...  # noqa: D102
-    def meaning_towards(  # noqa: D102
+    def meaning_toward(  # noqa: D102
         self, target: Mapping[str, Array]
     ) -> Mapping[str, Array] | IsomorphError: ...
 
@@ -112,7 +112,7 @@ class EvaluatedModel:
         return self._keep("run again", lambda: self._outputs(self.runtime()))
 
     def unoptimized_outputs(self) -> Mapping[str, Array] | IsomorphError:
-        """The outputs with every optimiser off."""
+        """The outputs with every optimizer off."""
         return self._keep("run as written", lambda: self._outputs(self.plain()))
 
     def unoptimized_outputs_again(self) -> Mapping[str, Array] | IsomorphError:
@@ -136,15 +136,15 @@ class EvaluatedModel:
         if decisions(self.model.graph):
             self.rounding()
 
-    def meaning_towards(self, target: Mapping[str, Array]) -> Mapping[str, Array] | IsomorphError:
+    def meaning_toward(self, target: Mapping[str, Array]) -> Mapping[str, Array] | IsomorphError:
         """The meaning with open decisions taken so that these outputs come nearest to the target.
 
         Where rounding leaves a decision open, the other side may have taken it the other way.
         """
         if not self.taken:
             return self.oracle_outputs()
-        what = f"oracle towards {', '.join(target)}"
-        return self._keep(what, lambda: self._run_with(self._towards(self.taken, target)))
+        what = f"oracle toward {', '.join(target)}"
+        return self._keep(what, lambda: self._run_with(self._toward(self.taken, target)))
 
     def allowance(self, constants: tuple[str, ...]) -> Mapping[str, Spread] | IsomorphError:
         """How far one rounding of these constants, and of inexact attributes, moves the outputs.
@@ -159,12 +159,12 @@ class EvaluatedModel:
         return {name: _as_finite(each, rounding.get(name)) for name, each in moved.items()}
 
     def intended_loss(self) -> Mapping[str, Spread] | IsomorphError:
-        """How far ideal quantisers and constants of the declared widths move the outputs."""
+        """How far ideal quantizers and constants of the declared widths move the outputs."""
         noise = Noise(
             seed=self.seed + 2,
             rounding=True,
             constants=narrow_constants(self.model.graph),
-            quantisers=True,
+            quantizers=True,
         )
         return self._spread("intended loss", noise, about_mean=True)
 
@@ -175,7 +175,7 @@ class EvaluatedModel:
         """
         if not narrow_constants(self.model.graph):
             return self.intended_loss()
-        noise = Noise(seed=self.seed + 3, rounding=True, quantisers=True)
+        noise = Noise(seed=self.seed + 3, rounding=True, quantizers=True)
         return self._spread("execution loss", noise, about_mean=True)
 
     def look_closer(self, draws: int) -> bool:
@@ -219,7 +219,7 @@ class EvaluatedModel:
                 told=lambda n: self._tell(what, f"draw {n} of {self.draws}"),
             )
             # Of what a grid loses, wider noise says nothing: its steps are the file's.
-            if noise.rounding and not noise.quantisers:
+            if noise.rounding and not noise.quantizers:
                 spreading.reach_wider(
                     self.wide_draws,
                     self.oracle(),
@@ -242,7 +242,7 @@ class EvaluatedModel:
             return False
         seen = self.runtime_outputs()
         opened = {**self.taken, **found}
-        self.taken = opened if isinstance(seen, IsomorphError) else self._towards(opened, seen)
+        self.taken = opened if isinstance(seen, IsomorphError) else self._toward(opened, seen)
         told = Decided(self.oracle(), self.feeds, self.taken)
         self.oracle = lambda: told
         for what in ("oracle", *self._spreading):
@@ -250,10 +250,10 @@ class EvaluatedModel:
         self._spreading.clear()
         return not isinstance(self.oracle_outputs(), IsomorphError)
 
-    def _towards(
+    def _toward(
         self, opened: Mapping[str, Array], target: Mapping[str, Array]
     ) -> Mapping[str, Array]:
-        return taken_towards(self._run_with, opened, target)
+        return taken_toward(self._run_with, opened, target)
 
     def _run_with(self, taken: Arrays) -> Mapping[str, Array]:
         """The outputs of the oracle under these decisions."""

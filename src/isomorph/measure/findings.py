@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isomorph import registry
-from isomorph.core.divergence import Divergence, DivergenceKind, ErrorTerm, Judgement, Verdict
+from isomorph.core.divergence import Divergence, DivergenceKind, ErrorTerm, Judgment, Verdict
 from isomorph.core.report import Binding, BoundBy, Finding
 from isomorph.sessions.memory_estimate import largest, readable
 
@@ -90,7 +90,7 @@ def _below_rounding(name: str, divergence: Divergence) -> Iterator[Finding]:
     """Graphs that differ by what no run shows."""
     allowed = divergence.translation
     hidden = divergence.verdict is not Verdict.DIVERGENT
-    if hidden and allowed is not None and allowed.budget.within is Judgement.NO:
+    if hidden and allowed is not None and allowed.budget.within is Judgment.NO:
         yield _finding(
             "BELOW_ROUNDING",
             f"output {name!r}: the graphs differ by more than re-rounded constants explain, "
@@ -348,8 +348,8 @@ def _numbers(part: ErrorTerm | None) -> Mapping[str, Any]:
 
 
 def _beyond(part: ErrorTerm | None) -> bool:
-    return part is not None and part.budget.within is Judgement.NO
+    return part is not None and part.budget.within is Judgment.NO
 
 
 def _within(part: ErrorTerm | None) -> bool:
-    return part is not None and part.budget.within is Judgement.YES
+    return part is not None and part.budget.within is Judgment.YES

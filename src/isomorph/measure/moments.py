@@ -18,31 +18,31 @@ if TYPE_CHECKING:
 
 
 class Moments:
-    """First and second moments about the centre; and every draw, where elements may jump."""
+    """First and second moments about the center; and every draw, where elements may jump."""
 
-    def __init__(self, centre: Array, *, about_mean: bool = False, jumps: bool = False) -> None:
-        self.centre, self._about_mean = centre, about_mean
-        self.inexact = is_inexact(centre)
-        self.unsettled = np.zeros(centre.shape, bool)
-        self._first = np.zeros(centre.shape if self.inexact else ())
+    def __init__(self, center: Array, *, about_mean: bool = False, jumps: bool = False) -> None:
+        self.center, self._about_mean = center, about_mean
+        self.inexact = is_inexact(center)
+        self.unsettled = np.zeros(center.shape, bool)
+        self._first = np.zeros(center.shape if self.inexact else ())
         self._second, self._wider = np.zeros_like(self._first), np.zeros_like(self._first)
         self._plain = self._wide = 0
-        number = self.inexact or is_integer(centre) or centre.dtype.kind == "b"
-        real = centre.dtype.kind != "c"
+        number = self.inexact or is_integer(center) or center.dtype.kind == "b"
+        real = center.dtype.kind != "c"
         keep = number and real and not about_mean and (jumps or not self.inexact)
         self._steps: list[Array] | None = [] if keep else None
 
     def add(self, value: object, *, wide: bool = False) -> None:
         """One draw; of wider noise only what the others did not show is used."""
         array = np.asarray(value)
-        if value is None or array.shape != self.centre.shape:
+        if value is None or array.shape != self.center.shape:
             # Under noise even the shape changed: nothing about this tensor is settled.
             self.unsettled[...] = True
             self._steps = None
             return
         with np.errstate(all="ignore"):
             step = (
-                widen(array) - widen(self.centre)
+                widen(array) - widen(self.center)
                 if self.inexact or self._steps is not None
                 else np.zeros(())
             )
@@ -50,10 +50,10 @@ class Moments:
         if not self.inexact:
             if not wide:
                 self._plain += 1
-                self.unsettled |= np.asarray(array != self.centre)
+                self.unsettled |= np.asarray(array != self.center)
             return
-        finite = np.isfinite(array) & np.isfinite(self.centre)
-        same = (array == self.centre) | (np.isnan(array) & np.isnan(self.centre))
+        finite = np.isfinite(array) & np.isfinite(self.center)
+        same = (array == self.center) | (np.isnan(array) & np.isnan(self.center))
         self.unsettled |= ~finite & ~same
         size = np.where(finite, np.abs(step) if step.dtype.kind == "c" else step, 0.0)
         if wide:
@@ -91,7 +91,7 @@ class Moments:
         if self._wide:
             # Where only wider noise moves a number, rounding might: its deviation is taken.
             variance = np.where(still, self._wider / self._wide, variance)
-        found = moderated(variance, np.abs(widen(self.centre)), freedom)
+        found = moderated(variance, np.abs(widen(self.center)), freedom)
         return Spread(
             draws=draws, deviation=found.deviation, unsettled=self.unsettled,
             freedom=found.freedom, reached=reached,
@@ -121,7 +121,7 @@ class Moments:
 
     def _rows(self) -> Array:
         assert self._steps is not None
-        still = np.zeros((1, *self.centre.shape), self._steps[0].dtype if self._steps else float)
+        still = np.zeros((1, *self.center.shape), self._steps[0].dtype if self._steps else float)
         return np.concatenate([still, np.stack(self._steps)]) if self._steps else still
 
 
@@ -130,5 +130,5 @@ def pooled(variance: Array) -> Array:
     if variance.ndim == 0:
         return np.asarray(np.sqrt(variance))
     axes = tuple(range(2, variance.ndim)) if variance.ndim >= 4 else (-1,)
-    neighbours = np.mean(variance, axis=axes, keepdims=True) if variance.size else variance
-    return np.asarray(np.sqrt(0.5 * (variance + neighbours)))
+    neighbors = np.mean(variance, axis=axes, keepdims=True) if variance.size else variance
+    return np.asarray(np.sqrt(0.5 * (variance + neighbors)))

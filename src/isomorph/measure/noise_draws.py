@@ -22,14 +22,14 @@ _WIDE_SEEDS = 500_000
 def spreads(
     session: Session,
     feeds: Arrays,
-    centre: Arrays,
+    center: Arrays,
     noise: Noise,
     *,
     draws: int = DRAWS,
     about_mean: bool = False,
 ) -> Mapping[str, Spread]:
-    """Run the oracle ``draws`` times under ``noise``: what moved, at the tensors of ``centre``."""
-    spreading = Spreading(centre, noise, about_mean=about_mean)
+    """Run the oracle ``draws`` times under ``noise``: what moved, at the tensors of ``center``."""
+    spreading = Spreading(center, noise, about_mean=about_mean)
     spreading.reach(draws, session, feeds)
     return spreading.spreads()
 
@@ -38,15 +38,15 @@ class Spreading:
     """A spread that more draws can sharpen.
 
     Deviations are taken about the oracle's own value, or about the mean of the draws where the
-    undisturbed value is itself under suspicion (the quantisers of a candidate). Where elements
+    undisturbed value is itself under suspicion (the quantizers of a candidate). Where elements
     may jump (``jumps``) every draw is kept.
     """
 
     def __init__(
-        self, centre: Arrays, noise: Noise, *, about_mean: bool = False, jumps: bool = False
+        self, center: Arrays, noise: Noise, *, about_mean: bool = False, jumps: bool = False
     ) -> None:
-        flat = {key: value for name in centre for key, value in flatten(name, centre[name]).items()}
-        self._names, self._noise, self._about_mean = list(centre), noise, about_mean
+        flat = {key: value for name in center for key, value in flatten(name, center[name]).items()}
+        self._names, self._noise, self._about_mean = list(center), noise, about_mean
         self._drawn = self._wide = 0
         self._sums = {
             key: Moments(np.asarray(value), about_mean=about_mean, jumps=jumps)

@@ -1,4 +1,4 @@
-"""Which loss of precision a graph declares: narrow floats, quantised tensors."""
+"""Which loss of precision a graph declares: narrow floats, quantized tensors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
 
-QUANTISED_OPS = frozenset(
+QUANTIZED_OPS = frozenset(
     {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "ConvInteger",
      "QLinearConv", "QLinearMatMul", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul",
      "MatMulIntegerToFloat", "QGemm", "QAttention", "MatMulNBits", "FakeQuant"}
@@ -19,7 +19,7 @@ _NARROW = ("float16", "bfloat16", "float8", "float4")
 
 
 def widths(graph: Graph) -> frozenset[str]:
-    """The lossy forms that the graph declares: narrow float weights, quantised tensors.
+    """The lossy forms that the graph declares: narrow float weights, quantized tensors.
 
     A graph whose floats are mostly narrow declares it as well, weights or not, and so does one
     that is narrow from every input to every output. A detour through a narrow type in a wide
@@ -30,7 +30,7 @@ def widths(graph: Graph) -> frozenset[str]:
     narrow = [dtype for dtype in floats if dtype.startswith(_NARROW)]
     if (2 * len(narrow) >= len(floats) > 0) or _narrow_between_doors(graph):
         found |= set(narrow)
-    return frozenset(found | ({"quantised"} if quantised(graph) else set()))
+    return frozenset(found | ({"quantized"} if quantized(graph) else set()))
 
 
 def narrow_constants(graph: Graph) -> tuple[str, ...]:
@@ -40,9 +40,9 @@ def narrow_constants(graph: Graph) -> tuple[str, ...]:
     )
 
 
-def quantised(graph: Graph) -> bool:
-    """Whether the graph declares quantised tensors or computes with them."""
-    return bool(graph.quantization) or any(node.op in QUANTISED_OPS for node in graph.nodes)
+def quantized(graph: Graph) -> bool:
+    """Whether the graph declares quantized tensors or computes with them."""
+    return bool(graph.quantization) or any(node.op in QUANTIZED_OPS for node in graph.nodes)
 
 
 def jumps(graph: Graph) -> bool:
@@ -50,7 +50,7 @@ def jumps(graph: Graph) -> bool:
 
     Rounding to a grid, an index, a comparison, a branch. A type that is not declared may be any.
     """
-    if quantised(graph):
+    if quantized(graph):
         return True
     floats = {
         name

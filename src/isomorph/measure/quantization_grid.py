@@ -1,4 +1,4 @@
-"""What a quantiser's grid does to the values that go through it."""
+"""What a quantizer's grid does to the values that go through it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import ml_dtypes
 import numpy as np
 
-from isomorph.kernels.quantized import dequantise, limits, requantise, spread
+from isomorph.kernels.quantized import dequantize, limits, requantize, spread
 from isomorph.kernels.registry import Call
 from isomorph.match.quantizers import along_axis
 from isomorph.oracle.dtypes import numpy_dtype
@@ -26,7 +26,7 @@ _ACCUMULATOR_BITS = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """The measured part of a row of the quantisation table."""
+    """The measured part of a row of the quantization table."""
 
     representable: Interval
     seen: Interval | None = None
@@ -61,14 +61,14 @@ class Grid:
         return self.scale.size == 1 or along_axis(shape, self.axis, self.scale.size)
 
     def figures(self, real: Array, stored: Array | None = None) -> Figures:
-        """Measure the values before the quantiser; ``stored`` are those kept in their place."""
+        """Measure the values before the quantizer; ``stored`` are those kept in their place."""
         real = np.asarray(real, np.float64)
         real = np.where(np.isfinite(real), real, 0.0)
         if real.size == 0 or not self.fits(real.shape):
             return Figures(representable=self.representable)
         low, high, step = self._ends(real.shape)
         below, above = real < low - 0.5 * step, real > high + 0.5 * step
-        # A grid that ends at zero is a ReLU too: quantising tools leave its work to saturation.
+        # A grid that ends at zero is a ReLU too: quantizing tools leave its work to saturation.
         rectified = (below & (low == 0.0)) | (above & (high == 0.0))
         meant = np.where(rectified, 0.0, real)
         kept = self.round_trip(meant) if stored is None else stored
@@ -86,10 +86,10 @@ class Grid:
         )
 
     def round_trip(self, real: Array, reader: Grid | None = None) -> Array:
-        """Quantised, and dequantised by the same grid or by a reader's own."""
-        integers = requantise(real, self.scale, self._zero, self.dtype, self.axis, _QUIET)
+        """Quantized, and dequantized by the same grid or by a reader's own."""
+        integers = requantize(real, self.scale, self._zero, self.dtype, self.axis, _QUIET)
         other = reader or self
-        return dequantise(integers, other.scale, other._zero, other.axis)
+        return dequantize(integers, other.scale, other._zero, other.axis)
 
     def rectified(self, real: Array) -> Array:
         """Cut at an end that is zero, and there alone: the work of a ReLU, not of rounding."""
@@ -135,8 +135,8 @@ class Grid:
         if not self.whole:
             step = np.maximum(-low, high) / self.bounds[1]
             step = np.where(step == 0.0, 1.0, step)
-            return np.asarray(dequantise(
-                requantise(real / step, np.ones(1), None, self.dtype, None, _QUIET),
+            return np.asarray(dequantize(
+                requantize(real / step, np.ones(1), None, self.dtype, None, _QUIET),
                 np.ones(1), None, None) * step)  # fmt: skip
         step = (high - low) / levels
         step = np.where(step == 0.0, 1.0, step)
@@ -145,7 +145,7 @@ class Grid:
 
 
 def sqnr_db(real: Array, kept: Array) -> float | None:
-    """Signal over quantisation noise; None for a signal of zeros, infinite without noise."""
+    """Signal over quantization noise; None for a signal of zeros, infinite without noise."""
     signal, noise = float(np.sum(real * real)), float(np.sum((real - kept) ** 2))
     if signal == 0.0:
         return None

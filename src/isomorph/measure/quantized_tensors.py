@@ -1,4 +1,4 @@
-"""The quantisation table: every quantised tensor of the candidate, and how well it serves."""
+"""The quantization table: every quantized tensor of the candidate, and how well it serves."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def table(
     pairs = _pairs(candidate, reference) if reference is not None else {}
     if count > MOST_TENSORS and not everything:
         rows = tuple(_row(entry, graph, None, pairs, writers) for entry in known)
-        why = f"the candidate has {count} quantised tensors; --quantization measures them all"
-        return _ordered(rows), (Skipped(what="quantisation table", why=why),)
+        why = f"the candidate has {count} quantized tensors; --quantization measures them all"
+        return _ordered(rows), (Skipped(what="quantization table", why=why),)
     audit = Audit(candidate, reference)
     rows = tuple(
         _row(entry, graph, figures, pairs, writers, local=audit.local_quanta(entry))
@@ -101,7 +101,7 @@ def _row(
 
 
 def _pairs(candidate: EvaluatedModel, reference: EvaluatedModel) -> dict[str, Quantization]:
-    """The counterpart in the reference of each quantised tensor that has one."""
+    """The counterpart in the reference of each quantized tensor that has one."""
     mine, yours = reference.model.graph, candidate.model.graph
     if not mine.quantization:
         return {}

@@ -1,7 +1,7 @@
-"""What one quantiser costs the outputs: the same model with just this tensor left in float.
+"""What one quantizer costs the outputs: the same model with just this tensor left in float.
 
-In the float64 oracle, where nothing but the quantisers rounds: its readers get the very numbers
-that the quantiser was given, all others stay on their grids, and the error of the outputs
+In the float64 oracle, where nothing but the quantizers rounds: its readers get the very numbers
+that the quantizer was given, all others stay on their grids, and the error of the outputs
 against the reference is read off again.
 """
 
@@ -17,7 +17,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.patch import AddConstant, Edit, KeepFloat, Patch, SetInput
 from isomorph.match.dequantized_graph import beside
 from isomorph.match.quantizers import real_values
-from isomorph.measure.precision import QUANTISED_OPS
+from isomorph.measure.precision import QUANTIZED_OPS
 from isomorph.measure.quantization_grid import Grid
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ LEAST, MOST = 3, 128
 _WEIGHTS_READ = 2**28
 """In all these runs together; a large model has fewer of its tensors tried."""
 
-_INTEGER_OPS = QUANTISED_OPS - {"QuantizeLinear", "DequantizeLinear", "FakeQuant"}
+_INTEGER_OPS = QUANTIZED_OPS - {"QuantizeLinear", "DequantizeLinear", "FakeQuant"}
 """Operators that are told the grids of their operands."""
 
 
 def confirmed(
     rows: Sequence[QuantizedTensor], audit: Audit, outputs: Sequence[Divergence]
 ) -> tuple[QuantizedTensor, ...]:
-    """The rows, each with the share of the outputs' error that goes with its quantiser."""
+    """The rows, each with the share of the outputs' error that goes with its quantizer."""
     before = _error(audit, outputs, None)
     if not before:
         return tuple(rows)

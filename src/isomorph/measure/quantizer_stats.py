@@ -1,7 +1,7 @@
-"""Measures what the quantisers of one model do to the values of one sample.
+"""Measures what the quantizers of one model do to the values of one sample.
 
-Values before a quantiser are the float64 oracle's. A node that computes on integers shows none,
-so there the oracle's quantisers are made transparent for that one piece of the graph. The error
+Values before a quantizer are the float64 oracle's. A node that computes on integers shows none,
+so there the oracle's quantizers are made transparent for that one piece of the graph. The error
 of a kernel is local: the oracle computes the piece from the very integers that the runtime had.
 """
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from isomorph.measure.evaluated_model import EvaluatedModel
 
 RUN_TIME = "DynamicQuantizeLinear"
-_QUANTISERS = frozenset({"QuantizeLinear", RUN_TIME})
-# Kernels with a run-time quantiser inside; those with quantised weights are known by these.
+_QUANTIZERS = frozenset({"QuantizeLinear", RUN_TIME})
+# Kernels with a run-time quantizer inside; those with quantized weights are known by these.
 _HIDING = frozenset({"DynamicQuantizeLSTM", "QAttention", "MatMulNBits"})
 
 
@@ -49,7 +49,7 @@ def _on_grid(entry: Quantization, real: Array) -> Figures:
 
 
 def _as_stored(subject: EvaluatedModel) -> EvaluatedModel:
-    """With the integers of quantised inputs and outputs, where it is seen in real numbers."""
+    """With the integers of quantized inputs and outputs, where it is seen in real numbers."""
 
     def stored(opened: Callable[[], Session]) -> Callable[[], Session]:
         def session() -> Session:
@@ -108,7 +108,7 @@ class Audit:
         """Each entry with what its grid does to its values."""
         for place, entry in enumerate(self.entries):
             if self.candidate.told is not None:
-                self.candidate.told("quantisation", f"tensor {place + 1} of {len(self.entries)}")
+                self.candidate.told("quantization", f"tensor {place + 1} of {len(self.entries)}")
             stored = entry.tensor in self.graph.constants
             yield entry, self._of_weight(entry) if stored else self._of_activation(entry)
 
@@ -116,7 +116,7 @@ class Audit:
         """The steps between the runtime's integers and the oracle's, from the same operands."""
         if self.regions.maker(entry.tensor) is None or not Grid(entry).whole:
             return None
-        if entry is not self.writers.get(entry.tensor, entry) or self._hides_quantiser(entry):
+        if entry is not self.writers.get(entry.tensor, entry) or self._hides_quantizer(entry):
             return None
         feeds = self._fed(entry.tensor, self.as_run)
         if feeds is None or entry.tensor not in self.as_run:
@@ -128,7 +128,7 @@ class Audit:
         return float(np.max(np.abs(mine - result.astype(np.int64)), initial=0))
 
     def unrounded(self, entry: Quantization) -> Array | None:
-        """The real numbers that a quantiser was given; None where nobody can tell."""
+        """The real numbers that a quantizer was given; None where nobody can tell."""
         if entry.tensor in self.graph.constants:
             real = self._stored(entry)
             return None if real is None else self._original(entry, real)
@@ -173,8 +173,8 @@ class Audit:
         misread = Grid(writer).figures(real, Grid(writer).round_trip(real, reader))
         return replace(misread, representable=reader.representable)
 
-    def _hides_quantiser(self, entry: Quantization) -> bool:
-        """Whether a kernel before it quantises inside, where its steps cannot be seen."""
+    def _hides_quantizer(self, entry: Quantization) -> bool:
+        """Whether a kernel before it quantizes inside, where its steps cannot be seen."""
         nodes = {node.name: node for node in self.graph.nodes}
         for node in (nodes[name] for name in self.regions.of(entry.tensor).nodes):
             if node.op in _HIDING:
@@ -191,7 +191,7 @@ class Audit:
         feeds = self._fed(entry.tensor, self.meaning)
         if feeds is None:
             return None
-        noise = Noise(seed=self.candidate.seed, quantisers=True)
+        noise = Noise(seed=self.candidate.seed, quantizers=True)
         steps = self._local(entry.tensor, feeds, noise)
         return None if steps is None else real_values(steps, entry)
 
@@ -205,20 +205,20 @@ class Audit:
         try:
             return np.asarray(self.candidate.oracle().run(feeds, [tensor], noise=noise)[tensor])
         except IsomorphError as error:
-            self._skip(f"quantisation at {tensor!r}", error)
+            self._skip(f"quantization at {tensor!r}", error)
             return None
 
     def _before(self, tensor: str) -> str | None:
-        """The real numbers that go into a plain quantiser."""
+        """The real numbers that go into a plain quantizer."""
         maker = self.regions.maker(tensor)
-        if maker is None or maker.op not in _QUANTISERS or tensor != maker.outputs[0]:
+        if maker is None or maker.op not in _QUANTIZERS or tensor != maker.outputs[0]:
             return None
         spec = self.graph.tensors.get(maker.inputs[0])
         whole = spec is None or spec.dtype is None or "float" not in spec.dtype
         return None if whole or maker.inputs[0] in self.graph.constants else maker.inputs[0]
 
     def _of_run_time(self, nodes: Sequence[Any]) -> Iterator[Quantization]:
-        """The grids that run-time quantisers chose for these very inputs."""
+        """The grids that run-time quantizers chose for these very inputs."""
         for node in nodes:
             integers, scale, zero = (self.meaning.get(name) for name in node.outputs[:3])
             if integers is not None and scale is not None and zero is not None:
@@ -235,7 +235,7 @@ class Audit:
         try:
             return session().run(self.candidate.feeds, names) if names else {}
         except IsomorphError as error:
-            self._skip(f"quantisation table: {what}", error)
+            self._skip(f"quantization table: {what}", error)
             return {}
 
     def _skip(self, what: str, error: IsomorphError) -> None:

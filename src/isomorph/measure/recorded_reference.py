@@ -93,7 +93,7 @@ class Values:
         """Nothing but values is known of a recording."""
         return self.twin.oracle_outputs() if self.twin is not None else {}
 
-    def meaning_towards(self, target: Mapping[str, Array]) -> Mapping[str, Array] | IsomorphError:
+    def meaning_toward(self, target: Mapping[str, Array]) -> Mapping[str, Array] | IsomorphError:
         """There is only one meaning here."""
         return self.oracle_outputs()
 

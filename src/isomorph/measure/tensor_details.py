@@ -121,7 +121,7 @@ def _heat_map(step: Array) -> HeatMap | None:
 
 
 def _plane(shape: tuple[int, ...]) -> tuple[int, int] | None:
-    """Two neighbouring axes behind the batch: equally long ones are an image's; else the last."""
+    """Two neighboring axes behind the batch: equally long ones are an image's; else the last."""
     if not all(shape):
         return None
     pairs = [(axis, axis + 1) for axis in range(1, len(shape) - 1)]

@@ -36,7 +36,7 @@ def noises(graph: Graph, seed: int) -> dict[str, Noise]:
     """The kinds of noise by their words; of a model that loses nothing, rounding alone."""
     kinds = {"rounding": Noise(seed=seed, rounding=True)}
     if widths(graph):
-        lossy = replace(kinds["rounding"], quantisers=True)
+        lossy = replace(kinds["rounding"], quantizers=True)
         kinds["intended"] = replace(lossy, seed=seed + 2, constants=narrow_constants(graph))
         kinds["execution"] = replace(lossy, seed=seed + 3)
     return kinds
@@ -105,7 +105,7 @@ def _meaning(subject: EvaluatedModel, names: Sequence[str], told: Told | None) -
         _tell(told, "oracle", f"{kind} of {len(names)} tensors")
         moved = spreads(
             session, feeds, values, replace(noise, seed=0), draws=LOOKS,
-            about_mean=noise.quantisers,
+            about_mean=noise.quantizers,
         )  # fmt: skip
         spread[kind] = {
             name: _rms_and_peak(each.deviation)
@@ -149,8 +149,8 @@ def _beyond(
     if rms is None or one is None or one.shape != two.shape:
         return True
     session = Playback(meaning.environment, {}, meaning.tensors, meaning)
-    centre = {name: meaning.tensors[name]}
-    spread = spreads(session, {}, centre, Noise(seed=0, rounding=True))[name]
+    center = {name: meaning.tensors[name]}
+    spread = spreads(session, {}, center, Noise(seed=0, rounding=True))[name]
     return not rounded_apart(one, two, spread, false_alarm=FALSE_ALARM)
 
 

@@ -77,7 +77,7 @@ def _equal(one: object, other: object) -> bool:
     )
 
 
-def taken_towards(
+def taken_toward(
     run: Callable[[Arrays], Mapping[str, Array]],
     opened: Mapping[str, Array],
     target: Mapping[str, Array],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.divergence import Divergence, ErrorTerm, Judgement, Verdict
+from isomorph.core.divergence import Divergence, ErrorTerm, Judgment, Verdict
 from isomorph.measure.budget_check import as_stored, judge, judge_by_word
 from isomorph.measure.distance import float_info, is_inexact, widen
 from isomorph.measure.spread import Spread, comfortable, hopeless, merged, threshold
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ROUNDING = "Monte-Carlo spread of float64 runs disturbed by the rounding of the declared types"
 ALLOWANCE = "spread of float64 runs whose unmatched constants are re-rounded once"
-INTENDED = "spread of float64 runs with ideal quantisers and weights of the declared widths"
+INTENDED = "spread of float64 runs with ideal quantizers and weights of the declared widths"
 # Two float64 oracles of one function differ by their own rounding: this share of float32's.
 _OWN_ROUNDING = 2.0**-29
 
@@ -29,7 +29,7 @@ class Evidence:
     """What is known of one output of one model; None where it could not be had.
 
     ``execution`` is how far the run may stand from the meaning: the rounding, and for a
-    quantised model a step of its quantisers, which rounding can push over an edge.
+    quantized model a step of its quantizers, which rounding can push over an edge.
     ``recorded`` values have no model behind them, so no meaning and no rounding of their own.
     ``agreed`` is the meaning where decisions that rounding leaves open fall as on the other side.
     """
@@ -63,7 +63,7 @@ class Question:
     dtype: str
     false_alarm: float
     lossy: bool = False
-    quantised: bool = False
+    quantized: bool = False
     """Whether either graph rounds to a grid somewhere between its inputs and its outputs."""
     budget: float | None = None
     allowance: Callable[[], Spread | None] = lambda: None
@@ -275,19 +275,19 @@ def _decide(errors: _Errors, question: Question) -> tuple[Verdict, str]:
         return _against_recording(errors)
     if errors.observed is None or errors.rounding is None:
         return Verdict.UNKNOWN, "a run or an oracle is missing"
-    if Judgement.UNKNOWN in {errors.observed.budget.within, errors.rounding.budget.within}:
+    if Judgment.UNKNOWN in {errors.observed.budget.within, errors.rounding.budget.within}:
         return Verdict.UNKNOWN, "no rounding budget could be derived"
     if question.lossy:
         return _decide_lossy(errors)
-    # A quantiser's step is no excuse here: two graphs that quantise alike flip alike.
+    # A quantizer's step is no excuse here: two graphs that quantize alike flip alike.
     near = errors.part(errors.candidate.run, errors.reference.run, errors.budget, ROUNDING)
     if _within(errors.rounding) or (_within(near) and _consistent(errors)):
         if errors.observed.budget.blind:
             return Verdict.UNKNOWN, "rounding may move it by more than its own size"
         return _decide_same_meaning(errors)
     # Constants that were rounded again may explain it, however far it reaches. Not so before a
-    # quantiser: there one rounding can move a whole grid, and that is what is to be found.
-    if not question.quantised:
+    # quantizer: there one rounding can move a whole grid, and that is what is to be found.
+    if not question.quantized:
         errors.measure_translation()
         if _within(errors.translation):
             if errors.allowance_exceeds_values():
@@ -309,7 +309,7 @@ def _by_users_word(errors: _Errors, budget: float) -> tuple[Verdict, str]:
 
 
 def _against_recording(errors: _Errors) -> tuple[Verdict, str]:
-    if errors.observed is None or errors.observed.budget.within is Judgement.UNKNOWN:
+    if errors.observed is None or errors.observed.budget.within is Judgment.UNKNOWN:
         return Verdict.UNKNOWN, "a run or its rounding budget is missing"
     if _within(errors.observed):
         return Verdict.EQUIVALENT, "the recorded values are reproduced within rounding"
@@ -319,7 +319,7 @@ def _against_recording(errors: _Errors) -> tuple[Verdict, str]:
 
 
 def _decide_lossy(errors: _Errors) -> tuple[Verdict, str]:
-    if errors.intended is None or errors.intended.budget.within is Judgement.UNKNOWN:
+    if errors.intended is None or errors.intended.budget.within is Judgment.UNKNOWN:
         return Verdict.UNKNOWN, "no budget for the intended loss could be derived"
     if _within(errors.rounding) and _within(errors.observed):
         return Verdict.EQUIVALENT, "of lower precision, and yet the same within rounding"
@@ -345,14 +345,14 @@ def _decide_same_meaning(errors: _Errors) -> tuple[Verdict, str]:
 
 
 def _decide_hidden(errors: _Errors) -> tuple[Verdict, str]:
-    """The runs agree, the meanings do not: an optimiser hides it, or an oracle is wrong."""
+    """The runs agree, the meanings do not: an optimizer hides it, or an oracle is wrong."""
     written = errors.candidate.unoptimized_outputs()
     if written is not None and errors.candidate.meaning is not None:
         literal = errors.part(
             written, errors.candidate.meaning, errors.candidate.rounding, ROUNDING
         )
         if _within(literal):
-            return Verdict.DIVERGENT, "the graph is wrong; only the runtime's optimiser hides it"
+            return Verdict.DIVERGENT, "the graph is wrong; only the runtime's optimizer hides it"
     return Verdict.UNKNOWN, "the runs agree, but an oracle disagrees with its own runtime"
 
 
@@ -369,4 +369,4 @@ def _consistent(errors: _Errors) -> bool:
 
 
 def _within(part: ErrorTerm | None) -> bool:
-    return part is not None and part.budget.within is Judgement.YES
+    return part is not None and part.budget.within is Judgment.YES

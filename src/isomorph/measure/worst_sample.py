@@ -60,7 +60,7 @@ class Worst:
     def quantization(
         self, *, asked: bool | None
     ) -> tuple[tuple[QuantizedTensor, ...], tuple[Skipped, ...]]:
-        """The quantised tensors of the candidate, unless the user does not want them."""
+        """The quantized tensors of the candidate, unless the user does not want them."""
         if self._subjects is None or asked is False:
             return (), ()
         return table(*self._subjects, everything=bool(asked), outputs=self._outputs)

@@ -49,8 +49,8 @@ class NoiseSource(Protocol):
     """What a kernel may ask of the noise."""
 
     active: bool
-    quantisers: bool
-    """Quantisers are to act as the identity plus the rounding of an ideal one."""
+    quantizers: bool
+    """Quantizers are to act as the identity plus the rounding of an ideal one."""
     scale: float
     """How many times wider than the rounding of the types the disturbance is."""
 
@@ -100,7 +100,7 @@ class Silence:
     """No noise: the oracle itself."""
 
     active = False
-    quantisers = False
+    quantizers = False
     scale = 1.0
     random = np.random.default_rng(0)
 
@@ -126,7 +126,7 @@ class Silence:
 class Rounding:
     """Noise of the size of the arithmetic's own rounding.
 
-    ``unit`` is the unit roundoff of the arithmetic; zero where only the quantisers are asked.
+    ``unit`` is the unit roundoff of the arithmetic; zero where only the quantizers are asked.
     ``scale`` multiplies what is drawn, not the unit that decides whether a result is exact.
     ``enter`` begins a node: its noise depends on the seed and the node's ``site`` alone, not on
     what ran before, so that a piece of the graph is disturbed as the whole would be.
@@ -140,13 +140,13 @@ class Rounding:
         self,
         seed: int,
         *,
-        quantisers: bool = False,
+        quantizers: bool = False,
         scale: float = 1.0,
         cache: dict[Any, Array] | None = None,
         cache_bytes: int | None = None,
     ) -> None:
         self.seed = seed
-        self.quantisers = quantisers
+        self.quantizers = quantizers
         self.scale = scale
         self.unit = UNIT_ROUNDOFF["float32"]
         self._cache = {} if cache is None else cache
@@ -189,8 +189,8 @@ class Rounding:
                 stored = stored & (each.astype(np.float32) == each)
             nearest = y.astype(np.float32)
             # The neighbor on the other side of y.
-            towards = np.where(nearest > y, -np.inf, np.inf).astype(np.float32)
-            other = np.where(nearest == y, nearest, np.nextafter(nearest, towards))
+            toward = np.where(nearest > y, -np.inf, np.inf).astype(np.float32)
+            other = np.where(nearest == y, nearest, np.nextafter(nearest, toward))
             low, high = np.minimum(nearest, other), np.maximum(nearest, other)
             inside = stored & np.isfinite(low) & np.isfinite(high)
             return np.where(inside, np.clip(moved, low, high), moved)

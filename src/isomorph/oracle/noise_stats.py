@@ -53,7 +53,7 @@ def disturbed(
     """
     values: dict[str, Any] = {}
     hand_over(session, feeds, fetch, lambda name, it: values.update({name: keep(name, it)}))
-    moving = Moving(values, about_mean=any(noise.quantisers for noise in noises))
+    moving = Moving(values, about_mean=any(noise.quantizers for noise in noises))
     for noise in noises:
         give_back()
         hand_over(session, feeds, fetch, moving.add, noise=noise)
@@ -81,7 +81,7 @@ def hand_over(
 class Moving:
     """How far draws are from the values, tensor by tensor.
 
-    Or from their own mean, where the values are themselves under suspicion (the quantisers of a
+    Or from their own mean, where the values are themselves under suspicion (the quantizers of a
     candidate): then the draws are kept until the last.
     """
 
@@ -111,10 +111,10 @@ class Moving:
 
 
 class _Moving:
-    """The sums of one tensor about ``centre``."""
+    """The sums of one tensor about ``center``."""
 
-    def __init__(self, value: Array, centre: Array) -> None:
-        self._value, self._centre = value, centre.astype(np.float64, copy=False)
+    def __init__(self, value: Array, center: Array) -> None:
+        self._value, self._center = value, center.astype(np.float64, copy=False)
         self._mark = fingerprint(value)
         let_go(value)
         self._all, self._few = _Sums(), _Sums()
@@ -123,11 +123,11 @@ class _Moving:
         self._lost = False
 
     def add(self, draw: Any) -> None:  # noqa: ANN401
-        if self._lost or not numeric(draw) or np.shape(draw) != self._centre.shape:
+        if self._lost or not numeric(draw) or np.shape(draw) != self._center.shape:
             self._lost = True  # under noise even its shape changed: it can be anything
             return
         with np.errstate(all="ignore"):
-            step = np.asarray(np.asarray(draw, np.float64) - self._centre)
+            step = np.asarray(np.asarray(draw, np.float64) - self._center)
         step[~np.isfinite(step)] = 0.0
         self._all.add(step)
         if self._all.draws == 1:

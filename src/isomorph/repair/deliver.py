@@ -81,7 +81,7 @@ def delivered_in_float(
             "FIX_UNSUPPORTED",
             f"nodes of a {candidate.model.framework} model cannot be kept in float",
             file=candidate.model.location,
-            fix="keep them in float where the model is quantised, and convert again",
+            fix="keep them in float where the model is quantized, and convert again",
         )
     if output is not None:
         check_target(output, candidate.model.location, reference.model.location)

@@ -1,4 +1,4 @@
-"""The float weights of a node whose own are quantised: the reference's, where they can be told."""
+"""The float weights of a node whose own are quantized: the reference's, where they can be told."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def _stored(candidate: ModelHandle, node: Node) -> Iterator[tuple[int, Array]]:
     makers = {name: each for each in graph.nodes for name in each.outputs}
     for place, name in enumerate(node.inputs):
         maker = makers.get(name)
-        dequantised = maker is not None and maker.op == "DequantizeLinear"
+        dequantized = maker is not None and maker.op == "DequantizeLinear"
         fixed = maker is not None and maker.inputs[0] in graph.constants
-        if (name in grids and name in graph.constants) or (dequantised and fixed):
+        if (name in grids and name in graph.constants) or (dequantized and fixed):
             value = _read(candidate, name)
             if value is not None:
                 yield place, np.asarray(real(value, grids.get(name)), np.float64)

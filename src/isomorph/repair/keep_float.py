@@ -1,4 +1,4 @@
-"""A quantised model with its few worst nodes kept in float: how many, how large, how far off.
+"""A quantized model with its few worst nodes kept in float: how many, how large, how far off.
 
 Each node is kept by itself once, in the float64 oracle, and the error of the outputs read off;
 then they are kept together, the one that gains most first, and every step is measured as
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from isomorph.inputs.feeds import Sample
     from isomorph.sessions.model_handle import ModelHandle
 
-_QUANTISERS = frozenset({"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"})
+_QUANTIZERS = frozenset({"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"})
 
 
 def keep_float(
@@ -47,11 +47,11 @@ def keep_float(
 ) -> tuple[Repair, ModelHandle]:
     """The trade step by step, and the model of its last one; ``wanted`` None: until it is good."""
     started = time.monotonic()
-    nodes = quantised_nodes(candidate.model.graph)
+    nodes = quantized_nodes(candidate.model.graph)
     if not nodes:
         raise UsageError(
             "NOTHING_QUANTISED",
-            "no node of the candidate computes on quantised numbers",
+            "no node of the candidate computes on quantized numbers",
             file=candidate.model.location,
             fix="leave --keep-float out",
         )
@@ -88,7 +88,7 @@ def keep_float(
         for place, name in enumerate(now.nodes[len(was.nodes) :], len(was.nodes) + 1)
     )
     good = trusted(reports) and len(reports) > 1
-    count = f"{len(kept)} of {len(nodes)} quantised nodes kept in float"
+    count = f"{len(kept)} of {len(nodes)} quantized nodes kept in float"
     repair = Repair(
         verdict=reports[-1].verdict,
         reason=f"{count}; {reports[-1].reason}",
@@ -106,14 +106,14 @@ def keep_float(
     return repair, state
 
 
-def quantised_nodes(graph: Graph) -> list[Node]:
-    """Nodes that compute on integers that stand for real numbers, or on dequantised ones."""
+def quantized_nodes(graph: Graph) -> list[Node]:
+    """Nodes that compute on integers that stand for real numbers, or on dequantized ones."""
     grids = {each.tensor for each in graph.quantization}
     back = {n for node in graph.nodes if node.op == "DequantizeLinear" for n in node.outputs}
     found = [
         node
         for node in graph.nodes
-        if node.op not in _QUANTISERS and any(name in grids or name in back for name in node.inputs)
+        if node.op not in _QUANTIZERS and any(name in grids or name in back for name in node.inputs)
     ]
     sizes = {name: int(np.prod(each.shape)) for name, each in graph.constants.items()}
     found.sort(key=lambda node: -max((sizes.get(name, 0) for name in node.inputs), default=0))
@@ -160,8 +160,8 @@ class _Trial:
     def worthwhile(self, kept: Sequence[str]) -> Iterator[tuple[str, ...]]:
         """Nodes that gain beside those kept by now, one by one; where none does, some together.
 
-        Once round is not enough: beside a neighbour in float, a node gains what lies between
-        them. And two roundings may have cancelled each other: then both have to go.
+        Once round is not enough: beside a neighbor in float, a node gains what lies between
+        them. And two roundings may have canceled each other: then both have to go.
         """
         alone = {name: self.error([name]) for name in self._patches}
         order = sorted((n for n in alone if np.isfinite(alone[n])), key=lambda n: alone[n])
@@ -222,7 +222,7 @@ def _trade(nodes: tuple[str, ...], opened: ModelHandle, reports: Sequence[Report
 
 
 def _nearer(before: Trade, after: Trade) -> bool:
-    """Two roundings may have cancelled each other: then one of them less is no gain."""
+    """Two roundings may have canceled each other: then one of them less is no gain."""
     if before.relative_l2 is None or after.relative_l2 is None:
         return True
     return after.relative_l2 < before.relative_l2

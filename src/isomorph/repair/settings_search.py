@@ -12,7 +12,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from isomorph import registry
-from isomorph.core.divergence import Judgement
+from isomorph.core.divergence import Judgment
 from isomorph.core.patch import SessionOption
 from isomorph.repair.proof import GOOD, trusted
 from isomorph.sessions.model_handle import ModelHandle
@@ -26,14 +26,14 @@ def only_the_run(reports: Sequence[Report]) -> bool:
     """Whether every output that is off is off in the run alone, and right in float64."""
     bad = [d for report in reports for d in report.outputs if d.verdict not in GOOD]
     return bool(bad) and all(
-        _within(d.execution_candidate) is Judgement.NO
-        and _within(d.intended_loss or d.rounding) is Judgement.YES
+        _within(d.execution_candidate) is Judgment.NO
+        and _within(d.intended_loss or d.rounding) is Judgment.YES
         for d in bad
     )
 
 
-def _within(part: ErrorTerm | None) -> Judgement:
-    return Judgement.UNKNOWN if part is None else part.budget.within
+def _within(part: ErrorTerm | None) -> Judgment:
+    return Judgment.UNKNOWN if part is None else part.budget.within
 
 
 def cured(
@@ -59,11 +59,11 @@ def _choices(runtime: Any, findings: Sequence[Finding]) -> Iterator[tuple[str, M
     for finding in findings:
         settings = finding.evidence.get("settings")
         if isinstance(settings, Mapping):
-            named = str(finding.evidence.get("optimiser", finding.summary))
+            named = str(finding.evidence.get("optimizer", finding.summary))
             yield named, {str(key): str(value) for key, value in settings.items()}
     for switch in getattr(runtime, "switches", ()):
         yield switch.name, switch.settings
-    yield "every optimiser", runtime.plain
+    yield "every optimizer", runtime.plain
 
 
 def _under(candidate: ModelHandle, settings: Mapping[str, str]) -> ModelHandle:

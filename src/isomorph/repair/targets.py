@@ -193,7 +193,7 @@ def _target(
     behind = matcher.candidate.topology.below([each.tensor for each in faults])
     late = {n.name for n in case.candidate.nodes if set(n.outputs) & behind}
     outputs = Outputs(located, faults)
-    quantisers = _parameters_of_quantisers(case.candidate)
+    quantizers = _parameters_of_quantizers(case.candidate)
     casts = {node.name for node in case.nodes if node.op == "Cast"}
 
     def restores(patch: Patch) -> bool:
@@ -202,7 +202,7 @@ def _target(
             return outputs.agree(stage.run(patch, outputs.names, outputs.others))
         found = stage.run(patch, [each.tensor for each in faults])
         if found is not None and _put_right(
-            matcher, case, faults, found, graded=set(patch.tensors) <= quantisers
+            matcher, case, faults, found, graded=set(patch.tensors) <= quantizers
         ):
             # Values that only stand elsewhere are known again in any order: the outputs tell.
             moved = any(found[each.tensor].shape != each.value.shape for each in faults)
@@ -239,7 +239,7 @@ def _put_right(
     *,
     graded: bool,
 ) -> bool:
-    """Whether the guilty tensors are right now; ``graded`` where only quantisers were changed."""
+    """Whether the guilty tensors are right now; ``graded`` where only quantizers were changed."""
     if any(found[g.tensor].shape != g.value.shape for g in faults):
         # What stood for it may have been the tensor of a later step, of the same size.
         pair = matcher.pair(case.tensor, found[case.tensor])
@@ -251,7 +251,7 @@ def _put_right(
     return graded and BETTER * lost <= apart(case.right, case.wrong)[0]
 
 
-def _parameters_of_quantisers(graph: Graph) -> frozenset[str]:
+def _parameters_of_quantizers(graph: Graph) -> frozenset[str]:
     held: set[str] = set()
     for node in graph.nodes:
         read = [place for _, *places in GRIDS_READ.get(node.op, ()) for place in places]

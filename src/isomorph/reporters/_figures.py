@@ -1,4 +1,4 @@
-"""How numbers, shapes and judgements are written in a terminal."""
+"""How numbers, shapes and judgments are written in a terminal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 from rich.text import Text
 
-from isomorph.core.divergence import Distance, ErrorTerm, Judgement, Verdict
+from isomorph.core.divergence import Distance, ErrorTerm, Judgment, Verdict
 
 MOST_TIMES = 1e12
 """Beyond this a multiple says nothing more: what it is held against is as good as zero."""
@@ -20,7 +20,7 @@ VERDICT_STYLE = {
     Verdict.DIVERGENT: "bold red",
     Verdict.UNKNOWN: "bold magenta",
 }
-JUDGEMENT_STYLE = {Judgement.YES: "green", Judgement.NO: "red", Judgement.UNKNOWN: "magenta"}
+JUDGMENT_STYLE = {Judgment.YES: "green", Judgment.NO: "red", Judgment.UNKNOWN: "magenta"}
 
 
 def number(value: float | None) -> str:
@@ -68,7 +68,7 @@ def share(part: ErrorTerm, yardstick: str) -> Text:
         told = f"{yardstick} not judged"
     else:
         told = "none is allowed" if ratio == math.inf else f"{times(ratio)} {yardstick}"
-    return Text(told, style=JUDGEMENT_STYLE[part.budget.within])
+    return Text(told, style=JUDGMENT_STYLE[part.budget.within])
 
 
 def seen(distance: Distance) -> str:

@@ -1,4 +1,4 @@
-"""The quantised tensors of the candidate: the worst rows of the table."""
+"""The quantized tensors of the candidate: the worst rows of the table."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from isomorph.reporters._outputs import ROOM_FOR_TABLE
 
 MOST_ROWS = 10
 _LOSS_DB = 6.0
-"""A bit of precision: what a quantiser loses beyond it against the ideal is worth a colour."""
+"""A bit of precision: what a quantizer loses beyond it against the ideal is worth a color."""
 
 _LEAST_NAME, _GAP = 20, 2
 
 
-def quantised(rows: Sequence[QuantizedTensor], width: int) -> Iterator[RenderableType]:
+def quantized(rows: Sequence[QuantizedTensor], width: int) -> Iterator[RenderableType]:
     """Ten rows at most; the report has them worst first."""
     shown = rows[:MOST_ROWS]
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
-    table.add_column("quantised tensor", overflow="fold", min_width=_LEAST_NAME)
+    table.add_column("quantized tensor", overflow="fold", min_width=_LEAST_NAME)
     extra = _EXTRA[: sum(width >= room for room, _, _ in _EXTRA)]
     for _, heading, _ in extra:
         table.add_column(heading, no_wrap=True)
@@ -55,7 +55,7 @@ def quantised(rows: Sequence[QuantizedTensor], width: int) -> Iterator[Renderabl
         table.add_row(_ends(row.tensor, max(_LEAST_NAME, room - _GAP)), *cells)
     yield table
     if len(rows) > len(shown):
-        yield Text(f"… and {len(rows) - len(shown)} more quantised tensors: --format json")
+        yield Text(f"… and {len(rows) - len(shown)} more quantized tensors: --format json")
 
 
 def _ends(name: str, most: int) -> str:

@@ -53,7 +53,7 @@ def _overlay(side: GraphProfile, accused: set[str | None]) -> str:
     data = {
         "name": f"isomorph: log10 of the {what} error",
         "results": _results(side, values, accused if side.role == "candidate" else set()),
-        "gradient": [{"stop": stop, "bgColor": colour} for stop, colour in _GRADIENT],
+        "gradient": [{"stop": stop, "bgColor": color} for stop, color in _GRADIENT],
     }
     return json.dumps({GRAPH: data}, indent=2, sort_keys=True, allow_nan=False)
 

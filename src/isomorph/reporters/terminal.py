@@ -16,7 +16,7 @@ from isomorph.reporters._dataset_summary import over_samples
 from isomorph.reporters._figures import VERDICT_STYLE
 from isomorph.reporters._findings import MARGIN, findings, hanging
 from isomorph.reporters._outputs import outputs
-from isomorph.reporters._quantized_tensors import quantised
+from isomorph.reporters._quantized_tensors import quantized
 
 if TYPE_CHECKING:
     from isomorph.core.report import Binding, Finding, ModelSummary, Report, Skipped
@@ -35,22 +35,22 @@ class TerminalReporter:
 
     def render(self, report: Report) -> str:
         """Plain text, as wide as the terminal."""
-        return _drawn(report, colour=False)
+        return _drawn(report, color=False)
 
     def render_styled(self, report: Report) -> str:
-        """The same text in colour; not knowing is never green."""
-        return _drawn(report, colour=True)
+        """The same text in color; not knowing is never green."""
+        return _drawn(report, color=True)
 
 
-def _drawn(report: Report, *, colour: bool) -> str:
+def _drawn(report: Report, *, color: bool) -> str:
     width = max(NARROWEST, shutil.get_terminal_size((USUAL, 24)).columns)
     page = StringIO()
     console = Console(
         file=page,
         width=width,
-        color_system="standard" if colour else None,
-        force_terminal=colour,
-        no_color=not colour,
+        color_system="standard" if color else None,
+        force_terminal=color,
+        no_color=not color,
         legacy_windows=False,
         markup=False,
         highlight=False,
@@ -75,7 +75,7 @@ def _page(report: Report, width: int) -> Iterator[RenderableType]:
         yield from (hanging(label, text) for label, text in over_samples(report.test_set))
     if report.quantization:
         yield ""
-        yield from quantised(report.quantization, width)
+        yield from quantized(report.quantization, width)
     yield from findings(report)
     notes = list(_notes(report))
     if notes:
@@ -146,13 +146,13 @@ def _environment(environment: Environment) -> str:
 
 
 def _beside(plain: Environment, run: Environment) -> str:
-    """The run without optimisers, by what tells it from the run as deployed."""
+    """The run without optimizers, by what tells it from the run as deployed."""
     other = [
         f"{key}={value}"
         for key, value in sorted(plain.settings.items())
         if value != run.settings.get(key)
     ]
-    return printable(f"as run, but {', '.join(other) or 'with every optimiser off'}")
+    return printable(f"as run, but {', '.join(other) or 'with every optimizer off'}")
 
 
 def _standings(report: Report) -> Iterator[RenderableType]:

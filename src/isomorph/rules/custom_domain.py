@@ -44,7 +44,7 @@ class CustomDomain:
                     check=self.name,
                     severity=Severity.ERROR if subject.to else Severity.WARNING,
                     message=f"{each.native_op} is no standard operator ({domain})",
-                    advice="replace it by standard operators, or export without the optimiser "
+                    advice="replace it by standard operators, or export without the optimizer "
                     "that made it",
                     node=each.name,
                     source=each.source,

@@ -22,7 +22,7 @@ class NanPattern:
     """A logarithm, root or quotient whose operand is not kept away from zero.
 
     It is a note: the model may never feed such a value. Where it does, frameworks differ in what
-    comes out, and optimisers that rewrite ``a / b`` or ``1 / sqrt(x)`` move the edge.
+    comes out, and optimizers that rewrite ``a / b`` or ``1 / sqrt(x)`` move the edge.
     """
 
     name = "nan_pattern"

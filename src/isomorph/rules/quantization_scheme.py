@@ -1,4 +1,4 @@
-"""Quantisers that the target has no way to say."""
+"""Quantizers that the target has no way to say."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def _weight(**about: object) -> LintedModel:
 
 
 class QuantizationScheme:
-    """The model is quantised in a way that the target cannot express.
+    """The model is quantized in a way that the target cannot express.
 
     TFLite's weights are symmetric (zero point 0), per channel only for weights, in 8 or 4 bits;
-    its int16 activations are symmetric too. What does not fit is quantised anew, or refused.
+    its int16 activations are symmetric too. What does not fit is quantized anew, or refused.
     """
 
     name = "quantization_scheme"
@@ -60,7 +60,7 @@ class QuantizationScheme:
                     check=self.name,
                     severity=Severity.ERROR,
                     message=f"{one.tensor!r}: TFLite has no {trouble}",
-                    advice="quantise for the target: convert the float model with --quantize int8",
+                    advice="quantize for the target: convert the float model with --quantize int8",
                     tensor=one.tensor,
                 )
 
@@ -74,7 +74,7 @@ def _trouble(one: Quantization, *, weight: bool) -> str | None:
     if weight and any(one.zero_point):
         return "asymmetric weights"
     if not weight and len(one.scale) > 1:
-        return "activations quantised channel by channel"
+        return "activations quantized channel by channel"
     if one.dtype in {"int16", "uint16"} and any(one.zero_point):
         return "asymmetric 16-bit activations"
     return None

@@ -14,7 +14,7 @@ _FEW = 16
 class SharedWeight:
     """Several nodes read one weight: a converter that copies it makes the file larger.
 
-    Worse, a quantiser gives it one scale for all its readers, and training goes on with copies.
+    Worse, a quantizer gives it one scale for all its readers, and training goes on with copies.
     """
 
     name = "shared_weight"
@@ -56,7 +56,7 @@ class SharedWeight:
                     check=self.name,
                     severity=Severity.NOTE,
                     message=f"weight {name!r} is read by {len(who)} nodes: {', '.join(who[:3])}",
-                    advice="see that the converted file holds it once; quantised, it has one scale",
+                    advice="see that the converted file holds it once; quantized, it has one scale",
                     node=who[0],
                     tensor=name,
                 )

@@ -1,4 +1,4 @@
-"""Weights too small to be quantised."""
+"""Weights too small to be quantized."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ LEAST = 1024
 
 
 class SmallWeights:
-    """Every weight has fewer than 1,024 elements: dynamic-range quantisation leaves all in float.
+    """Every weight has fewer than 1,024 elements: dynamic-range quantization leaves all in float.
 
-    The file looks quantised, and nothing is.
+    The file looks quantized, and nothing is.
     """
 
     name = "small_weights"
@@ -53,6 +53,6 @@ class SmallWeights:
                 check=self.name,
                 severity=Severity.WARNING,
                 message=f"no weight has {LEAST} elements (the largest has {max(sizes)}): dynamic "
-                "range quantisation will quantise nothing",
+                "range quantization will quantize nothing",
                 advice="use --quantize int8 with samples, or leave it in float",
             )

@@ -14,7 +14,7 @@ class UnsupportedOperator:
     The tables are those of the installed converters themselves. An operator that one route lacks
     and another takes is a warning: that route will fail, and the next will be tried. So is one that
     a converter has a rule for and was measured to fail on in the form that the node has; there it
-    stood alone, and together with its neighbours it may be taken for something else.
+    stood alone, and together with its neighbors it may be taken for something else.
     """
 
     name = "unsupported_operator"

@@ -88,7 +88,7 @@ class ReportStore:
         known = self._read.get(path)
         if known is None or known.stamp != stamp:
             document = _document(path)
-            summary = None if document is None else _summarised(document, self._name(path))
+            summary = None if document is None else _summarized(document, self._name(path))
             known = _Read(stamp, summary)
             self._read[path] = known
         return None if known.summary is None else {**known.summary, "modified": status.st_mtime}
@@ -120,7 +120,7 @@ def _document(path: Path) -> dict[str, Any] | None:
     return document
 
 
-def _summarised(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _summarized(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     models = {model["role"]: model["location"] for model in document["models"]}
     first = next((one for one in document["findings"] if one["node"]), None)
     return {

@@ -1,7 +1,7 @@
-"""Quantised inputs and outputs as the real numbers that their integers stand for.
+"""Quantized inputs and outputs as the real numbers that their integers stand for.
 
-A fully quantised model takes integers and gives integers; the model it was made from takes and
-gives real numbers. Whoever deploys it quantises what goes in and dequantises what comes out,
+A fully quantized model takes integers and gives integers; the model it was made from takes and
+gives real numbers. Whoever deploys it quantizes what goes in and dequantizes what comes out,
 with the scale and zero point that the file states. So does a session seen through here.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.kernels.quantized import dequantise, limits, requantise
+from isomorph.kernels.quantized import dequantize, limits, requantize
 from isomorph.kernels.registry import Call
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def grids(graph: Graph) -> dict[str, Quantization]:
 
 
 def calibrated(graph: Graph) -> dict[str, tuple[float, float]]:
-    """The range that each input was quantised for, by its own grid or by the one it is put onto."""
+    """The range that each input was quantized for, by its own grid or by the one it is put onto."""
     known = {entry.tensor: entry for entry in reversed(graph.quantization) if entry.scale}
     floats = {spec.name for spec in graph.inputs if "float" in (spec.dtype or "")}
     onto = {
@@ -58,13 +58,13 @@ def integers(real: Array, entry: Quantization) -> Array:
     """Real numbers on the grid: to the nearest step, ties to the even one, clipped at its ends."""
     wide = np.asarray(real, np.float64)
     scale, zero = _parameters(entry)
-    return requantise(wide, scale, zero, entry.dtype, entry.axis, _QUIET)
+    return requantize(wide, scale, zero, entry.dtype, entry.axis, _QUIET)
 
 
 def reals(stored: Array, entry: Quantization) -> Array:
     """The float64 numbers behind the integers, or behind the steps of a disturbed oracle."""
     scale, zero = _parameters(entry)
-    return dequantise(np.asarray(stored), scale, zero, entry.axis)
+    return dequantize(np.asarray(stored), scale, zero, entry.axis)
 
 
 def clipped(real: Array, entry: Quantization) -> float:
@@ -86,7 +86,7 @@ def reach(entry: Quantization) -> tuple[float, float]:
 
 
 class RealSession:
-    """A session that is given real numbers for some quantised tensors, and returns them so."""
+    """A session that is given real numbers for some quantized tensors, and returns them so."""
 
     def __init__(self, stored: Session, grids: Mapping[str, Quantization]) -> None:
         self.stored = stored
@@ -95,9 +95,9 @@ class RealSession:
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
         """Compute ``fetch`` from ``feeds``; integers that are fed are taken as they are."""
-        # Where the noise disturbs the quantisers, the one before an input is disturbed as well:
+        # Where the noise disturbs the quantizers, the one before an input is disturbed as well:
         # an oracle puts real numbers onto the grid itself.
-        own = noise is not None and noise.quantisers
+        own = noise is not None and noise.quantizers
         given = feeds if own else self.on_grid(feeds)
         result = (
             self.stored.run(given, fetch)

@@ -38,7 +38,7 @@ class ModelHandle:
     known_as: str | None = None
     """What reports call it, where that is not its location: an object of the caller's."""
     reals: Mapping[str, Quantization] = field(default_factory=dict)
-    """Quantised inputs and outputs that are given and returned as real numbers."""
+    """Quantized inputs and outputs that are given and returned as real numbers."""
     _sessions: dict[str, Session] = field(default_factory=dict)
     _failed: dict[str, IsomorphError] = field(default_factory=dict)
 
@@ -61,7 +61,7 @@ class ModelHandle:
                 self._sessions["run"].close()
 
     def plain(self) -> Session:
-        """The same runtime with every optimiser off."""
+        """The same runtime with every optimizer off."""
         off = registry.runtime(self.runtime).plain
         return self._session("plain", self.runtime, {**self.settings, **off})
 
@@ -130,7 +130,7 @@ class ModelHandle:
         return replace(self, model=replace(self.model, graph=seen), reals={})
 
     def whole(self, feeds: Arrays) -> Arrays:
-        """Real numbers for an input that is quantised, on its grid."""
+        """Real numbers for an input that is quantized, on its grid."""
         return {
             name: integers(np.asarray(value), self.reals[name])
             if name in self.reals and np.asarray(value).dtype.kind == "f"
@@ -151,7 +151,7 @@ class ModelHandle:
 def real_specs(
     specs: Sequence[TensorSpec], known: Mapping[str, Quantization]
 ) -> tuple[TensorSpec, ...]:
-    """A signature with quantised integers as the float32 they stand for."""
+    """A signature with quantized integers as the float32 they stand for."""
     return tuple(replace(spec, dtype="float32") if spec.name in known else spec for spec in specs)
 
 

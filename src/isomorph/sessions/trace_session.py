@@ -66,7 +66,7 @@ class Playback:
     def _moved(self, name: str, value: Any, noise: Noise) -> Any:  # noqa: ANN401
         """One of the recorded draws; of a tensor inside, one with the recorded spread."""
         assert self.meaning is not None
-        kind = "intended" if noise.constants else "execution" if noise.quantisers else "rounding"
+        kind = "intended" if noise.constants else "execution" if noise.quantizers else "rounding"
         # Wider noise was not recorded: the draws that were are what there is.
         number = noise.seed % SEEDS if noise.scale == 1.0 else noise.seed % RECORDED
         draw = self.meaning.draws.get(f"{kind}/{number}", {})
@@ -188,7 +188,7 @@ class Replayed:
 def replayed(role: str, record: Record) -> Replayed:
     """A record in the place of an opened model; whatever was not recorded is refused."""
     run, inputs = record.run, record.inputs
-    written = replace(run.environment, facts={"recorded": "with every optimiser off"})
+    written = replace(run.environment, facts={"recorded": "with every optimizer off"})
     sessions: dict[str, Session] = {
         "run": Playback(run.environment, inputs, {**run.tensors, **record.untouched}),
         "plain": Playback(written, inputs, record.written),

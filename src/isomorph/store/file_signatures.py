@@ -93,7 +93,7 @@ def unclaimed(path: Path, head: bytes) -> Verdict:
         return _wrong("this is JSON")
     if _is_text(head):
         return _wrong("this is plain text")
-    return _wrong("no framework recognises its first bytes", f"they are {head[:8].hex(' ')}")
+    return _wrong("no framework recognizes its first bytes", f"they are {head[:8].hex(' ')}")
 
 
 def unsupported(what: str, framework: str) -> Verdict:
@@ -113,7 +113,7 @@ def _unclaimed_zip(path: Path) -> Verdict:
         return unsupported("a Keras model", "tensorflow")
     if _all_arrays(names):
         return _wrong("this is an .npz of arrays", "arrays can be inputs or recorded outputs")
-    return _wrong("this is a zip archive, and no framework recognises what is in it")
+    return _wrong("this is a zip archive, and no framework recognizes what is in it")
 
 
 def holds_arrays(path: Path, head: bytes) -> bool:

@@ -29,7 +29,7 @@ def read(path: Path) -> dict[str, Any]:
 def refuse_unknown(
     table: Mapping[str, Any], known: Iterable[str], *, file: Path, where: str
 ) -> None:
-    """An unknown key is an error that names its nearest neighbour."""
+    """An unknown key is an error that names its nearest neighbor."""
     words = list(known)
     for key in table:
         if key not in words:

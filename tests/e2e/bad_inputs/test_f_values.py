@@ -154,7 +154,7 @@ def _every_type(side):
 
 
 def _int4(scale):
-    """ONNX Runtime moves no int4 about, but it quantises to it."""
+    """ONNX Runtime moves no int4 about, but it quantizes to it."""
     zero = helper.make_tensor("zero", TensorProto.INT4, [], [1])
     nodes = [node("QuantizeLinear", ["x", "scale", "zero"], ["y"])]
     outputs = [value("y", [6], TensorProto.INT4)]
@@ -191,7 +191,7 @@ def test_f03_int4(isomorph, tmp_path):
     assert isomorph("check", "a.onnx", "b.onnx").exit == 1
 
 
-def test_f03_quantised_outputs_are_not_free_to_be_anything(isomorph, tmp_path):
+def test_f03_quantized_outputs_are_not_free_to_be_anything(isomorph, tmp_path):
     """Where noise moves an integer by a step, a step is accepted, and not a hundred."""
     for name, factor in (("a", 1.0), ("b", -3.0)):
         nodes = [

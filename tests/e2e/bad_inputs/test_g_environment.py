@@ -266,7 +266,7 @@ time.time = lambda: true() + (next(seen) % 2) * 86_400 * 365
         {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "40"},
         {"FORCE_COLOR": "1", "COLUMNS": "0"},
     ],
-    ids=["turkish", "ascii", "clock", "dumb", "coloured"],
+    ids=["turkish", "ascii", "clock", "dumb", "colored"],
 )
 def test_g08_abroad(isomorph, tmp_path, environment):
     """The same answer in every tongue; no deadline hangs on the time of day."""

@@ -178,7 +178,7 @@ def spelled_out():
     )  # fmt: skip
 
 
-def test_a_form_without_attributes_in_common_is_recognised_by_its_values():
+def test_a_form_without_attributes_in_common_is_recognized_by_its_values():
     whole = chain(
         "h = Mul (x, k)", "g = Gelu (h)", "y = Exp (g)", takes="float[4,6] x",
         gives="float[4,6] y", k=drawn(6),

@@ -1,4 +1,4 @@
-"""A runtime whose one optimiser is broken: the level is found, then the optimiser itself."""
+"""A runtime whose one optimizer is broken: the level is found, then the optimizer itself."""
 
 import numpy as np
 import onnx
@@ -18,12 +18,12 @@ GUILTY = "QuickGeluFusion"
 
 
 class Breaking(OnnxRuntime):
-    """Wrong by a hundredth wherever the guilty optimiser runs on the accused model."""
+    """Wrong by a hundredth wherever the guilty optimizer runs on the accused model."""
 
     def open(self, model, environment):
         session = super().open(model, environment)
         words = environment.settings
-        off = GUILTY in words["disable_optimisers"] or words["optimisation"] in {"none", "basic"}
+        off = GUILTY in words["disable_optimizers"] or words["optimization"] in {"none", "basic"}
         return session if off or words["deterministic"] == "no" else Off(session)
 
 
@@ -54,19 +54,19 @@ def report(tmp_path, monkeypatch):
     return isomorph.check(path, path, settings=settings, in_process=True)
 
 
-def test_the_guilty_optimiser_is_named_with_the_setting_that_switches_it_off(report):
+def test_the_guilty_optimizer_is_named_with_the_setting_that_switches_it_off(report):
     assert report.verdict == "divergent"
     first = report.findings[0]
     assert (first.code, first.cause, first.status) == ("RUN_AS_A_WHOLE", "fusion", "confirmed")
     assert GUILTY in first.summary
-    assert first.fix == f"run with --set disable_optimisers={GUILTY}"
+    assert first.fix == f"run with --set disable_optimizers={GUILTY}"
     told = {each.question: each for each in first.experiments}
-    assert told["Does an optimiser of the runtime change the result?"].agrees
-    assert told["Is it an extended optimiser?"].agrees
+    assert told["Does an optimizer of the runtime change the result?"].agrees
+    assert told["Is it an extended optimizer?"].agrees
     assert told[f"Is it {GUILTY}?"].agrees
 
 
-def test_the_runtime_s_own_log_shows_that_the_optimiser_ran(report):
+def test_the_runtime_s_own_log_shows_that_the_optimizer_ran(report):
     lines = report.findings[0].evidence["log"]
     assert any(f"{GUILTY} modified: 1" in line for line in lines)
 
@@ -77,7 +77,7 @@ def test_every_experiment_states_its_prediction(report):
         assert experiment.seen
 
 
-def test_an_optimiser_of_the_installed_runtime_that_is_wrong_is_bisected(tmp_path):
+def test_an_optimizer_of_the_installed_runtime_that_is_wrong_is_bisected(tmp_path):
     """Zeros around negative numbers are the largest of them; a pool's own padding never is."""
     text = (
         '<ir_version: 9, opset_import: ["" : 18]> g (float[1,1,4,4] x) => (float[1,1,4,4] y)'
@@ -94,7 +94,7 @@ def test_an_optimiser_of_the_installed_runtime_that_is_wrong_is_bisected(tmp_pat
     report = isomorph.check(path, inputs=inputs, in_process=True)
     first = report.findings[0]
     assert (first.cause, first.status) == ("fusion", "confirmed")
-    assert first.fix == "run with --set disable_optimisers=Pad_Fusion"
+    assert first.fix == "run with --set disable_optimizers=Pad_Fusion"
     assert "onnxruntime#22177" in first.evidence["known_issues"][0]
 
 
@@ -103,21 +103,21 @@ def ran(path):
     return lambda inputs: session.run(None, inputs)[0]
 
 
-def test_optimisers_that_do_each_other_s_work_are_found_together():
+def test_optimizers_that_do_each_other_s_work_are_found_together():
     """Either of two breaks the run, and the second shows itself only with the first one off."""
 
     def right(settings):
-        off = settings.get("disable_optimisers", "").split(",")
-        return settings.get("optimisation") == "none" or {"First", "Second"} <= set(off)
+        off = settings.get("disable_optimizers", "").split(",")
+        return settings.get("optimization") == "none" or {"First", "Second"} <= set(off)
 
     def single(settings):
         names = ["Harmless", "First"] + ["Second"] * ("First" in str(settings))
-        return tuple(Switch(name=n, settings={"disable_optimisers": n}) for n in names)
+        return tuple(Switch(name=n, settings={"disable_optimizers": n}) for n in names)
 
     execution = Execution(
-        environment=Environment(runtime="onnxruntime"), plain={"optimisation": "none"},
+        environment=Environment(runtime="onnxruntime"), plain={"optimization": "none"},
         right=right, steady=lambda _: True, alone=lambda *_: None, single=single,
     )  # fmt: skip
     (answer,) = _switched_off(execution)
-    assert answer.fix == "run with --set disable_optimisers=First,Second"
+    assert answer.fix == "run with --set disable_optimizers=First,Second"
     assert "changed by First and Second" in answer.summary

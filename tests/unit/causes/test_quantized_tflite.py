@@ -1,4 +1,4 @@
-"""Faults of quantised TFLite models, whose grids stand beside their tensors, by their cause."""
+"""Faults of quantized TFLite models, whose grids stand beside their tensors, by their cause."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_without_a_fault_it_loses_what_its_width_intends(tmp_path, width):
     assert _accused(tmp_path, width=width).verdict == "degraded"
 
 
-def test_a_range_that_is_too_narrow_is_a_matter_of_quantisation(tmp_path):
+def test_a_range_that_is_too_narrow_is_a_matter_of_quantization(tmp_path):
     report = _accused(tmp_path, width="int8", hidden_scale=0.25)
     assert report.verdict == "divergent"
     assert report.findings[0].cause == "quantization"
@@ -89,7 +89,7 @@ def test_values_that_sit_at_the_ends_of_their_grid_are_cut_off(tmp_path):
     first = _accused(tmp_path, width="int8", last_scale=0.5).findings[0]
     assert (first.node, first.cause) == ("FULLY_CONNECTED:2", "quantization")
     assert "cuts off" in first.summary
-    assert "Is the range of the quantiser too narrow?" in [e.question for e in first.experiments]
+    assert "Is the range of the quantizer too narrow?" in [e.question for e in first.experiments]
 
 
 @pytest.mark.parametrize("width", ["weights", "int8"])

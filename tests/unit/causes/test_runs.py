@@ -15,7 +15,7 @@ def best(case):
     return next(each for each in diagnoses(case) if each.certainty)
 
 
-def test_a_kernel_that_reads_subnormal_numbers_as_zero_is_recognised():
+def test_a_kernel_that_reads_subnormal_numbers_as_zero_is_recognized():
     plain = accused()
     case = accused(imitated=lambda _: plain.wrong)
     answer = best(case)
@@ -77,13 +77,13 @@ def test_a_result_that_depends_on_the_number_of_threads():
     assert answer.fix == "run with --set threads=1"
 
 
-def test_no_single_optimiser_leaves_the_level():
+def test_no_single_optimizer_leaves_the_level():
     def right(changed):
-        return changed.get("optimisation") == "none"
+        return changed.get("optimization") == "none"
 
     answer = best(accused(right=right))
     assert answer.cause == "fusion"
-    assert "changed by a basic optimiser" in answer.summary
+    assert "changed by a basic optimizer" in answer.summary
     assert any(each.seen == "with none" for each in answer.experiments)
 
 

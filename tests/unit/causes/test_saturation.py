@@ -74,7 +74,7 @@ def test_reals_and_grids_are_reached_from_the_same_sums():
     assert np.array_equal(gemm.saturated, expected)
 
 
-def test_a_convolution_adds_neighbouring_channels_of_one_place():
+def test_a_convolution_adds_neighboring_channels_of_one_place():
     x = DRAW.integers(100, 256, (1, 4, 5, 5)).astype(np.uint8)
     w = DRAW.integers(60, 128, (6, 2, 3, 3)).astype(np.int8)
     zero = np.uint8([9]), np.int8([0]), np.uint8([0])

@@ -1,4 +1,4 @@
-"""Weights, types, layouts, decisions and quantisers: what happened is told as such."""
+"""Weights, types, layouts, decisions and quantizers: what happened is told as such."""
 
 import ml_dtypes
 import numpy as np
@@ -121,7 +121,7 @@ def test_a_loop_that_runs_too_often():
     assert "runs 4 rounds, and the reference's 3" in found.summary
 
 
-def quantised(**other):
+def quantized(**other):
     stored = {"s": np.float32(0.02), "z": np.int8(0), "s2": np.float32(0.02), "z2": np.int8(0)}
     return chain(
         "q = QuantizeLinear (x, s, z)", "h = DequantizeLinear (q, s2, z2)", "y = Tanh (h)",
@@ -137,16 +137,16 @@ GRIDS = {
 
 
 @pytest.mark.parametrize("name", GRIDS)
-def test_the_wrong_parameter_of_a_quantiser_is_told(name):
+def test_the_wrong_parameter_of_a_quantizer_is_told(name):
     other, told = GRIDS[name]
-    found = believed(quantised(), quantised(**other), x=drawn(8, 6))
+    found = believed(quantized(), quantized(**other), x=drawn(8, 6))
     assert (found.cause, found.certainty >= 3) == ("quantization", True)
     assert told in found.summary
 
 
 def test_a_scale_that_is_infinite_is_no_step():
     infinite = {"s": np.float32(np.inf), "s2": np.float32(np.inf)}
-    found = believed(quantised(), quantised(**infinite), x=drawn(8, 6))
+    found = believed(quantized(), quantized(**infinite), x=drawn(8, 6))
     assert (found.cause, found.certainty) == ("quantization", 4)
     assert "scale is inf" in found.summary
 

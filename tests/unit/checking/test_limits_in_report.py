@@ -96,7 +96,7 @@ def test_draws_of_a_large_tensor(lowered):
 def test_open_decisions():
     opened = {f"c{place}": np.array(False) for place in range(6)}
     with limits.noted_limits() as hit:
-        undecided_branches.taken_towards(
+        undecided_branches.taken_toward(
             lambda taken: {"y": taken["c0"]}, opened, {"y": np.array(True)}
         )
     assert list(hit) == [limits.OPEN_DECISIONS]

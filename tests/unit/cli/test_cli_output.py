@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from isomorph import registry
-from isomorph.cli.output import colour_wanted, encodable, refuse_flood, write
+from isomorph.cli.output import color_wanted, encodable, refuse_flood, write
 from isomorph.core.errors import RefusedError, RuntimeFailedError, UsageError
 from isomorph.store.targets import check_target
 
@@ -68,13 +68,13 @@ def test_text_that_the_terminal_cannot_carry():
     assert encodable("36× → ü", "ascii") == "36x -> \\xfc"
 
 
-def test_no_colour_without_a_terminal_or_against_a_wish(monkeypatch):
+def test_no_color_without_a_terminal_or_against_a_wish(monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert colour_wanted()
+    assert color_wanted()
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not colour_wanted()
+    assert not color_wanted()
 
 
 @pytest.mark.parametrize(("name", "terminal", "refused"), [("html", True, True),

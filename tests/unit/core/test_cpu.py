@@ -4,7 +4,7 @@ import pytest
 
 from isomorph.core import cpu
 from isomorph.core.cpu import Cpu, this_cpu
-from isomorph.core.divergence import Judgement
+from isomorph.core.divergence import Judgment
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_another_architecture_is_not_guessed_at():
 
 def test_the_runtime_agrees_with_what_is_said_of_this_cpu(largest_pair):
     stated = this_cpu().saturates
-    assert stated is Judgement.UNKNOWN or (largest_pair() < 2 * 255 * 127) == (stated == "yes")
+    assert stated is Judgment.UNKNOWN or (largest_pair() < 2 * 255 * 127) == (stated == "yes")
 
 
 def test_the_list_of_the_kernel_is_read(tmp_path):

@@ -28,7 +28,7 @@ def corrupted():
         (np.random.default_rng(5).normal(size=(6, 6)), "other values altogether", "weight"),
     ],
 )
-def test_what_happened_to_a_weight_is_recognised(wrong, word, cause):
+def test_what_happened_to_a_weight_is_recognized(wrong, word, cause):
     told, found = difference(wrong, RIGHT)
     assert word in told
     assert found == cause

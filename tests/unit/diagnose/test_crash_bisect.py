@@ -98,7 +98,7 @@ def test_a_crash_that_names_its_node_is_left_alone():
 
 
 def test_an_int16_subtraction_that_litert_does_not_survive(tmp_path):
-    """TensorFlow's 16x8 quantiser writes a scale of 0 for a constant of zeros; LiteRT aborts."""
+    """TensorFlow's 16x8 quantizer writes a scale of 0 for a constant of zeros; LiteRT aborts."""
     pytest.importorskip("ai_edge_litert")
     from tflite_building import Building
 

@@ -11,7 +11,7 @@ def test_every_word_says_what_it_is_and_what_to_do(word):
     assert found.what.endswith(".")
     assert found.do.endswith(".")
     if found.kind != "error":
-        assert found.recognised.endswith(".")
+        assert found.recognized.endswith(".")
     assert (found.exit_code is not None) == (found.kind == "error")
 
 

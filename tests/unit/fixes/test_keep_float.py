@@ -1,4 +1,4 @@
-"""Nodes of a quantised model kept in float: QDQ pairs, integer operators, dynamic quantisation."""
+"""Nodes of a quantized model kept in float: QDQ pairs, integer operators, dynamic quantization."""
 
 import faulty
 import numpy as np
@@ -34,8 +34,8 @@ class Samples(CalibrationDataReader):
         return next(self._left, None)
 
 
-def quantised(folder, how):
-    source, result = str(faulty.saved(folder, "float", FLOAT)), str(folder / "quantised.onnx")
+def quantized(folder, how):
+    source, result = str(faulty.saved(folder, "float", FLOAT)), str(folder / "quantized.onnx")
     if how == "dynamic":
         quantize_dynamic(source, result)
         return result
@@ -48,7 +48,7 @@ def quantised(folder, how):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("how", ["QDQ", "QOperator", "dynamic"])
 def test_every_node_kept_brings_the_outputs_nearer(tmp_path, how):
-    candidate = quantised(tmp_path, how)
+    candidate = quantized(tmp_path, how)
     given = {"x": drawn(4, 3, 8, 8, seed=9)}
     repair = api.fix(
         tmp_path / "float.onnx", candidate, inputs=given, keep_float=6, in_process=True
@@ -63,7 +63,7 @@ def test_every_node_kept_brings_the_outputs_nearer(tmp_path, how):
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_stated_budget_ends_the_trade(tmp_path):
-    candidate = quantised(tmp_path, "QOperator")
+    candidate = quantized(tmp_path, "QOperator")
     given = {"x": drawn(4, 3, 8, 8, seed=9)}
     plain = api.check(tmp_path / "float.onnx", candidate, inputs=given, in_process=True)
     wanted = 0.9 * plain.outputs[0].observed.distance.max_abs

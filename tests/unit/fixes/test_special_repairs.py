@@ -1,4 +1,4 @@
-"""Repairs beyond one node of a float network: several faults, quantisers, outputs, randomness."""
+"""Repairs beyond one node of a float network: several faults, quantizers, outputs, randomness."""
 
 import faulty
 import numpy as np
@@ -11,7 +11,7 @@ from test_repairs import CNN, IMAGE, MIXER, PAIR, ran
 
 from isomorph import api
 
-QUANTISED = network(
+QUANTIZED = network(
     "g (float[4,3,6,6] x) => (float[4,5,6,6] y) {"
     " [q] xq = QuantizeLinear(x, xs, xz)"
     " [dq] xd = DequantizeLinear(xq, xs, xz)"
@@ -27,8 +27,8 @@ QUANTISED = network(
 )  # fmt: skip
 
 
-def unquantised(proto, channels=3):
-    """The float network that was quantised."""
+def unquantized(proto, channels=3):
+    """The float network that was quantized."""
     held = {t.name: numpy_helper.to_array(t) for t in proto.graph.initializer}
     kernel = held["wq"].astype(np.float32) * held["ws"].reshape(-1, 1, 1, 1)
     return network(
@@ -59,7 +59,7 @@ def test_several_faults_are_repaired_together(tmp_path):
     )
 
 
-def still_quantised(output):
+def still_quantized(output):
     kinds = [node.op_type for node in onnx.load(output).graph.node]
     return (kinds.count("QuantizeLinear"), kinds.count("DequantizeLinear")) == (2, 3)
 
@@ -73,32 +73,32 @@ def still_quantised(output):
     ],
     ids=["zero_point", "range_cut", "input_range_cut"],
 )
-def test_a_quantised_model_is_calibrated_again_and_stays_quantised(tmp_path, edit):
-    candidate = faulty.broken(QUANTISED, edit)
+def test_a_quantized_model_is_calibrated_again_and_stays_quantized(tmp_path, edit):
+    candidate = faulty.broken(QUANTIZED, edit)
     given = {"x": drawn(4, 3, 6, 6)}
-    repair, output = fixed(tmp_path, unquantised(QUANTISED), candidate, given)
+    repair, output = fixed(tmp_path, unquantized(QUANTIZED), candidate, given)
     assert repair.repaired, (repair.reason, repair.refused)
     assert repair.verdict == "degraded"
-    assert still_quantised(output)
+    assert still_quantized(output)
 
 
 def test_the_axis_of_a_weights_scales_is_put_right(tmp_path):
     # An axis can only be mistaken for another of the same size.
     wide = np.clip(np.round(drawn(5, 5, 3, 3) * 40), -127, 127).astype(np.int8)
-    square = faulty.broken(QUANTISED, weight("wq", lambda _: wide))
+    square = faulty.broken(QUANTIZED, weight("wq", lambda _: wide))
     square.graph.input[0].type.tensor_type.shape.dim[1].dim_value = 5
-    clean = unquantised(square, channels=5)
+    clean = unquantized(square, channels=5)
     candidate = faulty.broken(square, attribute("wdq", "axis", 1))
     repair, output = fixed(tmp_path, clean, candidate, {"x": drawn(4, 5, 6, 6)})
     assert repair.repaired, (repair.reason, repair.refused)
-    assert still_quantised(output)
+    assert still_quantized(output)
 
 
 @pytest.mark.parametrize(("name", "factor"), [("xs2", 1.4), ("ws", 1.3), ("bs", 4.0)])
 def test_of_three_scales_the_one_that_does_not_fit_the_others_is_put_right(tmp_path, name, factor):
-    """Where quantiser and dequantiser disagree, the bias tells which of them the model means."""
+    """Where quantizer and dequantizer disagree, the bias tells which of them the model means."""
     step, kernel_step = np.float32(5.0 / 255), np.float32(0.3 / 40)
-    quantised = network(
+    quantized = network(
         "g (float[4,3,6,6] x) => (float[4,5,6,6] y) {"
         " [q] xq = QuantizeLinear(x, xs, xz) [dq] xd = DequantizeLinear(xq, xs2, xz)"
         " [wdq] wd = DequantizeLinear(wq, ws, wz) [bdq] bd = DequantizeLinear(bq, bs, bz)"
@@ -107,14 +107,14 @@ def test_of_three_scales_the_one_that_does_not_fit_the_others_is_put_right(tmp_p
         wq=np.clip(np.round(drawn(5, 3, 3, 3) * 40), -127, 127).astype(np.int8),
         bq=(drawn(5) * 1000).astype(np.int32), bs=step * kernel_step,
     )  # fmt: skip
-    held = {t.name: numpy_helper.to_array(t) for t in quantised.graph.initializer}
+    held = {t.name: numpy_helper.to_array(t) for t in quantized.graph.initializer}
     clean = network(
         "g (float[4,3,6,6] x) => (float[4,5,6,6] y)"
         " { [conv] c = Conv<pads: ints = [1,1,1,1]>(x, k, b) [act] y = Relu(c) }",
         k=held["wq"].astype(np.float32) * kernel_step,
         b=held["bq"].astype(np.float32) * held["bs"],
     )
-    candidate = faulty.broken(quantised, weight(name, lambda value: value * np.float32(factor)))
+    candidate = faulty.broken(quantized, weight(name, lambda value: value * np.float32(factor)))
     repair, output = fixed(tmp_path, clean, candidate, {"x": np.clip(drawn(4, 3, 6, 6), -2.5, 2.5)})
     assert repair.repaired, (repair.reason, repair.refused)
     left = {t.name: numpy_helper.to_array(t) for t in onnx.load(output).graph.initializer}
@@ -175,7 +175,7 @@ def test_a_parameter_of_a_spelled_out_operator_is_found_among_its_constants(tmp_
     )  # fmt: skip
     spelled = network(
         "g (float[3,6] x) => (float[3,6] y) {"
-        " [mean] m = ReduceMean<keepdims: int = 1>(x, last) [centre] d = Sub(x, m)"
+        " [mean] m = ReduceMean<keepdims: int = 1>(x, last) [center] d = Sub(x, m)"
         " [square] s = Mul(d, d) [variance] v = ReduceMean<keepdims: int = 1>(s, last)"
         " [safe] e = Add(v, eps) [root] r = Sqrt(e) [norm] n = Div(d, r)"
         " [gain] g2 = Mul(n, g1) [shift] y = Add(g2, b1) }",
@@ -258,9 +258,9 @@ def test_nothing_to_repair_says_so_and_hands_back_a_copy(tmp_path):
     assert onnx.load(output) == onnx.load(tmp_path / "candidate.onnx")
 
 
-def test_the_worst_node_of_a_quantised_model_is_kept_in_float(tmp_path):
-    reference = faulty.saved(tmp_path, "reference", unquantised(QUANTISED, channels=3))
-    candidate = faulty.saved(tmp_path, "candidate", QUANTISED)
+def test_the_worst_node_of_a_quantized_model_is_kept_in_float(tmp_path):
+    reference = faulty.saved(tmp_path, "reference", unquantized(QUANTIZED, channels=3))
+    candidate = faulty.saved(tmp_path, "candidate", QUANTIZED)
     repair = api.fix(
         reference, candidate, inputs={"x": drawn(4, 3, 6, 6)}, keep_float=1, in_process=True
     )

@@ -73,10 +73,10 @@ def test_the_repaired_file_is_the_unbroken_one(tmp_path, edit, told):
     ],
     ids=["channels", "bias", "weight_scale", "data_scale"],
 )
-def test_a_quantised_model_stays_quantised_and_gets_its_numbers_back(tmp_path, edit, told):
+def test_a_quantized_model_stays_quantized_and_gets_its_numbers_back(tmp_path, edit, told):
     repair, gap = repaired(tmp_path, faulty.floats_of_eight_bits, faulty.eight_bits, edit)
     assert told in "; ".join(each.patch.summary for each in repair.applied)
-    # One step of the output's grid: a weight that is rounded again may fall on its neighbour.
+    # One step of the output's grid: a weight that is rounded again may fall on its neighbor.
     assert gap <= 40 / 255 + 1e-6
     left = api.inspect(tmp_path / "fixed.tflite", in_process=True).graph
     assert [node.native_op for node in left.nodes] == ["QUANTIZE", "CONV_2D", "DEQUANTIZE"]
@@ -104,14 +104,14 @@ def test_nodes_kept_in_float_are_a_trade_of_size_against_error(tmp_path):
     left = api.inspect(fixed, in_process=True).graph
     kept = next(node for node in left.nodes if node.native_op == "CONV_2D")
     assert {left.tensors[name].dtype for name in (*kept.inputs, *kept.outputs)} == {"float32"}
-    # Its neighbours still exchange whole numbers.
+    # Its neighbors still exchange whole numbers.
     assert left.tensors["conv"].dtype == "int8"
 
 
-def test_where_nothing_is_quantised_nothing_is_kept_in_float(tmp_path):
+def test_where_nothing_is_quantized_nothing_is_kept_in_float(tmp_path):
     path = tmp_path / "float.tflite"
     path.write_bytes(faulty.network().data())
-    with pytest.raises(UsageError, match="computes on quantised numbers"):
+    with pytest.raises(UsageError, match="computes on quantized numbers"):
         api.fix(path, path, inputs={"x": faulty.IMAGE}, keep_float="auto", in_process=True)
 
 

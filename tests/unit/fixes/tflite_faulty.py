@@ -41,7 +41,7 @@ def network():
 
 
 def eight_bits():
-    """Quantise, a convolution with one scale for each channel, dequantise."""
+    """Quantize, a convolution with one scale for each channel, dequantize."""
     step = np.float32(8.0 / 255)
     steps = (np.abs(KERNEL).max(axis=(1, 2, 3)) / 127).astype(np.float32)
     whole = np.rint(KERNEL / steps[:, None, None, None]).astype(np.int8)
@@ -62,7 +62,7 @@ def eight_bits():
 
 
 def floats_of_eight_bits():
-    """The same network without its quantisers."""
+    """The same network without its quantizers."""
     model = Building()
     graph = model.graph()
     x = graph.tensor("x", (2, 6, 6, 3))

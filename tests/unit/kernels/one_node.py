@@ -122,8 +122,8 @@ def _text(value):
     return value.decode() if isinstance(value, bytes) else value
 
 
-def rounding(seed=0, *, quantisers=False, unit=2.0**-24):
-    noise = Rounding(seed, quantisers=quantisers)
+def rounding(seed=0, *, quantizers=False, unit=2.0**-24):
+    noise = Rounding(seed, quantizers=quantizers)
     noise.enter("n", unit)
     return noise
 

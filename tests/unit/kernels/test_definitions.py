@@ -55,7 +55,7 @@ def test_erf_at_its_ends():
 
 
 @given(integers, integers)
-def test_integer_division_truncates_towards_zero(a, b):
+def test_integer_division_truncates_toward_zero(a, b):
     assume(b != 0)
     with np.errstate(all="ignore"):
         y = elementwise.truncated_quotient(np.array(a, np.int32), np.array(b, np.int32))

@@ -103,4 +103,4 @@ def test_blocks_of_either_width_are_inverse(monkeypatch, block):
     memory = blocked(x)
     assert memory.shape == (2, 24 if block == 8 else 32, 3, 4)
     np.testing.assert_array_equal(unblocked(memory)[:, :20], x)
-    assert memory.reshape(-1)[1] == x[0, 1, 0, 0], "neighbours in memory are channels"
+    assert memory.reshape(-1)[1] == x[0, 1, 0, 0], "neighbors in memory are channels"

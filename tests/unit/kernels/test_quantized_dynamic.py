@@ -1,4 +1,4 @@
-"""Kernels that quantise at run time, packed weights, quantised attention and embedding."""
+"""Kernels that quantize at run time, packed weights, quantized attention and embedding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isomorph.kernels.registry import load_all
 load_all()
 RANDOM = np.random.default_rng(23)
 COARSE = 0.05
-"""One step of 8 bits, against the values: the most that run-time quantising may cost."""
+"""One step of 8 bits, against the values: the most that run-time quantizing may cost."""
 
 
 def floats(*shape):
@@ -107,7 +107,7 @@ def test_matmul_n_bits(inner, bits, zeros):
     assert_same_within_rounding(node)
 
 
-def test_matmul_n_bits_at_accuracy_level_4_may_quantise_its_input():
+def test_matmul_n_bits_at_accuracy_level_4_may_quantize_its_input():
     packed, blocks = packed_weights(6, 64, 32, 4)
     scales = RANDOM.uniform(0.01, 0.1, (6, blocks)).astype(np.float32)
     inputs = [floats(3, 64), packed, scales]

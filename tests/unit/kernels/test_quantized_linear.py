@@ -1,4 +1,4 @@
-"""Quantisers against ONNX Runtime, and what disturbed quantisers do."""
+"""Quantizers against ONNX Runtime, and what disturbed quantizers do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from one_node import OneNode, assert_same_within_rounding, assert_within_quanta,
 from onnx import TensorProto
 
 from isomorph.kernels import quantized_linear
-from isomorph.kernels.quantized import requantise
+from isomorph.kernels.quantized import requantize
 from isomorph.kernels.registry import Call
 
 RANDOM = np.random.default_rng(5)
@@ -101,7 +101,7 @@ def test_int2_is_a_grid_of_four():
     zero = np.zeros((), ml_dtypes.int2)
     x = np.array([-9.0, -2.0, -0.5, 0.5, 0.6, 9.0])
     call = Call(op="QuantizeLinear", version=25)
-    grid = requantise(x, np.array(1.0), zero, "int2", None, call)
+    grid = requantize(x, np.array(1.0), zero, "int2", None, call)
     np.testing.assert_array_equal(grid.astype(int), [-2, -2, 0, 0, 1, 1])
 
 
@@ -115,11 +115,11 @@ def test_dynamic_quantize(x):
     assert ours[2].dtype == np.uint8
 
 
-def test_a_disturbed_quantiser_neither_rounds_nor_clips():
+def test_a_disturbed_quantizer_neither_rounds_nor_clips():
     """Its error is one ideal step wide, however bad the model's own scale is."""
     for scale in (0.001, 0.1, 10.0):  # clips nearly all, fits, rounds nearly all away
         node = OneNode("QuantizeLinear", [X, np.float32(scale), np.int8(4)], domain="", version=19)
-        units = node.by_kernel(rounding(3, quantisers=True, unit=0.0))[0]
+        units = node.by_kernel(rounding(3, quantizers=True, unit=0.0))[0]
         assert units.dtype == np.float64
         error = (units - 4) * np.float64(np.float32(scale)) - X
         step = (max(X.max(), 0) - min(X.min(), 0)) / 255
@@ -131,7 +131,7 @@ def test_disturbed_weights_get_the_step_of_their_own_channel():
     stored = RANDOM.integers(-127, 128, (64, 6)).astype(np.int8)
     node = OneNode("DequantizeLinear", [stored, CHANNELS], domain="", version=19, axis=1)
     exact = node.by_kernel()[0]
-    noise = rounding(1, quantisers=True, unit=0.0)
+    noise = rounding(1, quantizers=True, unit=0.0)
     error = node.by_kernel(noise, constant=True)[0] - exact
     steps = (exact.max(0).clip(0) - exact.min(0).clip(max=0)) / 255
     np.testing.assert_allclose(np.std(error, axis=0), steps / np.sqrt(12), rtol=0.25)
@@ -150,7 +150,7 @@ def test_weights_of_seven_bits_get_the_step_they_were_rounded_to(axis):
     stored = np.rint(real / scale).astype(np.int8)
     scales = scale.reshape(-1 if axis else ()).astype(np.float32)
     node = OneNode("DequantizeLinear", [stored, scales], domain="", version=19, axis=axis or 0)
-    noise = rounding(1, quantisers=True, unit=0.0)
+    noise = rounding(1, quantizers=True, unit=0.0)
     error = node.by_kernel(noise, constant=True)[0] - node.by_kernel()[0]
     lost = stored * scale - real
     np.testing.assert_allclose(np.std(error, axis=0), np.std(lost, axis=0), rtol=0.35)
@@ -161,17 +161,17 @@ def test_weights_of_seven_bits_get_the_step_they_were_rounded_to(axis):
 
 def test_ideal_steps_in_blocks_follow_each_block():
     x = np.concatenate([np.full((1, 32), 1.0), np.full((1, 32), 100.0)], axis=1)
-    scale, noise = np.ones((1, 2)), rounding(2, quantisers=True, unit=0.0)
+    scale, noise = np.ones((1, 2)), rounding(2, quantizers=True, unit=0.0)
     call = Call(op="QuantizeLinear", version=21, noise=noise)
-    error = requantise(x, scale, None, "int8", 1, call, block=32) - x
+    error = requantize(x, scale, None, "int8", 1, call, block=32) - x
     assert np.abs(error[0, :32]).max() <= 1 / 510
     assert 10 / 510 < np.abs(error[0, 32:]).max() <= 100 / 510
 
 
-def test_a_disturbed_float8_quantiser_errs_in_proportion():
+def test_a_disturbed_float8_quantizer_errs_in_proportion():
     zero = np.zeros((), ml_dtypes.float8_e4m3fn)
     node = OneNode("QuantizeLinear", [X, np.float32(1.0), zero], domain="", version=19)
-    error = node.by_kernel(rounding(2, quantisers=True, unit=0.0))[0] - X
+    error = node.by_kernel(rounding(2, quantizers=True, unit=0.0))[0] - X
     assert np.abs(error / X).max() <= 2.0**-4 * (1 + 1e-6)
     assert np.abs(error).max() > 0
 
@@ -179,9 +179,9 @@ def test_a_disturbed_float8_quantiser_errs_in_proportion():
 @pytest.mark.parametrize(
     ("zero", "side"), [(np.uint8(0), 1), (np.int8(-128), 1), (np.int8(127), -1)]
 )
-def test_a_disturbed_quantiser_keeps_the_relu_that_its_grid_stands_for(zero, side):
+def test_a_disturbed_quantizer_keeps_the_relu_that_its_grid_stands_for(zero, side):
     node = OneNode("QuantizeLinear", [X, np.float32(0.1), zero], domain="", version=19)
-    noise = rounding(3, quantisers=True, unit=0.0)
+    noise = rounding(3, quantizers=True, unit=0.0)
     real = (node.by_kernel(noise)[0] - float(zero)) * np.float64(np.float32(0.1))
     kept = X * side > 0
     step = np.abs(X[kept]).max() / 255
@@ -190,12 +190,12 @@ def test_a_disturbed_quantiser_keeps_the_relu_that_its_grid_stands_for(zero, sid
 
 
 def _disturbed(x, scale, draws=40):
-    """The deviations under disturbed quantisers, of a symmetric grid of int8."""
+    """The deviations under disturbed quantizers, of a symmetric grid of int8."""
     seen = []
     for seed in range(draws):
-        noise = rounding(seed, quantisers=True, unit=0.0)
+        noise = rounding(seed, quantizers=True, unit=0.0)
         call = Call(op="QuantizeLinear", version=21, noise=noise)
-        seen.append(requantise(x, np.float64(scale), None, "int8", None, call) * scale)
+        seen.append(requantize(x, np.float64(scale), None, "int8", None, call) * scale)
     return np.std(seen, axis=0)
 
 
@@ -218,7 +218,7 @@ def test_rows_of_a_stored_table_have_the_step_of_what_is_stored():
     rows = RANDOM.integers(-127, 128, (6, 40)).astype(np.int8)
     node = OneNode("DequantizeLinear", [rows, np.float32(0.1), np.int8(0)], domain="", version=19)
     seen = [
-        node.by_kernel(rounding(seed, quantisers=True, unit=0.0), constant=False)[0]
+        node.by_kernel(rounding(seed, quantizers=True, unit=0.0), constant=False)[0]
         for seed in range(20)
     ]
     step = (int(rows.max()) - int(rows.min())) * 0.1 / 255

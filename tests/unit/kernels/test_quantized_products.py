@@ -1,4 +1,4 @@
-"""Quantised products and elementwise operators against ONNX Runtime."""
+"""Quantized products and elementwise operators against ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ def test_channels_last_convolution():
     assert_within_quanta(node)
 
 
-@pytest.mark.parametrize("quantised", [False, True])
+@pytest.mark.parametrize("quantized", [False, True])
 @pytest.mark.parametrize("trans", [0, 1])
-def test_qgemm(trans, quantised):
+def test_qgemm(trans, quantized):
     a, b = integers(np.uint8, 5, 7), integers(np.int8, 7, 4)
     inputs = [
         a.T if trans else a, A_SCALE, np.uint8(120), b.T if trans else b,
@@ -88,7 +88,7 @@ def test_qgemm(trans, quantised):
         RANDOM.integers(-900, 900, 4).astype(np.int32),
     ]  # fmt: skip
     attributes = {"alpha": 1.5, "transA": trans, "transB": trans}
-    if quantised:
+    if quantized:
         assert_within_quanta(OneNode("QGemm", [*inputs, Y_SCALE, np.uint8(110)], **attributes))
     else:
         assert_same_within_rounding(OneNode("QGemm", inputs, **attributes))
@@ -118,7 +118,7 @@ def test_disturbed_integers_flow_through_products(last, step):
     b = RANDOM.integers(-last, last, (32, 8), endpoint=True).astype(np.int8)
     b[:2, 0] = -last, last
     node = OneNode("MatMulInteger", [x / 0.02 + 100, b, np.uint8(100)], domain="", version=10)
-    noisy = node.by_kernel(rounding(1, quantisers=True, unit=0.0))[0] * 0.02
+    noisy = node.by_kernel(rounding(1, quantizers=True, unit=0.0))[0] * 0.02
     exact = x.astype(np.float64) @ b
     assert noisy.dtype == np.float64
     error = noisy - exact

@@ -1,4 +1,4 @@
-"""TFLite's elementwise operators, reductions and normalisations against LiteRT."""
+"""TFLite's elementwise operators, reductions and normalizations against LiteRT."""
 
 import numpy as np
 import pytest
@@ -90,7 +90,7 @@ CASES = {
     "cast to int": lambda: OneOperator("CAST", [data(5 * X)], [T(dtype="int32")], "Cast"),
     "cast to float": lambda: OneOperator("CAST", [data(WHOLE, "int32")], [T()], "Cast"),
     "cast to bool": lambda: OneOperator("CAST", [data(WHOLE // 9, "int32")], [T(dtype="bool")]),
-    "cast of a quantised tensor": lambda: OneOperator(
+    "cast of a quantized tensor": lambda: OneOperator(
         "CAST", [data(WHOLE, "int8", scale=0.5, zero=3)], [T()], "Cast"
     ),
     "bitcast": lambda: OneOperator("BITCAST", [data(X)], [T(dtype="int32")]),
@@ -136,11 +136,11 @@ CASES = {
     ),
 }  # fmt: skip
 
-ONLY_OPTIMISED = {"elu", "ceil", "round", "segment sum", "local response"}
-"""The reference resolver has no kernel, or leaves the last neighbour out of its sum."""
+ONLY_OPTIMIZED = {"elu", "ceil", "round", "segment sum", "local response"}
+"""The reference resolver has no kernel, or leaves the last neighbor out of its sum."""
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_oracle_means_what_litert_computes(name):
-    kernels = "builtin" if name in ONLY_OPTIMISED else "reference"
+    kernels = "builtin" if name in ONLY_OPTIMIZED else "reference"
     assert_floats_agree(CASES[name](), kernels)

@@ -117,16 +117,16 @@ CASES = {
     "float16 weights": lambda: one("DEQUANTIZE", data(X, "float16"), version=3),
 }  # fmt: skip
 
-ONLY_OPTIMISED = {"broadcast args", "update slice", "unique", "sparse to dense", "matrix diag",
+ONLY_OPTIMIZED = {"broadcast args", "update slice", "unique", "sparse to dense", "matrix diag",
                   "matrix set diag", "scatter nd", "zeros like"}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_oracle_means_what_litert_computes(name):
-    assert_floats_agree(CASES[name](), "builtin" if name in ONLY_OPTIMISED else "reference")
+    assert_floats_agree(CASES[name](), "builtin" if name in ONLY_OPTIMIZED else "reference")
 
 
-QUANTISED = {
+QUANTIZED = {
     "reshape": lambda x: one("RESHAPE", x, ints(6, -1), out=[T(dtype="int8", **INT8)]),
     "transpose": lambda x: one("TRANSPOSE", x, ints(2, 0, 1), out=[T(dtype="int8", **INT8)]),
     "pad": lambda x: one("PAD", x, ints([1, 0], [0, 2], [3, 1]), out=[T(dtype="int8", **INT8)],
@@ -141,10 +141,10 @@ QUANTISED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", QUANTISED)
+@pytest.mark.parametrize("name", QUANTIZED)
 def test_moved_integers_stay_what_they_are(name):
     x = data(RNG.integers(-128, 128, (3, 4, 5)), "int8", **INT8)
-    assert_quanta_agree(QUANTISED[name](x), quanta=0)
+    assert_quanta_agree(QUANTIZED[name](x), quanta=0)
 
 
 def test_the_fourier_transform_lies_within_its_noise():

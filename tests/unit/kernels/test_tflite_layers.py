@@ -190,7 +190,7 @@ CASES = {
     "lstm peephole": lambda: lstm(peephole=True),
     "lstm coupled gates": lambda: lstm(cifg=True, peephole=True),
     "lstm projection": lambda: lstm(projection=3, projClip=0.4, cellClip=0.5),
-    "lstm normalised": lambda: lstm(norm=True),
+    "lstm normalized": lambda: lstm(norm=True),
     "lstm both ways": lambda: both_ways(False),
     "lstm both ways merged": lambda: both_ways(True),
     "lstm basic step": lstm_step,
@@ -201,9 +201,9 @@ CASES = {
     "svdf": svdf,
 }  # fmt: skip
 
-ONLY_OPTIMISED = {"conv grouped"}
+ONLY_OPTIMIZED = {"conv grouped"}
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_oracle_means_what_litert_computes(name):
-    assert_floats_agree(CASES[name](), "builtin" if name in ONLY_OPTIMISED else "reference")
+    assert_floats_agree(CASES[name](), "builtin" if name in ONLY_OPTIMIZED else "reference")

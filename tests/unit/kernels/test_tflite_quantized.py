@@ -1,4 +1,4 @@
-"""Quantised TFLite operators against LiteRT, in quanta of their output."""
+"""Quantized TFLite operators against LiteRT, in quanta of their output."""
 
 import numpy as np
 import pytest
@@ -93,14 +93,14 @@ def transposed():
                        strideW=2, strideH=2)  # fmt: skip
 
 
-def requantised(source, target, scale, zero):
+def requantized(source, target, scale, zero):
     version = 3 if "int16" in (source, target) else 2
     return OneOperator("QUANTIZE", [activation((4, 32), source)], out(target, scale, zero),
                        "Quantize", version)  # fmt: skip
 
 
 def lstm(projection=0, hidden=6, features=5, steps=4):
-    """int8 with a 16-bit cell; gates without layer normalisation have a grid of their own."""
+    """int8 with a 16-bit cell; gates without layer normalization have a grid of their own."""
     size = projection or hidden
     out_grid = {"scale": 1 / 128, "zero": 3}
     x = activation((2, steps, features), scale=0.02)
@@ -186,9 +186,9 @@ CASES = {
     "bilinear": (1, lambda: OneOperator(
         "RESIZE_BILINEAR", [activation((1, 5, 4, 2)), stored(np.array([8, 7], np.int32))], out(),
         "ResizeBilinear", 2)),
-    "quantise int8 to uint8": (1, lambda: requantised("int8", "uint8", 0.05, 125)),
-    "quantise int16 to int8": (1, lambda: requantised("int16", "int8", 0.04, 5)),
-    "quantise float": (1, lambda: OneOperator(
+    "quantize int8 to uint8": (1, lambda: requantized("int8", "uint8", 0.05, 125)),
+    "quantize int16 to int8": (1, lambda: requantized("int16", "int8", 0.04, 5)),
+    "quantize float": (1, lambda: OneOperator(
         "QUANTIZE", [data(RNG.normal(size=(4, 32)) * 2)], out("int8", 0.03, 4), "Quantize")),
     "lstm": (2, lstm),
     "lstm projection": (2, lambda: lstm(4)),
@@ -204,7 +204,7 @@ WRONG = {("sum", "reference")}
 
 @pytest.mark.parametrize("kernels", ["reference", "builtin", "xnnpack"])
 @pytest.mark.parametrize("name", CASES)
-def test_quantised_operators_agree_within_their_quanta(name, kernels):
+def test_quantized_operators_agree_within_their_quanta(name, kernels):
     if (name, kernels) in WRONG:
         pytest.skip("the kernel is wrong")
     quanta, make = CASES[name]

@@ -1,4 +1,4 @@
-"""Healing is looked for behind the quantisers and reshapes that merely pass a value on."""
+"""Healing is looked for behind the quantizers and reshapes that merely pass a value on."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def _grid(name, values):
     return {f"{name}_scale": step, f"{name}_zero": np.int8(0)}
 
 
-def _quantised(name, made):
-    """A quantiser and its inverse behind ``made``."""
+def _quantized(name, made):
+    """A quantizer and its inverse behind ``made``."""
     grid = [f"{name}_scale", f"{name}_zero"]
     return [
         helper.make_node("QuantizeLinear", [made, *grid], [f"{name}_q"], name=f"{name}_q"),
@@ -59,15 +59,15 @@ def reference(tmp_path):
     return _saved(tmp_path / "reference.onnx", nodes, constants)
 
 
-def test_a_misread_grid_is_named_although_two_more_quantisers_follow_it(reference, tmp_path):
+def test_a_misread_grid_is_named_although_two_more_quantizers_follow_it(reference, tmp_path):
     first = X @ FIRST
     nodes = [
         helper.make_node("MatMul", ["x", "w1"], ["a"], name="first"),
-        *_quantised("a", "a"),
+        *_quantized("a", "a"),
         helper.make_node("Reshape", ["a_dq", "shape"], ["r"], name="reshape"),
-        *_quantised("r", "r"),
+        *_quantized("r", "r"),
         helper.make_node("Identity", ["r_dq"], ["i"], name="identity"),
-        *_quantised("i", "i"),
+        *_quantized("i", "i"),
         helper.make_node("MatMul", ["i_dq", "w2"], ["b"], name="second"),
         helper.make_node("MatMul", ["b", "w3"], ["y"], name="third"),
     ]

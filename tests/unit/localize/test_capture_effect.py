@@ -32,7 +32,7 @@ def model():
 
 
 class Fusing:
-    """Runs right, but for what an optimiser does when nobody looks inside."""
+    """Runs right, but for what an optimizer does when nobody looks inside."""
 
     capabilities = Capabilities()
     environment = Environment(runtime="onnxruntime", isolation="none")

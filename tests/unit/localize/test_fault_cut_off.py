@@ -36,7 +36,7 @@ def _plain(path):
     return _saved(path, nodes, constants)
 
 
-def _quantised(path, weight):
+def _quantized(path, weight):
     """The first weight and both tensors on grids of eight bits, calibrated on the right weight."""
     step = (np.abs(weight).max(axis=0) / 127).astype("f4")
     hidden = X @ FIRST
@@ -63,7 +63,7 @@ def _quantised(path, weight):
 def test_two_wrong_columns_are_found_where_their_values_are_cut_off(tmp_path, times):
     wrong = FIRST.copy()
     wrong[:, [5, 9]] = times * wrong[::-1, [5, 9]]
-    plain, broken = _plain(tmp_path / "p.onnx"), _quantised(tmp_path / "q.onnx", wrong)
+    plain, broken = _plain(tmp_path / "p.onnx"), _quantized(tmp_path / "q.onnx", wrong)
     report = isomorph.check(plain, broken, inputs={"x": X}, in_process=True)
     assert report.outputs[0].intended_loss.budget.ratio < 1, "the outputs alone would tell"
     assert report.verdict == "divergent", report.reason
@@ -71,6 +71,6 @@ def test_two_wrong_columns_are_found_where_their_values_are_cut_off(tmp_path, ti
 
 
 def test_the_right_columns_are_a_loss(tmp_path):
-    plain, right = _plain(tmp_path / "p.onnx"), _quantised(tmp_path / "q.onnx", FIRST)
+    plain, right = _plain(tmp_path / "p.onnx"), _quantized(tmp_path / "q.onnx", FIRST)
     report = isomorph.check(plain, right, inputs={"x": X}, in_process=True)
     assert report.verdict == "degraded", report.reason

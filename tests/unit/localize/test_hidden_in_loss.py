@@ -37,7 +37,7 @@ def _plain(path, first=FIRST):
     return _saved(path, nodes, {"w": first.astype("f4"), "v": SECOND.astype("f4")})
 
 
-def _quantised(path, scales_times, first=FIRST):
+def _quantized(path, scales_times, first=FIRST):
     """Both weights by column, the hidden tensor, and what the second product reads, in 8 bits."""
     constants = {}
     for name, weight in (("w", first), ("v", SECOND)):
@@ -66,7 +66,7 @@ def plain(tmp_path):
 
 def test_a_scale_that_few_outputs_listen_to_is_found_named_and_repaired(tmp_path, plain):
     times = np.where(np.arange(16) == 5, 3.0, 1.0)
-    broken = _quantised(tmp_path / "broken.onnx", times)
+    broken = _quantized(tmp_path / "broken.onnx", times)
     report = isomorph.check(plain, broken, inputs={"x": X}, in_process=True)
     assert report.outputs[0].intended_loss.budget.ratio < 1, "the outputs alone would tell"
     assert report.verdict == "divergent", report.reason
@@ -81,7 +81,7 @@ def test_a_scale_that_few_outputs_listen_to_is_found_named_and_repaired(tmp_path
 
 def test_without_looking_for_nodes_the_outputs_and_the_weights_decide(tmp_path, plain):
     times = np.where(np.arange(16) == 5, 3.0, 1.0)
-    broken = _quantised(tmp_path / "broken.onnx", times)
+    broken = _quantized(tmp_path / "broken.onnx", times)
     report = isomorph.check(plain, broken, inputs={"x": X}, in_process=True, locate=False)
     assert report.outputs[0].verdict == "degraded", "no output is beyond its loss"
     assert report.verdict == "divergent", "a channel of the weight is"
@@ -89,7 +89,7 @@ def test_without_looking_for_nodes_the_outputs_and_the_weights_decide(tmp_path, 
 
 
 def test_a_right_loss_stays_one(tmp_path, plain):
-    clean = _quantised(tmp_path / "clean.onnx", 1.0)
+    clean = _quantized(tmp_path / "clean.onnx", 1.0)
     report = isomorph.check(plain, clean, inputs={"x": X}, in_process=True)
     assert report.verdict == "degraded", report.reason
 
@@ -109,21 +109,21 @@ def _up_to(path, end):
 def test_a_grid_that_was_fitted_to_other_samples_is_a_loss(tmp_path):
     wide = np.where(np.arange(16) == 5, 6.0 * FIRST, FIRST)
     plain = _plain(tmp_path / "plain.onnx", wide)
-    cut = _up_to(_quantised(tmp_path / "cut.onnx", 1.0, wide), 12)
+    cut = _up_to(_quantized(tmp_path / "cut.onnx", 1.0, wide), 12)
     report = isomorph.check(plain, cut, inputs={"x": X}, in_process=True)
     assert report.outputs[0].intended_loss.budget.ratio < 1, "the outputs alone would tell"
     assert report.verdict == "degraded", report.reason
 
 
 def test_one_place_may_lose_most_of_it_if_not_more_than_its_own(tmp_path, plain):
-    cut = _up_to(_quantised(tmp_path / "cut.onnx", 1.0), 8)
+    cut = _up_to(_quantized(tmp_path / "cut.onnx", 1.0), 8)
     report = isomorph.check(plain, cut, inputs={"x": X}, in_process=True)
     assert report.outputs[0].intended_loss.budget.ratio > 1, "the outputs alone would tell"
     assert report.verdict == "degraded", report.reason
 
 
 def test_a_range_that_is_far_too_narrow_is_found(tmp_path, plain):
-    cut = _up_to(_quantised(tmp_path / "cut.onnx", 1.0), 4)
+    cut = _up_to(_quantized(tmp_path / "cut.onnx", 1.0), 4)
     report = isomorph.check(plain, cut, inputs={"x": X}, in_process=True)
     assert report.verdict == "divergent", report.reason
     assert report.findings[0].cause == "quantization"

@@ -10,7 +10,7 @@ from isomorph.localize.unrelated_models import unrelated
 RNG = np.random.default_rng(11)
 
 
-def network(*weights, quantised=()):
+def network(*weights, quantized=()):
     """One product after the other; each weight is an array."""
     stored = {f"w{place}": weight for place, weight in enumerate(weights)}
     return Graph(
@@ -23,7 +23,7 @@ def network(*weights, quantised=()):
         constants={name: constant_of(name, value) for name, value in stored.items()},
         quantization=tuple(
             Quantization(tensor=name, dtype="int8", scale=(0.1,), zero_point=(0,))
-            for name in quantised
+            for name in quantized
         ),
     )  # fmt: skip
 
@@ -78,4 +78,4 @@ def test_a_table_that_is_added_makes_no_other_network():
 def test_integers_count_where_they_stand_for_weights():
     stored = [RNG.integers(-9, 9, size=(64, 64)).astype(np.int8)]
     assert unrelated(network(draw(32, 32)), network(*stored)) is None, "no weight, by its word"
-    assert unrelated(network(draw(32, 32)), network(*stored, quantised=["w0"])) is not None
+    assert unrelated(network(draw(32, 32)), network(*stored, quantized=["w0"])) is not None

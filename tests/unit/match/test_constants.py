@@ -58,15 +58,15 @@ def test_a_rounded_constant_is_within_one_rounding():
     assert (pair.transform, pair.evidence) == ("rounded to float16", ("value",))
 
 
-def test_a_quantised_constant_is_within_a_step():
+def test_a_quantized_constant_is_within_a_step():
     step = float(np.abs(KERNEL).max()) / 127
     integers = np.round(KERNEL / step).astype(np.int8)
     grid = Quantization(tensor="v", dtype="int8", scale=(step,), zero_point=(0,))
     pair = only(paired({"w": KERNEL}, {"v": integers}, right={"quantization": (grid,)}))
-    assert pair.transform == "quantised to int8"
+    assert pair.transform == "quantized to int8"
     back = Quantization(tensor="w", dtype="int8", scale=(step,), zero_point=(0,))
     pair = only(paired({"w": integers}, {"v": KERNEL}, left={"quantization": (back,)}))
-    assert pair.transform == "dequantised"
+    assert pair.transform == "dequantized"
 
 
 def test_other_numbers_at_the_same_place_are_only_a_possibility():
@@ -111,14 +111,14 @@ def folded():
     return {"v": kernel.transpose(2, 3, 1, 0), "u": (BIAS - MEAN) * factor + OFFSET}
 
 
-def test_a_folded_batch_normalisation_is_recognised_by_being_computed_again():
+def test_a_folded_batch_normalization_is_recognized_by_being_computed_again():
     found = paired(unfolded("r"), folded(), left={"norms": [norm("r")]})
     names = {pair.candidate: set(pair.reference) for pair in found.pairs}
     assert names == {
         "v": {"r.w", "r.scale", "r.variance"},
         "u": {"r.b", "r.scale", "r.offset", "r.mean", "r.variance"},
     }
-    assert {pair.transform for pair in found.pairs} == {"folded with a batch normalisation"}
+    assert {pair.transform for pair in found.pairs} == {"folded with a batch normalization"}
     assert not found.left
 
 

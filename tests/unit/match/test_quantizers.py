@@ -82,7 +82,7 @@ def test_scales_that_do_not_fit_give_no_values():
     assert np.array_equal(found[3], 4.0 * (WEIGHT[3].astype(float) - 1))
 
 
-def test_an_island_ends_at_quantised_tensors():
+def test_an_island_ends_at_quantized_tensors():
     whole = graph("", WEIGHT)
     regions = QuantizedRegions(whole, frozenset({"q0", "q1", "q2", "w"}))
     assert regions.of("q1").feeds == ("q0",)
@@ -93,7 +93,7 @@ def test_an_island_ends_at_quantised_tensors():
     assert set(wider.of("q2").nodes) == {"n0", "n1", "n2"}
 
 
-def test_a_quantised_weight_finds_its_float_original_in_any_arrangement():
+def test_a_quantized_weight_finds_its_float_original_in_any_arrangement():
     draw = np.random.default_rng(0)
     values = {name: draw.standard_normal((5, 3)).astype(np.float32) for name in ("v", "w", "u")}
     one = graph("", WEIGHT)
@@ -102,7 +102,7 @@ def test_a_quantised_weight_finds_its_float_original_in_any_arrangement():
         constants={name: constant_of(name, value) for name, value in values.items()},
     )  # fmt: skip
     coarse = np.rint(values["w"].T / 0.1) * 0.13
-    found = Originals(held, values.get).of(coarse, "some_quantised_thing")
+    found = Originals(held, values.get).of(coarse, "some_quantized_thing")
     assert np.allclose(found, values["w"].T)
     assert Originals(held, values.get).of(draw.standard_normal((3, 5)), "w") is None
     assert Originals(one, values.get).of(np.ones((2, 2)), "w") is None
@@ -121,7 +121,7 @@ def test_of_many_weights_of_a_size_the_right_one_is_tried():
         assert np.array_equal(found, value.T)
 
 
-@pytest.mark.parametrize("way", ["normalised", "multiplied", "behind a bias"])
+@pytest.mark.parametrize("way", ["normalized", "multiplied", "behind a bias"])
 def test_a_weight_with_folded_factors_finds_its_original_in_them(way):
     draw = np.random.default_rng(3)
     weight = draw.standard_normal((3, 3, 4, 6)).astype(np.float32)
@@ -135,7 +135,7 @@ def test_a_weight_with_folded_factors_finds_its_original_in_them(way):
                    inputs=("f", "a" if way == "behind a bias" else "c"))  # fmt: skip
     factor = scale / np.sqrt(variance.astype(np.float64) + 1e-3)
     nodes = {
-        "normalised": (convolution, norm),
+        "normalized": (convolution, norm),
         "multiplied": (convolution, product),
         "behind a bias": (convolution, bias, product),
     }[way]

@@ -24,7 +24,7 @@ def test_two_forms_of_one_network(quantized_networks):
     assert [pair.changed for pair in (*found.inputs, *found.outputs)] == [(), ()]
 
 
-def test_one_side_without_quantisation(quantized_networks):
+def test_one_side_without_quantization(quantized_networks):
     found = api.contrast(
         quantized_networks / "net.onnx", quantized_networks / "dynamic.onnx", in_process=True
     )

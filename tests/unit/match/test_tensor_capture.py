@@ -152,12 +152,12 @@ def test_a_tensor_is_drawn_as_often_as_asked():
     seen, _ = capture(1 << 30)
     drawn = seen.drawn("t3", 16)
     assert drawn.rms == pytest.approx(seen.spread["t3"], rel=1.0)
-    np.testing.assert_allclose(drawn.centre, seen.values["t3"], atol=4 * drawn.rms)
+    np.testing.assert_allclose(drawn.center, seen.values["t3"], atol=4 * drawn.rms)
     assert drawn.freedom >= 15
     assert seen.drawn("t3", 16) is drawn
     unmoved = capture(1 << 30, noise=False)[0].drawn("t3", 16)
     assert unmoved.rms == 0.0
-    assert unmoved.centre.shape == drawn.centre.shape
+    assert unmoved.center.shape == drawn.center.shape
 
 
 def test_names_without_a_value_are_no_longer_names():

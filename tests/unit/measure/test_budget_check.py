@@ -10,13 +10,13 @@ from isomorph.measure.moments import Moments
 from isomorph.measure.spread import FALSE_ALARM, Spread, merged
 
 
-def drawn(centre, rows, *, wide=(), jumps=True):
+def drawn(center, rows, *, wide=(), jumps=True):
     """The spread of a tensor whose draws were these."""
-    moments = Moments(np.asarray(centre), jumps=jumps)
+    moments = Moments(np.asarray(center), jumps=jumps)
     for row in rows:
-        moments.add(np.asarray(row, np.asarray(centre).dtype))
+        moments.add(np.asarray(row, np.asarray(center).dtype))
     for row in wide:
-        moments.add(np.asarray(row, np.asarray(centre).dtype), wide=True)
+        moments.add(np.asarray(row, np.asarray(center).dtype), wide=True)
     return moments.spread(len(rows))
 
 
@@ -128,15 +128,15 @@ def test_a_large_neighbor_hides_nothing(elements, large, seed):
     random = np.random.default_rng(seed)
     sizes = np.ones((2, elements))
     sizes[:, : elements // 2] = large
-    centre = sizes * random.uniform(1.0, 2.0, sizes.shape)
+    center = sizes * random.uniform(1.0, 2.0, sizes.shape)
     noise = 2.0**-24
-    rows = [centre * (1.0 + noise * random.standard_normal(centre.shape)) for _ in range(10)]
-    spread = drawn(centre, rows, jumps=False)
-    wrong = centre.copy()
+    rows = [center * (1.0 + noise * random.standard_normal(center.shape)) for _ in range(10)]
+    spread = drawn(center, rows, jumps=False)
+    wrong = center.copy()
     wrong[1, -1] *= 1.0 + 2.0**-16
-    assert ratio(wrong, centre, spread) > 1.0
-    right = centre * (1.0 + noise * random.uniform(-1, 1, centre.shape))
-    assert ratio(right, centre, spread) <= 1.0
+    assert ratio(wrong, center, spread) > 1.0
+    right = center * (1.0 + noise * random.uniform(-1, 1, center.shape))
+    assert ratio(right, center, spread) <= 1.0
 
 
 def test_underflow_excuses_what_is_zero_on_one_side_alone():

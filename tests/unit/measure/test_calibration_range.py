@@ -9,11 +9,11 @@ from isomorph.measure.calibration_range import unlike
 GRID = {"dtype": "int8", "scale": (0.1,), "zero_point": (0,)}  # −12.8 … 12.7
 
 
-def graph(*inputs, quantised=("x",)):
+def graph(*inputs, quantized=("x",)):
     nodes = [
         Node(name=f"q_{name}", op="QuantizeLinear", native_op="QuantizeLinear",
              inputs=(name, "s", "z"), outputs=(f"{name}_q",))
-        for name in quantised
+        for name in quantized
     ]  # fmt: skip
     return Graph(
         name="g",
@@ -22,7 +22,7 @@ def graph(*inputs, quantised=("x",)):
         nodes=tuple(nodes),
         tensors={},
         constants={},
-        quantization=tuple(Quantization(tensor=f"{name}_q", **GRID) for name in quantised),
+        quantization=tuple(Quantization(tensor=f"{name}_q", **GRID) for name in quantized),
     )
 
 
@@ -31,4 +31,4 @@ def test_inputs_are_unlike_the_samples_where_chance_does_not_cut_off_as_many(bey
     values = np.linspace(-12.0, 12.0, 200, dtype=np.float32)
     values[:beyond] = 30.0
     assert unlike(graph("x"), {"x": values}) == told
-    assert not unlike(graph("x", quantised=()), {"x": values})
+    assert not unlike(graph("x", quantized=()), {"x": values})

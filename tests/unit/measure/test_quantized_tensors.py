@@ -1,4 +1,4 @@
-"""The quantisation table on forms that ONNX Runtime's own tools made."""
+"""The quantization table on forms that ONNX Runtime's own tools made."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -50,7 +50,7 @@ def edited(path, name, change):
         ("dynamic", {"weight": 3, "dynamic": 3}),
     ],
 )
-def test_every_quantised_tensor_is_measured(quantized_networks, inputs, form, kinds):
+def test_every_quantized_tensor_is_measured(quantized_networks, inputs, form, kinds):
     report = checked(quantized_networks / "net.onnx", quantized_networks / f"{form}.onnx", inputs)
     found = list(report.quantization)
     assert {kind: sum(row.kind == kind for row in found) for kind in kinds} == kinds
@@ -122,7 +122,7 @@ def test_a_reader_that_disagrees_with_the_writer_stands_first(
 
 
 def test_steps_inside_a_kernel_are_not_held_against_it(tmp_path):
-    """A weight that stays quantised before a float result means a quantiser inside."""
+    """A weight that stays quantized before a float result means a quantizer inside."""
     draw = np.random.default_rng(0)
     weights = {"w": draw.integers(-90, 90, (6, 5)).astype(np.int8), "s": np.float32(0.01),
                "z": np.int8(0), "g": np.float32(0.05), "h": np.uint8(128)}  # fmt: skip
@@ -170,7 +170,7 @@ def test_many_tensors_are_listed_and_measured_only_when_asked(
     monkeypatch.setattr(quantized_tensors, "MOST_TENSORS", 3)
     pair = quantized_networks / "net.onnx", quantized_networks / "qop.onnx"
     listed = checked(*pair, inputs)
-    assert unmeasured(listed) == ["quantisation table"]
+    assert unmeasured(listed) == ["quantization table"]
     assert len(listed.quantization) == 10
     assert all(row.sqnr_db is None and row.scale[0] > 0 for row in listed.quantization)
     asked = checked(*pair, inputs, quantization=True)
@@ -188,7 +188,7 @@ def test_many_tensors_are_listed_and_measured_only_when_asked(
         ("dynamic", "w2_quantized", lambda weight: weight // 16 * 16 + 4),
     ],
 )
-def test_the_one_bad_quantiser_is_confirmed_in_float(
+def test_the_one_bad_quantizer_is_confirmed_in_float(
     quantized_networks, inputs, form, name, change
 ):
     faulty = edited(quantized_networks / f"{form}.onnx", name, change)

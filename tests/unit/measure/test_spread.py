@@ -37,17 +37,17 @@ def test_spread_recovers_the_deviation_and_marks_what_flips():
 
 def test_equal_seeds_give_equal_spreads():
     session = Noisy(np.ones(10), 0.25)
-    centre = session.run({}, ["y"])
-    one, two = (spreads(session, {}, centre, Noise(seed=7, rounding=True)) for _ in range(2))
+    center = session.run({}, ["y"])
+    one, two = (spreads(session, {}, center, Noise(seed=7, rounding=True)) for _ in range(2))
     assert np.array_equal(one["y"].deviation, two["y"].deviation)
 
 
-def test_about_the_mean_an_offset_of_the_centre_does_not_count():
+def test_about_the_mean_an_offset_of_the_center_does_not_count():
     session = Noisy(np.ones((1, 400)), 0.1)
-    centre = {"y": np.ones((1, 400)) + 5.0}
+    center = {"y": np.ones((1, 400)) + 5.0}
     noise = Noise(seed=0, rounding=True)
-    about = spreads(session, {}, centre, noise, about_mean=True)["y"].deviation
-    plain = spreads(session, {}, centre, noise)["y"].deviation
+    about = spreads(session, {}, center, noise, about_mean=True)["y"].deviation
+    plain = spreads(session, {}, center, noise)["y"].deviation
     assert np.mean(about) == pytest.approx(0.1, rel=0.15)
     assert np.mean(plain) > 4.9
 

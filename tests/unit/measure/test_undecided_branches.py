@@ -7,7 +7,7 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 
 import isomorph
-from isomorph.measure.undecided_branches import taken_towards
+from isomorph.measure.undecided_branches import taken_toward
 
 RNG = np.random.default_rng(0)
 W = RNG.normal(size=(64, 16)).astype(np.float32)
@@ -132,5 +132,5 @@ def test_decisions_are_tried_one_after_the_other():
         weights = {"a": 1.0, "b": 2.0, "c": 4.0}
         return {"y": np.array([sum(weights[n] * float(v) for n, v in taken.items())])}
 
-    found = taken_towards(run, dict.fromkeys("abc", np.array(False)), run(right))
+    found = taken_toward(run, dict.fromkeys("abc", np.array(False)), run(right))
     assert {name: bool(value) for name, value in found.items()} == right

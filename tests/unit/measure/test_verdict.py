@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from isomorph.core.divergence import Judgement, Verdict
+from isomorph.core.divergence import Judgment, Verdict
 from isomorph.measure.findings import of_outputs
 from isomorph.measure.moments import Moments
 from isomorph.measure.spread import Spread, threshold
@@ -47,15 +47,15 @@ def test_a_difference_below_rounding_is_equivalent_but_shown():
     near = side(run=ORACLE, meaning=ORACLE + 3 * U)
     result = decide(side(), near, ask())
     assert result.verdict is Verdict.EQUIVALENT
-    assert result.translation.budget.within is Judgement.NO
+    assert result.translation.budget.within is Judgment.NO
 
 
 @pytest.mark.parametrize(
-    ("quantised", "verdict"), [(False, Verdict.EQUIVALENT), (True, Verdict.DIVERGENT)]
+    ("quantized", "verdict"), [(False, Verdict.EQUIVALENT), (True, Verdict.DIVERGENT)]
 )
-def test_constants_rounded_again_explain_a_difference_unless_a_grid_follows(quantised, verdict):
+def test_constants_rounded_again_explain_a_difference_unless_a_grid_follows(quantized, verdict):
     moved = side(run=ORACLE + 1e-3, meaning=ORACLE + 1e-3)
-    assert decide(side(), moved, ask(allowance=spread_of(1e-3), quantised=quantised)).verdict is (
+    assert decide(side(), moved, ask(allowance=spread_of(1e-3), quantized=quantized)).verdict is (
         verdict
     )
 
@@ -63,7 +63,7 @@ def test_constants_rounded_again_explain_a_difference_unless_a_grid_follows(quan
 def test_a_bad_run_of_the_candidate_is_divergent():
     result = decide(side(), side(run=ORACLE + 1e-3), ask())
     assert result.verdict is Verdict.DIVERGENT
-    assert result.execution_candidate.budget.within is Judgement.NO
+    assert result.execution_candidate.budget.within is Judgment.NO
 
 
 def test_a_bad_run_of_the_reference_alone_is_unknown():
@@ -78,7 +78,7 @@ def test_agreeing_runs_with_a_disagreeing_oracle_are_unknown():
     assert "oracle" in result.reason
 
 
-def test_a_fault_that_only_the_optimiser_hides_is_divergent():
+def test_a_fault_that_only_the_optimizer_hides_is_divergent():
     hidden = side(meaning=ORACLE + 1e-3, written=(ORACLE + 1e-3).astype(np.float32))
     assert decide(side(), hidden, ask()).verdict is Verdict.DIVERGENT
 
@@ -151,7 +151,7 @@ def test_a_tie_that_float64_breaks_the_other_way_is_no_difference():
 
     result = decide(index(1, 2), index(1, 3), question)
     assert result.verdict is Verdict.EQUIVALENT
-    assert result.translation.budget.within is Judgement.YES
+    assert result.translation.budget.within is Judgment.YES
     assert decide(index(1, 2), index(1, 9), question).verdict is Verdict.DIVERGENT
 
 
@@ -167,7 +167,7 @@ def test_an_overflow_of_the_narrower_side_is_a_difference():
     )
     result = decide(wide, narrow, question)
     assert result.verdict is Verdict.DIVERGENT
-    assert result.execution_reference.budget.within is Judgement.YES
+    assert result.execution_reference.budget.within is Judgment.YES
     assert result.observed.distance.nonfinite_mismatch == 1
     alone = Question(dtype="float16", false_alarm=1e-6, allowance=lambda: small)
     assert decide(narrow, narrow, alone).verdict is Verdict.EQUIVALENT

@@ -21,8 +21,8 @@ def _told(value, draws, **how):
 def test_sums_are_those_of_all_draws_together(about_mean):
     value = RNG.normal(size=(3, 5))
     draws = [value + 0.1 + 1e-3 * RNG.normal(size=value.shape) for _ in range(4)]
-    centre = np.mean(draws, axis=0) if about_mean else value
-    steps = np.array(draws) - centre
+    center = np.mean(draws, axis=0) if about_mean else value
+    steps = np.array(draws) - center
     told = _told(value, draws, about_mean=about_mean)
     assert told.rms == pytest.approx(np.sqrt(np.mean(np.square(steps))))
     assert told.peak == pytest.approx(np.max(np.abs(steps)))

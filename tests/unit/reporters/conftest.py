@@ -90,7 +90,7 @@ def divergence():
 
 @pytest.fixture
 def quantized():
-    """A row of the quantisation table with every field filled."""
+    """A row of the quantization table with every field filled."""
     return QuantizedTensor(
         tensor="conv_q",
         dtype="uint8",
@@ -283,7 +283,7 @@ def report(divergence, quantized, over_samples, profile):
                     kind="constant",
                     reference=("w", "gamma", "var"),
                     candidate="w_folded",
-                    transform="folded with a batch normalisation",
+                    transform="folded with a batch normalization",
                     evidence=("value",),
                 ),
             ),

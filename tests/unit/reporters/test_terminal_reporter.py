@@ -141,13 +141,13 @@ def test_made_up_inputs_are_told_once(report, wide):
 def test_of_a_runtime_only_what_is_special_is_told(report, wide):
     run = Environment(
         runtime="onnxruntime", version="1", device="cpu", precision="as declared",
-        settings={"optimisation": "all", "deterministic": "no", "device": "cpu"},
+        settings={"optimization": "all", "deterministic": "no", "device": "cpu"},
     )  # fmt: skip
-    plain = replace(run, settings={**run.settings, "optimisation": "none"})
+    plain = replace(run, settings={**run.settings, "optimization": "none"})
     seen = {"candidate run": run, "candidate plain": plain}
     text = TerminalReporter().render(replace(report, environments=seen))
-    assert "  run      onnxruntime 1, cpu, as declared, optimisation=all\n" in text
-    assert "  plain    as run, but optimisation=none\n" in text
+    assert "  run      onnxruntime 1, cpu, as declared, optimization=all\n" in text
+    assert "  plain    as run, but optimization=none\n" in text
 
 
 def test_a_trace_is_not_offered_for_repair(report, wide):
@@ -195,12 +195,12 @@ def _drawn(monkeypatch, report, width):
 
 
 @pytest.mark.parametrize("width", [60, 120])
-def test_the_worst_ten_quantised_tensors_are_shown(report, quantized, monkeypatch, width):
+def test_the_worst_ten_quantized_tensors_are_shown(report, quantized, monkeypatch, width):
     rows = tuple(replace(quantized, tensor=f"t{place}", gain=None) for place in range(12))
     text = _drawn(monkeypatch, replace(report, quantization=rows), width)
     assert "t9" in text
     assert "t10" not in text
-    assert "… and 2 more quantised tensors" in text
+    assert "… and 2 more quantized tensors" in text
     line = next(line for line in text.splitlines() if line.startswith("t0"))
     for figure in ("25%", "90%", "12.5 dB (exact)", " 3"):
         assert figure in line
@@ -249,9 +249,9 @@ def test_a_test_set_takes_a_few_lines(report, monkeypatch):
         assert fact in text, fact
 
 
-def test_no_test_set_and_no_quantisation_take_no_line(report, monkeypatch):
+def test_no_test_set_and_no_quantization_take_no_line(report, monkeypatch):
     text = _drawn(monkeypatch, replace(report, quantization=(), test_set=None), 120)
-    assert "quantised" not in text
+    assert "quantized" not in text
     assert "test set" not in text
 
 

@@ -84,7 +84,7 @@ def test_scales_that_fit_no_axis_are_no_grid():
     assert grids(odd) == {}
 
 
-def test_a_float_input_is_calibrated_by_the_quantiser_that_reads_it():
+def test_a_float_input_is_calibrated_by_the_quantizer_that_reads_it():
     node = Node(
         name="q", op="QuantizeLinear", native_op="QUANTIZE", inputs=("f",), outputs=("inside",)
     )
@@ -113,11 +113,11 @@ def test_integers_that_are_fed_are_used_as_they_are():
     assert stored.fed["x"] is given
 
 
-@pytest.mark.parametrize(("quantisers", "kind"), [(True, "f"), (False, "i")])
-def test_only_where_quantisers_are_disturbed_an_oracle_gets_the_reals(quantisers, kind):
+@pytest.mark.parametrize(("quantizers", "kind"), [(True, "f"), (False, "i")])
+def test_only_where_quantizers_are_disturbed_an_oracle_gets_the_reals(quantizers, kind):
     stored = Stored(noise=True)
     session = RealSession(stored, {"x": entry()})
-    noise = Noise(seed=1, rounding=True, quantisers=quantisers)
+    noise = Noise(seed=1, rounding=True, quantizers=quantizers)
     session.run({"x": np.array([0.6])}, [], noise=noise)
     assert stored.fed["x"].dtype.kind == kind
 

@@ -64,7 +64,7 @@ def test_what_goes_wrong_ahead_of_time_is_told_when_it_is_to_run(path):
             model=model,
             host=host,
             runtime="onnxruntime",
-            settings={"optimisation": "whatever"},
+            settings={"optimization": "whatever"},
         )
         side.prepare()
         with pytest.raises(IsomorphError):

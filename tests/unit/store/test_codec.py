@@ -148,21 +148,21 @@ def test_strings_keep_their_shape():
     assert back.tolist() == [["a", "ü"], ["", "\ud800"]]
 
 
-class Colour(StrEnum):
+class Color(StrEnum):
     RED = "red"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thing:
-    colour: Colour
+    color: Color
     path: Path
     pair: tuple[int, str]
     inner: "tuple[Thing, ...] | None" = None
 
 
 def test_enums_paths_and_nested_dataclasses():
-    leaf = Thing(colour=Colour.RED, path=Path("a/b"), pair=(1, "x"))
-    value = Thing(colour=Colour.RED, path=Path("c"), pair=(2, "y"), inner=(leaf,))
+    leaf = Thing(color=Color.RED, path=Path("a/b"), pair=(1, "x"))
+    value = Thing(color=Color.RED, path=Path("c"), pair=(2, "y"), inner=(leaf,))
     assert crossed(Thing, value) == value
 
 

@@ -66,7 +66,7 @@ def test_an_onnx_file_is_known_whatever_its_name(tmp_path):
         (b"\x93NUMPY\x01\x00v\x00{}", "NOT_A_MODEL", "NumPy array"),
         (b"\x02\0\0\0\0\0\0\0{}", "NOT_A_MODEL", "safetensors"),
         (b"PK\x03\x04 cut off here", "MODEL_TRUNCATED", "cut off or damaged"),
-        (bytes(range(255, 128, -1)), "NOT_A_MODEL", "no framework recognises"),
+        (bytes(range(255, 128, -1)), "NOT_A_MODEL", "no framework recognizes"),
     ],
 )
 def test_what_is_no_model_is_called_what_it_is(tmp_path, data, code, told):

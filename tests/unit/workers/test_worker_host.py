@@ -218,7 +218,7 @@ def test_slow_growth_beyond_the_limit_is_stopped(model_file):
 
 
 @pytest.mark.parametrize("deed", ["wrap_bad_alloc", "die_of_bad_alloc"])
-def test_memory_is_recognised_in_a_frameworks_own_words(host, model_file, deed):
+def test_memory_is_recognized_in_a_frameworks_own_words(host, model_file, deed):
     assert failure(opened(host, model_file()), deed).code == "OUT_OF_MEMORY"
 
 

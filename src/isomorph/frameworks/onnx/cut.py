@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Slice:
     """What lies between feeds and fetches.
 
-    ``nodes`` are indices in an order in which they run, ``stored`` the initialisers they need,
+    ``nodes`` are indices in an order in which they run, ``stored`` the initializers they need,
     ``inputs`` the graph inputs they need although nobody feeds them.
     """
 
@@ -58,7 +58,7 @@ class Cutter:
         return self._position.get(name, -1)
 
     def constant(self, name: str) -> Array | None:
-        """The value that the file stores under this name, as initialiser or Constant node."""
+        """The value that the file stores under this name, as initializer or Constant node."""
         if name in self.stored:
             return self.model.initializer(name)
         index = self.maker.get(name)

@@ -115,7 +115,7 @@ class _Describer:
 
 
 def _origins(graph: Any, model: OnnxModel) -> dict[str, Any]:  # noqa: ANN401
-    """What holds each constant's value: an initialiser, a sparse one, or a Constant node."""
+    """What holds each constant's value: an initializer, a sparse one, or a Constant node."""
     found: dict[str, Any] = {tensor.name: tensor for tensor in graph.initializer}
     found.update({sparse.values.name: sparse for sparse in graph.sparse_initializer})
     for node in graph.node:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 _LIGHT = 4096
-"""Initialisers of more bytes than this stay with the original while a patch is only tried."""
+"""Initializers of more bytes than this stay with the original while a patch is only tried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -112,7 +112,7 @@ class Editor:
         self._touch(node)
 
     def _leave_statistics_out(self, node: Any) -> None:  # noqa: ANN401
-        """A normalisation that does not train has one output, and runtimes refuse more."""
+        """A normalization that does not train has one output, and runtimes refuse more."""
         read = {name for part in graphs(self.graph) for each in part.node for name in each.input}
         read |= {value.name for part in graphs(self.graph) for value in part.output}
         while len(node.output) > 1 and node.output[-1] not in read:
@@ -184,7 +184,7 @@ class Editor:
         raise UsageError(
             "PATCH_GRID",
             f"ONNX keeps no scale beside the tensor {edit.tensor!r}",
-            fix="change the constants that its quantiser reads",
+            fix="change the constants that its quantizer reads",
         )
 
     def _keep_float(self, edit: edits.KeepFloat) -> None:

@@ -63,13 +63,13 @@ class Program:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     steps: tuple[Step, ...]
-    initialisers: Mapping[str, EvalValue] = field(default_factory=dict)
+    initializers: Mapping[str, EvalValue] = field(default_factory=dict)
     declared: Mapping[str, onnx.TypeProto] = field(default_factory=dict)
 
     @property
     def captured(self) -> tuple[str, ...]:
         """What it reads from the graphs around it."""
-        own = {*self.inputs, *self.initialisers}
+        own = {*self.inputs, *self.initializers}
         outside: dict[str, None] = {}
         for step in self.steps:
             outside.update((name, None) for name in step.needs if name not in own)
@@ -98,7 +98,7 @@ class Compiler:
         *,
         values: bool = True,
     ) -> Program:
-        """One graph or body; ``values`` False leaves the initialisers to the caller."""
+        """One graph or body; ``values`` False leaves the initializers to the caller."""
         held: dict[str, EvalValue] = {}
         if values:
             stored = {t.name: self.read(t) for t in graph.initializer}
@@ -108,7 +108,7 @@ class Compiler:
             inputs=tuple(value.name for value in graph.input),
             outputs=tuple(value.name for value in graph.output),
             steps=self._steps(graph.node, opsets, outer),
-            initialisers=held,
+            initializers=held,
             declared={value.name: value.type for value in graph.output},
         )
 

@@ -45,16 +45,16 @@ class Run:
     def __init__(self, noise: Noise | None, magnitudes: dict[Any, Array] | None = None) -> None:
         self.noise = noise
         self.source: Rounding | None = None
-        if noise is not None and (noise.rounding or noise.quantisers):
+        if noise is not None and (noise.rounding or noise.quantizers):
             self.source = Rounding(
-                noise.seed, quantisers=noise.quantisers, scale=noise.scale, cache=magnitudes
+                noise.seed, quantizers=noise.quantizers, scale=noise.scale, cache=magnitudes
             )
 
     def program(
         self, program: Program, given: Mapping[str, EvalValue], outer: Read | None, site: Site
     ) -> list[EvalValue]:
         """A body or function from beginning to end; names it lacks are read from ``outer``."""
-        values = {**program.initialisers, **given}
+        values = {**program.initializers, **given}
 
         def read(name: str) -> EvalValue:
             if name in values:
@@ -128,7 +128,7 @@ class Run:
             return silent
         moved_inputs = any(held.shift is not None for held in inputs)
         makes_noise = (noise.rounding and step.op not in EXACT) or noise.attributes
-        if not (moved_inputs or (makes_noise and any(map(is_float, tags))) or noise.quantisers):
+        if not (moved_inputs or (makes_noise and any(map(is_float, tags))) or noise.quantizers):
             return silent
         still = _compute(step, call, [held.still() for held in inputs])
         moved = self._disturbed(step, call, [held.wide() for held in inputs], site)

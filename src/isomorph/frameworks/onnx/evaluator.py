@@ -20,7 +20,7 @@ from isomorph.frameworks.onnx.eval_program import Compiler, Program
 from isomorph.frameworks.onnx.eval_run import Run
 from isomorph.frameworks.onnx.op_facts import SHAPE_ONLY
 from isomorph.frameworks.onnx.weight_cache import Fixed, Weights
-from isomorph.kernels.quantized import requantise
+from isomorph.kernels.quantized import requantize
 from isomorph.kernels.registry import Call
 from isomorph.oracle.dtypes import is_float, numpy_dtype
 from isomorph.oracle.noise import (
@@ -82,7 +82,7 @@ class Evaluator:
     ) -> dict[str, Any]:
         """Compute ``fetch`` from ``feeds``; floats come back in float64, the rest as declared.
 
-        A float array fed to a quantised tensor is taken for real numbers and put onto its grid.
+        A float array fed to a quantized tensor is taken for real numbers and put onto its grid.
         ``keep`` says, as soon as a tensor is computed, how it is held.
         """
         plan = self._plan(frozenset(feeds), tuple(fetch))
@@ -134,7 +134,7 @@ class Evaluator:
             array = array.astype(str).astype(object)
         declared = self._types.get(name)
         if name in self._grids and array.dtype.kind == "f" and not is_float(declared):
-            return EvalValue(_quantised(array, self._grids[name], noise))
+            return EvalValue(_quantized(array, self._grids[name], noise))
         tag = declared if is_float(declared) and is_float(array.dtype.name) else None
         if name in self._constants and tag is not None:
             # Fed with its own value, a constant stays what it was.
@@ -152,15 +152,15 @@ class Evaluator:
         return self._magnitudes
 
 
-def _quantised(array: Array, entry: Quantization, noise: Noise | None) -> Array:
-    """Real numbers on the grid of a tensor, or beside it where the noise disturbs quantisers."""
+def _quantized(array: Array, entry: Quantization, noise: Noise | None) -> Array:
+    """Real numbers on the grid of a tensor, or beside it where the noise disturbs quantizers."""
     source: NoiseSource = SILENT
-    if noise is not None and noise.quantisers:
-        source = disturbing = Rounding(noise.seed, quantisers=True)
+    if noise is not None and noise.quantizers:
+        source = disturbing = Rounding(noise.seed, quantizers=True)
         disturbing.enter(("fed", entry.tensor), 0.0)
     scale, zero = np.asarray(entry.scale, np.float64), np.asarray(entry.zero_point or (0,))
     call = Call(op="QuantizeLinear", noise=source)
-    return requantise(array.astype(np.float64), scale, zero, entry.dtype, entry.axis, call)
+    return requantize(array.astype(np.float64), scale, zero, entry.dtype, entry.axis, call)
 
 
 def _given_types(graph: onnx.GraphProto, weights: Weights) -> dict[str, str | None]:

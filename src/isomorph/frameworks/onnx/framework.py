@@ -32,7 +32,7 @@ class OnnxFramework:
     """What stands in ``Model.metadata`` was written by users, and is theirs to lose."""
 
     keeps_float = True
-    """Single nodes of a quantised model can be taken back to real numbers."""
+    """Single nodes of a quantized model can be taken back to real numbers."""
 
     def sniff(self, path: Path, head: bytes) -> bool:
         """Whether the bytes are those of a ModelProto, whatever the suffix says."""
@@ -49,8 +49,8 @@ class OnnxFramework:
         from isomorph.frameworks.onnx.read import open_bytes, open_proto
         from isomorph.frameworks.onnx.save import save
 
-        serialised = isinstance(source, (bytes, bytearray))
-        opened = open_bytes(bytes(source)) if serialised else open_proto(source)
+        serialized = isinstance(source, (bytes, bytearray))
+        opened = open_bytes(bytes(source)) if serialized else open_proto(source)
         path = folder / "model.onnx"
         save(opened.model, path)
         return path

@@ -1,8 +1,8 @@
-"""One node of a quantised ONNX model kept in float, in either way to write such a model down.
+"""One node of a quantized ONNX model kept in float, in either way to write such a model down.
 
-Between a pair of quantiser and dequantiser the node reads what the quantiser was given. An
-operator that computes on integers becomes the float one: its activations are dequantised, its
-weights stored as real numbers, and its result is quantised behind it as before. Two neighbours
+Between a pair of quantizer and dequantizer the node reads what the quantizer was given. An
+operator that computes on integers becomes the float one: its activations are dequantized, its
+weights stored as real numbers, and its result is quantized behind it as before. Two neighbors
 that are both kept in float hand each other real numbers.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from onnx import helper, numpy_helper
 
 from isomorph.core.errors import UsageError
-from isomorph.kernels.quantized import dequantise
+from isomorph.kernels.quantized import dequantize
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -49,38 +49,38 @@ _OPS: Mapping[str, _Integer] = {
     "QLinearGlobalAveragePool": _Integer(op="GlobalAveragePool", reads=(0,), makes=3),
 }
 
-# Products of integers whose operand is quantised as it comes: the float one, and a weight's axis.
+# Products of integers whose operand is quantized as it comes: the float one, and a weight's axis.
 _DYNAMIC = {"ConvInteger": ("Conv", 0), "MatMulInteger": ("MatMul", -1)}
 
 
 def keep_float(editor: Editor, node: Any) -> None:  # noqa: ANN401
-    """Let this node read and make real numbers; its neighbours see what they saw."""
+    """Let this node read and make real numbers; its neighbors see what they saw."""
     kind = _OPS.get(node.op_type)
     if node.op_type in _DYNAMIC:
         _undone(editor, node, *_DYNAMIC[node.op_type])
     elif kind is None:
-        _read_unquantised(editor, node)
+        _read_unquantized(editor, node)
     else:
         _in_float(editor, node, kind)
 
 
-def _read_unquantised(editor: Editor, node: Any) -> None:  # noqa: ANN401
+def _read_unquantized(editor: Editor, node: Any) -> None:  # noqa: ANN401
     makers = _makers(editor)
     for place, name in enumerate(node.input):
         back = makers.get(name)
         if back is not None and back.op_type == "DequantizeLinear":
             there = makers.get(back.input[0])
             if there is not None and there.op_type == "QuantizeLinear":
-                node.input[place] = _unquantised(editor, there)
+                node.input[place] = _unquantized(editor, there)
 
 
-def _unquantised(editor: Editor, quantiser: Any) -> str:  # noqa: ANN401
-    """What a quantiser was given; cut at zero where its grid begins there.
+def _unquantized(editor: Editor, quantizer: Any) -> str:  # noqa: ANN401
+    """What a quantizer was given; cut at zero where its grid begins there.
 
-    Quantising tools leave the work of a ReLU to the saturation of such a grid.
+    Quantizing tools leave the work of a ReLU to the saturation of such a grid.
     """
-    source = str(quantiser.input[0])
-    zero = _value(editor, quantiser.input[2]) if _given(quantiser, 2) else np.zeros(1, np.uint8)
+    source = str(quantizer.input[0])
+    zero = _value(editor, quantizer.input[2]) if _given(quantizer, 2) else np.zeros(1, np.uint8)
     maker = _makers(editor).get(source)
     rectified = maker is not None and maker.op_type == "Relu"
     if zero is None or rectified or np.any(zero != np.iinfo(zero.dtype).min):
@@ -117,19 +117,19 @@ def _in_float(editor: Editor, node: Any, kind: _Integer) -> None:  # noqa: ANN40
                 "QuantizeLinear",
                 [node.output[0], *filter(None, grid)],
                 [result],
-                name=editor.fresh(f"{node.name or result}.quantised"),
+                name=editor.fresh(f"{node.name or result}.quantized"),
             )
         )
     editor.retyped.update((result, node.output[0]))
 
 
 def _undone(editor: Editor, node: Any, op: str, axis: int) -> None:  # noqa: ANN401
-    """Quantising, integer product, cast and scaling in one: the product of what was quantised."""
+    """Quantizing, integer product, cast and scaling in one: the product of what was quantized."""
     makers = _makers(editor)
-    quantiser = makers.get(node.input[0])
+    quantizer = makers.get(node.input[0])
     cast = _only_reader(editor, node.output[0], "Cast")
     scaled = _only_reader(editor, cast.output[0], "Mul") if cast is not None else None
-    if quantiser is None or quantiser.op_type != "DynamicQuantizeLinear" or scaled is None:
+    if quantizer is None or quantizer.op_type != "DynamicQuantizeLinear" or scaled is None:
         raise UsageError("PATCH_KEEP_FLOAT", f"{node.op_type} {node.name!r} is not scaled behind")
     factor = makers.get(next(name for name in scaled.input if name != cast.output[0]))
     scales = [_value(editor, name) for name in factor.input] if factor is not None else []
@@ -145,7 +145,7 @@ def _undone(editor: Editor, node: Any, op: str, axis: int) -> None:  # noqa: ANN
         editor.graph.node.remove(each)
     del node.input[:]
     node.op_type, node.domain = op, ""
-    node.input.extend([quantiser.input[0], weight])
+    node.input.extend([quantizer.input[0], weight])
     node.output[0] = result
     editor.retyped.add(result)
 
@@ -160,7 +160,7 @@ def _given(node: Any, place: int) -> bool:  # noqa: ANN401
 
 
 def _real(editor: Editor, node: Any, place: int, axis: int) -> str:  # noqa: ANN401
-    """The name of an operand in real numbers: as it was, stored, or dequantised."""
+    """The name of an operand in real numbers: as it was, stored, or dequantized."""
     name, (scale, zero) = node.input[place], node.input[place + 1 : place + 3]
     held = _value(editor, name)
     if held is not None and held.dtype.kind == "f":
@@ -169,7 +169,7 @@ def _real(editor: Editor, node: Any, place: int, axis: int) -> str:  # noqa: ANN
         return _stored(editor, name, held, (_value(editor, scale), _value(editor, zero)), axis)
     maker = _makers(editor).get(name)
     if maker is not None and maker.op_type == "QuantizeLinear":
-        return _unquantised(editor, maker)
+        return _unquantized(editor, maker)
     fresh = editor.fresh(f"{name}.real")
     grid = [each for each in (scale, zero) if each]
     back = helper.make_node("DequantizeLinear", [name, *grid], [fresh], name=fresh)
@@ -199,7 +199,7 @@ def _stored(
         raise UsageError("PATCH_KEEP_FLOAT", f"the scale of {name!r} is no constant")
     along = axis % held.ndim if scale.size > 1 else None
     points = zero.reshape(-1) if zero is not None and along is not None else zero
-    return _new(editor, name, dequantise(held, scale.reshape(-1) if along is not None else scale,
+    return _new(editor, name, dequantize(held, scale.reshape(-1) if along is not None else scale,
                                          points, along))  # fmt: skip
 
 

@@ -122,7 +122,7 @@ def _may_stay(tensor: Any) -> bool:  # noqa: ANN401
 
 
 def _places(view: memoryview) -> list[tuple[int, int]] | None:
-    """Where the raw bytes of each initialiser of the main graph begin, and how many they are."""
+    """Where the raw bytes of each initializer of the main graph begin, and how many they are."""
     try:
         whole = [each for each in fields(view, 0, len(view)) if each.number == _GRAPH]
         if len(whole) != 1 or whole[0].wire != BYTES:

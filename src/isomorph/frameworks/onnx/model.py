@@ -52,7 +52,7 @@ class OnnxModel:
         return tensor if self.left is None else self.left.filled(tensor)
 
     def initializer(self, name: str) -> Array:
-        """The value of a top-level initialiser; a view of the file for external data."""
+        """The value of a top-level initializer; a view of the file for external data."""
         tensor = self.stored[name]
         if hasattr(tensor, "indices"):
             return dense(tensor, self)
@@ -75,7 +75,7 @@ def opened(
     folder: Path | None = None,
     trusted: bool = False,
 ) -> OnnxModel:
-    """Wrap a ModelProto, with its initialisers found by name."""
+    """Wrap a ModelProto, with its initializers found by name."""
     home = folder if folder is not None else (path.parent if path is not None else None)
     return OnnxModel(outline=proto, path=path, folder=home, trusted=trusted, stored=_stored(proto))
 
@@ -102,12 +102,12 @@ def stored_tensors(proto: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
     """Every tensor that holds values, wherever it is, and a word on where that is."""
     for part in (proto.graph, *proto.functions):
         for graph in graphs(part):
-            # A function has nodes like a graph, but no initialisers.
+            # A function has nodes like a graph, but no initializers.
             for tensor in getattr(graph, "initializer", ()):
-                yield "initialiser", tensor
+                yield "initializer", tensor
             for sparse in getattr(graph, "sparse_initializer", ()):
-                yield "sparse initialiser values", sparse.values
-                yield "sparse initialiser indices", sparse.indices
+                yield "sparse initializer values", sparse.values
+                yield "sparse initializer indices", sparse.indices
             yield from _in_attributes(graph.node)
 
 

@@ -50,8 +50,8 @@ def _of_graph(graph: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
         yield "a tensor", value.name
         sizes = value.type.tensor_type.shape.dim
         yield from (("a dynamic axis", size.dim_param) for size in sizes)
-    yield from (("an initialiser", tensor.name) for tensor in graph.initializer)
-    yield from (("an initialiser", each.values.name) for each in graph.sparse_initializer)
+    yield from (("an initializer", tensor.name) for tensor in graph.initializer)
+    yield from (("an initializer", each.values.name) for each in graph.sparse_initializer)
     for node in graph.node:
         yield from _of_node(node)
 

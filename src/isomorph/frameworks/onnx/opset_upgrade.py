@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from isomorph.core.patch import Edit
 
 _STUB = 1024
-"""Initialisers of more bytes than this wait outside while the converter works."""
+"""Initializers of more bytes than this wait outside while the converter works."""
 
 
 def in_turn(

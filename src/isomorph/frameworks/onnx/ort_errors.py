@@ -68,7 +68,7 @@ def opening_failed(error: Exception, proto: Any, *, file: str) -> IsomorphError:
         "ONNX Runtime refuses the model",
         file=file,
         why=said,
-        fix="the reason is ONNX Runtime's own; try --set optimisation=none, or another runtime",
+        fix="the reason is ONNX Runtime's own; try --set optimization=none, or another runtime",
     )
 
 

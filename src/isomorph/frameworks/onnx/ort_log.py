@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MOST_LINES = 5
 """Lines that are kept: evidence, not a transcript."""
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_COLOR = re.compile(r"\x1b\[[0-9;]*m")
 # The time of day comes first; it would make two reports of the same run differ.
 _CLOCK = re.compile(r"^\d{4}-\d{2}-\d{2} [\d:.]+ ")
 _PASS = re.compile(r"GraphTransformer (\S+) modified: 1\b")
@@ -36,7 +36,7 @@ def log_about(
     *,
     file: str,
 ) -> tuple[str, ...]:
-    """The first few lines that mention one of ``settings.about``; names are nodes or optimisers."""
+    """The first few lines that mention one of ``settings.about``; names are nodes or optimizers."""
     return mentioned(talk(ort, settings, model, file=file), settings.about)
 
 
@@ -59,7 +59,7 @@ def mentioned(log: str, names: Sequence[str]) -> tuple[str, ...]:
     wanted = [_mention(name) for name in names if name]
     found: dict[str, None] = {}
     for line in log.splitlines():
-        said = _CLOCK.sub("", _COLOUR.sub("", line)).strip()
+        said = _CLOCK.sub("", _COLOR.sub("", line)).strip()
         ran = _PASS.search(said)
         if (ran and ran[1] in names) or (not ran and any(each.search(said) for each in wanted)):
             found[printable(said)] = None

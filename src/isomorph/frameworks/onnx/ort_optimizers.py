@@ -1,6 +1,6 @@
-"""Which of ONNX Runtime's optimisers changed a model, read from its own log.
+"""Which of ONNX Runtime's optimizers changed a model, read from its own log.
 
-ONNX Runtime has no list of its optimisers to ask for. While it opens a model it logs each one
+ONNX Runtime has no list of its optimizers to ask for. While it opens a model it logs each one
 that changed the graph, so the model is opened once more, talkative, into a file.
 """
 
@@ -28,7 +28,7 @@ _RULES = (
 )  # fmt: skip
 
 
-def optimisers_that_ran(
+def optimizers_that_ran(
     ort: Any,  # noqa: ANN401
     settings: Settings,
     model: OnnxModel,

@@ -58,7 +58,7 @@ def open_proto(
 ) -> Opening:
     """A model from memory; it finds the external weights of ``model`` where they lie.
 
-    They are neither serialised nor copied, so a cut of a model over 2 GB is itself small.
+    They are neither serialized nor copied, so a cut of a model over 2 GB is itself small.
     """
     options = session_options(ort, settings)
     # Threads that spin while they wait would slow down the sessions next to this one.

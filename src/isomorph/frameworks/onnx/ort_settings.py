@@ -15,12 +15,12 @@ from isomorph.core.untrusted_json import read_json
 
 DEFAULTS: Mapping[str, str] = {
     "providers": "CPUExecutionProvider",
-    "optimisation": "all",
-    "disable_optimisers": "",
+    "optimization": "all",
+    "disable_optimizers": "",
     "threads": "",
     "deterministic": "no",
     "custom_ops": "",
-    "name_optimisers": "no",
+    "name_optimizers": "no",
     "log_about": "",
 }
 
@@ -45,7 +45,7 @@ class Settings:
     deterministic: bool
     custom_ops: str
     about: tuple[str, ...] = ()
-    """The nodes, tensors and optimisers whose lines of the log are wanted."""
+    """The nodes, tensors and optimizers whose lines of the log are wanted."""
     talkative: bool = False
     """Whether it logs what it does; only to a file that is read."""
 
@@ -53,8 +53,8 @@ class Settings:
 def as_code(words: Mapping[str, str]) -> tuple[str, ...]:
     """The lines in which a program says what these words say."""
     lines = []
-    if "optimisation" in words:
-        level = LEVELS[words["optimisation"]]
+    if "optimization" in words:
+        level = LEVELS[words["optimization"]]
         lines.append(
             f"options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.{level}"
         )
@@ -63,8 +63,8 @@ def as_code(words: Mapping[str, str]) -> tuple[str, ...]:
     if lines:
         lines.insert(0, "options = onnxruntime.SessionOptions()")
     more = ", sess_options=options" if lines else ""
-    if words.get("disable_optimisers"):
-        more += f", disabled_optimizers={list(_listed(words['disable_optimisers']))!r}"
+    if words.get("disable_optimizers"):
+        more += f", disabled_optimizers={list(_listed(words['disable_optimizers']))!r}"
     if words.get("providers"):
         more += f", providers={list(_listed(words['providers']))!r}"
     return (*lines, f"session = onnxruntime.InferenceSession(path{more})")
@@ -76,17 +76,17 @@ def settings_of(words: Mapping[str, str], threads: int | None, ort: Any) -> Sett
         if key not in DEFAULTS:
             raise unknown("onnxruntime", "setting", key, tuple(DEFAULTS))
     whole = {**DEFAULTS, **words}
-    if whole["optimisation"] not in LEVELS:
-        raise unknown("onnxruntime", "optimisation level", whole["optimisation"], tuple(LEVELS))
-    for flag in ("deterministic", "name_optimisers"):
+    if whole["optimization"] not in LEVELS:
+        raise unknown("onnxruntime", "optimization level", whole["optimization"], tuple(LEVELS))
+    for flag in ("deterministic", "name_optimizers"):
         chosen("onnxruntime", whole, flag, ("yes", "no"))
     if whole["custom_ops"] and not Path(whole["custom_ops"]).is_file():
         raise UsageError("BAD_SETTING", "there is no custom-op library", file=whole["custom_ops"])
     return Settings(
         words=whole,
         providers=tuple(_provider(word, ort) for word in _listed(whole["providers"])),
-        level=LEVELS[whole["optimisation"]],
-        disabled=_listed(whole["disable_optimisers"]),
+        level=LEVELS[whole["optimization"]],
+        disabled=_listed(whole["disable_optimizers"]),
         threads=thread_count(whole["threads"]) or threads,
         deterministic=whole["deterministic"] == "yes",
         custom_ops=whole["custom_ops"],
@@ -103,8 +103,8 @@ def session_options(ort: Any, settings: Settings) -> Any:  # noqa: ANN401
     if level is None:
         raise UsageError(
             "BAD_SETTING",
-            f"onnxruntime {ort.__version__} has no optimisation level "
-            f"{settings.words['optimisation']!r}",
+            f"onnxruntime {ort.__version__} has no optimization level "
+            f"{settings.words['optimization']!r}",
             fix="upgrade onnxruntime or choose extended or all",
         )
     options.graph_optimization_level = level

@@ -104,7 +104,7 @@ def ort_value(ort: Any, array: Array) -> Any:  # noqa: ANN401
         raise UsageError(
             "FEED_DTYPE",
             f"ONNX Runtime takes no {whole.dtype.name} array from Python",
-            fix="feed a tensor before the quantiser instead",
+            fix="feed a tensor before the quantizer instead",
         )
     raw = whole.view(np.uint16 if whole.dtype.itemsize == 2 else np.uint8)
     return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(raw, number)

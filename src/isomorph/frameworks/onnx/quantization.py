@@ -1,4 +1,4 @@
-"""Which tensors are quantised, read off the operators that quantise them."""
+"""Which tensors are quantized, read off the operators that quantize them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _INTEGER = {"MatMulInteger": (1, 3, -1), "ConvInteger": (1, 3, 0)}
 def quantization_of(
     nodes: Sequence[Node], specs: Mapping[str, TensorSpec], read: Reader
 ) -> tuple[Quantization, ...]:
-    """One entry per quantised tensor whose scale is a constant, its writer's before all.
+    """One entry per quantized tensor whose scale is a constant, its writer's before all.
 
     A reader that takes the integers for other numbers than their writer has a further entry.
     """

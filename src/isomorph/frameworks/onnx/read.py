@@ -52,7 +52,7 @@ def open_path(path: Path, *, trusted: bool) -> LoadedModel:
 
 
 def open_bytes(data: bytes) -> LoadedModel:
-    """Read a serialised model that is already in memory."""
+    """Read a serialized model that is already in memory."""
     file = "bytes in memory"
     if not data:
         raise _empty(file)
@@ -78,7 +78,7 @@ def parse(data: memoryview, *, file: str) -> Any:  # noqa: ANN401
             "this is not an ONNX model",
             file=file,
             where="byte 0",
-            why="its first bytes are not the fields of a serialised ModelProto",
+            why="its first bytes are not the fields of a serialized ModelProto",
             fix="check what the file really is: a download may have saved an error page",
         )
     try:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UsageError
-from isomorph.core.execution import LOG_LINES, OPTIMISERS_THAT_RAN, Switch
+from isomorph.core.execution import LOG_LINES, OPTIMIZERS_THAT_RAN, Switch
 from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.frameworks.onnx.ort_settings import DEFAULTS
 
@@ -24,24 +24,24 @@ KEPT_PIECES = 8
 
 
 class OnnxRuntime:
-    """ONNX Runtime with its own optimiser, providers and threads."""
+    """ONNX Runtime with its own optimizer, providers and threads."""
 
     name = "onnxruntime"
     extra: str | None = None
     worker = "onnxruntime"
     settings: Mapping[str, str] = DEFAULTS
-    plain: Mapping[str, str] = {"optimisation": "none"}
+    plain: Mapping[str, str] = {"optimization": "none"}
     switches = (
-        Switch(name="an optimiser beyond those of layout", settings={"optimisation": "layout"}),
-        Switch(name="an optimiser of layout", settings={"optimisation": "extended"}),
-        Switch(name="an extended optimiser", settings={"optimisation": "basic"}),
-        Switch(name="a basic optimiser", settings={"optimisation": "none"}),
+        Switch(name="an optimizer beyond those of layout", settings={"optimization": "layout"}),
+        Switch(name="an optimizer of layout", settings={"optimization": "extended"}),
+        Switch(name="an extended optimizer", settings={"optimization": "basic"}),
+        Switch(name="a basic optimizer", settings={"optimization": "none"}),
     )
 
     def single(self, facts: Mapping[str, str]) -> tuple[Switch, ...]:
-        """Each optimiser that changed the model, as a switch."""
-        ran = [name for name in facts.get(OPTIMISERS_THAT_RAN, "").split(", ") if name]
-        return tuple(Switch(name=name, settings={"disable_optimisers": name}) for name in ran)
+        """Each optimizer that changed the model, as a switch."""
+        ran = [name for name in facts.get(OPTIMIZERS_THAT_RAN, "").split(", ") if name]
+        return tuple(Switch(name=name, settings={"disable_optimizers": name}) for name in ran)
 
     def code(self, settings: Mapping[str, str]) -> tuple[str, ...]:
         """How a program says these settings."""
@@ -205,19 +205,19 @@ class OnnxSession:
             "providers asked": ", ".join(settings.providers),
             "providers used": ", ".join(used),
             "providers available": ", ".join(ort.get_available_providers()),
-            "optimisation": settings.words["optimisation"],
+            "optimization": settings.words["optimization"],
             "opened from": self._deployed.origin,
         }
         if any(spec.dtype == "float16" for spec in self._model.graph.tensors.values()):
             facts["float16"] = (
-                "nodes without a float16 kernel are computed in float32, and such neighbours "
+                "nodes without a float16 kernel are computed in float32, and such neighbors "
                 "hand each other values that were not rounded to float16"
             )
-        if settings.words["name_optimisers"] == "yes":
-            from isomorph.frameworks.onnx.ort_optimizers import optimisers_that_ran
+        if settings.words["name_optimizers"] == "yes":
+            from isomorph.frameworks.onnx.ort_optimizers import optimizers_that_ran
 
-            ran = optimisers_that_ran(ort, settings, self._model.native, file=self._model.location)
-            facts[OPTIMISERS_THAT_RAN] = ", ".join(ran)
+            ran = optimizers_that_ran(ort, settings, self._model.native, file=self._model.location)
+            facts[OPTIMIZERS_THAT_RAN] = ", ".join(ran)
         if settings.about:
             from isomorph.frameworks.onnx.ort_log import log_about
 
@@ -225,7 +225,7 @@ class OnnxSession:
             facts[LOG_LINES] = "\n".join(lines)
         if settings.disabled:
             # ONNX Runtime ignores names it does not know, and has no list to check against.
-            facts["optimisers disabled, if known"] = ", ".join(settings.disabled)
+            facts["optimizers disabled, if known"] = ", ".join(settings.disabled)
         return replace(
             asked,
             version=ort.__version__,

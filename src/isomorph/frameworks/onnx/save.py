@@ -40,10 +40,10 @@ def save(model: OnnxModel, path: Path) -> None:
         with _replacing(data) as stream:
             _write_weights(proto, model, stream, data.name)
     with _replacing(path) as stream:
-        stream.write(_serialised(proto, path))
+        stream.write(_serialized(proto, path))
 
 
-def _serialised(proto: Any, path: Path) -> bytes:  # noqa: ANN401
+def _serialized(proto: Any, path: Path) -> bytes:  # noqa: ANN401
     try:
         return bytes(proto.SerializeToString())
     except (EncodeError, ValueError) as error:

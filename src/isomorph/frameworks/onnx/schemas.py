@@ -1,6 +1,6 @@
 """What is known of operators: by ONNX itself, and by the installed ONNX Runtime.
 
-ONNX Runtime writes operators of its own into the files it optimises, some of them in the
+ONNX Runtime writes operators of its own into the files it optimizes, some of them in the
 default domain, so a model is judged by what either of the two knows.
 """
 

@@ -54,7 +54,7 @@ def graphs(graph: Any) -> Iterator[Any]:  # noqa: ANN401
 
 
 def stored(graph: Any) -> set[str]:  # noqa: ANN401
-    """The names of a graph's initialisers, dense and sparse."""
+    """The names of a graph's initializers, dense and sparse."""
     names = {tensor.name for tensor in graph.initializer}
     return names | {sparse.values.name for sparse in graph.sparse_initializer}
 

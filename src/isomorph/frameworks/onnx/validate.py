@@ -148,10 +148,10 @@ def nesting_too_deep(depth: int, *, file: str) -> IsomorphError:
 
 
 def _check_single_assignment(graph: Any, *, file: str, path: str) -> None:  # noqa: ANN401
-    writers: dict[str, str] = dict.fromkeys(stored(graph), "an initialiser")
+    writers: dict[str, str] = dict.fromkeys(stored(graph), "an initializer")
     for value in graph.input:
-        # An input may share its name with an initialiser: that is its default value.
-        if writers.get(value.name, "an initialiser") != "an initialiser":
+        # An input may share its name with an initializer: that is its default value.
+        if writers.get(value.name, "an initializer") != "an initializer":
             raise _not_ssa(value.name, "two inputs", file=file, path=path)
         writers[value.name] = "an input"
     for node in graph.node:
@@ -179,7 +179,7 @@ def _dangling(where: str, *, file: str) -> IsomorphError:
         "a tensor is used that nothing produces",
         file=file,
         where=where,
-        why="no node, input or initialiser in scope has this name",
+        why="no node, input or initializer in scope has this name",
         fix="export the model again; a weight was dropped or a tensor was renamed on one side",
     )
 

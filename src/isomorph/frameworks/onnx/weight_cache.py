@@ -24,7 +24,7 @@ _FIXED_BYTES = 512 << 20
 
 
 class Weights:
-    """The initialisers of a graph, by name."""
+    """The initializers of a graph, by name."""
 
     def __init__(self, graph: onnx.GraphProto, read: Read) -> None:
         self._protos = {tensor.name: tensor for tensor in graph.initializer}

@@ -23,7 +23,7 @@ _VALUES = {
 class OpenvinoRuntime:
     """OpenVINO on the CPU, which may compute in bfloat16 where the processor has it.
 
-    Its graph optimiser cannot be switched off, so it runs no graph as written; a single node is
+    Its graph optimizer cannot be switched off, so it runs no graph as written; a single node is
     compiled by itself whenever a tensor inside is asked for. A program of PyTorch goes through
     OpenVINO's own front end and is run whole.
     """

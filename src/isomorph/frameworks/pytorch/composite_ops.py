@@ -63,12 +63,12 @@ def _log_softmax(given: Given, source: NoiseSource) -> Any:  # noqa: ANN401
         return tensor(_difference(shifted, source.rounded(np.log(total)), source))
 
 
-def _standardised(x: Array, axes: tuple[int, ...], eps: float, source: NoiseSource) -> Any:  # noqa: ANN401
+def _standardized(x: Array, axes: tuple[int, ...], eps: float, source: NoiseSource) -> Any:  # noqa: ANN401
     mean = _mean(x, axes, source)
-    centred = _difference(x, mean, source)
-    variance = _mean(source.rounded(centred * centred), axes, source)
+    centered = _difference(x, mean, source)
+    variance = _mean(source.rounded(centered * centered), axes, source)
     scale = source.rounded(1.0 / np.sqrt(variance + eps))
-    return source.rounded(centred * scale), mean, scale
+    return source.rounded(centered * scale), mean, scale
 
 
 def _affine(x: Array, weight: Array | None, bias: Array | None, source: NoiseSource) -> Array:
@@ -86,7 +86,7 @@ def _layer_norm(given: Given, source: NoiseSource) -> Any:  # noqa: ANN401
 def _layer_norm_whole(given: Given, source: NoiseSource) -> Any:  # noqa: ANN401
     x = array(given["input"])
     axes = tuple(range(x.ndim - len(given["normalized_shape"]), x.ndim))
-    y, mean, scale = _standardised(x, axes, given["eps"], source)
+    y, mean, scale = _standardized(x, axes, given["eps"], source)
     y = _affine(y, array(given.get("weight")), array(given.get("bias")), source)
     return tensor(y), tensor(mean), tensor(scale)
 
@@ -109,7 +109,7 @@ def _channels(value: Any, rank: int) -> Any:  # noqa: ANN401
 
 def _grouped(x: Array, groups: int, given: Given, source: NoiseSource) -> Any:  # noqa: ANN401
     pieces = x.reshape(x.shape[0], groups, -1)
-    y, mean, scale = _standardised(pieces, (2,), given["eps"], source)
+    y, mean, scale = _standardized(pieces, (2,), given["eps"], source)
     weight, bias = (_channels(given.get(word), x.ndim) for word in ("weight", "bias"))
     y = _affine(y.reshape(x.shape), weight, bias, source)
     return tensor(y), tensor(mean[..., 0]), tensor(scale[..., 0])
@@ -138,7 +138,7 @@ def _with_statistics(given: Given, source: NoiseSource) -> Array:
     )
     scale = source.rounded(1.0 / source.rounded(np.sqrt(variance + given["eps"])))
     scale = scale if weight is None else source.rounded(scale * weight)
-    # Kernels differ in whether they centre first or fold the mean into the bias; the size of
+    # Kernels differ in whether they center first or fold the mean into the bias; the size of
     # what cancels is the same.
     offset = source.rounded(-mean * scale)
     if bias is not None:
@@ -154,7 +154,7 @@ def _batch_norm_whole(given: Given, source: NoiseSource) -> Any:  # noqa: ANN401
     x = array(given["input"])
     if given.get("running_mean") is not None and not given.get("training"):
         return _batch_norm_no_training(given, source)
-    y, mean, scale = _standardised(x, (0, *range(2, x.ndim)), given["eps"], source)
+    y, mean, scale = _standardized(x, (0, *range(2, x.ndim)), given["eps"], source)
     weight, bias = (_channels(given.get(word), x.ndim) for word in ("weight", "bias"))
     y = _affine(y, weight, bias, source)
     return tensor(y), tensor(mean.reshape(-1)), tensor(scale.reshape(-1))
@@ -172,9 +172,9 @@ def _spread_of(given: Given, source: NoiseSource) -> tuple[Array, Array]:
     correction = given.get("correction", 1 if given.get("unbiased", True) else 0)
     left = max(length - (1 if correction is None else correction), 0)
     mean = _mean(x, axes, source)
-    centred = _difference(x, mean, source)
+    centered = _difference(x, mean, source)
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = source.rounded(_total(source.rounded(centred * centred), axes, source) / left)
+        variance = source.rounded(_total(source.rounded(centered * centered), axes, source) / left)
     if not given.get("keepdim", False):
         mean, variance = np.squeeze(mean, axes), np.squeeze(variance, axes)
     return variance, mean

@@ -44,7 +44,7 @@ def write_demo(folder: Path) -> DemoFiles:
     )
     with _quiet():
         torch.export.save(torch.export.export(module, example), reference)
-        # Unoptimised, so that each normalisation stays a node whose epsilon can be looked at.
+        # Unoptimized, so that each normalization stays a node whose epsilon can be looked at.
         program = torch.onnx.export(module, example, dynamo=True, optimize=False, verbose=False)
         program.save(faithful)
     model = onnx.load(faithful)
@@ -70,7 +70,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _alter(onnx: Any, model: Any) -> tuple[str, str]:  # noqa: ANN401
-    """Change the epsilon of the normalisation in the middle; its name, and what was done."""
+    """Change the epsilon of the normalization in the middle; its name, and what was done."""
     norms = [node for node in model.graph.node if node.op_type == "BatchNormalization"]
     node = norms[len(norms) // 2]
     kept = [attribute for attribute in node.attribute if attribute.name != "epsilon"]
@@ -83,9 +83,9 @@ def _alter(onnx: Any, model: Any) -> tuple[str, str]:  # noqa: ANN401
 def _residual_network(torch: Any) -> Any:  # noqa: ANN401
     nn = torch.nn
 
-    def normalised(channels: int) -> Any:  # noqa: ANN401
+    def normalized(channels: int) -> Any:  # noqa: ANN401
         norm = nn.BatchNorm2d(channels)
-        # As after training: a network fresh from its constructor normalises nothing.
+        # As after training: a network fresh from its constructor normalizes nothing.
         nn.init.uniform_(norm.weight, 0.5, 1.5)
         nn.init.normal_(norm.bias, std=0.2)
         nn.init.normal_(norm.running_mean, std=0.2)
@@ -96,9 +96,9 @@ def _residual_network(torch: Any) -> Any:  # noqa: ANN401
         def __init__(self, channels: int) -> None:
             super().__init__()
             self.first = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
-            self.first_norm = normalised(channels)
+            self.first_norm = normalized(channels)
             self.second = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
-            self.second_norm = normalised(channels)
+            self.second_norm = normalized(channels)
 
         def forward(self, x: Any) -> Any:  # noqa: ANN401
             inner = torch.relu(self.first_norm(self.first(x)))

@@ -182,7 +182,7 @@ class OracleRun:
             result = cast(arguments[0], before, out)
             if self.source is None or not narrows(before, out):
                 return result
-            # What the type rounds to may be the neighbour, once the value has been disturbed.
+            # What the type rounds to may be the neighbor, once the value has been disturbed.
             self.source.enter(site, 0.0)
             shaken = stored(lifted(arguments[0]), out, self.source.random)
             return torch.where(torch.isfinite(result), shaken, result)

@@ -22,7 +22,7 @@ def read_exported(exported: Any) -> Program:  # noqa: ANN401
     """The program of an ``ExportedProgram``.
 
     In-place operators are run on copies where that gives the same values. Where it does not
-    (something else still sees the memory), torch's own functionalisation rewrites the graph.
+    (something else still sees the memory), torch's own functionalization rewrites the graph.
     """
     if mutates(exported.graph_module):
         with quietly():

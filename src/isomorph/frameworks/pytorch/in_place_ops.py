@@ -1,4 +1,4 @@
-"""In-place operators: which may run on a copy, and which need torch's functionalisation.
+"""In-place operators: which may run on a copy, and which need torch's functionalization.
 
 ``relu_`` after a convolution is the usual case, and there the memory belongs to nobody else.
 ``y[:, 0] = 1`` writes through a view that somebody reads later; only torch knows all views.
@@ -80,7 +80,7 @@ def _may_share_memory(node: Any) -> bool:  # noqa: ANN401
 def written_places(target: Any) -> tuple[int | str, ...]:  # noqa: ANN401
     """Which arguments the operator writes into: those are handed over as copies.
 
-    Batch normalisation updates its running statistics in training mode without declaring it.
+    Batch normalization updates its running statistics in training mode without declaring it.
     """
     schema = getattr(target, "_schema", None)
     if schema is None:
@@ -95,7 +95,7 @@ def written_places(target: Any) -> tuple[int | str, ...]:  # noqa: ANN401
 
 
 def writes_into(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:  # noqa: ANN401
-    """Whether such a call writes into an argument, declared or as a normalisation in training."""
+    """Whether such a call writes into an argument, declared or as a normalization in training."""
     schema = target._schema
     if any(each.alias_info is not None and each.alias_info.is_write for each in schema.arguments):
         return True

@@ -100,7 +100,7 @@ class StoredAtEachStep:
 
     def __init__(self, source: NoiseSource, dtype: torch.dtype) -> None:
         self.source, self.dtype = source, dtype
-        self.quantisers, self.scale = source.quantisers, source.scale
+        self.quantizers, self.scale = source.quantizers, source.scale
 
     @property
     def random(self) -> np.random.Generator:

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
 
-_QUANTISED = {"qint8": "int8", "quint8": "uint8", "qint16": "int16", "quint16": "uint16",
+_QUANTIZED = {"qint8": "int8", "quint8": "uint8", "qint16": "int16", "quint16": "uint16",
               "qint32": "int32"}  # fmt: skip
 _FIELDS = {
     "s": "s", "i": "i", "f": "f", "b": "b", "type": "type", "shape": "shape",
@@ -18,9 +18,9 @@ _FIELDS = {
 
 
 def dtype_name(number: int) -> str:
-    """``float32`` for DT_FLOAT; the quantised types by the integers that store them."""
+    """``float32`` for DT_FLOAT; the quantized types by the integers that store them."""
     name = str(tf.dtypes.as_dtype(number).base_dtype.name)
-    return _QUANTISED.get(name, name)
+    return _QUANTIZED.get(name, name)
 
 
 def array_of(tensor: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401

@@ -29,7 +29,7 @@ def describe(program: TfProgram, prefix: str = "", depth: int = 0) -> Graph:
         nodes=tuple(_node(program, node, prefix, depth) for node in program.nodes),
         tensors={spec.name: spec for spec in tensors.values()},
         constants=constants,
-        quantization=tuple(_quantised(program, prefix)),
+        quantization=tuple(_quantized(program, prefix)),
     )
 
 
@@ -87,7 +87,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401
     return value
 
 
-def _quantised(program: TfProgram, prefix: str) -> list[Quantization]:
+def _quantized(program: TfProgram, prefix: str) -> list[Quantization]:
     """The grids that FakeQuant operators put their tensors on, nudged as TensorFlow does."""
     found = []
     for node in program.nodes:

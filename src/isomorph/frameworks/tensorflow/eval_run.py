@@ -54,9 +54,9 @@ class Run:
     ) -> None:
         self.noise, self._book = noise, book
         self.source: Rounding | None = None
-        if noise is not None and (noise.rounding or noise.quantisers):
+        if noise is not None and (noise.rounding or noise.quantizers):
             self.source = Rounding(
-                noise.seed, quantisers=noise.quantisers, scale=noise.scale, cache=magnitudes
+                noise.seed, quantizers=noise.quantizers, scale=noise.scale, cache=magnitudes
             )
 
     def step(
@@ -155,7 +155,7 @@ class Run:
             return silent
         shifted = any(held.shift is not None for held in inputs)
         rounding = noise.rounding and not rounds_nothing(call.op)
-        if not (shifted or rounding or noise.quantisers or (noise.attributes and step.disturbable)):
+        if not (shifted or rounding or noise.quantizers or (noise.attributes and step.disturbable)):
             return silent
         still = step.compute(call, *(held.still() for held in inputs))
         moved = self._disturbed(step, call, [held.wide() for held in inputs])

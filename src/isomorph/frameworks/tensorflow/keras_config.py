@@ -1,7 +1,7 @@
 """What a Keras file would run when it is loaded, decided by reading its JSON alone.
 
 Keras is not imported here, and neither is TensorFlow. What belongs to training (the compiled
-loss, metrics and optimiser) is never loaded, so it is not looked at either.
+loss, metrics and optimizer) is never loaded, so it is not looked at either.
 """
 
 from __future__ import annotations

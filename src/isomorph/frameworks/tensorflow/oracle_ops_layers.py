@@ -1,4 +1,4 @@
-"""Layers of many steps: normalisation, biases, pooling in three dimensions, fused operators."""
+"""Layers of many steps: normalization, biases, pooling in three dimensions, fused operators."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def fused_batch_norm(call: Call, x: Array, *parameters: Array) -> tuple[Array, .
     seen, spread = running_mean, running_variance
     if own:
         axes = (0, *range(2, y.ndim))
-        centre = mean(y, axes, call.noise)
-        away = call.noise.rounded(y - centre)
-        seen, spread = centre.reshape(-1), mean(away * away, axes, call.noise).reshape(-1)
+        center = mean(y, axes, call.noise)
+        away = call.noise.rounded(y - center)
+        seen, spread = center.reshape(-1), mean(away * away, axes, call.noise).reshape(-1)
     epsilon = call.attributes["epsilon"]
     y = standard(
         call, "BatchNormalization", y, scale, offset, seen, spread, version=15, epsilon=epsilon
@@ -99,7 +99,7 @@ def matmul(call: Call, a: Array, b: Array) -> Array:
 
 @tf_kernel("LRN")
 def local_response(call: Call, x: Array) -> Array:
-    """Divided by a power of the squares summed over 2·radius + 1 neighbouring channels."""
+    """Divided by a power of the squares summed over 2·radius + 1 neighboring channels."""
     size = 2 * int(call.attributes["depth_radius"]) + 1
     y = standard(
         call, "LRN", np.moveaxis(x, -1, 1), version=OPSET,
@@ -131,7 +131,7 @@ _FUSED = {"_FusedConv2D": "Conv2D", "_FusedDepthwiseConv2dNative": "DepthwiseCon
 
 @tf_kernel(*_FUSED)
 def fused(call: Call, *arrays: Array) -> Array:
-    """What an optimiser joined: the product, and what follows it, one after the other."""
+    """What an optimizer joined: the product, and what follows it, one after the other."""
     from isomorph.frameworks.tensorflow.op_noise import computed_by
 
     inner = replace(call, op=_FUSED[call.op], outputs=1)

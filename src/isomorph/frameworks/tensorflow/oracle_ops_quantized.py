@@ -37,7 +37,7 @@ def _on_grid(
     lowest, highest, scale = _nudged(
         np.asarray(low, np.float32), np.asarray(high, np.float32), least, (1 << bits) - 1
     )
-    if call.noise.quantisers:
+    if call.noise.quantizers:
         # A grid that begins or ends at zero is a ReLU too; any other clipping is loss.
         kept = np.where(lowest == 0, np.maximum(x, 0.0), x)
         kept = np.where(highest == 0, np.minimum(kept, 0.0), kept)

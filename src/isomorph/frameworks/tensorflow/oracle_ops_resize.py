@@ -55,7 +55,7 @@ def _resized(call: Call, x: Array, axis: int, output: int) -> Array:
 def _cubic(call: Call, size: int, output: int) -> tuple[Array, Array]:
     """Four places and weights for each output; decided by shapes alone, so in float32."""
     keys = bool(call.attributes["half_pixel_centers"])
-    at = _coordinates(size, output, centres=keys, corners=bool(call.attributes["align_corners"]))
+    at = _coordinates(size, output, centers=keys, corners=bool(call.attributes["align_corners"]))
     first = np.floor(at).astype(np.int64)
     offset = np.rint((at - first.astype(np.float32)) * np.float32(_TABLE_SIZE)).astype(np.int64)
     a = -0.5 if keys else -0.75
@@ -73,11 +73,11 @@ def _cubic(call: Call, size: int, output: int) -> tuple[Array, Array]:
     return places, weights
 
 
-def _coordinates(size: int, output: int, *, centres: bool, corners: bool) -> Array:
+def _coordinates(size: int, output: int, *, centers: bool, corners: bool) -> Array:
     ends = corners and output > 1
     scale = np.float32(size - 1) / np.float32(output - 1) if ends else np.float32(size / output)
     x = np.arange(output, dtype=np.float32)
-    if centres:
+    if centers:
         return np.asarray((x + np.float32(0.5)) * scale - np.float32(0.5))
     return np.asarray(x * scale)
 

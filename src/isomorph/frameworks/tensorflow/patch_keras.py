@@ -1,6 +1,6 @@
 """A Keras file with other weights, or another number or word in the configuration of a layer.
 
-The file is copied as it is, with its optimiser and all that training left in it. Where a weight
+The file is copied as it is, with its optimizer and all that training left in it. Where a weight
 lies in the file is found out by saving the model twice, before and after the weight is changed.
 """
 

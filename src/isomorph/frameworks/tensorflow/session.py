@@ -117,7 +117,7 @@ class TfSession:
 
     @contextmanager
     def _switches(self) -> Iterator[None]:
-        """The graph optimiser is the process's own, so it is put back."""
+        """The graph optimizer is the process's own, so it is put back."""
         before = tf.config.optimizer.get_experimental_options().get(_META, False)
         tf.config.optimizer.set_experimental_options({_META: not self._grappler})
         try:

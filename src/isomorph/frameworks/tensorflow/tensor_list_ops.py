@@ -36,7 +36,7 @@ def _unset(call: Call, element_shape: Array) -> Array | None:
 
 
 def _set(call: Call, elements: Elements, place: int, element_shape: Array) -> Array:
-    """The element at ``place``; one that was never set takes its shape from its neighbours."""
+    """The element at ``place``; one that was never set takes its shape from its neighbors."""
     if elements[place] is not None:
         return np.asarray(elements[place])
     known = next((each for each in elements if each is not None), None)

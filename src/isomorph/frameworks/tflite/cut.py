@@ -69,7 +69,7 @@ class Cutter:
 
     @cached_property
     def fixed(self) -> frozenset[int]:
-        """Tensors that are computed from constants alone: dequantised weights, mostly."""
+        """Tensors that are computed from constants alone: dequantized weights, mostly."""
         known = {tensor.index for tensor in self.graph.tensors if tensor.constant} | {ABSENT}
         stored = set(known)
         for operator in self.graph.operators:

@@ -168,7 +168,7 @@ def _attributes(operator: TfliteOperator) -> Mapping[str, object]:
 
 def _quantization(tensor: TfliteTensor) -> Quantization:
     given = tensor.quantization
-    assert given is not None, "only quantised tensors are asked for"
+    assert given is not None, "only quantized tensors are asked for"
     return Quantization(
         tensor=tensor.name,
         dtype=tensor.dtype,

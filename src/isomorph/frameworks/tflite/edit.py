@@ -6,7 +6,7 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from isomorph.frameworks.tflite.edit_graph import Editor
-from isomorph.frameworks.tflite.flatbuffer_writer import aligned, serialised
+from isomorph.frameworks.tflite.flatbuffer_writer import aligned, serialized
 from isomorph.frameworks.tflite.parse import read_program
 from isomorph.frameworks.tflite.program import raw_buffer
 
@@ -21,7 +21,7 @@ def patched(program: TfliteProgram, patch: Patch) -> bytes:
     read_program(model, program.data, file=_name(program))
     data = program.data
     model.buffers = [aligned(raw_buffer(model, data, place)) for place in range(len(model.buffers))]
-    return serialised(model)
+    return serialized(model)
 
 
 def sketched(program: TfliteProgram, patch: Patch) -> TfliteProgram:

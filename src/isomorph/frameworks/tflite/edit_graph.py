@@ -17,7 +17,7 @@ from isomorph.frameworks.tflite.keep_float import keep_float
 from isomorph.frameworks.tflite.op_options import words_of
 from isomorph.frameworks.tflite.op_writer import Spelled, options_for, set_option, spelled
 from isomorph.frameworks.tflite.program import ABSENT, TfliteQuantization
-from isomorph.frameworks.tflite.tensor_values import quantised
+from isomorph.frameworks.tflite.tensor_values import quantized
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -346,7 +346,7 @@ def _on_grid(value: Array, given: Any, dtype: str) -> Array:  # noqa: ANN401
         zero_points=tuple(int(each) for each in given.zeroPoint),
         axis=int(given.quantizedDimension) if len(scales) > 1 else None,
     )
-    return quantised(value, grid, dtype)
+    return quantized(value, grid, dtype)
 
 
 def _vector(numbers: Sequence[Any]) -> Any:  # noqa: ANN401

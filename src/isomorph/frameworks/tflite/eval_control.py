@@ -65,7 +65,7 @@ def _read(evaluation: Run, step: Step, inputs: Sequence[EvalValue], site: Site) 
             "a variable is read before it has a value",
             where=step.name,
             why=f"nothing has been assigned to {name!r}",
-            fix="convert the model with the operator that initialises its variables",
+            fix="convert the model with the operator that initializes its variables",
         )
     return [evaluation.variables[name]]
 

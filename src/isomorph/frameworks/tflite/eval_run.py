@@ -54,9 +54,9 @@ class Run:
         self.variables: dict[str, EvalValue] = {}
         self._states: dict[tuple[int, int], EvalValue] = {}
         self._source: Rounding | None = None
-        if noise is not None and (noise.rounding or noise.quantisers):
+        if noise is not None and (noise.rounding or noise.quantizers):
             self._source = Rounding(
-                noise.seed, quantisers=noise.quantisers, scale=noise.scale, cache=magnitudes
+                noise.seed, quantizers=noise.quantizers, scale=noise.scale, cache=magnitudes
             )
 
     def part(self, index: int, given: Sequence[EvalValue], site: Site) -> list[EvalValue]:
@@ -121,7 +121,7 @@ class Run:
         if self.noise is None or step.op in DISCRETE or step.op in SHAPE_ONLY:
             return made
         moved = self._disturbed(part, step, call, inputs, site)
-        if self.noise.quantisers:
+        if self.noise.quantizers:
             # States stand behind the outputs.
             moved_made = zip(made, moved, step.onto, strict=False)
             made = [
@@ -145,7 +145,7 @@ class Run:
             call = replace(call, attributes=disturbed_attributes(step.attributes, random))
         if noise is not None and source is not None:
             source.enter(site, arithmetic_unit(call.dtype) if noise.rounding else 0.0)
-            # Sums of integers are exact, and tables have a reach of their own: what a quantised
+            # Sums of integers are exact, and tables have a reach of their own: what a quantized
             # operator rounds, it rounds on its way onto the grid.
             grounded = any(grid is not None for grid in step.onto)
             inner = SILENT if grounded and step.op not in NOISY_INSIDE else source
@@ -167,7 +167,7 @@ class Run:
         view: Callable[[EvalValue], Any],
         source: Any,  # noqa: ANN401
     ) -> list[Any]:
-        """Arrays for the kernel: real numbers instead of quantised integers."""
+        """Arrays for the kernel: real numbers instead of quantized integers."""
         return [
             view(held)
             if grid is None or not isinstance(held.data, np.ndarray)
@@ -178,7 +178,7 @@ class Run:
     def _real(self, part: Part, index: int, held: EvalValue, grid: Grid, source: Any) -> Array:  # noqa: ANN401
         if not held.constant or held.data.dtype == np.float64:
             return reals(held.data, grid)
-        if not source.quantisers or grid.dtype in ("int32", "int64"):
+        if not source.quantizers or grid.dtype in ("int32", "int64"):
             return self.weights.real(part.index, index, held, grid)
         # The step of a stored tensor belongs to the tensor: everyone who reads it sees the same.
         source.enter(("stored", part.index, index), source.unit)
@@ -189,15 +189,15 @@ def _call(step: Step, site: Site, *, constant: bool) -> Call:
     # Half-width weights are widened before anything is computed with them.
     types = (*step.attributes["output_dtypes"], *step.input_dtypes)
     floats = [dtype for dtype in types if is_float(dtype)]
-    quantised = any(grid is not None for grid in (*step.grids, *step.onto))
+    quantized = any(grid is not None for grid in (*step.grids, *step.onto))
     return Call(
         op=step.op,
         domain="tflite",
         version=step.version,
         attributes=step.attributes,
         outputs=len(step.outputs),
-        # Quantised kernels multiply by their scales in float32, or better.
-        dtype=floats[0] if floats else "float32" if quantised else None,
+        # Quantized kernels multiply by their scales in float32, or better.
+        dtype=floats[0] if floats else "float32" if quantized else None,
         constant=constant,
         input_dtypes=step.input_dtypes,
         site=site,

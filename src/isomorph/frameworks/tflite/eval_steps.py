@@ -15,7 +15,7 @@ from isomorph.frameworks.tflite.op_facts import (
     CELLS,
     CONTROL,
     LSTM_CELLS,
-    QUANTISED,
+    QUANTIZED,
     SELECTS,
     STATE,
 )
@@ -37,7 +37,7 @@ class Step:
     """One operator.
 
     ``grids`` are those of its inputs and ``onto`` those of its outputs, None where a tensor is
-    not quantised or the operator takes the integers as they are stored. ``states`` are the
+    not quantized or the operator takes the integers as they are stored. ``states`` are the
     variable tensors it writes beside its outputs. ``keeps`` says that its results lie on their
     grid already; ``reach`` how far the integer arithmetic of its kernels may miss.
     """
@@ -145,7 +145,7 @@ def _grid(tensor: TfliteTensor | None, op: str) -> Grid | None:
     if tensor is None or tensor.quantization is None or op in AS_STORED:
         return None
     biases = ("int32", "int64") if op in CELLS else ()
-    return grid_of(tensor) if tensor.dtype in QUANTISED or tensor.dtype in biases else None
+    return grid_of(tensor) if tensor.dtype in QUANTIZED or tensor.dtype in biases else None
 
 
 def grid_of(tensor: TfliteTensor) -> Grid | None:
@@ -177,7 +177,7 @@ def _cell_grids(
     given: Sequence[TfliteTensor | None],
     onto: Sequence[Grid | None],
 ) -> dict[str, Any]:
-    """Where a quantised LSTM keeps its integers between two steps: hidden, output, cell."""
+    """Where a quantized LSTM keeps its integers between two steps: hidden, output, cell."""
     if operator.op not in LSTM_CELLS or not onto or onto[0] is None or len(given) < 20:
         return {}
     inner = operator.intermediates
@@ -188,7 +188,7 @@ def _cell_grids(
 def _kernel(
     operator: TfliteOperator, given: Sequence[TfliteTensor | None], grids: Sequence[Grid | None]
 ) -> registry.Kernel | None:
-    """None, too, where a quantised cell does not say what its biases count in."""
+    """None, too, where a quantized cell does not say what its biases count in."""
     if operator.custom:
         return registry.find(TFLITE, operator.op, operator.version)  # if a user says what it means
     pairs = zip(given, grids, strict=True)
@@ -204,7 +204,7 @@ def _factors(op: str, grids: Sequence[Grid | None]) -> tuple[Grid | None, Grid |
 
 
 def _one_grid(grids: Sequence[Grid | None], onto: Sequence[Grid | None]) -> bool:
-    """Whether every quantised tensor of the operator, input and output, has the same grid."""
+    """Whether every quantized tensor of the operator, input and output, has the same grid."""
     given, made = ([grid for grid in each if grid is not None] for each in (grids, onto))
     return bool(given and made) and all(given[0].equals(grid) for grid in (*given, *made))
 

@@ -12,7 +12,7 @@ from isomorph.core.trace import Noise
 from isomorph.frameworks.tflite.eval_plan import Plan, Planner
 from isomorph.frameworks.tflite.eval_run import Run
 from isomorph.frameworks.tflite.eval_steps import Step, compiled, grid_of
-from isomorph.frameworks.tflite.op_facts import QUANTISED
+from isomorph.frameworks.tflite.op_facts import QUANTIZED
 from isomorph.frameworks.tflite.program import TfliteProgram, TfliteTensor
 from isomorph.frameworks.tflite.weight_cache import Weights
 from isomorph.kernels.registry import Call
@@ -54,9 +54,9 @@ class Evaluator:
     ) -> dict[str, Any]:
         """Compute ``fetch`` from ``feeds``.
 
-        Floats come back in float64, quantised tensors as the integers they hold: where the noise
-        disturbs the quantisers these are float64 numbers of quanta. A float array fed to a
-        quantised tensor is taken for real numbers and put onto its grid.
+        Floats come back in float64, quantized tensors as the integers they hold: where the noise
+        disturbs the quantizers these are float64 numbers of quanta. A float array fed to a
+        quantized tensor is taken for real numbers and put onto its grid.
         """
         given = {self._planner.find(n): v for n, v in feeds.items() if v is not None}
         wanted = [self._planner.find(name) for name in fetch]
@@ -119,8 +119,8 @@ class Evaluator:
         if array.dtype.kind in "SU":
             array = array.astype(str).astype(object)
         constant = index in self._constant
-        if tensor.dtype in QUANTISED and array.dtype.kind == "f":
-            return self._quantised(tensor, array, noise)
+        if tensor.dtype in QUANTIZED and array.dtype.kind == "f":
+            return self._quantized(tensor, array, noise)
         if is_float(tensor.dtype) and array.dtype.kind in "fV":
             if constant and (own := _own(array, tensor.dtype)) is not None:
                 # Fed with its own value, a constant stays what it was.
@@ -128,13 +128,13 @@ class Evaluator:
             return EvalValue(lifted(array), dtype=tensor.dtype)
         return EvalValue(array, dtype=tensor.dtype, constant=constant)
 
-    def _quantised(self, tensor: TfliteTensor, array: Array, noise: Noise | None) -> EvalValue:
+    def _quantized(self, tensor: TfliteTensor, array: Array, noise: Noise | None) -> EvalValue:
         grid = grid_of(tensor)
         if grid is None:
             return EvalValue(array.astype(numpy_dtype(tensor.dtype)), dtype=tensor.dtype)
         source: NoiseSource = SILENT
-        if noise is not None and noise.quantisers:
-            source = disturbing = Rounding(noise.seed, quantisers=True)
+        if noise is not None and noise.quantizers:
+            source = disturbing = Rounding(noise.seed, quantizers=True)
             disturbing.enter(("fed", tensor.index), 0.0)
         call = Call(op="QUANTIZE", noise=source)
         integers = onto(array.astype(np.float64), grid, call, keeps=False, reach=Reach())

@@ -55,7 +55,7 @@ def build(
     model.metadata = builder.metadata()
     model.metadataBuffer = None
     model.buffers = builder.buffers
-    return Cut(serialised(model), builder.places)
+    return Cut(serialized(model), builder.places)
 
 
 def rooted(program: TfliteProgram, index: int, fetch: Sequence[int]) -> bytes:
@@ -71,10 +71,10 @@ def rooted(program: TfliteProgram, index: int, fetch: Sequence[int]) -> bytes:
     model.metadata = builder.metadata()
     model.metadataBuffer = None
     model.buffers = builder.buffers
-    return serialised(model)
+    return serialized(model)
 
 
-def serialised(model: Any) -> bytes:  # noqa: ANN401
+def serialized(model: Any) -> bytes:  # noqa: ANN401
     """The flatbuffer of a ModelT."""
     size = sum(len(each) for each in model.buffers if isinstance(each, _Buffer))
     builder = flatbuffers.Builder(size + (64 << 10))
@@ -88,7 +88,7 @@ def serialised(model: Any) -> bytes:  # noqa: ANN401
 
 
 def aligned(raw: Any) -> Any:  # noqa: ANN401
-    """A buffer of these bytes, for a ModelT that is to be serialised."""
+    """A buffer of these bytes, for a ModelT that is to be serialized."""
     return _Buffer(raw)
 
 

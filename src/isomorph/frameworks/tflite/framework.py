@@ -32,7 +32,7 @@ class TfliteFramework:
     oracle = "tflite_oracle"
 
     keeps_float = True
-    """Single nodes of a quantised model can be taken back to real numbers."""
+    """Single nodes of a quantized model can be taken back to real numbers."""
 
     def sniff(self, path: Path, head: bytes) -> bool:
         """Whether the bytes are a TFLite flatbuffer, with its identifier or without."""

@@ -1,4 +1,4 @@
-"""One operator of a quantised TFLite model kept in float: dequantised before, quantised behind."""
+"""One operator of a quantized TFLite model kept in float: dequantized before, quantized behind."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ai_edge_litert import schema_py_generated as schema
 
 from isomorph.frameworks.tflite.op_writer import Spelled
 from isomorph.frameworks.tflite.program import ABSENT
-from isomorph.kernels.quantized import dequantise
+from isomorph.kernels.quantized import dequantize
 
 if TYPE_CHECKING:
     from isomorph.frameworks.tflite.edit_graph import Editor
@@ -21,14 +21,14 @@ _INTEGERS = frozenset(
 
 
 def keep_float(editor: Editor, node: Any) -> None:  # noqa: ANN401
-    """Let this operator read and make real numbers; its neighbours see what they saw."""
+    """Let this operator read and make real numbers; its neighbors see what they saw."""
     place = editor.graph.operators.index(node)
     reads = []
     for index in (int(each) for each in node.inputs):
         if index == ABSENT or not _on_grid(editor.graph.tensors[index]):
             reads.append(index)
         elif editor.graph.tensors[index].buffer and _stored(editor, index):
-            reads.append(_dequantised(editor, index))
+            reads.append(_dequantized(editor, index))
         else:
             real = _real(editor, index)
             _operator(editor, "DEQUANTIZE", index, real, place)
@@ -65,14 +65,14 @@ def _real(editor: Editor, index: int) -> int:
     return found
 
 
-def _dequantised(editor: Editor, index: int) -> int:
+def _dequantized(editor: Editor, index: int) -> int:
     """A constant of the real numbers that a stored one stands for."""
     described = editor.program.main.tensors[index]
     whole, grid = editor.program.array(described), described.quantization
     assert whole is not None, "only stored tensors come here"
-    assert grid is not None, "only quantised ones"
+    assert grid is not None, "only quantized ones"
     zeros = np.asarray(grid.zero_points)
-    value = dequantise(np.asarray(whole), np.asarray(grid.scales), zeros, grid.axis)
+    value = dequantize(np.asarray(whole), np.asarray(grid.scales), zeros, grid.axis)
     found = _real(editor, index)
     editor.store(editor.graph.tensors[found], value.astype(np.float32), "float32")
     return found

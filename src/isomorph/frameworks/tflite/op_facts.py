@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-QUANTISED = frozenset({"int8", "uint8", "int16", "int4", "uint4", "int2"})
+QUANTIZED = frozenset({"int8", "uint8", "int16", "int4", "uint4", "int2"})
 """Types whose integers stand for real numbers wherever a scale is declared."""
 
 CONTROL = frozenset({"IF", "WHILE", "CALL_ONCE", "CALL", "STABLEHLO_COMPOSITE"})
@@ -14,7 +14,7 @@ STATE = frozenset({"VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE"})
 """Operators on resource variables."""
 
 AS_STORED = CONTROL | STATE | {"CAST", "BITCAST", "SHAPE", "RANK", "STABLEHLO_CONVERT"}
-"""Operators that take the integers of a quantised tensor for what they are."""
+"""Operators that take the integers of a quantized tensor for what they are."""
 
 BIASES: Mapping[str, int] = {
     "CONV_2D": 2,
@@ -30,10 +30,10 @@ LSTM_CELLS = frozenset({"UNIDIRECTIONAL_SEQUENCE_LSTM", "LSTM"})
 
 CELLS = LSTM_CELLS | {"BIDIRECTIONAL_SEQUENCE_LSTM", "UNIDIRECTIONAL_SEQUENCE_RNN",
                       "BIDIRECTIONAL_SEQUENCE_RNN", "RNN", "SVDF"}  # fmt: skip
-"""Operators with a state; where they are quantised, their biases declare grids of their own."""
+"""Operators with a state; where they are quantized, their biases declare grids of their own."""
 
 NOISY_INSIDE = LSTM_CELLS | {"RESIZE_BILINEAR"}
-"""Operators whose quantised kernels err before the last rounding, as only the kernel can tell."""
+"""Operators whose quantized kernels err before the last rounding, as only the kernel can tell."""
 
 MOVES = frozenset(
     {

@@ -49,7 +49,7 @@ NEUTRAL = {
     "SHAPE": "Shape", "RANK": "Rank", "FILL": "ConstantOfShape", "ZEROS_LIKE": "ZerosLike",
     "RANGE": "Range", "ONE_HOT": "OneHot", "BROADCAST_ARGS": "BroadcastShapes",
     "MATRIX_DIAG": "MatrixDiag", "MATRIX_SET_DIAG": "MatrixSetDiag", "BUCKETIZE": "Bucketize",
-    # Quantisation
+    # Quantization
     "QUANTIZE": "QuantizeLinear", "DEQUANTIZE": "DequantizeLinear", "FAKE_QUANT": "FakeQuant",
     # Recurrence, control flow, state
     "LSTM": "LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM": "LSTM", "BIDIRECTIONAL_SEQUENCE_LSTM": "LSTM",

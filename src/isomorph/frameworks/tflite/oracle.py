@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class TfliteOracle:
     """Evaluates TFLite models in float64, every tensor fetched, with noise when asked.
 
-    Quantised tensors stay integers: the quantiser is part of what the model means.
+    Quantized tensors stay integers: the quantizer is part of what the model means.
     """
 
     name = "tflite_oracle"

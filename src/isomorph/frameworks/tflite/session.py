@@ -222,7 +222,7 @@ class TfliteSession:
             "kernels": settings.kernels,
         }
         if any(self._program.main.tensors[i].quantization for i in self._program.main.inputs):
-            facts["quantised inputs"] = (
+            facts["quantized inputs"] = (
                 "taken in their own integer type, or as floats that are divided by the scale in "
                 "float32, rounded with ties away from zero, and clipped"
             )

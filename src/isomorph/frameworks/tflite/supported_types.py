@@ -8,7 +8,7 @@ import flatbuffers
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
 
-_QUANTISED = frozenset({"int8", "uint8", "int16"})
+_QUANTIZED = frozenset({"int8", "uint8", "int16"})
 """Where these are added, they stand for real numbers; without a scale LiteRT divides by zero."""
 
 _NUMBERS = frozenset(
@@ -58,7 +58,7 @@ def _model(name: str, kind: int) -> bytes:
 def _tensor(name: str, kind: int, label: bytes) -> Any:  # noqa: ANN401
     tensor = schema.TensorT()
     tensor.shape, tensor.type, tensor.name, tensor.buffer = [1], kind, label, 0
-    if name in _QUANTISED:
+    if name in _QUANTIZED:
         tensor.quantization = schema.QuantizationParametersT()
         tensor.quantization.scale, tensor.quantization.zeroPoint = [0.5], [0]
     return tensor

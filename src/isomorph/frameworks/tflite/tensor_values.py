@@ -1,4 +1,4 @@
-"""Arrays as a TFLite tensor takes them: of its own type, or floats to be quantised."""
+"""Arrays as a TFLite tensor takes them: of its own type, or floats to be quantized."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def fitted(tensor: TfliteTensor, name: str, value: Any) -> Array:  # noqa: ANN401
-    """The array to feed; nothing is converted in silence but floats for a quantised tensor."""
+    """The array to feed; nothing is converted in silence but floats for a quantized tensor."""
     array = np.asarray(value)
     if tensor.dtype == "string" and array.dtype.kind in "OUS":
         return array.astype(object)
     if array.dtype == numpy_dtype(tensor.dtype):
         return array
     if tensor.quantization is not None and array.dtype.kind == "f":
-        return quantised(array, tensor.quantization, tensor.dtype)
+        return quantized(array, tensor.quantization, tensor.dtype)
     raise UsageError(
         "FEED_DTYPE",
         f"tensor {name!r} is declared {tensor.dtype} and was fed {array.dtype}",
@@ -30,7 +30,7 @@ def fitted(tensor: TfliteTensor, name: str, value: Any) -> Array:  # noqa: ANN40
     )
 
 
-def quantised(array: Array, given: TfliteQuantization, dtype: str) -> Array:
+def quantized(array: Array, given: TfliteQuantization, dtype: str) -> Array:
     """Floats as TFLite's QUANTIZE writes them: float32 division, ties away from zero, clipped."""
     kind = numpy_dtype(dtype)
     limits = np.iinfo(kind) if kind.kind in "iu" else _small_limits(dtype)

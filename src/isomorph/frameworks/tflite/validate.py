@@ -55,11 +55,11 @@ def refuse_unreadable(model: Any, *, file: str) -> None:  # noqa: ANN401
             if tensor.quantization is not None and tensor.quantization.detailsType:
                 raise UnreadableModelError(
                     "UNSUPPORTED_QUANTIZATION",
-                    "a tensor is quantised by blocks or by a method of its own",
+                    "a tensor is quantized by blocks or by a method of its own",
                     file=file,
                     where=f"tensor {index} {(tensor.name or b'').decode('utf-8', 'replace')!r}",
                     why="only scales per tensor and per channel are understood",
-                    fix="quantise again per tensor or per channel",
+                    fix="quantize again per tensor or per channel",
                 )
 
 

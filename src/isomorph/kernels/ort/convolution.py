@@ -71,7 +71,7 @@ def nhwc_conv(
 
 @kernel("NhwcMaxPool", domain=MICROSOFT)
 def nhwc_max_pool(call: Call, x: Array) -> Array:
-    """Channels last; of quantised tensors too, since the order of integers is that of reals."""
+    """Channels last; of quantized tensors too, since the order of integers is that of reals."""
     pooled = pool(call, "MaxPool", np.moveaxis(x, -1, 1), storage_order=0)
     return np.moveaxis(pooled, 1, -1)
 

@@ -39,7 +39,7 @@ def cdist(call: Call, a: Array, b: Array) -> Array:
 
 @kernel("Rfft", domain=MICROSOFT)
 def rfft(call: Call, x: Array) -> Array:
-    """One-sided, not normalised, over the last ``signal_ndim`` axes; real and imaginary last."""
+    """One-sided, not normalized, over the last ``signal_ndim`` axes; real and imaginary last."""
     axes = tuple(range(-int(call.attributes.get("signal_ndim", 1)), 0))
     spectrum = np.fft.rfftn(x, axes=axes)
     pairs = np.stack([spectrum.real, spectrum.imag], axis=-1).astype(x.dtype)

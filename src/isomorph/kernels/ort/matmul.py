@@ -67,8 +67,8 @@ def matmul_n_bits(  # noqa: PLR0917
 ) -> Array:
     """A times weights of 2 to 8 bits, packed in blocks along K.
 
-    At accuracy level 4 the run time quantises A to int8 in the same blocks; that is noise here,
-    as for every quantiser that the graph does not show.
+    At accuracy level 4 the run time quantizes A to int8 in the same blocks; that is noise here,
+    as for every quantizer that the graph does not show.
     """
     given = call.attributes
     bits, block = int(given.get("bits", 4)), int(given["block_size"])
@@ -111,6 +111,6 @@ def _weights(  # noqa: PLR0917
     which = np.repeat(np.arange(blocks), block) if groups is None else groups.astype(np.int64)
     which, units = which[:inner], units[:, :inner]
     weights = np.asarray((units - zeros[:, which]) * steps[:, which])
-    if call.noise.quantisers:
+    if call.noise.quantizers:
         weights = weights + ideal_rounding(weights, f"uint{bits}", 1, call, block=block)
     return weights

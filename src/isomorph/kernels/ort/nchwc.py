@@ -1,4 +1,4 @@
-"""ONNX Runtime's blocked layout: what its layout optimiser makes of convolutions on a CPU.
+"""ONNX Runtime's blocked layout: what its layout optimizer makes of convolutions on a CPU.
 
 A blocked tensor has the shape (N, C, H, W) but its memory is (N, C/b, H, W, b), with C filled up
 to a multiple of b. The file does not say b: it is the width that the CPU's kernels prefer,

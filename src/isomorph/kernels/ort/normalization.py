@@ -1,4 +1,4 @@
-"""ONNX Runtime's normalisations: behind a residual sum, of embeddings, of groups."""
+"""ONNX Runtime's normalizations: behind a residual sum, of embeddings, of groups."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def embed_layer_normalization(  # noqa: PLR0917
     mask: Array | None = None,
     positions: Array | None = None,
 ) -> tuple[Array, ...]:
-    """Embeddings of word, position and segment, summed and normalised; and each row's length."""
+    """Embeddings of word, position and segment, summed and normalized; and each row's length."""
     total = embed(call, (words, segments), (word_table, position_table, segment_table), positions)
     y = layer_norm(call, total, gamma, beta)[0]
     return (y, row_lengths(words, mask), total)[: max(call.outputs, 1)]

@@ -16,7 +16,7 @@ def rotate(
 ) -> Array:
     """Turn pairs of (batch, head, position, size) by the angles of their positions.
 
-    A pair is two neighbours when ``interleaved``, else an element and its partner half the
+    A pair is two neighbors when ``interleaved``, else an element and its partner half the
     rotated width further. Elements beyond the rotated width stay.
     """
     half = cosines.shape[-1]
@@ -85,7 +85,7 @@ def group_query_attention(  # noqa: PLR0917
     """
     given = call.attributes
     if key_scale is not None or value_scale is not None or given.get("sliding_window_cache", 0):
-        raise refuse(call, "a quantised or windowed cache")
+        raise refuse(call, "a quantized or windowed cache")
     q, k, v = _grouped_heads(call, query, key, value)
     batch, _, length, size = q.shape
     if query_norm is not None and key_norm is not None:

@@ -37,7 +37,7 @@ def arithmetic(call: Call, a: Array, b: Array) -> Array:
 
 @kernel(*_UNARY, domain=TFLITE)
 def unary(call: Call, x: Array) -> Array:
-    """One function of one tensor; a half is rounded to the even neighbour."""
+    """One function of one tensor; a half is rounded to the even neighbor."""
     return np.asarray(standard(call, _UNARY[call.op], x, version=13))
 
 
@@ -138,7 +138,7 @@ def places(call: Call, condition: Array) -> Array:
 
 @kernel("CAST", domain=TFLITE)
 def cast(call: Call, x: Array) -> Array:
-    """Another type, on the numbers as stored: a quantised tensor is not dequantised."""
+    """Another type, on the numbers as stored: a quantized tensor is not dequantized."""
     source = call.input_dtypes[0] or type_name(x)
     target = str(call.attributes["output_dtypes"][0])
     if source.startswith("complex") or target.startswith("complex"):

@@ -1,7 +1,7 @@
 """How far TFLite's integer kernels stray from the real result before they round it.
 
 Each figure is the arithmetic of the kernels, and was measured against them: LiteRT's reference
-and optimised kernels lie inside it, XNNPACK too.
+and optimized kernels lie inside it, XNNPACK too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Dynamic-range kernels: float activations, stored integers as weights.
 
-The meaning is the float product with the dequantised weights. The kernel quantises its
-activations when it runs, so the step of that quantiser is noise of the execution.
+The meaning is the float product with the dequantized weights. The kernel quantizes its
+activations when it runs, so the step of that quantizer is noise of the execution.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ def seen_by_hybrid(
     """``x`` as a hybrid kernel sees it; untouched where the operator is none, or without noise."""
     if not call.noise.active or not is_hybrid(call, activation, weights):
         return x
-    return quantised_rows(call, x, axis=0, asymmetric=asymmetric)
+    return quantized_rows(call, x, axis=0, asymmetric=asymmetric)
 
 
-def quantised_rows(call: Call, x: Array, *, axis: int = 0, asymmetric: bool | None = None) -> Array:
-    """``x`` within half a step of an 8-bit quantiser over each slice of ``axis``.
+def quantized_rows(call: Call, x: Array, *, axis: int = 0, asymmetric: bool | None = None) -> Array:
+    """``x`` within half a step of an 8-bit quantizer over each slice of ``axis``.
 
     ``asymmetric`` None takes what the operator's options say. Zero is held exactly.
     """
-    if not call.noise.active or call.noise.quantisers or x.size == 0:
+    if not call.noise.active or call.noise.quantizers or x.size == 0:
         return x
     if asymmetric is None:
         asymmetric = bool(call.attributes.get("asymmetric_quantize_inputs", False))

@@ -1,4 +1,4 @@
-"""TFLite's LSTM cells, with their peepholes, layer normalisation and projection.
+"""TFLite's LSTM cells, with their peepholes, layer normalization and projection.
 
 Each kernel returns its outputs, then the new values of its state tensors.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isomorph.kernels.matmul import product
-from isomorph.kernels.normalization import standardised
+from isomorph.kernels.normalization import standardized
 from isomorph.kernels.recurrent import rounded_sigmoid
 from isomorph.kernels.registry import Call, kernel
 from isomorph.kernels.tflite.activations import TFLITE, activated
@@ -149,13 +149,13 @@ def _entering(  # noqa: PLR0917
 
 
 def _finished(cell: Cell, gate: int, pre: list[Optional], c: Optional, noise: NoiseSource) -> Array:
-    """Peephole, layer normalisation and bias on top of the products, in this order."""
+    """Peephole, layer normalization and bias on top of the products, in this order."""
     y, hole = needed(pre[gate]), cell.peephole[gate]
     if hole is not None and c is not None:
         y = noise.rounded(np.asarray(y + hole * c))
     scale = cell.norm[gate]
     if scale is not None:
-        y, _, _ = standardised(y, (y.ndim - 1,), _LAYER_EPSILON, noise)
+        y, _, _ = standardized(y, (y.ndim - 1,), _LAYER_EPSILON, noise)
         y = noise.rounded(np.asarray(y * scale))
     bias = cell.bias[gate]
     return y if bias is None else noise.rounded(np.asarray(y + bias))

@@ -65,7 +65,7 @@ def resize_bilinear(call: Call, x: Array, size: Array) -> Array:
 def _with_coarse_coordinates(call: Call, x: Array, y: Array) -> Array:
     """Integer kernels count pixels in steps of 1/1024, and the step is rounded: it adds up."""
     whole = call.input_dtypes[0] in ("int8", "uint8", "int16") if call.input_dtypes else False
-    if not call.noise.active or call.noise.quantisers or not whole:
+    if not call.noise.active or call.noise.quantizers or not whole:
         return y
     moved = y
     for axis in (1, 2):

@@ -1,7 +1,7 @@
 """Grids of TFLite tensors, and the operators that only put numbers on them or take them off.
 
-Every operator of a quantised model computes on the real numbers behind its integers and goes
-onto its output's grid once. Ties go to the even neighbour here; TFLite's kernels round them away
+Every operator of a quantized model computes on the real numbers behind its integers and goes
+onto its output's grid once. Ties go to the even neighbor here; TFLite's kernels round them away
 from zero or upwards, and some round twice, so under noise a tie may go either way.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isomorph.kernels.quantized import dequantise, ideal_rounding, requantise, spread
+from isomorph.kernels.quantized import dequantize, ideal_rounding, requantize, spread
 from isomorph.kernels.registry import Call, kernel
 from isomorph.kernels.tflite.activations import TFLITE
 from isomorph.oracle.noise import Array
@@ -41,13 +41,13 @@ class Grid:
 
 def reals(integers: Array, grid: Grid) -> Array:
     """The float64 numbers that these integers stand for."""
-    return dequantise(integers, grid.scale, grid.zero_point, grid.axis)
+    return dequantize(integers, grid.scale, grid.zero_point, grid.axis)
 
 
 def stored_reals(integers: Array, grid: Grid, call: Call) -> Array:
-    """The same for stored weights, which get their ideal step where quantisers are disturbed."""
+    """The same for stored weights, which get their ideal step where quantizers are disturbed."""
     real = reals(integers, grid)
-    if not call.noise.quantisers:
+    if not call.noise.quantizers:
         return real
     return np.asarray(real + ideal_rounding(real, grid.dtype, grid.axis, call))
 
@@ -58,7 +58,7 @@ class Reach:
 
     ``quanta`` of the output, one number or one per channel; and a share of the result, where a
     multiplier is cut short. ``step`` is the output's where the format fixes it: there no
-    quantiser of this width can be finer, whatever range the values fill.
+    quantizer of this width can be finer, whatever range the values fill.
     """
 
     quanta: Array | float = TIE
@@ -71,14 +71,14 @@ def onto(real: Array, grid: Grid, call: Call, *, keeps: bool, reach: Reach) -> A
 
     ``keeps`` says that the operator only selected numbers which lie on it already.
     """
-    if keeps and call.noise.quantisers:
+    if keeps and call.noise.quantizers:
         width = spread(grid.scale, real.shape, grid.axis)
         return np.asarray(real / width + spread(grid.zero_point, real.shape, grid.axis))
-    if call.noise.active and not call.noise.quantisers and not keeps:
+    if call.noise.active and not call.noise.quantizers and not keeps:
         width = spread(grid.scale, real.shape, grid.axis)
         draw = call.noise.random.uniform(-1.0, 1.0, real.shape)
         real = real + draw * (reach.quanta * width + reach.share * np.abs(real))
-    return requantise(
+    return requantize(
         real, grid.scale, grid.zero_point, grid.dtype, grid.axis, call, least_step=reach.step
     )
 
@@ -97,7 +97,7 @@ def same(call: Call, x: Array) -> Array:
 
 
 @kernel("DEQUANTIZE", domain=TFLITE)
-def dequantize(call: Call, x: Array) -> Array:
+def dequantize_op(call: Call, x: Array) -> Array:
     """The same real numbers, rounded once into the output's type."""
     return call.noise.rounded(x)
 
@@ -107,7 +107,7 @@ def fake_quant(call: Call, x: Array) -> Array:
     """Onto a grid and off it again; the grid is moved until zero lies on it."""
     given = call.attributes
     bits, narrow = int(given["num_bits"]), int(bool(given.get("narrow_range")))
-    if call.noise.quantisers:
+    if call.noise.quantizers:
         return np.asarray(x + ideal_rounding(x, f"uint{bits}", None, call))
     least, most = float(narrow), float(2**bits - 1)
     # The options are float32, and so is the grid that the kernels derive from them.

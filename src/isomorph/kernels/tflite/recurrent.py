@@ -10,7 +10,7 @@ import numpy as np
 from isomorph.kernels.matmul import product
 from isomorph.kernels.registry import Call, kernel
 from isomorph.kernels.tflite.activations import TFLITE, activated
-from isomorph.kernels.tflite.hybrid import is_hybrid, quantised_rows
+from isomorph.kernels.tflite.hybrid import is_hybrid, quantized_rows
 from isomorph.oracle.noise import Array
 
 Optional = Array | None
@@ -97,7 +97,7 @@ def svdf(call: Call, *inputs: Optional) -> tuple[Array, ...]:
 
 def seen_by_cell(call: Call, x: Array, *, hybrid: bool) -> Array:
     """A step as a cell with stored integers sees it."""
-    return quantised_rows(call, x) if hybrid else x
+    return quantized_rows(call, x) if hybrid else x
 
 
 def both_sides(call: Call, ahead: Array, back: Array, *, batch_first: bool) -> tuple[Array, ...]:

@@ -1,4 +1,4 @@
-"""TFLite's reductions, normalisations and searches along axes."""
+"""TFLite's reductions, normalizations and searches along axes."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def test_inputs_that_nobody_feeds_are_listed():
     assert CHAIN.slice({"c"}, ["y"]).inputs == ()
 
 
-def test_an_initialiser_can_be_replaced():
+def test_an_initializer_can_be_replaced():
     piece = CHAIN.slice({"a", "w"}, ["b"])
     assert piece.stored == frozenset()
     built = CHAIN.build(piece, {"a": FLOAT, "w": FLOAT}, ["b"])

@@ -137,7 +137,7 @@ def test_tensors_in_attributes_keep_type_and_values():
     assert node.attributes["value"] == {"dtype": "int32", "shape": (1,), "values": (7,)}
 
 
-def test_quantisation_is_read_off_the_quantisers():
+def test_quantization_is_read_off_the_quantizers():
     proto = onnx.parser.parse_model(
         f"{HEAD} g (float[1,2,3] x) => (float[1,2,3] y)"
         "<float s = {0.5}, uint8 z = {3}, float[2] t = {0.1, 0.2}>"

@@ -27,11 +27,11 @@ def opened(nodes, constants=None, kind=FLOAT, outputs=("y",)):
 
 
 def spread(evaluator, x, fetch="y", **noise):
-    centre = evaluator.run({"x": x}, [fetch])[fetch]
+    center = evaluator.run({"x": x}, [fetch])[fetch]
     drawn = [
         evaluator.run({"x": x}, [fetch], Noise(seed=seed, **noise))[fetch] for seed in range(DRAWS)
     ]
-    return np.sqrt(np.mean((np.array(drawn) - centre) ** 2, axis=0)), centre
+    return np.sqrt(np.mean((np.array(drawn) - center) ** 2, axis=0)), center
 
 
 X = np.random.default_rng(0).standard_normal((4, 50)).astype(np.float32)
@@ -195,7 +195,7 @@ def test_random_numbers_do_not_move_with_the_noise():
     assert not deviation.any()
 
 
-def test_quantisers_lose_what_their_width_intends():
+def test_quantizers_lose_what_their_width_intends():
     nodes = [
         helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),
         helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"]),
@@ -206,7 +206,7 @@ def test_quantisers_lose_what_their_width_intends():
     plain = evaluator.run({"x": x}, ["q", "y"])
     assert plain["q"].dtype == np.int8
     assert set(np.unique(plain["y"])) <= {-1.0, -0.5, 0.0, 0.5, 1.0}
-    ideal = evaluator.run({"x": x}, ["y"], Noise(seed=0, quantisers=True))["y"]
+    ideal = evaluator.run({"x": x}, ["y"], Noise(seed=0, quantizers=True))["y"]
     # Eight bits over [−1, 1] are far finer than the scale that the model states.
     assert 0 < np.abs(ideal - x).max() < 2.0 / 255
 

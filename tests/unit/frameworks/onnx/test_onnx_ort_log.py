@@ -31,7 +31,7 @@ def lines(path, about):
     return found.environment.facts["log lines"].splitlines()
 
 
-def test_the_real_log_speaks_of_a_constant_and_of_an_optimiser(path):
+def test_the_real_log_speaks_of_a_constant_and_of_an_optimizer(path):
     weight = lines(path, '["w_1"]')
     assert weight
     assert all("w_1" in line for line in weight)
@@ -75,7 +75,7 @@ def test_few_lines_each_once_and_printable():
 
 
 class Wrong(OnnxRuntime):
-    """Its kernel of one node is off, alone and in the model, with or without optimisers."""
+    """Its kernel of one node is off, alone and in the model, with or without optimizers."""
 
     def open(self, model, environment):
         return Off(super().open(model, environment))

@@ -129,7 +129,7 @@ LSTM_LIKE.graph.initializer.extend(
 
 
 def test_a_node_fed_all_its_inputs_weights_too_gives_its_own_outputs():
-    session = opened(LSTM_LIKE, optimisation="none")
+    session = opened(LSTM_LIKE, optimization="none")
     feeds = {"x": floats(3, 2, 4)}
     whole = session.run(feeds, ["w", "r", "y", "h", "c"])
     again = session.run({**feeds, "w": whole["w"], "r": whole["r"]}, ["y", "h", "c"])
@@ -179,8 +179,8 @@ def test_one_of_two_outputs_can_be_replaced_while_the_other_is_computed():
 
 @pytest.mark.parametrize(
     "settings",
-    [{"optimisation": level} for level in ("none", "basic", "extended", "layout", "all")]
-    + [{"disable_optimisers": "ConstantFolding,MatMulAddFusion"}, {"threads": "1"}]
+    [{"optimization": level} for level in ("none", "basic", "extended", "layout", "all")]
+    + [{"disable_optimizers": "ConstantFolding,MatMulAddFusion"}, {"threads": "1"}]
     + [{"deterministic": "yes"}],
 )
 def test_settings_are_accepted_completed_and_do_not_change_the_meaning(settings):
@@ -193,8 +193,8 @@ def test_settings_are_accepted_completed_and_do_not_change_the_meaning(settings)
 @pytest.mark.parametrize(
     ("settings", "fix"),
     [
-        ({"optimization": "all"}, "optimisation"),
-        ({"optimisation": "al"}, "all"),
+        ({"optimisation": "all"}, "optimization"),
+        ({"optimization": "al"}, "all"),
         ({"providers": "CUDAExecutionProvder"}, "CUDAExecutionProvider"),
         ({"threads": "many"}, None),
         ({"deterministic": "maybe"}, None),
@@ -268,7 +268,7 @@ def test_small_floats_go_in_and_come_out(dtype):
     )
     proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
     values = np.array([1, -2, 0.5]).astype(getattr(ml_dtypes, dtype, dtype))
-    session = opened(proto, optimisation="none")
+    session = opened(proto, optimization="none")
     result = session.run({"x": values}, ["m", "y"])
     assert result["m"].dtype == values.dtype
     assert np.array_equal(result["m"], values)

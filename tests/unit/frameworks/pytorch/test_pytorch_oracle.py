@@ -227,7 +227,7 @@ def test_what_comes_out_exactly_is_not_disturbed():
     assert np.array_equal(noisy[name], session.run(feeds, [name])[name])
 
 
-def test_a_cast_to_half_may_land_on_the_neighbour_but_not_where_the_value_fits():
+def test_a_cast_to_half_may_land_on_the_neighbor_but_not_where_the_value_fits():
     model, feeds = one_step(lambda x: x.half(), torch.tensor([0.5, 1 / 3, 1e5]))
     (name,) = outputs(model)
     draws = [

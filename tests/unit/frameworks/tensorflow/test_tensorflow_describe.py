@@ -1,4 +1,4 @@
-"""The neutral description: operators, attributes, bodies, quantisation, sources."""
+"""The neutral description: operators, attributes, bodies, quantization, sources."""
 
 import numpy as np
 import pytest
@@ -114,7 +114,7 @@ def test_operators_without_a_neutral_name_keep_their_own():
     assert neutral_name("Frobnicate") == "Frobnicate"
 
 
-def test_fake_quantisers_are_grids():
+def test_fake_quantizers_are_grids():
     made = graph(
         placeholder("x"),
         unary("q", "FakeQuantWithMinMaxArgs", "x", min=-1.0, max=1.55, num_bits=8),

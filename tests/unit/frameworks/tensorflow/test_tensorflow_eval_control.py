@@ -127,7 +127,7 @@ def test_an_element_that_was_never_set_is_zero():
         )
 
     case = Case(function, normal(3))
-    # Its neighbour fixes its shape.
+    # Its neighbor fixes its shape.
     assert np.array_equal(case.ran()["y0"], np.zeros(3))
     assert np.array_equal(case.meant()["y0"], np.zeros(3))
 

@@ -57,7 +57,7 @@ UNSAFE = {
     "a lambda argument": layer(config={"name": "d", "activation": layer("__lambda__", "builtins")}),
     "TFSMLayer": layer("TFSMLayer", config={"name": "t", "filepath": "/elsewhere"}),
     "another module": layer("Popen", "subprocess"),
-    "a neighbour of Keras": layer("get_file", "keras.utils"),
+    "a neighbor of Keras": layer("get_file", "keras.utils"),
     "a look-alike": layer("Dense", "kerasx.layers"),
     "os through builtins": layer("function", "builtins", "__import__('os').system"),
     "registered": layer("Odd", "keras.layers", registered_name="keras>Lambda"),

@@ -137,18 +137,18 @@ FAKE = {
 
 
 @pytest.mark.parametrize("name", FAKE)
-def test_fake_quantisers_use_tensorflows_grid(name):
+def test_fake_quantizers_use_tensorflows_grid(name):
     case = Case(FAKE[name], 2 * normal(60, 3))
     ran, meant = case.ran()["y0"], case.meant()["y0"]
     assert rms(ran - meant) <= 1e-7 * rms(meant)
-    assert len(np.unique(np.round(meant, 6))) < meant.size, "nothing was quantised"
+    assert len(np.unique(np.round(meant, 6))) < meant.size, "nothing was quantized"
 
 
 @pytest.mark.parametrize("name", FAKE)
-def test_an_ideal_quantiser_loses_one_step_and_clips_nothing(name):
+def test_an_ideal_quantizer_loses_one_step_and_clips_nothing(name):
     x = 2 * normal(60, 3)
     case = Case(FAKE[name], x)
-    ideal = np.stack([draw["y0"] for draw in case.draws(quantisers=True)])
+    ideal = np.stack([draw["y0"] for draw in case.draws(quantizers=True)])
     start = np.where(np.array([False, True, False]), np.maximum(x, 0), x)
     kept = {"from zero": np.maximum(x, 0), "by channel": start}.get(name, x)
     steps = (kept.max() - min(kept.min(), 0)) / (15 if name == "few bits" else 255)
@@ -217,7 +217,7 @@ def test_halves_are_disturbed_as_tensorflow_rounds_them(name, dtype):
 
 
 def fused_graph(op, words, weights, extra, **attributes):
-    """One node as TensorFlow's optimiser makes it."""
+    """One node as TensorFlow's optimizer makes it."""
     names = [f"w{place}" for place in range(len(extra) + 1)]
     made = graph(
         placeholder("x"),
@@ -239,7 +239,7 @@ def fused_graph(op, words, weights, extra, **attributes):
     return TensorflowFramework().load(made, {})
 
 
-def test_what_an_optimiser_joined_is_computed_step_by_step():
+def test_what_an_optimizer_joined_is_computed_step_by_step():
     x, w, b = normal(2, 6, 6, 3), normal(3, 3, 3, 4), normal(4)
     statistics = [positive(4), normal(4), normal(4), positive(4)]
     place = {"strides": [1, 1, 1, 1], "padding": "SAME"}

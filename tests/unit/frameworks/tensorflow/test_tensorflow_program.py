@@ -51,7 +51,7 @@ def test_the_order_is_that_of_the_outputs_whatever_the_file_says():
         assert [node.name for node in program.nodes] == ["b", "a"]
 
 
-def test_devices_and_neighbours_of_another_machine_are_forgotten():
+def test_devices_and_neighbors_of_another_machine_are_forgotten():
     made = graph(placeholder("x"), unary("a", "Relu", "x"))
     made.node[1].device = "/device:GPU:7"
     made.node[1].attr["_class"].list.s.append(b"loc:@gone")

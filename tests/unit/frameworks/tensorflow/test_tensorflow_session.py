@@ -37,7 +37,7 @@ def test_the_uncut_run_is_the_deployed_one_bit_for_bit(model):
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
 
-def test_without_optimisers_the_cut_graph_is_the_deployed_one_bit_for_bit(model):
+def test_without_optimizers_the_cut_graph_is_the_deployed_one_bit_for_bit(model):
     session = opened(model, grappler="off")
     whole = session.run({"image": image()}, ["logits"])["logits"]
     conv = node(model, "Conv").outputs[0]

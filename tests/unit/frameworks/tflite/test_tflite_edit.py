@@ -108,7 +108,7 @@ def test_a_constant_inside_a_branch_is_set_there_alone(tmp_path):
 @pytest.mark.parametrize(
     "edit",
     [
-        edits.SetAttribute(node="CONV_2D:0", name="flavour", value=1),
+        edits.SetAttribute(node="CONV_2D:0", name="flavor", value=1),
         edits.SetAttribute(node="CONV_2D:99", name="padding", value="SAME"),
         edits.SetConstant(tensor="nothing", value=np.zeros(1)),
         edits.SetOp(node="CONV_2D:0", op="Einsum"),

@@ -41,7 +41,7 @@ def test_inputs_and_outputs_have_the_signatures_names(converted):
     assert model.producer == "MLIR Converted."
 
 
-def test_every_quantised_tensor_is_described_with_its_axis(converted):
+def test_every_quantized_tensor_is_described_with_its_axis(converted):
     graph = load(str(converted / "int8.tflite")).graph
     by_tensor = {each.tensor: each for each in graph.quantization}
     image = by_tensor["image"]
@@ -53,7 +53,7 @@ def test_every_quantised_tensor_is_described_with_its_axis(converted):
     assert all(name in by_tensor for node in graph.nodes for name in node.outputs)
 
 
-def test_only_weights_are_quantised_in_dynamic_range_and_stored_small_in_float16(converted):
+def test_only_weights_are_quantized_in_dynamic_range_and_stored_small_in_float16(converted):
     dynamic = load(str(converted / "dynamic.tflite")).graph
     assert {each.tensor for each in dynamic.quantization} <= set(dynamic.constants)
     assert any(constant.dtype == "int8" for constant in dynamic.constants.values())

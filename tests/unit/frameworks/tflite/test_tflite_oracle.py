@@ -25,7 +25,7 @@ def net():
     return opened(small().data())
 
 
-def quantised_sum():
+def quantized_sum():
     """int8 in, a sum with a stored int8 tensor, int8 out."""
     model = Building()
     graph = model.graph()
@@ -100,8 +100,8 @@ def test_constants_are_folded_in_their_declared_type():
     assert result["sum"].dtype == np.float64
 
 
-def test_quantised_tensors_are_integers_and_floats_are_put_on_their_grid():
-    session = opened(quantised_sum())
+def test_quantized_tensors_are_integers_and_floats_are_put_on_their_grid():
+    session = opened(quantized_sum())
     x = np.array([[15, -5, 5, 127]], np.int8)
     whole = session.run({"x": x}, ["y", "z"])
     assert whole["y"].dtype == np.int8
@@ -112,12 +112,12 @@ def test_quantised_tensors_are_integers_and_floats_are_put_on_their_grid():
     np.testing.assert_array_equal(real["y"], whole["y"])
 
 
-def test_only_quantisers_lose_and_moving_is_none():
-    session = opened(quantised_sum())
+def test_only_quantizers_lose_and_moving_is_none():
+    session = opened(quantized_sum())
     x = np.array([[15, -5, 5, 60]], np.int8)
     calm = session.run({"x": x}, ["y"])["y"].astype(float)
     draws = [
-        session.run({"x": x}, ["y", "z"], noise=Noise(seed=k, quantisers=True)) for k in range(40)
+        session.run({"x": x}, ["y", "z"], noise=Noise(seed=k, quantizers=True)) for k in range(40)
     ]
     for draw in draws:
         assert draw["y"].dtype == np.float64

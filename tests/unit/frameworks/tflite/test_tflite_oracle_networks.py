@@ -98,7 +98,7 @@ def test_every_float_operator_lies_within_its_own_noise(networks, name):
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_every_quantised_operator_lies_within_its_quanta(networks, name):
+def test_every_quantized_operator_lies_within_its_quanta(networks, name):
     both = Both(networks / f"{name}.tflite")
     checked = 0
     for node, given, made in both.nodes():
@@ -125,7 +125,7 @@ def test_the_whole_network_is_as_near_as_its_noise_says(networks, name):
 
 
 @pytest.mark.parametrize("name", DYNAMIC)
-def test_run_time_quantisers_are_noise_and_not_meaning(networks, name):
+def test_run_time_quantizers_are_noise_and_not_meaning(networks, name):
     both = Both(networks / f"{name}.tflite")
     output = both.model.graph.outputs[0].name
     wanted = both.oracle.run(both.feeds, [output])[output]
@@ -147,12 +147,12 @@ def test_weights_of_the_dynamic_network_are_those_of_the_float_one(networks):
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_disturbed_quantisers_lose_what_their_width_intends(networks, name):
+def test_disturbed_quantizers_lose_what_their_width_intends(networks, name):
     both = Both(networks / f"{name}.tflite")
     output = both.model.graph.outputs[0].name
     grid = next((q for q in both.model.graph.quantization if q.tensor == output), None)
     ideal = [
-        both.oracle.run(both.feeds, [output], noise=Noise(seed=k, quantisers=True))[output]
+        both.oracle.run(both.feeds, [output], noise=Noise(seed=k, quantizers=True))[output]
         for k in range(6)
     ]
     assert all(run.dtype == np.float64 for run in ideal)

@@ -117,7 +117,7 @@ def test_a_custom_operator_keeps_its_own_name():
     assert operator.name == "Frobnicate:0"
 
 
-def test_quantisation_is_read_with_its_axis_only_where_there_are_several_scales():
+def test_quantization_is_read_with_its_axis_only_where_there_are_several_scales():
     model = through("int8", (3, 2), value=np.ones((3, 2)), scale=[0.5, 0.25, 1.0], zero=0, axis=0)
     tensor = program_of(model).main.tensors[2]
     assert (tensor.quantization.scales, tensor.quantization.axis) == ((0.5, 0.25, 1.0), 0)

@@ -187,7 +187,7 @@ def test_constants_are_fetched_and_may_be_replaced():
     assert equal(session.run(feeds, ["net/logits"])["net/logits"], before)
 
 
-def test_floats_for_a_quantised_input_are_quantised_and_that_is_told(converted):
+def test_floats_for_a_quantized_input_are_quantized_and_that_is_told(converted):
     model = load(converted / "int8.tflite")
     session = opened(model)
     (parameters,) = [each for each in model.graph.quantization if each.tensor == "image"]
@@ -196,7 +196,7 @@ def test_floats_for_a_quantised_input_are_quantised_and_that_is_told(converted):
     found = [session.run({"image": each}, ["output_0"])["output_0"] for each in (integers, floats)]
     assert found[0].dtype == np.int8
     assert equal(*found)
-    assert "ties away from zero" in session.environment.facts["quantised inputs"]
+    assert "ties away from zero" in session.environment.facts["quantized inputs"]
 
 
 def test_the_environment_says_what_really_computes(converted):

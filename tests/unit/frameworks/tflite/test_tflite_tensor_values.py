@@ -1,11 +1,11 @@
-"""Floats for quantised tensors, and what is not converted in silence."""
+"""Floats for quantized tensors, and what is not converted in silence."""
 
 import numpy as np
 import pytest
 
 from isomorph.core.errors import UsageError
 from isomorph.frameworks.tflite.program import TfliteQuantization, TfliteTensor
-from isomorph.frameworks.tflite.tensor_values import fitted, quantised, same_bits
+from isomorph.frameworks.tflite.tensor_values import fitted, quantized, same_bits
 
 
 def tensor(dtype, quantization=None):
@@ -18,13 +18,13 @@ def tensor(dtype, quantization=None):
 def test_ties_go_away_from_zero_and_the_range_is_clipped():
     given = TfliteQuantization(scales=(0.5,), zero_points=(10,))
     floats = np.array([0.25, -0.25, 0.75, 1000.0, -1000.0, 0.0], np.float32)
-    assert quantised(floats, given, "int8").tolist() == [11, 9, 12, 127, -128, 10]
-    assert quantised(floats, given, "uint8").tolist() == [11, 9, 12, 255, 0, 10]
+    assert quantized(floats, given, "int8").tolist() == [11, 9, 12, 127, -128, 10]
+    assert quantized(floats, given, "uint8").tolist() == [11, 9, 12, 255, 0, 10]
 
 
 def test_each_channel_has_its_own_scale():
     given = TfliteQuantization(scales=(1.0, 0.5), zero_points=(0, 1), axis=1)
-    assert quantised(np.ones((3, 2)), given, "int16").tolist() == [[1, 3]] * 3
+    assert quantized(np.ones((3, 2)), given, "int16").tolist() == [[1, 3]] * 3
 
 
 def test_the_own_type_is_taken_as_it_is():

@@ -19,7 +19,7 @@ RNG = np.random.default_rng(3)
 
 
 def cnn():
-    """More than 1,024 weights in a layer: below that the converter quantises nothing."""
+    """More than 1,024 weights in a layer: below that the converter quantizes nothing."""
     image = keras.Input((12, 12, 3), batch_size=2, name="image")
     y = layers.Conv2D(16, 3, strides=2, padding="same", activation="relu6")(image)
     skip = layers.Conv2D(16, 3, padding="same")(y)

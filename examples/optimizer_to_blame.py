@@ -1,12 +1,12 @@
-"""Which optimiser of the runtime changed the model, and did it change the result?
+"""Which optimizer of the runtime changed the model, and did it change the result?
 
-The folklore: optimisation levels are equivalent, or switch them all off to be safe.
+The folklore: optimization levels are equivalent, or switch them all off to be safe.
 
-Measured: of the optimisers that changed this network (setting name_optimisers), none changes its
+Measured: of the optimizers that changed this network (setting name_optimizers), none changes its
 result: at every level the run is within rounding of float64. Zeros put around an image before a
 MaxPool are another matter. ONNX Runtime 1.31.1 moves them into the pool, which never picks what
-lies outside, and the run is wrong wherever all neighbours are negative. isomorph bisects the levels
-and then the optimisers, and names Pad_Fusion: fusion. So it does a fused file whose activation is
+lies outside, and the run is wrong wherever all neighbors are negative. isomorph bisects the levels
+and then the optimizers, and names Pad_Fusion: fusion. So it does a fused file whose activation is
 not the one it was fused from.
 """
 
@@ -40,7 +40,7 @@ def main() -> Facts:
         fused = written(Path(name) / "fused.onnx", FUSED, w=w, b=b)
         padded = written(Path(name) / "padded.onnx", PADDED, border=BORDER)
         for level in LEVELS:
-            settings = {"optimisation": level}
+            settings = {"optimization": level}
             report = isomorph.check(parts, inputs={"x": x}, settings=settings, in_process=True)
             facts[f"level {level}"] = accused(report)
         below_zero = {"x": -1 - draw.random((1, 1, 6, 6), np.float32)}
@@ -49,10 +49,10 @@ def main() -> Facts:
         facts["fused wrongly"] = accused(
             isomorph.check(parts, fused, inputs={"x": x}, in_process=True)
         )
-        named = isomorph.run(parts, inputs={"x": x}, settings={"name_optimisers": "yes"})
+        named = isomorph.run(parts, inputs={"x": x}, settings={"name_optimizers": "yes"})
         facts["cure of Pad before MaxPool"] = report.findings[0].fix if report.findings else None
-    ran = named.environment.facts["optimisers that ran"].split(", ")
-    facts["optimisers that ran"] = [each for each in ran if "Fusion" in each][:3]
+    ran = named.environment.facts["optimizers that ran"].split(", ")
+    facts["optimizers that ran"] = [each for each in ran if "Fusion" in each][:3]
     return facts
 
 

@@ -1,10 +1,10 @@
 """What do dynamic range, float16 and int8 cost a Dense, a Conv and an RNN with enough weights?
 
-The folklore: quantised models drift, recurrent ones most, and there is nothing to hold it against.
+The folklore: quantized models drift, recurrent ones most, and there is nothing to hold it against.
 
 Measured, as the relative difference from Keras: plain TFLite 0, 0 and 4e-7; float16 3e-4 for all
 three; dynamic range 0.7% to 1%; int8 1.6% for Dense and Conv, 2.5% for the RNN of eight steps.
-isomorph holds each against what ideal quantisers of the same bits at the same places lose: plain
+isomorph holds each against what ideal quantizers of the same bits at the same places lose: plain
 is equivalent, everything else degraded, at 9% to 70% of that loss. One wrong column of weights
 hides behind no int8: doubled in the first layer, it makes all three divergent.
 

@@ -1,12 +1,12 @@
-"""With the same scale and zero point, do two quantisers give the same integers?
+"""With the same scale and zero point, do two quantizers give the same integers?
 
 The folklore: they drift apart, because rounding and clipping are implemented differently.
 
 Measured on 81 multiples of a quarter of the scale: NumPy's rint, ONNX Runtime's QuantizeLinear and
-PyTorch's fake_quantize give the same integers, every one. They round ties to even. A quantiser
-that rounds ties away from zero differs in exactly those ties whose even neighbour lies towards
+PyTorch's fake_quantize give the same integers, every one. They round ties to even. A quantizer
+that rounds ties away from zero differs in exactly those ties whose even neighbor lies toward
 zero (10 of the 20 ties here), by one step, and nowhere else. isomorph says divergent: nothing
-before the quantiser rounds, so these ties are the model's own, and the two functions answer them
+before the quantizer rounds, so these ties are the model's own, and the two functions answer them
 differently. Without a tie among the inputs the same pair is equivalent, and the exit code is 0.
 
 What is really wrong in much code is ``q - zero_point`` with a uint8 ``q``: NumPy stays in uint8,
@@ -59,7 +59,7 @@ def main() -> Facts:
         },
         "values": len(X),
         "ties": int(TIES.sum()),
-        "dequantised the same": bool(np.array_equal(y, right)),
+        "dequantized the same": bool(np.array_equal(y, right)),
         "half even against half away": _told(with_ties),
         "the same without the ties": _told(without),
     }
@@ -72,7 +72,7 @@ def _told(report) -> list:
 
 
 def _half_even(path: Path) -> Path:
-    """The standard's quantiser, followed by its inverse."""
+    """The standard's quantizer, followed by its inverse."""
     steps = [
         ("QuantizeLinear", ["x", "scale", "zero"], "q"),
         ("DequantizeLinear", ["q", "scale", "zero"], "y"),

@@ -1,4 +1,4 @@
-"""Small networks, and what ONNX Runtime's optimisers and quantisers make of them."""
+"""Small networks, and what ONNX Runtime's optimizers and quantizers make of them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Network:
 
 
 def residual_cnn(*, plain=False):
-    """Convolutions of every kind; ``plain`` keeps to what quantises well."""
+    """Convolutions of every kind; ``plain`` keeps to what quantizes well."""
     net = Network(1)
     x = net.add("Relu", net.norm(net.conv("x", 3, 16), 16))
     x = net.add("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
@@ -100,7 +100,7 @@ def transformer_block(width=16, heads=2, length=6):
     hidden = net.add("Mul", hidden, net.constant(np.float32(-10000)))
     hidden = net.add("Unsqueeze", hidden, net.constant(np.array([1, 2])))
 
-    def normalised(value):
+    def normalized(value):
         gamma = net.constant(net.random.uniform(0.5, 1.5, width).astype(np.float32))
         return net.add("LayerNormalization", value, gamma, net.weight(width, spread=0.1),
                        axis=-1, epsilon=1e-5)  # fmt: skip
@@ -113,19 +113,19 @@ def transformer_block(width=16, heads=2, length=6):
         value = net.add("Reshape", value, net.constant(np.array([0, 0, heads, size])))
         return net.add("Transpose", value, perm=perm)
 
-    x = normalised(x)
+    x = normalized(x)
     q, k, v = (by_head(linear(x, width, width), perm) for perm in
                ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3]))  # fmt: skip
     scores = net.add("Div", net.add("MatMul", q, k), net.constant(np.float32(size**0.5)))
     weights = net.add("Softmax", net.add("Add", scores, hidden), axis=-1)
     mixed = net.add("Transpose", net.add("MatMul", weights, v), perm=[0, 2, 1, 3])
     mixed = net.add("Reshape", mixed, net.constant(np.array([0, 0, width])))
-    x = normalised(net.add("Add", linear(mixed, width, width), x))
+    x = normalized(net.add("Add", linear(mixed, width, width), x))
     inner = linear(x, width, 4 * width)
     halves = net.add("Div", inner, net.constant(np.float32(2**0.5)))
     gate = net.add("Add", net.add("Erf", halves), net.constant(np.float32(1)))
     inner = net.add("Mul", net.add("Mul", inner, gate), net.constant(np.float32(0.5)))
-    x = normalised(net.add("Add", linear(inner, 4 * width, width), x))
+    x = normalized(net.add("Add", linear(inner, 4 * width, width), x))
     whole = (TensorProto.INT64, [2, length])
     return net.model({"ids": whole, "mask": whole}, [x])
 
@@ -161,7 +161,7 @@ def gated_network():
     return net.model({"x": (TensorProto.FLOAT, [2, 3, 16, 16])}, [x])
 
 
-def block_quantised_network():
+def block_quantized_network():
     """A product with weights of 4 bits in blocks, as language models store them."""
     net = Network(8)
     int4 = onnx.helper.tensor_dtype_to_np_dtype(TensorProto.INT4)
@@ -198,7 +198,7 @@ class _Calibration(quantization.CalibrationDataReader):
 # Weights in seven bits throughout: on CPUs without VNNI, ONNX Runtime saturates otherwise.
 
 
-def statically_quantised(model, folder, quant_format):
+def statically_quantized(model, folder, quant_format):
     onnx.save(model, folder / "float.onnx")
     quantization.quantize_static(
         folder / "float.onnx", folder / "int8.onnx", _Calibration(model),
@@ -209,7 +209,7 @@ def statically_quantised(model, folder, quant_format):
     return onnx.load(folder / "int8.onnx")
 
 
-def dynamically_quantised(model, folder):
+def dynamically_quantized(model, folder):
     onnx.save(model, folder / "float.onnx")
     quantization.quantize_dynamic(
         folder / "float.onnx",
@@ -220,7 +220,7 @@ def dynamically_quantised(model, folder):
     return onnx.load(folder / "int8.onnx")
 
 
-def optimised(model, level, folder):
+def optimized(model, level, folder):
     """The graph that ONNX Runtime really runs at this level, and what it gives."""
     options = ort.SessionOptions()
     options.log_severity_level = 4

@@ -1,9 +1,9 @@
-"""Which three tensors of a quantised model lose the most, and would float make up for it?
+"""Which three tensors of a quantized model lose the most, and would float make up for it?
 
 The folklore: the first and the last layer, or the tensor with the lowest signal-to-noise ratio.
 
 Measured, in float64, with one tensor at a time left unrounded: the int8 file that fer publishes
-beside its Keras model has nine quantised weights, all within 2 dB of the ideal. Three of them make
+beside its Keras model has nine quantized weights, all within 2 dB of the ideal. Three of them make
 the error: with one of these in float it falls by 35%, 26% and 15%, and on fresh inputs by 40%, 34%
 and 19%. They are not those with the lowest ratio. In openwakeword's embedding of speech, taken to
 int8 by isomorph, the error is spread over 99 tensors: the worst three give back 16%, 12% and 11%,
@@ -102,7 +102,7 @@ def audit(
             "on fresh inputs": f"{-there[tensor]:+.0%}",
         }
     facts[f"{name}, verdicts"] = sorted({each.verdict.value for each in (*seen, *fresh)})
-    facts[f"{name}, quantised tensors"] = len(rows)
+    facts[f"{name}, quantized tensors"] = len(rows)
     facts[f"{name}, tensors tried in float"] = len(here)
     return facts
 
