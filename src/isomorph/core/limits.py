@@ -1,8 +1,8 @@
 """Limits of what is looked at, each with what happens when it is hit.
 
-No limit here makes a verdict better than it is: what a limit leaves out is told, or the verdict
-is lowered by it. A ``Limit`` that is hit during a check is noted where it is hit and becomes an
-entry of the report's ``skipped``.
+No limit here makes a verdict better than it is: what a limit leaves out is in the report, or the
+verdict is lowered by it. A ``Limit`` that is hit during a check becomes an entry of the report's
+``skipped``.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ TRIED_WEIGHTS = Limit(
 )
 """Weights of the model times trials. Beyond: the input that shows a difference may be missed."""
 
-# Why a node is wrong: told where no cause was confirmed
+# Why a node is wrong: reported where no cause was confirmed
 
 FUSED_PRODUCTS = Limit(
     most=64,
@@ -307,7 +307,7 @@ OPTIMIZER_ROUNDS = Limit(
 )
 """Beyond, for all of these: the cause may be named as unknown, or by what merely looks like it."""
 
-# A repair: told where nothing was repaired
+# A repair: reported where nothing was repaired
 
 REPAIR_ROUNDS = Limit(
     most=4,

@@ -23,12 +23,12 @@ _BATCHES = (DEFAULT_BATCH, 1, 4, 8)
 _SIZES = (DEFAULT_SIZE, 32, 64, 128, 1)
 
 
-def taken_sizes(
+def accepted_sizes(
     opened: ModelHandle, others: Shapes, dims: Mapping[str, int], seed: int
 ) -> dict[str, int]:
     """Sizes of the axes that nobody settled, where the model refuses the usual ones.
 
-    Empty where the usual ones do, or where none does: then the failure is told as it is.
+    Empty where the usual ones do, or where none does: then the failure is reported as it is.
     """
     graph = opened.model.graph
     free = {name: at for name, at in free_axes(graph, others).items() if name not in dims}
@@ -44,7 +44,7 @@ def taken_sizes(
     return {}
 
 
-def told(sizes: Mapping[str, int]) -> str:
+def sizes_text(sizes: Mapping[str, int]) -> str:
     """The sizes behind the origin of a sample, for people."""
     return "".join(f", {axis}={size}" for axis, size in sizes.items())
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.core.coverage import InputKind
-from isomorph.inputs.accepted_sizes import taken_sizes, told
+from isomorph.inputs.accepted_sizes import accepted_sizes, sizes_text
 from isomorph.inputs.dynamic_sizes import other_sizes
 from isomorph.inputs.feeds import Sample
 from isomorph.inputs.generate import DECIDING, SAMPLES, generate
@@ -35,7 +35,7 @@ def made_up(
     Where the model refuses the usual sizes of its dynamic axes, they are those that it takes.
     """
     model, shapes = opened.model, _shapes(other, inputs)
-    sizes = taken_sizes(opened, shapes, dims, seed)
+    sizes = accepted_sizes(opened, shapes, dims, seed)
     dims = {**dims, **sizes}
     has_floats = takes_floats(model)
     wanted = SAMPLES if has_floats else SAMPLES[:1]
@@ -44,7 +44,7 @@ def made_up(
         wanted = (*wanted, *DECIDING)
     return [
         Sample(
-            origin=f"generated: {words.get(sample, sample)}, seed {seed}{told(sizes)}",
+            origin=f"generated: {words.get(sample, sample)}, seed {seed}{sizes_text(sizes)}",
             feeds=generate(model.graph, dims, sample=sample, seed=seed, other_shapes=shapes),
             kind=InputKind.GENERATED,
         )

@@ -18,6 +18,7 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.match.small_constants import kind_of
+from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from isomorph.match.weight_differences import ConstantDifference
     from isomorph.measure.evaluated_model import EvaluatedModel
 
-_ALIKE = 1e-6
-"""Of the largest number: what re-rounded constants may part the data of both nodes by."""
 _PROBES = 8
 _EITHER_WAY = frozenset(
     {"Add", "Mul", "Max", "Min", "Sum", "Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"}
@@ -75,10 +74,10 @@ def reads_same_data(
     if len(operands[0]) != len(operands[1]) or not operands[0]:
         return False
     data = [_Data(name=name) for name in operands[1]]
-    for mine, yours in subjects:
+    for ref, cand in subjects:
         try:
-            meant = mine.oracle().run(mine.feeds, list(operands[0]))
-            held = yours.oracle().run(yours.feeds, list(operands[1]))
+            meant = ref.oracle().run(ref.feeds, list(operands[0]))
+            held = cand.oracle().run(cand.feeds, list(operands[1]))
         except (IsomorphError, ValueError):
             continue  # an input that a model refuses shows nothing
         for name, each in zip(operands[0], data, strict=True):
@@ -99,12 +98,12 @@ def _nodes(
     source = reference.stored.get(name) or reference.scalars.get(name)
     if source is None or len(source.readers) != 1 or len(difference.weight.readers) != 1:
         return None
-    mine, yours = source.readers[0], difference.weight.readers[0]
-    if kind_of(mine) != kind_of(yours) or mine.node.attributes != yours.node.attributes:
+    ref, cand = source.readers[0], difference.weight.readers[0]
+    if kind_of(ref) != kind_of(cand) or ref.node.attributes != cand.node.attributes:
         return None
-    if mine.slot != yours.slot and mine.node.op not in _EITHER_WAY:
+    if ref.slot != cand.slot and ref.node.op not in _EITHER_WAY:
         return None
-    return mine.node, yours.node
+    return ref.node, cand.node
 
 
 def _same(one: Array, two: Array) -> bool:
@@ -113,7 +112,8 @@ def _same(one: Array, two: Array) -> bool:
     if one.dtype.kind != "f" or two.dtype.kind != "f":
         return bool(np.array_equal(one, two))
     finite = np.abs(two[np.isfinite(two)])
-    bound = _ALIKE * float(np.max(finite, initial=0.0))
+    # All other constants are equal: two orders of the same float64 sums differ by less.
+    bound = unit_roundoff("float32") * float(np.max(finite, initial=0.0))
     return bool(np.allclose(one, two, rtol=0.0, atol=bound, equal_nan=True))
 
 

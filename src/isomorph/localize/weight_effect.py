@@ -98,9 +98,9 @@ class ConstantExperiment:
         for trial in self._trials(difference):
             count += 1
             try:
-                mine = reference if trial is None else fed(reference, trial.feeds)
-                yours = candidate if trial is None else fed(candidate, self.carry(mine))
-                seen = self._seen(mine, yours, difference.weight.name, replaced)
+                ref = reference if trial is None else fed(reference, trial.feeds)
+                cand = candidate if trial is None else fed(candidate, self.carry(ref))
+                seen = self._seen(ref, cand, difference.weight.name, replaced)
             except (IsomorphError, ValueError):
                 continue  # an input that a model refuses shows nothing
             if seen is Effect.REFUTED:
@@ -109,7 +109,7 @@ class ConstantExperiment:
                 continue
             if seen is Effect.UNDECIDED and not (difference.certain or difference.inside):
                 continue  # another fault may be what differs here
-            found = self._judged(mine, yours, trial, seen)
+            found = self._judged(ref, cand, trial, seen)
             if best.effect is not Effect.SHOWN or found.divergent:
                 best = found
             judged += 1
@@ -136,8 +136,8 @@ class ConstantExperiment:
             if trial is None or len(subjects) > _SUBJECTS:
                 continue
             try:
-                mine = fed(reference, trial.feeds)
-                subjects.append((mine, fed(candidate, self.carry(mine))))
+                ref = fed(reference, trial.feeds)
+                subjects.append((ref, fed(candidate, self.carry(ref))))
             except (IsomorphError, ValueError):
                 continue
         return reads_same_data(difference, weights, subjects, replaced)
@@ -167,8 +167,8 @@ class ConstantExperiment:
             if trial is not None and generated > _SUBJECTS:
                 break
             try:
-                mine = reference if trial is None else fed(reference, trial.feeds)
-                feeds = candidate.feeds if trial is None else self.carry(mine)
+                ref = reference if trial is None else fed(reference, trial.feeds)
+                feeds = candidate.feeds if trial is None else self.carry(ref)
                 held = _numbers(flattened(candidate.oracle().run(feeds, list(read))))
                 put = {**feeds, name: replaced}
                 right = _numbers(flattened(candidate.oracle().run(put, list(read))))
@@ -201,17 +201,17 @@ class ConstantExperiment:
             TRIED_WEIGHTS.reached()
 
     def _seen(
-        self, mine: EvaluatedModel, yours: EvaluatedModel, name: str, replaced: Array | None
+        self, ref: EvaluatedModel, cand: EvaluatedModel, name: str, replaced: Array | None
     ) -> Effect:
         """Which of the two the reference is nearer to, where they differ at all."""
         if replaced is None:
-            return self._differ(mine, yours)
-        wanted = list(dict.fromkeys(spec.name for spec in yours.model.graph.outputs))
-        held = _numbers(yours.oracle_outputs())
-        right = _numbers(flattened(yours.oracle().run({**yours.feeds, name: replaced}, wanted)))
+            return self._differ(ref, cand)
+        wanted = list(dict.fromkeys(spec.name for spec in cand.model.graph.outputs))
+        held = _numbers(cand.oracle_outputs())
+        right = _numbers(flattened(cand.oracle().run({**cand.feeds, name: replaced}, wanted)))
         if not _part(held, right):
             return Effect.NOT_REACHED
-        meant = _numbers(mine.oracle_outputs())
+        meant = _numbers(ref.oracle_outputs())
         pairs = [
             (meant[pair.reference], held[pair.candidate], right[pair.candidate])
             for pair in self.outputs
@@ -219,9 +219,9 @@ class ConstantExperiment:
         ]
         return nearer(pairs)
 
-    def _differ(self, mine: EvaluatedModel, yours: EvaluatedModel) -> Effect:
+    def _differ(self, ref: EvaluatedModel, cand: EvaluatedModel) -> Effect:
         """Of a constant that nothing can be put in for: whether the outputs are worth judging."""
-        meant, held = _numbers(mine.oracle_outputs()), _numbers(yours.oracle_outputs())
+        meant, held = _numbers(ref.oracle_outputs()), _numbers(cand.oracle_outputs())
         for pair in self.outputs:
             one, two = meant.get(str(pair.reference)), held.get(str(pair.candidate))
             if one is None or two is None or one.size != two.size:
@@ -231,9 +231,9 @@ class ConstantExperiment:
         return Effect.NOT_REACHED
 
     def _judged(
-        self, mine: EvaluatedModel, yours: EvaluatedModel, trial: Trial | None, seen: Effect
+        self, ref: EvaluatedModel, cand: EvaluatedModel, trial: Trial | None, seen: Effect
     ) -> ConstantEffect:
-        judged = compare(mine, yours, self.outputs, self.terms).divergences
+        judged = compare(ref, cand, self.outputs, self.terms).divergences
         wrong = [each for each in judged if each.verdict is Verdict.DIVERGENT]
         return ConstantEffect(
             effect=Effect.SHOWN if wrong else seen,

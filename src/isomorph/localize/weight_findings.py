@@ -50,8 +50,8 @@ def compared_constants(
     With a ``stated_budget`` a weight counts only where an input shows outputs beyond it.
     """
     try:
-        mine, yours = (Weights(e.model.graph, e.oracle()) for e in (reference, candidate))
-        sides = mine, yours
+        ref, cand = (Weights(e.model.graph, e.oracle()) for e in (reference, candidate))
+        sides = ref, cand
         differences = constant_differences(*sides)
     except IsomorphError as error:
         return ComparedConstants(skipped=(Skipped(what="constants", why=error.sentence),))

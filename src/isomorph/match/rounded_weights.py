@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.core.chance import FALSE_ALARM
 from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ _RANGES = (15, 255, 65535)
 """Steps between the smallest and the largest number of an unsigned grid."""
 _ROUNDINGS = 8.0 * unit_roundoff("float32")
 """Of a product of an integer and a scale, and of the quotient by which it is known again."""
-_BY_CHANCE = 2.0**-20
-"""How likely numbers may be on a grid that they were not rounded to."""
 
 
 def narrowed(values: Array, dtype: str) -> Array:
@@ -58,6 +57,6 @@ def _lie_on(values: Array, steps: Array, count: int, ends: int) -> bool:
         places = values / np.where(steps > 0.0, steps, 1.0)
     bound = count * _ROUNDINGS
     telling = np.count_nonzero(np.rint(places)) - ends * steps.size
-    if telling <= 0 or (2.0 * bound) ** telling > _BY_CHANCE:
+    if telling <= 0 or (2.0 * bound) ** telling > FALSE_ALARM:
         return False
     return bool(np.all(np.abs(places - np.rint(places)) <= bound))

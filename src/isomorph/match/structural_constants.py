@@ -9,7 +9,8 @@ before which nothing differs, and only if no input moves what is computed with i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -22,13 +23,12 @@ from isomorph.match.quantizers import changed
 from isomorph.match.rounded_weights import narrowed, steps_of
 from isomorph.match.same_structure import same_structure
 from isomorph.match.small_constants import FEW
+from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.match.stored_weights import StoredWeight, Weights
 
-_COMPUTED = 2.0**-10
-"""Of the largest number: what a table that was computed again in float32 may lose."""
 _NARROW = ("float16", "bfloat16")
 _NO_EFFECT: Mapping[str, frozenset[int]] = {"Dropout": frozenset({1, 2}), "Resize": frozenset({1})}
 """Inputs that an operator does not use in inference."""
@@ -204,9 +204,20 @@ def _telling(found: PlacedConstant) -> bool:
     if found.exact or found.elements.sparse or found.weight.size <= FEW:
         return True
     finite = np.abs(found.expected[np.isfinite(found.expected)])
-    lost = _COMPUTED * float(np.max(finite, initial=0.0))
+    lost = _computed_again(found.weight.shape) * float(np.max(finite, initial=0.0))
     terms = Source(dtype=found.source.dtype, half_step=lost)
     return not compare_elements(found.expected, found.held, found.weight, terms).equal
+
+
+def _computed_again(shape: Sequence[int]) -> float:
+    """What a table of sines loses in float32, of its largest number.
+
+    The angle in row n is n times a frequency. A frequency between the unit roundoff u and 1 is the
+    exponential of a number down to ``log(u)``, and the rounding of that number is as many times u
+    of the frequency. The product is rounded once more.
+    """
+    unit = unit_roundoff("float32")
+    return max(shape, default=1) * (1.0 - math.log(unit)) * unit
 
 
 def _first(side: Weights, differing: frozenset[str]) -> frozenset[str]:

@@ -103,7 +103,7 @@ def compare(
 def _with_underflow(
     reference: Comparand, candidate: Comparand, judged: Comparison, terms: Terms
 ) -> Comparison:
-    """Losses that constants too small for the candidate's type explain, told as such."""
+    """Losses that constants too small for the candidate's type explain."""
     wrong = [each for each in judged.divergences if each.verdict is Verdict.DIVERGENT]
     if not any(each.intended_loss is not None for each in wrong):
         return judged
@@ -111,8 +111,8 @@ def _with_underflow(
     if found is None or not isinstance(reference, EvaluatedModel):
         return judged
     other = _compare(found.reference, candidate, judged.bindings, terms)
-    divergences, told = explained(found, judged.divergences, other.divergences, reference)
-    return replace(judged, divergences=divergences, underflow=told)
+    divergences, underflows = explained(found, judged.divergences, other.divergences, reference)
+    return replace(judged, divergences=divergences, underflow=underflows)
 
 
 def _nearest(

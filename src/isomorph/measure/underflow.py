@@ -139,12 +139,12 @@ def explained(
         )
     if not outputs:
         return tuple(before), None
-    told = replace(found, outputs=frozenset(outputs))
-    return tuple(judged), replace(told, findings=tuple(_findings(told, plain)))
+    marked = replace(found, outputs=frozenset(outputs))
+    return tuple(judged), replace(marked, findings=tuple(_findings(marked, plain)))
 
 
 def _lost(
-    reference: EvaluatedModel, candidate: EvaluatedModel, mine: Session, yours: Session
+    reference: EvaluatedModel, candidate: EvaluatedModel, ref: Session, cand: Session
 ) -> Iterator[StoredConstant]:
     """Constants with numbers that the candidate's type cannot tell from zero."""
     here, there = reference.model.graph.constants, candidate.model.graph.constants
@@ -162,12 +162,12 @@ def _lost(
         rivals = by_size.get(size, []) if size <= UNDERFLOW_ELEMENTS else []
         if not rivals or name in kept or "float" not in constant.dtype:
             continue
-        exact = widen(np.asarray(mine.run({}, [name])[name]))
+        exact = widen(np.asarray(ref.run({}, [name])[name]))
         least = max(_smallest(there[rival].dtype) for rival in rivals)
         if not np.any((exact != 0) & (np.abs(exact) < least)):
             continue
         for rival in sorted(rivals, key=lambda each: each != name):
-            held = widen(np.asarray(yours.run({}, [rival])[rival]))
+            held = widen(np.asarray(cand.run({}, [rival])[rival]))
             found = _as_stored(exact, held.reshape(exact.shape), there[rival].dtype)
             if found is not None:
                 yield StoredConstant(
