@@ -68,15 +68,15 @@ def passes(files: Files, kind: Kind, plain: Kind, effort: Effort) -> Measured:
     except StepFailedError as error:
         return Measured(network=files.name, what=kind.title, skipped=str(error))
     ours = [seconds for seconds, _ in rounds]
-    theirs = [seconds for _, plains in rounds for seconds in plains]
+    ref = [seconds for _, plains in rounds for seconds in plains]
     return Measured(
         network=files.name,
         what=kind.title,
         seconds=statistics.median(ours),
-        ratio=statistics.median(mine / statistics.median(plains) for mine, plains in rounds),
-        ratio_of_fastest=min(ours) / min(theirs),
+        ratio=statistics.median(cand / statistics.median(plains) for cand, plains in rounds),
+        ratio_of_fastest=min(ours) / min(ref),
         first_seconds=first,
-        plain_seconds=statistics.median(theirs),
+        plain_seconds=statistics.median(ref),
         peak_bytes=peak,
     )
 

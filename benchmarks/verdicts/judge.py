@@ -93,11 +93,11 @@ def judge(reference: Reach, candidate: Reach) -> Truth:
     verdicts = []
     if len(reference.rows) != len(candidate.rows):
         return Truth("different", "another number of outputs", np.inf)
-    for (name, mine), (other, yours) in zip(
+    for (name, ref), (other, cand) in zip(
         reference.rows.items(), candidate.rows.items(), strict=True
     ):
         kinds = reference.kinds[name], candidate.kinds[other]
-        verdicts.append(_output(name, mine, yours, kinds))
+        verdicts.append(_output(name, ref, cand, kinds))
     different = [truth for truth in verdicts if truth.kind == "different"]
     if different:
         return max(different, key=lambda truth: truth.margin)
@@ -108,68 +108,68 @@ def judge(reference: Reach, candidate: Reach) -> Truth:
     return Truth("equal", "", exactly=exactly, tie=any(truth.tie for truth in verdicts))
 
 
-def _output(name: str, mine: Array, yours: Array, kinds: tuple[np.dtype, np.dtype]) -> Truth:
-    if mine.shape[1:] != yours.shape[1:]:
+def _output(name: str, ref: Array, cand: Array, kinds: tuple[np.dtype, np.dtype]) -> Truth:
+    if ref.shape[1:] != cand.shape[1:]:
         return Truth("different", "another shape", np.inf, name)
     if is_float(kinds[0]) != is_float(kinds[1]):
         return Truth("ambiguous", "another kind of type", output=name)
-    own = disagreement(mine, kinds[0]) or disagreement(yours, kinds[1])
+    own = disagreement(ref, kinds[0]) or disagreement(cand, kinds[1])
     if own:
         return Truth("ambiguous", own, output=name)
-    mine, yours = (rows.reshape(len(rows), -1) for rows in (mine, yours))
-    if not mine.shape[1]:
+    ref, cand = (rows.reshape(len(rows), -1) for rows in (ref, cand))
+    if not ref.shape[1]:
         return Truth("equal", "", output=name, exactly=True)
     with np.errstate(all="ignore"):
-        return _elements(name, mine, yours, kinds)
+        return _elements(name, ref, cand, kinds)
 
 
-def _elements(name: str, mine: Array, yours: Array, kinds: tuple[np.dtype, np.dtype]) -> Truth:
-    mine, yours = mine.astype(np.float64), yours.astype(np.float64)
-    steady = np.all(_same(mine, mine[:1]), axis=0) & np.all(_same(yours, yours[:1]), axis=0)
-    finite = np.all(np.isfinite(mine), axis=0) & np.all(np.isfinite(yours), axis=0)
+def _elements(name: str, ref: Array, cand: Array, kinds: tuple[np.dtype, np.dtype]) -> Truth:
+    ref, cand = ref.astype(np.float64), cand.astype(np.float64)
+    steady = np.all(_same(ref, ref[:1]), axis=0) & np.all(_same(cand, cand[:1]), axis=0)
+    finite = np.all(np.isfinite(ref), axis=0) & np.all(np.isfinite(cand), axis=0)
     special = ~finite
     if np.any(special & ~steady):
         return Truth("ambiguous", "rounding decides what is finite", output=name)
-    if np.any(special & ~_same(mine[0], yours[0])):
+    if np.any(special & ~_same(ref[0], cand[0])):
         return Truth("different", "infinite or not a number on one side", np.inf, name)
-    scale = np.maximum(np.abs(mine).max(axis=0), np.abs(yours).max(axis=0))
+    scale = np.maximum(np.abs(ref).max(axis=0), np.abs(cand).max(axis=0))
     floor = np.zeros(scale.shape)
     for kind in kinds:
         if is_float(kind):
             floor = np.maximum(floor, unit(kind) * scale + smallest(kind))
-    low, high = mine.min(axis=0), mine.max(axis=0)
-    other_low, other_high = yours.min(axis=0), yours.max(axis=0)
+    low, high = ref.min(axis=0), ref.max(axis=0)
+    other_low, other_high = cand.min(axis=0), cand.max(axis=0)
     width = np.maximum(np.maximum(high - low, other_high - other_low), floor)
     gap = np.maximum(np.maximum(other_low - high, low - other_high), 0)
     margin = np.where(finite & (gap > 0), gap / np.where(width > 0, width, 1), 0)
     margin = np.where((width == 0) & (gap > 0), np.inf, margin)
-    lost = flushed(mine, yours, kinds)
+    lost = flushed(ref, cand, kinds)
     apart = (margin >= FAR) & ~lost
     doubtful = finite & ~apart & (margin > NEAR)
     wild = finite & (width > CHAOTIC * scale + floor)
     for place in np.flatnonzero(finite & ~apart & wild):
-        if abs(mine[0, place] - yours[0, place]) <= width[place] / FAR:
+        if abs(ref[0, place] - cand[0, place]) <= width[place] / FAR:
             doubtful[place] = False
             continue
-        verdict = _in_steps(mine[:, place], yours[:, place], floor[place])
+        verdict = _in_steps(ref[:, place], cand[:, place], floor[place])
         apart[place], doubtful[place] = verdict == "different", verdict == "ambiguous"
     if np.any(apart):
         return Truth("different", "values", float(np.max(np.where(apart, margin, 0))), name)
     if np.any(doubtful):
         return Truth("ambiguous", "within the doubt of rounding", float(margin.max()), name)
-    near = np.abs(mine[0] - yours[0]) <= EXACTLY * scale
+    near = np.abs(ref[0] - cand[0]) <= EXACTLY * scale
     return Truth(
         "equal", "", output=name, exactly=bool(np.all(near | special)), tie=bool(wild.any())
     )
 
 
-def flushed(mine: Array, yours: Array, kinds: tuple[np.dtype, np.dtype]) -> Array:
+def flushed(ref: Array, cand: Array, kinds: tuple[np.dtype, np.dtype]) -> Array:
     """Where one side is zero and the other too small for a runtime that has no subnormals."""
     if not all(map(is_float, kinds)):
-        return np.zeros(mine.shape[1:], bool)
+        return np.zeros(ref.shape[1:], bool)
     bound = max(float(ml_dtypes.finfo(kind).smallest_normal) for kind in kinds)
-    small = [np.all(np.abs(rows) < bound, axis=0) for rows in (mine, yours)]
-    zero = [np.all(rows == 0, axis=0) for rows in (mine, yours)]
+    small = [np.all(np.abs(rows) < bound, axis=0) for rows in (ref, cand)]
+    zero = [np.all(rows == 0, axis=0) for rows in (ref, cand)]
     return (zero[0] & small[1]) | (zero[1] & small[0])
 
 
@@ -177,9 +177,9 @@ def _same(left: Array, right: Array) -> Array:
     return (left == right) | (np.isnan(left) & np.isnan(right))
 
 
-def _in_steps(mine: Array, yours: Array, floor: float) -> str:
+def _in_steps(ref: Array, cand: Array, floor: float) -> str:
     """An element that jumps: every step of one side has to be far from every step of the other."""
-    groups = [_groups(values, floor) for values in (mine, yours)]
+    groups = [_groups(values, floor) for values in (ref, cand)]
     if any(group is None for group in groups):
         return "ambiguous"
     width = max([floor, *(high - low for group in groups for low, high in group)])

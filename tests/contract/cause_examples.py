@@ -53,11 +53,11 @@ def place(reference, candidate, **feeds) -> FaultContext:
                 oracle=side.oracle, seed=0, opened=side,
             )
         )  # fmt: skip
-    mine, yours = subjects
-    outputs = zip(mine.model.graph.outputs, yours.model.graph.outputs, strict=True)
-    located = locate(mine, yours, [(left.name, right.name) for left, right in outputs])
+    ref, cand = subjects
+    outputs = zip(ref.model.graph.outputs, cand.model.graph.outputs, strict=True)
+    located = locate(ref, cand, [(left.name, right.name) for left, right in outputs])
     assert located.chain.faults, "the example has no guilty place"
-    _, found = next(cases(located.chain.faults, located.matcher, yours.opened))
+    _, found = next(cases(located.chain.faults, located.matcher, cand.opened))
     return found
 
 

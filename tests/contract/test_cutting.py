@@ -62,8 +62,8 @@ def test_two_parts_in_a_row_are_the_whole(whole, tmp_path):
     taken = dict(zip([s.name for s in tail.graph.inputs], given.values(), strict=True))
     found = session(tail).run(taken, names)
     right = session(model).run({**feeds, joint: value}, outputs)
-    for mine, theirs in zip(names, outputs, strict=True):
-        assert np.allclose(found[mine], right[theirs], rtol=1e-9, atol=1e-9)
+    for cand, ref in zip(names, outputs, strict=True):
+        assert np.allclose(found[cand], right[ref], rtol=1e-9, atol=1e-9)
 
 
 def test_a_part_that_lacks_an_input_is_refused(whole, tmp_path):

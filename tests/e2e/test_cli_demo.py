@@ -41,9 +41,9 @@ def test_the_two_exports_differ_in_one_attribute(tmp_path):
     files = write_demo(tmp_path)
     right, wrong = onnx.load(files.faithful), onnx.load(files.altered)
     changed = [
-        (mine.name, mine.op_type)
-        for mine, yours in zip(right.graph.node, wrong.graph.node, strict=True)
-        if mine != yours
+        (ref.name, ref.op_type)
+        for ref, cand in zip(right.graph.node, wrong.graph.node, strict=True)
+        if ref != cand
     ]
     assert changed == [(files.node, "BatchNormalization")]
     assert right.graph.initializer == wrong.graph.initializer

@@ -104,21 +104,21 @@ def looped(folder, alpha):
 def test_nodes_of_bodies_stand_before_the_node_that_holds_them(tmp_path):
     reference, candidate = looped(tmp_path, 1.0), looped(tmp_path, 0.5)
     report = isomorph.check(reference, candidate, profile=True, in_process=True)
-    mine, yours = report.profile.graphs
+    ref, cand = report.profile.graphs
     inner = [
-        name for name, number in zip(yours.nodes, yours.rounds, strict=True) if number is not None
+        name for name, number in zip(cand.nodes, cand.rounds, strict=True) if number is not None
     ]
     assert inner == [
         "loop/body#0/Identity@ko", "loop/body#0/sub", "loop/body#0/act", "if/then_branch#0/neg"
     ]  # fmt: skip
-    guilty = yours.nodes.index("loop/body#0/act")
-    assert report.findings[0].node == yours.nodes[guilty]
-    assert mine.nodes[yours.counterpart[guilty]] == "loop/body#0/act"
+    guilty = cand.nodes.index("loop/body#0/act")
+    assert report.findings[0].node == cand.nodes[guilty]
+    assert ref.nodes[cand.counterpart[guilty]] == "loop/body#0/act"
     # It goes wrong there and at the loop; what the branch does with right values is right.
-    assert yours.local[guilty] > 1e-3
-    assert yours.translation[guilty - 1] < 1e-10
-    assert yours.local[yours.nodes.index("if/then_branch#0/neg")] < 1e-10
-    assert all(source < place for place, row in enumerate(yours.sources) for source in row)
-    measured = zip(yours.execution, yours.budget, yours.rounds, strict=True)
+    assert cand.local[guilty] > 1e-3
+    assert cand.translation[guilty - 1] < 1e-10
+    assert cand.local[cand.nodes.index("if/then_branch#0/neg")] < 1e-10
+    assert all(source < place for place, row in enumerate(cand.sources) for source in row)
+    measured = zip(cand.execution, cand.budget, cand.rounds, strict=True)
     assert all(error <= budget for error, budget, number in measured if number is not None)
     assert "loop/body#0/act" in {each.node for each in report.profile.close_ups}

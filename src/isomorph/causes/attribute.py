@@ -194,12 +194,12 @@ def _flattened(case: FaultContext) -> Diagnosis | None:
         return None
     node, axis, flat, experiment = found
     told = ["takes all axes from it on as one", "takes it alone"]
-    mine, theirs = told if flat else reversed(told)
+    cand, ref = told if flat else reversed(told)
     return Diagnosis(
         cause="attribute",
         certainty=3,
-        summary=f"axis {axis} of {node.op} is read as by another opset: it {mine}, and the "
-        f"reference's {theirs} (opset 13 changed this)",
+        summary=f"axis {axis} of {node.op} is read as by another opset: it {cand}, and the "
+        f"reference's {ref} (opset 13 changed this)",
         evidence={"axis": axis, "as_one": flat},
         experiments=(experiment,),
         fix=f"let {node.op} {'work along the last axis, transposed' if flat else 'flatten first'}",
@@ -210,25 +210,25 @@ def _another_form(case: FaultContext) -> Diagnosis | None:
     """Two formulas of one activation, recognized by what each gives for the same input."""
     if any(node.op in _SPOKEN_FOR for node in case.nodes):
         return None
-    mine, theirs = forms(case)
-    if mine is None or theirs is None:
+    cand, ref = forms(case)
+    if cand is None or ref is None:
         return None
     return Diagnosis(
         # One function in the place of another is an operator that is missing or approximated.
-        cause="attribute" if related(mine, theirs) else "missing_op",
+        cause="attribute" if related(cand, ref) else "missing_op",
         certainty=3,
-        summary=f"it computes {mine}, and the reference {theirs}",
-        evidence={"form": mine, "reference_form": theirs},
+        summary=f"it computes {cand}, and the reference {ref}",
+        evidence={"form": cand, "reference_form": ref},
         experiments=(
             Experiment(
                 question="Which formula does each side compute?",
                 change="the known formulas are computed in float64 from the same input",
                 predicts="each side is one of them",
-                seen=f"the candidate is {mine}, the reference {theirs}",
+                seen=f"the candidate is {cand}, the reference {ref}",
                 agrees=True,
             ),
         ),
-        fix=f"use {theirs}",
+        fix=f"use {ref}",
     )
 
 

@@ -42,13 +42,13 @@ class Dtype:
         if divided is not None:
             yield divided
             return
-        mine, theirs = _kinds(case.candidate, case.nodes), _kinds(case.reference, case.counterparts)
-        for op in sorted(mine.keys() & theirs.keys()):
-            if mine[op] != theirs[op]:
+        cand, ref = _kinds(case.candidate, case.nodes), _kinds(case.reference, case.counterparts)
+        for op in sorted(cand.keys() & ref.keys()):
+            if cand[op] != ref[op]:
                 yield Diagnosis(
                     cause="dtype",
                     certainty=2,
-                    summary=f"{op} is computed in {mine[op]}, the reference's in {theirs[op]}",
+                    summary=f"{op} is computed in {cand[op]}, the reference's in {ref[op]}",
                     fix="compute it in the reference's type",
                 )
                 return
@@ -87,10 +87,10 @@ def _rounded(case: FaultContext, casts: Sequence[Node]) -> Diagnosis | None:
         values = case.value(case.candidate, node.inputs[0])
         if values is None or values.dtype.kind != "f" or values.shape != case.right.shape:
             continue
-        mine, theirs = (_rounding(values.astype(np.float64), v) for v in (case.wrong, case.right))
-        if mine is not None and theirs is not None and mine != theirs:
-            mine, theirs = (each.replace("its quotient", "the values") for each in (mine, theirs))
-            return _told(f"the cast {mine}, and the reference {theirs}", mine, theirs)
+        cand, ref = (_rounding(values.astype(np.float64), v) for v in (case.wrong, case.right))
+        if cand is not None and ref is not None and cand != ref:
+            cand, ref = (each.replace("its quotient", "the values") for each in (cand, ref))
+            return _told(f"the cast {cand}, and the reference {ref}", cand, ref)
     return None
 
 
@@ -143,25 +143,25 @@ def _divided(case: FaultContext) -> Diagnosis | None:
         quotient = values[0].astype(np.float64) / values[1].astype(np.float64)
     if quotient.shape != case.right.shape or not np.isfinite(quotient).all():
         return None
-    theirs = _rounding(quotient, case.right)
-    mine = _rounding(quotient, case.wrong)
-    if mine is None or theirs is None or mine == theirs:
+    ref = _rounding(quotient, case.right)
+    cand = _rounding(quotient, case.wrong)
+    if cand is None or ref is None or cand == ref:
         return None
-    return _told(f"the division {mine}, and the reference's {theirs}", mine, theirs)
+    return _told(f"the division {cand}, and the reference's {ref}", cand, ref)
 
 
-def _told(summary: str, mine: str, theirs: str) -> Diagnosis:
+def _told(summary: str, cand: str, ref: str) -> Diagnosis:
     return Diagnosis(
         cause="dtype",
         certainty=3,
         summary=summary,
-        evidence={"mine": mine, "reference": theirs},
+        evidence={"mine": cand, "reference": ref},
         experiments=(
             Experiment(
                 question="How does each side round?",
                 change="the same values are computed in float64 and rounded in every way",
                 predicts="the two sides are two of them",
-                seen=f"the candidate {mine}, the reference {theirs}",
+                seen=f"the candidate {cand}, the reference {ref}",
                 agrees=True,
             ),
         ),

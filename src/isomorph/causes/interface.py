@@ -66,10 +66,10 @@ def _exchanged_inputs(case: FaultContext) -> Iterator[Diagnosis]:
         # Where one node reads both, its operands are exchanged: a matter of layout.
         if not _interchangeable(one, other) or len({node.name for node in reading}) < 2:
             continue
-        mine, yours = (case.value(case.candidate, spec.name) for spec in (one, other))
-        if mine is None or yours is None or np.array_equal(mine, yours):
+        ref, cand = (case.value(case.candidate, spec.name) for spec in (one, other))
+        if ref is None or cand is None or np.array_equal(ref, cand):
             continue
-        if not case.restores({one.name: yours, other.name: mine}):
+        if not case.restores({one.name: cand, other.name: ref}):
             continue
         yield Diagnosis(
             cause="interface",

@@ -142,15 +142,15 @@ def _unmasked(case: FaultContext) -> bool:
 
 def _unread(case: FaultContext) -> Iterator[str]:
     """What goes into the counterparts and is here as well, but does not go into the nodes."""
-    mine, theirs = Topology(case.candidate), Topology(case.reference)
-    read = {name for node in case.nodes for name in mine.sources(node)}
+    cand, ref = Topology(case.candidate), Topology(case.reference)
+    read = {name for node in case.nodes for name in cand.sources(node)}
     made = {name for node in case.counterparts for name in node.outputs}
-    sources = [name for node in case.counterparts for name in theirs.sources(node)]
+    sources = [name for node in case.counterparts for name in ref.sources(node)]
     for name in dict.fromkeys(sources):
         twin = case.twin(name) if name not in made else None
         if twin is not None and twin not in read:
             # What is read after a mere change of shape is read.
-            passed = {n for node in mine.readers.get(twin, ()) for n in node.outputs}
+            passed = {n for node in cand.readers.get(twin, ()) for n in node.outputs}
             if not passed & read:
                 yield name
 

@@ -56,19 +56,19 @@ class Weight:
             )
 
     def _replaced(self, case: FaultContext) -> Iterator[Diagnosis]:
-        for mine in node_constants.floats(case.candidate, case.nodes):
-            wrong = case.constant(case.candidate, mine)
+        for cand in node_constants.floats(case.candidate, case.nodes):
+            wrong = case.constant(case.candidate, cand)
             if wrong is None:
                 continue
-            choices = list(node_constants.alike_in_size(case, mine))
+            choices = list(node_constants.alike_in_size(case, cand))
             alike = any(np.array_equal(right, wrong) for _, right in choices)
             if alike and any(_FLAGS & node.attributes.keys() for node in case.nodes):
                 continue  # stored as the reference stores it: how it is read is another matter
-            for theirs, right in choices:
+            for ref, right in choices:
                 for value in placements(right, wrong.shape):
-                    if np.array_equal(value, wrong) or not case.restores({mine: value}):
+                    if np.array_equal(value, wrong) or not case.restores({cand: value}):
                         continue
-                    yield _replaced(case, mine, theirs, wrong, value)
+                    yield _replaced(case, cand, ref, wrong, value)
                     return
 
     def _folded(self, case: FaultContext) -> Iterator[Diagnosis]:
@@ -180,8 +180,8 @@ def _worked_in(case: FaultContext) -> Iterator[dict[str, Array]]:
 
 def _replaced(
     case: FaultContext,
-    mine: str,
-    theirs: str | None,
+    cand: str,
+    ref: str | None,
     wrong: Array,
     right: Array,
     *,
@@ -191,20 +191,20 @@ def _replaced(
     order = _order_of_gates(case.node.op, wrong, right)
     if order is not None:
         kind, cause = f"its gate blocks are in the order {order}", "weight"
-    named = repr(theirs) if theirs is not None else named
-    known = {"reference_constant": theirs} if theirs is not None else {}
+    named = repr(ref) if ref is not None else named
+    known = {"reference_constant": ref} if ref is not None else {}
     return Diagnosis(
         cause=cause,
         certainty=3,
-        summary=f"constant {mine!r} is not the reference's {named}: {kind}",
-        evidence={"constant": mine, **known, "difference": kind},
+        summary=f"constant {cand!r} is not the reference's {named}: {kind}",
+        evidence={"constant": cand, **known, "difference": kind},
         experiments=(
             put_right(
-                f"Is constant {mine!r} wrong?", f"it gets the values of the reference's {named}"
+                f"Is constant {cand!r} wrong?", f"it gets the values of the reference's {named}"
             ),
         ),
-        fix=f"give {mine!r} the values of the reference's {named}",
-        node=_reader(case, mine),
+        fix=f"give {cand!r} the values of the reference's {named}",
+        node=_reader(case, cand),
     )
 
 

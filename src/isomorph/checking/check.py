@@ -78,34 +78,32 @@ def _pair(
         def judge(sample: Sample, bindings: Sequence[Binding]) -> Comparison:
             given, carried = sides.feeds(sample)
             work.arrange(channels=sides.moved())
-            mine, yours = work.subject(reference, given), work.subject(candidate, carried)
-            return screened(mine, yours, bindings, work.terms)
+            ref, cand = work.subject(reference, given), work.subject(candidate, carried)
+            return screened(ref, cand, bindings, work.terms)
 
         samples, outputs = judged_samples(work, sides, taken, outputs, judge)
     else:
         samples = _one_or_made_up(met, given, inputs, options)
     for sample in work.worthwhile(samples):
-        mine = work.subject(reference, reference.real(sample.feeds))
-        if work.sized.refused(sample, mine):
+        ref = work.subject(reference, reference.real(sample.feeds))
+        if work.sized.refused(sample, ref):
             work.accounts.drop()
             continue
-        yours = work.subject(candidate, _arranged(work, mine, candidate, inputs))
-        if work.sized.failed(sample, yours):
+        cand = work.subject(candidate, _arranged(work, ref, candidate, inputs))
+        if work.sized.failed(sample, cand):
             continue
-        work.findings += met.beyond(sample, yours.feeds)
-        if work.deterministic(mine, yours):
-            comparison = compare(mine, yours, outputs, work.terms)
-            comparison = work.looked_into(mine, yours, comparison)
+        work.findings += met.beyond(sample, cand.feeds)
+        if work.deterministic(ref, cand):
+            comparison = compare(ref, cand, outputs, work.terms)
+            comparison = work.looked_into(ref, cand, comparison)
             work.add(comparison, outputs)
             work.sized.note(sample, comparison.divergences)
             outputs = comparison.bindings
-            work.locate(mine, yours, comparison)
-            work.probe(
-                (mine, yours), comparison, lambda fed: _arranged(work, fed, candidate, inputs)
-            )
+            work.locate(ref, cand, comparison)
+            work.probe((ref, cand), comparison, lambda fed: _arranged(work, fed, candidate, inputs))
             if not sample.sizes:  # what is told of tensors is told at one size
-                work.remember(sample, comparison, yours, mine)
-        work.failures(mine, yours)
+                work.remember(sample, comparison, cand, ref)
+        work.failures(ref, cand)
     for finding in work.sized.findings():
         work.add_finding(finding, Verdict.DIVERGENT, "wrong at some sizes of its dynamic axes")
     compare_constants(work, reference, candidate)
@@ -187,11 +185,11 @@ def _recorded(
     work.expect(specs, outputs, interface=False)
     samples = [given] if given is not None else _generated(candidate, options)
     for sample in work.worthwhile(samples[:1]):
-        yours = work.subject(candidate, sample.feeds)
-        if work.deterministic(yours):
-            comparison = compare(recording.subject(yours), yours, outputs, work.terms)
+        cand = work.subject(candidate, sample.feeds)
+        if work.deterministic(cand):
+            comparison = compare(recording.subject(cand), cand, outputs, work.terms)
             work.add(comparison, outputs)
-        work.failures(yours)
+        work.failures(cand)
     return work.report((candidate,), (), outputs, recording=recording)
 
 

@@ -82,11 +82,11 @@ def _refuse(reference: Side, candidate: Side, given: Sample | None, options: Che
 
 
 def _refuse_other_inputs(reference: Replayed, candidate: Replayed, options: CheckOptions) -> None:
-    mine, yours = reference.record, candidate.record
-    pairs = bind_inputs(mine.model.graph.inputs, yours.model.graph.inputs, options.bind_inputs)
+    ref, cand = reference.record, candidate.record
+    pairs = bind_inputs(ref.model.graph.inputs, cand.model.graph.inputs, options.bind_inputs)
     for pair in pairs:
-        left = np.asarray(mine.inputs[pair.reference])
-        right = np.asarray(yours.inputs[pair.candidate])
+        left = np.asarray(ref.inputs[pair.reference])
+        right = np.asarray(cand.inputs[pair.candidate])
         if not np.array_equal(np.sort(left, axis=None), np.sort(right, axis=None)):
             raise UsageError(
                 "OTHER_INPUTS",
@@ -178,14 +178,14 @@ def _first_differences(
 def _differences(
     report: Report, wrong: list[Divergence], reference: Side, candidate: Replayed, sample: Sample
 ) -> Iterator[Finding]:
-    yours = _subject(candidate, _arrays(candidate.record.inputs), report.seed)
+    cand = _subject(candidate, _arrays(candidate.record.inputs), report.seed)
     if any(_beyond(each.rounding) for each in wrong):
-        mine = _subject(reference, sample.feeds, report.seed)
+        ref = _subject(reference, sample.feeds, report.seed)
         pairs = [(pair.reference, pair.candidate) for pair in report.output_bindings]
-        yield from first_apart(mine, yours, pairs)
+        yield from first_apart(ref, cand, pairs)
         return
     names = [each.candidate_output for each in wrong if each.candidate_output]
-    yield from first_astray(yours, candidate.captured(), names)
+    yield from first_astray(cand, candidate.captured(), names)
 
 
 def _subject(side: Side, feeds: Mapping[str, Array], seed: int) -> EvaluatedModel:

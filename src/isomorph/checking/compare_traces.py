@@ -54,12 +54,12 @@ def recording_of(trace: Replayed) -> Recording:
 
 def values_alone(reference: Replayed, candidate: Replayed, options: CheckOptions) -> Report:
     """Output by output; then the first tensor of equal name that is not the same."""
-    mine, yours = recording_of(reference), recording_of(candidate)
+    ref, cand = recording_of(reference), recording_of(candidate)
     outputs = bind_outputs(
         reference.model.graph.outputs, candidate.model.graph.outputs, options.bind_outputs
     )
-    left = Values(model=reference.model, runs=mine.arrays, recorded=True)
-    right = Values(model=candidate.model, runs=yours.arrays, role="candidate", recorded=True)
+    left = Values(model=reference.model, runs=ref.arrays, recorded=True)
+    right = Values(model=candidate.model, runs=cand.arrays, role="candidate", recorded=True)
     channels = reference.model.channels_last != candidate.model.channels_last
     terms = Terms(
         false_alarm=FALSE_ALARM,
@@ -139,10 +139,10 @@ def _unjudged(divergence: Divergence) -> Finding:
 
 def _first_difference(reference: Replayed, candidate: Replayed) -> Iterator[Finding]:
     """In the order of the candidate's graph; equal names are all there is to go by."""
-    mine, yours = reference.record.run.tensors, candidate.record.run.tensors
+    ref, cand = reference.record.run.tensors, candidate.record.run.tensors
     for node in candidate.model.graph.nodes:
         for name in node.outputs:
-            if name in mine and name in yours and not _same(mine[name], yours[name]):
+            if name in ref and name in cand and not _same(ref[name], cand[name]):
                 yield Finding(
                     rank=0,
                     code="FIRST_DIFFERENCE",

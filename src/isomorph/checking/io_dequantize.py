@@ -48,10 +48,10 @@ class Change:
 
     @property
     def _done(self) -> str:
-        mine, yours = self.grids
-        if yours is None:
+        ref, cand = self.grids
+        if cand is None:
             return "compared with the real numbers that the reference's integers stand for"
-        if mine is not None:
+        if ref is not None:
             return "compared by the real numbers that the integers stand for"
         return "fed with quantized values" if self.kind == "input" else "compared dequantized"
 
@@ -152,18 +152,18 @@ def meet(
     Integers that mean the same on both sides stay integers.
     """
     left, right = reference.model.graph, candidate.model.graph
-    mine, yours, ranges = grids(left), grids(right), calibrated(right)
-    if not mine and not yours:
+    ref, cand, ranges = grids(left), grids(right), calibrated(right)
+    if not ref and not cand:
         return DequantizedPair(reference=reference, candidate=candidate, ranges=ranges)
-    inputs = _bound(left, right, mine, yours, stated_inputs)
+    inputs = _bound(left, right, ref, cand, stated_inputs)
     outputs = bind_outputs(left.outputs, right.outputs, stated_outputs)
     changes = (
-        *_changes("input", left.inputs, right.inputs, inputs, (mine, yours)),
-        *_changes("output", left.outputs, right.outputs, outputs, (mine, yours)),
+        *_changes("input", left.inputs, right.inputs, inputs, (ref, cand)),
+        *_changes("output", left.outputs, right.outputs, outputs, (ref, cand)),
     )
     return DequantizedPair(
-        reference=reference.in_reals({c.reference.name for c in changes} & mine.keys()),
-        candidate=candidate.in_reals({c.candidate.name for c in changes} & yours.keys()),
+        reference=reference.in_reals({c.reference.name for c in changes} & ref.keys()),
+        candidate=candidate.in_reals({c.candidate.name for c in changes} & cand.keys()),
         changes=changes,
         ranges=ranges,
     )
@@ -191,17 +191,17 @@ def against_values(
 ) -> tuple[ModelHandle, tuple[Change, ...]]:
     """The candidate with its quantized outputs in real numbers where recorded ones are floats."""
     outputs = candidate.model.graph.outputs
-    yours = grids(candidate.model.graph)
+    cand = grids(candidate.model.graph)
     bound = bind_outputs(specs, outputs, stated)
-    changes = tuple(_changes("output", specs, outputs, bound, ({}, yours)))
+    changes = tuple(_changes("output", specs, outputs, bound, ({}, cand)))
     return candidate.in_reals({c.candidate.name for c in changes}), changes
 
 
 def _bound(
     left: Graph,
     right: Graph,
-    mine: Mapping[str, Quantization],
-    yours: Mapping[str, Quantization],
+    ref: Mapping[str, Quantization],
+    cand: Mapping[str, Quantization],
     stated: Mapping[str, str],
 ) -> Sequence[Binding]:
     from isomorph.sessions.model_handle import real_specs
@@ -212,7 +212,7 @@ def _bound(
         if error.code != "AMBIGUOUS_BINDING":
             raise
         # The types may be what stands in the way: a float for one side, its integers for the other.
-        return bind_inputs(real_specs(left.inputs, mine), real_specs(right.inputs, yours), stated)
+        return bind_inputs(real_specs(left.inputs, ref), real_specs(right.inputs, cand), stated)
 
 
 def _changes(
@@ -235,10 +235,10 @@ def _apart(
     entries: tuple[Quantization | None, Quantization | None],
 ) -> bool:
     """Whether the same integers would not stand for the same number."""
-    mine, yours = entries
-    if mine is not None and yours is not None:
-        return (mine.dtype, mine.scale, mine.zero_point, mine.axis) != (
-            yours.dtype, yours.scale, yours.zero_point, yours.axis
+    ref, cand = entries
+    if ref is not None and cand is not None:
+        return (ref.dtype, ref.scale, ref.zero_point, ref.axis) != (
+            cand.dtype, cand.scale, cand.zero_point, cand.axis
         )  # fmt: skip
-    other = specs[1] if mine is not None else specs[0]
-    return (mine is not None or yours is not None) and "float" in (other.dtype or "")
+    other = specs[1] if ref is not None else specs[0]
+    return (ref is not None or cand is not None) and "float" in (other.dtype or "")

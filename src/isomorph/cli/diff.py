@@ -46,17 +46,17 @@ def _models(found: ModelDiff) -> Iterator[tuple[str, str, str, str]]:
     def row(name: str, left: str, right: str) -> tuple[str, str, str, str]:
         return name, left, right, "yes" if left != right else _SAME
 
-    mine, yours = found.reference, found.candidate
-    yield "file", mine.location, yours.location, _SAME
-    yield row("framework", mine.framework, yours.framework)
-    if mine.framework == yours.framework:
-        yield row("contents", mine.digest[:12], yours.digest[:12])
-    yield row("producer", mine.producer or "not stated", yours.producer or "not stated")
+    ref, cand = found.reference, found.candidate
+    yield "file", ref.location, cand.location, _SAME
+    yield row("framework", ref.framework, cand.framework)
+    if ref.framework == cand.framework:
+        yield row("contents", ref.digest[:12], cand.digest[:12])
+    yield row("producer", ref.producer or "not stated", cand.producer or "not stated")
     for pair in found.opsets:
         yield row(f"opset {pair.domain}", _version(pair.reference), _version(pair.candidate))
-    yield row("nodes", str(len(mine.graph.nodes)), str(len(yours.graph.nodes)))
-    yield row("constants", str(len(mine.graph.constants)), str(len(yours.graph.constants)))
-    yield row("quantized", _count(mine), _count(yours))
+    yield row("nodes", str(len(ref.graph.nodes)), str(len(cand.graph.nodes)))
+    yield row("constants", str(len(ref.graph.constants)), str(len(cand.graph.constants)))
+    yield row("quantized", _count(ref), _count(cand))
 
 
 def _version(version: int | None) -> str:

@@ -27,16 +27,16 @@ def _signature(first: Model, result: Model, inputs: Sequence[Binding]) -> Iterat
     there = {spec.name: spec for spec in result.graph.inputs}
     here = {spec.name: spec for spec in first.graph.inputs}
     for pair in inputs:
-        mine, yours = here.get(pair.reference), there.get(pair.candidate)
-        if mine is None or yours is None:
+        ref, cand = here.get(pair.reference), there.get(pair.candidate)
+        if ref is None or cand is None:
             continue
-        if mine.name != yours.name:
-            yield f"the name of input {mine.name!r}: it is {yours.name!r} now"
-        if mine.dtype != yours.dtype:
-            yield f"the type of input {mine.name!r}: {mine.dtype} became {yours.dtype}"
-        fixed = _fixed(mine, yours)
+        if ref.name != cand.name:
+            yield f"the name of input {ref.name!r}: it is {cand.name!r} now"
+        if ref.dtype != cand.dtype:
+            yield f"the type of input {ref.name!r}: {ref.dtype} became {cand.dtype}"
+        fixed = _fixed(ref, cand)
         if fixed:
-            yield f"dynamic axes of input {mine.name!r}: {', '.join(fixed)}"
+            yield f"dynamic axes of input {ref.name!r}: {', '.join(fixed)}"
 
 
 def _results(first: Model, result: Model, outputs: Sequence[Divergence]) -> Iterator[str]:
@@ -48,20 +48,20 @@ def _results(first: Model, result: Model, outputs: Sequence[Divergence]) -> Iter
         if each.reference_output is not None and each.candidate_output in places
     ]
     if first.output_order is not OutputOrder.UNNAMED:
-        for mine, yours in pairs:
-            if mine != yours:
-                yield f"the name of output {mine!r}: it is {yours!r} now"
-    order = [places[yours] for _, yours in pairs if yours is not None]
+        for ref, cand in pairs:
+            if ref != cand:
+                yield f"the name of output {ref!r}: it is {cand!r} now"
+    order = [places[cand] for _, cand in pairs if cand is not None]
     if order != sorted(order):
         yield f"the order of the outputs: it is {', '.join(map(str, order))} now"
 
 
-def _fixed(mine: TensorSpec, yours: TensorSpec) -> list[str]:
-    if mine.shape is None or yours.shape is None or len(mine.shape) != len(yours.shape):
+def _fixed(ref: TensorSpec, cand: TensorSpec) -> list[str]:
+    if ref.shape is None or cand.shape is None or len(ref.shape) != len(cand.shape):
         return []
     return [
         f"axis {place} is {size} now"
-        for place, (before, size) in enumerate(zip(mine.shape, yours.shape, strict=True))
+        for place, (before, size) in enumerate(zip(ref.shape, cand.shape, strict=True))
         if not isinstance(before, int) and isinstance(size, int)
     ]
 

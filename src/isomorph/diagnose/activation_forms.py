@@ -59,20 +59,20 @@ def forms(case: FaultContext) -> tuple[str | None, str | None]:
         return None, None
     with np.errstate(all="ignore"):
         values = {name: np.asarray(form(x.astype(np.float64))) for name, form in _FORMS.items()}
-    theirs = next((name for name, value in values.items() if case.equals(value)), None)
-    if theirs is None:
+    ref = next((name for name, value in values.items() if case.equals(value)), None)
+    if ref is None:
         return None, None
     # Rounded constants of a spelled-out form move it by a few roundings, as they moved the
     # reference; a formula that is farther off is not the one.
-    allowed = 4.0 * apart(values[theirs], case.right)[0] + _ROUNDINGS * _size(case.wrong)
-    gaps = {name: apart(value, case.wrong)[0] for name, value in values.items() if name != theirs}
-    mine = min(gaps, key=lambda name: gaps[name])
-    return (mine if gaps[mine] <= allowed else None), theirs
+    allowed = 4.0 * apart(values[ref], case.right)[0] + _ROUNDINGS * _size(case.wrong)
+    gaps = {name: apart(value, case.wrong)[0] for name, value in values.items() if name != ref}
+    cand = min(gaps, key=lambda name: gaps[name])
+    return (cand if gaps[cand] <= allowed else None), ref
 
 
-def related(mine: str, theirs: str) -> bool:
+def related(cand: str, ref: str) -> bool:
     """Whether two forms are those of one function."""
-    return any(mine.startswith(each) and theirs.startswith(each) for each in _FAMILIES)
+    return any(cand.startswith(each) and ref.startswith(each) for each in _FAMILIES)
 
 
 def _size(array: Array) -> float:

@@ -62,9 +62,9 @@ def _order_of_axes(wrong: Array, right: Array) -> tuple[int, ...] | None:
 def _permuted(wrong: Array, right: Array) -> str:
     """Slices along one axis that stand in another order, if it is no more than that."""
     for axis in range(wrong.ndim if wrong.shape == right.shape else 0):
-        mine = np.moveaxis(wrong, axis, 0).reshape(wrong.shape[axis], -1)
-        theirs = np.moveaxis(right, axis, 0).reshape(right.shape[axis], -1)
-        found = [_row_of(row, theirs) for row in mine]
+        cand = np.moveaxis(wrong, axis, 0).reshape(wrong.shape[axis], -1)
+        ref = np.moveaxis(right, axis, 0).reshape(right.shape[axis], -1)
+        found = [_row_of(row, ref) for row in cand]
         if None in found or len(set(found)) < len(found):
             continue
         moved = sum(place != origin for place, origin in enumerate(found))

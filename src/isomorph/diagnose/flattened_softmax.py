@@ -33,8 +33,8 @@ def taken_as_one(case: FaultContext) -> tuple[Node, int, bool, Experiment] | Non
         rows = int(np.prod(x.shape[:axis]))
         alone = _soft(x.astype(np.float64), axis, node.op)
         together = _soft(x.astype(np.float64).reshape(rows, -1), 1, node.op).reshape(x.shape)
-        for flat, (mine, theirs) in ((True, (together, alone)), (False, (alone, together))):
-            if case.equals(theirs) and not case.equals(mine) and _same(mine, case.wrong):
+        for flat, (cand, ref) in ((True, (together, alone)), (False, (alone, together))):
+            if case.equals(ref) and not case.equals(cand) and _same(cand, case.wrong):
                 return node, axis, flat, _experiment(node.op, axis, flat=flat)
     return None
 

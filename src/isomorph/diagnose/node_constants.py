@@ -95,11 +95,11 @@ def weights(case: FaultContext, names_: Sequence[str]) -> list[str]:
 
 def stored_alike(case: FaultContext) -> bool:
     """Whether each weight of the candidate's nodes stands in the reference byte for byte."""
-    theirs = {
+    ref = {
         case.reference.constants[name].digest for name in floats(case.reference, case.counterparts)
     }
-    mine = [case.candidate.constants[name] for name in floats(case.candidate, case.nodes)]
-    return all(each.digest in theirs for each in mine if len(each.shape) > 1)
+    cand = [case.candidate.constants[name] for name in floats(case.candidate, case.nodes)]
+    return all(each.digest in ref for each in cand if len(each.shape) > 1)
 
 
 def stated(case: FaultContext) -> Iterator[float]:
@@ -119,15 +119,15 @@ def stated(case: FaultContext) -> Iterator[float]:
 
 def alike_in_size(case: FaultContext, name: str) -> Iterator[tuple[str, Array]]:
     """Constants of the counterpart with as many elements, equal values first."""
-    mine = case.candidate.constants[name]
-    size = int(np.prod(mine.shape))
-    theirs = [
+    cand = case.candidate.constants[name]
+    size = int(np.prod(cand.shape))
+    ref = [
         case.reference.constants[each]
         for each in floats(case.reference, case.counterparts)
         if int(np.prod(case.reference.constants[each].shape)) == size
     ]
-    theirs.sort(key=lambda each: each.value_digest != mine.value_digest)
-    for each in theirs:
+    ref.sort(key=lambda each: each.value_digest != cand.value_digest)
+    for each in ref:
         value = case.constant(case.reference, each.name)
         if value is not None:
             yield each.name, value
@@ -138,10 +138,10 @@ def alike_in_size(case: FaultContext, name: str) -> Iterator[tuple[str, Array]]:
             yield tensor, value
 
 
-def _turned(case: FaultContext, mine: str, theirs: str, value: Array) -> Iterator[Array]:
+def _turned(case: FaultContext, cand: str, ref: str, value: Array) -> Iterator[Array]:
     """What a constant is where one side divides by it and the other multiplies, or subtracts."""
-    here = {node.op for node in case.nodes if mine in node.inputs}
-    there = {node.op for node in case.counterparts if theirs in node.inputs[1:]}
+    here = {node.op for node in case.nodes if cand in node.inputs}
+    there = {node.op for node in case.counterparts if ref in node.inputs[1:]}
     for one, other in _UNDOING:
         if (one in here and other in there) or (other in here and one in there):
             if one == "Add":

@@ -135,10 +135,10 @@ def _fitted(value: Any, now: Any) -> Any:  # noqa: ANN401
     return float(value) if isinstance(now, float) else value
 
 
-def equal(mine: Any, theirs: Any) -> bool:  # noqa: ANN401
+def equal(cand: Any, ref: Any) -> bool:  # noqa: ANN401
     """Whether two parameters are the same but for storage in float32."""
-    if isinstance(mine, (tuple, list)) and isinstance(theirs, (tuple, list)):
-        return len(mine) == len(theirs) and all(map(equal, mine, theirs))
-    if isinstance(mine, (int, float)) and isinstance(theirs, (int, float)):
-        return abs(float(mine) - float(theirs)) <= 2.0**-23 * abs(float(theirs))
-    return bool(mine == theirs)
+    if isinstance(cand, (tuple, list)) and isinstance(ref, (tuple, list)):
+        return len(cand) == len(ref) and all(map(equal, cand, ref))
+    if isinstance(cand, (int, float)) and isinstance(ref, (int, float)):
+        return abs(float(cand) - float(ref)) <= 2.0**-23 * abs(float(ref))
+    return bool(cand == ref)

@@ -37,10 +37,10 @@ def ties(case: FaultContext) -> Diagnosis | None:
         if step is None or values is None or values.shape != case.right.shape:
             continue
         whole = values.astype(np.float64) / step
-        mine, theirs = (_way(whole, each, step) for each in (_rounded(case, node), case.right))
-        if mine is not None and theirs is not None and mine != theirs:
+        cand, ref = (_way(whole, each, step) for each in (_rounded(case, node), case.right))
+        if cand is not None and ref is not None and cand != ref:
             halves = int(np.count_nonzero(_rounded(case, node) != case.right))
-            return _told(mine, theirs, halves)
+            return _told(cand, ref, halves)
     return None
 
 
@@ -96,21 +96,21 @@ def _way(whole: Array, result: Array, step: float) -> str | None:
     return None
 
 
-def _told(mine: str, theirs: str, halves: int) -> Diagnosis:
+def _told(cand: str, ref: str, halves: int) -> Diagnosis:
     return Diagnosis(
         cause="quantization",
         certainty=3,
-        summary=f"ties are rounded {mine}, and by the reference {theirs}: {halves} values lie "
+        summary=f"ties are rounded {cand}, and by the reference {ref}: {halves} values lie "
         "half-way between two steps",
-        evidence={"ties": mine, "reference_ties": theirs, "halves": halves},
+        evidence={"ties": cand, "reference_ties": ref, "halves": halves},
         experiments=(
             Experiment(
                 question="How does each side round a half?",
                 change="the same values are rounded in float64 in every way",
                 predicts="the two sides are two of them, and differ at halves alone",
-                seen=f"the candidate rounds halves {mine}, the reference {theirs}",
+                seen=f"the candidate rounds halves {cand}, the reference {ref}",
                 agrees=True,
             ),
         ),
-        fix=f"round halves {theirs}, or choose a scale on whose halves no value lies",
+        fix=f"round halves {ref}, or choose a scale on whose halves no value lies",
     )

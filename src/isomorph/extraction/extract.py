@@ -176,9 +176,9 @@ def _command(sides: Sequence[ModelHandle], options: CheckOptions, ops: Sequence[
             words.append(f"--runtime {side.role}={side.runtime}")
         told = {f"{side.role}.{key}": value for key, value in side.settings.items()}
         words += [f"--set {shlex.quote(f'{key}={value}')}" for key, value in told.items()]
-    for mine, yours in options.bind_inputs.items():
-        if mine != yours:
-            words.append(f"--bind-input {shlex.quote(f'{mine}={yours}')}")
+    for ref, cand in options.bind_inputs.items():
+        if ref != cand:
+            words.append(f"--bind-input {shlex.quote(f'{ref}={cand}')}")
     for name, order in options.layouts.items():
         words.append(f"--layout {shlex.quote(f'{name}={_axes(order)}')}")
     for each in ops:  # a file is named from inside the folder

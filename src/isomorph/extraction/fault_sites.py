@@ -73,16 +73,16 @@ def places(request: Request, work: Path) -> Iterator[Place]:
     for sample in (request.given, *made_up):
         if sample is None:
             continue
-        mine = _subject(left, left.real(sample.feeds), options)
-        yours = _subject(right, _arranged(mine, right, inputs, options), options)
-        located, sides = locate(mine, yours, pairs), (left, right)
+        ref = _subject(left, left.real(sample.feeds), options)
+        cand = _subject(right, _arranged(ref, right, inputs, options), options)
+        located, sides = locate(ref, cand, pairs), (left, right)
         fault = _chosen(located, node)
         if fault is None and not located.chain.faults and located.chain.explained:
             # The graphs agree: it is the run that is to blame, if anything is.
-            located, sides = locate_execution(yours, [yours for _, yours in pairs]), (right, right)
+            located, sides = locate_execution(cand, [cand for _, cand in pairs]), (right, right)
             fault = _chosen(located, node)
         if fault is not None:
-            feeds = (mine.feeds if sides[0] is left else yours.feeds, yours.feeds)
+            feeds = (ref.feeds if sides[0] is left else cand.feeds, cand.feeds)
             place = Place(node=fault.node, fault=fault, located=located, sides=sides, feeds=feeds)
             yield from _inside(place, node, work)
             yield place

@@ -28,8 +28,8 @@ def as_written(case: FaultContext) -> Iterator[Patch]:
             maker = makers.get(_input(node, tensor))
             if maker is None or maker.op not in _WRITTEN:
                 continue
-            for mine, theirs in zip(places, _WRITTEN[maker.op], strict=True):
-                name, meant = _input(node, mine), _input(maker, theirs)
+            for cand, ref in zip(places, _WRITTEN[maker.op], strict=True):
+                name, meant = _input(node, cand), _input(maker, ref)
                 here, there = _held(case, name), _held(case, meant)
                 if here is None or there is None or here.size != there.size:
                     continue

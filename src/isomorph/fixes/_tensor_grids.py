@@ -91,12 +91,12 @@ def _as_neighbors(grids: dict[str, Quantization], node: Node) -> Iterator[Patch]
     if node.op not in _SAME_GRID or not node.outputs:
         return
     around = [name for name in (*node.inputs, *node.outputs) if name in grids]
-    for mine in around:
-        for theirs in around:
-            here, there = grids[mine], grids[theirs]
+    for cand in around:
+        for ref in around:
+            here, there = grids[cand], grids[ref]
             if (here.scale, here.zero_point) != (there.scale, there.zero_point):
-                words = f"as {theirs!r} has it"
-                yield _patch(mine, here, words, np.asarray(there.scale), there.zero_point)
+                words = f"as {ref!r} has it"
+                yield _patch(cand, here, words, np.asarray(there.scale), there.zero_point)
 
 
 def _fitted_to_weights(

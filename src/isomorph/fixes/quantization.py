@@ -134,13 +134,13 @@ def _one_of_the_pair(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
         for second in nodes:
             if first is second:
                 continue
-            for mine, theirs in zip(_names(first), _names(second), strict=True):
-                here, there = _held(case, mine), _held(case, theirs)
-                if here is None or there is None or mine == theirs or here.shape != there.shape:
+            for cand, ref in zip(_names(first), _names(second), strict=True):
+                here, there = _held(case, cand), _held(case, ref)
+                if here is None or there is None or cand == ref or here.shape != there.shape:
                     continue
                 if not np.array_equal(here, there):
                     yield _set(
-                        {mine: there}, f"{first.op} {first.name!r}: {mine!r} as {theirs!r} has it"
+                        {cand: there}, f"{first.op} {first.name!r}: {cand!r} as {ref!r} has it"
                     )
 
 

@@ -81,15 +81,15 @@ def _held(case: FaultContext, name: str) -> Array | None:
     return case.constant(case.candidate, name) if grid is None else reals(case, name, grid)
 
 
-def _replaced(case: FaultContext, mine: str) -> Iterator[Patch]:
+def _replaced(case: FaultContext, cand: str) -> Iterator[Patch]:
     """The counterpart's constants of the same size, in every arrangement that fits."""
-    wrong = _held(case, mine)
+    wrong = _held(case, cand)
     if wrong is None:
         return
-    for theirs, right in node_constants.alike_in_size(case, mine):
+    for ref, right in node_constants.alike_in_size(case, cand):
         for value in placements(right, wrong.shape):
             if not np.array_equal(value, wrong):
-                yield _set(case, [(mine, value)], f"the values of the reference's {theirs!r}")
+                yield _set(case, [(cand, value)], f"the values of the reference's {ref!r}")
 
 
 def _of_another_node(case: FaultContext) -> Iterator[Patch]:

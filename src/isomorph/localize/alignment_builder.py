@@ -132,14 +132,14 @@ def _held(
     """The places of the pairs whose values agree here, too."""
     left, right = matcher.reference.values, matcher.candidate.values
     for place, pair in enumerate(alignment.pairs):
-        mine, yours = pair.reference[0], pair.candidate
-        if "value" not in pair.evidence or mine not in left or yours not in right:
+        ref, cand = pair.reference[0], pair.candidate
+        if "value" not in pair.evidence or ref not in left or cand not in right:
             continue
-        source, value = left[mine], values[yours]
+        source, value = left[ref], values[cand]
         order = pair.permutation or tuple(range(source.ndim))
         if source.size == value.size and len(order) == source.ndim:
             moved = Rearrangement(permutation=order, shape=value.shape)
-            if matcher.equal(mine, yours, moved.array(source), value):
+            if matcher.equal(ref, cand, moved.array(source), value):
                 yield place
 
 

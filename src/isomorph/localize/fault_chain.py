@@ -46,7 +46,7 @@ def follow(matcher: ValueMatcher, outputs: Sequence[tuple[str, str]]) -> FaultCh
             break
         faults.append(fault)
         search = Search(matcher, outputs, {each.tensor: each.value for each in faults})
-    left = tuple(yours for _, yours in search.wrong_outputs())
+    left = tuple(cand for _, cand in search.wrong_outputs())
     if not left and all(_inherits(untouched, each) for each in faults):
         hidden = _hidden(matcher, outputs, before)
         if hidden.faults or not faults:
@@ -168,20 +168,20 @@ def _proven(
     explained: bool,
 ) -> Fault:
     """Its inputs are right, it is not, and with it and its like put right the outputs agree."""
-    names = [yours for _, yours in outputs]
+    names = [cand for _, cand in outputs]
     after = _errors(matcher, outputs, matcher.candidate.run(names, {fault.tensor: fault.value}))
     share = None if before == 0 or not np.isfinite(before) else max(0.0, 1.0 - after / before)
     return replace(fault, proven=explained, share=share)
 
 
-def _agree(matcher: ValueMatcher, mine: str, yours: str, value: Array) -> bool:
-    source = matcher.reference.values.get(mine)
+def _agree(matcher: ValueMatcher, ref: str, cand: str, value: Array) -> bool:
+    source = matcher.reference.values.get(ref)
     if source is None:
         return True
     first = next(iter(ways(source, value.shape)), None)
     if matcher.same_axes and source.shape != value.shape:
         return False
-    return first is not None and matcher.equal(mine, yours, first.array(source), value)
+    return first is not None and matcher.equal(ref, cand, first.array(source), value)
 
 
 def _errors(
@@ -189,12 +189,12 @@ def _errors(
 ) -> float:
     """The outputs' errors in units of their own noise, together."""
     ratios = []
-    for mine, yours in outputs:
-        source, value = matcher.reference.values.get(mine), values.get(yours)
+    for ref, cand in outputs:
+        source, value = matcher.reference.values.get(ref), values.get(cand)
         if source is None or value is None:
             continue
         first = next(iter(ways(source, value.shape)), None)
         rms = apart(first.array(source), value)[0] if first is not None else np.inf
-        ratios.append(rms / max(matcher.tolerance(mine, yours), _LEAST))
+        ratios.append(rms / max(matcher.tolerance(ref, cand), _LEAST))
     # Where no noise moves an output at all, a square of the ratio is beyond any float.
     return math.hypot(*ratios)

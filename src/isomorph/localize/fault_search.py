@@ -54,20 +54,20 @@ class Search:
     def wrong_outputs(self) -> list[tuple[str, str]]:
         """The bound outputs that do not agree, place by place."""
         return [
-            (mine, yours)
-            for mine, yours in self.outputs
-            if yours in self.values and not self.agrees(mine, yours, self.values[yours])
+            (ref, cand)
+            for ref, cand in self.outputs
+            if cand in self.values and not self.agrees(ref, cand, self.values[cand])
         ]
 
-    def agrees(self, mine: str, yours: str, value: Array) -> bool:
+    def agrees(self, ref: str, cand: str, value: Array) -> bool:
         """Whether an output is the reference's, in its plainest arrangement."""
-        source = self.reference.values.get(mine)
+        source = self.reference.values.get(ref)
         if source is None:
             return True
         first = next(iter(ways(source, value.shape)), None)
-        if first is None or not self._fits(mine, value):
+        if first is None or not self._fits(ref, value):
             return False
-        return self.matcher.equal(mine, yours, first.array(source), value)
+        return self.matcher.equal(ref, cand, first.array(source), value)
 
     def _fits(self, mine: str, value: Array) -> bool:
         """Whether the axes of a tensor are the reference's in some order, and not cut otherwise."""
@@ -97,7 +97,7 @@ class Search:
         return found
 
     def _first_fault(self, *, everywhere: bool) -> Fault | None:
-        wrong = self.astray() if everywhere else [yours for _, yours in self.wrong_outputs()]
+        wrong = self.astray() if everywhere else [cand for _, cand in self.wrong_outputs()]
         tried, spare = 0, None
         for layer in self._proposals(wrong, of_right=not everywhere):
             best: tuple[int, Substitution] | None = None
@@ -124,11 +124,11 @@ class Search:
     def _explains(self, proposal: Substitution) -> bool:
         """Whether every output is right with this alone put right."""
         given = {**self.given, proposal.tensor: self.placed(proposal)}
-        found = self._recomputed([yours for _, yours in self.outputs], given)
+        found = self._recomputed([cand for _, cand in self.outputs], given)
         return all(
-            yours in found and self.agrees(mine, yours, found[yours])
-            for mine, yours in self.outputs
-            if yours in self.values
+            cand in found and self.agrees(ref, cand, found[cand])
+            for ref, cand in self.outputs
+            if cand in self.values
         )
 
     def entries(self, wrong: Sequence[str]) -> list[Node]:
@@ -172,13 +172,13 @@ class Search:
     def _of_another_size(self, tensor: str) -> Iterator[Substitution]:
         """What the same operator makes in the reference, where it makes more or fewer elements."""
         value, maker = self.values[tensor], self.candidate.topology.maker[tensor]
-        bound = [mine for mine, yours in self.outputs if yours == tensor]
+        bound = [ref for ref, cand in self.outputs if cand == tensor]
         for name in bound or self.near_the_front():
-            other, mine = self.reference.values[name], self.reference.topology.maker.get(name)
+            other, ref = self.reference.values[name], self.reference.topology.maker.get(name)
             if bound and self.matcher.same_axes and other.shape != value.shape:
                 yield as_it_is(self.reference, tensor, name)
                 continue
-            alike = mine is not None and mine.op == maker.op and other.ndim == value.ndim
+            alike = ref is not None and ref.op == maker.op and other.ndim == value.ndim
             if alike and other.size != value.size and other.dtype.kind == value.dtype.kind:
                 yield as_it_is(self.reference, tensor, name)
 
@@ -206,7 +206,7 @@ class Search:
     def _counterparts(self, tensor: str) -> Iterator[Substitution]:
         """Tensors of the reference that nothing of the candidate equals yet, likeliest first."""
         value = self.values[tensor]
-        bound = [mine for mine, yours in self.outputs if yours == tensor]
+        bound = [ref for ref, cand in self.outputs if cand == tensor]
         maker = self.candidate.topology.maker[tensor]
         lonely = bound or self._fitting(self.near_the_front(), value)
         lonely.sort(key=lambda name: self._unlike(name, maker, value))
@@ -274,26 +274,26 @@ class Search:
         every = self._behind(proposal.tensor)
         behind = every[: TENSORS_BEHIND.most]
         reshaped = proposal.moved.shape != self.values[proposal.tensor].shape
-        bound = [(mine, yours) for mine, yours in self.outputs if yours == proposal.tensor]
-        healed = sum(mine == proposal.counterpart for mine, _ in bound)
+        bound = [(ref, cand) for ref, cand in self.outputs if cand == proposal.tensor]
+        healed = sum(ref == proposal.counterpart for ref, _ in bound)
         if (proposal.permuted or reshaped) and not behind:
             # What was right in another order may have healed farther down only.
-            behind = [yours for _, yours in self.wrong_outputs()]
+            behind = [cand for _, cand in self.wrong_outputs()]
         # A twin counts only where the reference, too, computes it from what was put in:
         # small integers are equal by accident.
         after = self.reference.topology.below([proposal.counterpart])
         same = self.reference.prints[proposal.counterpart]
         elsewhere = self._held_elsewhere(proposal.tensor) if everywhere else self.seen
-        mates = {yours: mine for mine, yours in self.outputs}
+        mates = {cand: ref for ref, cand in self.outputs}
         for name, value in self._recomputed(behind, given).items():
             if name in mates and not self._fits(mates[name], value):
                 continue
             healed += any(
-                mine == mates.get(name)
+                ref == mates.get(name)
                 # What was put in and merely passed on proves nothing.
                 # Nor does what the candidate holds elsewhere: an earlier layer, done again.
-                or (mine in after and mine not in elsewhere and self.reference.prints[mine] != same)
-                for mine, _ in self.matcher.pairs(name, value)
+                or (ref in after and ref not in elsewhere and self.reference.prints[ref] != same)
+                for ref, _ in self.matcher.pairs(name, value)
             )
         if not healed and len(every) > TENSORS_BEHIND.most:
             TENSORS_BEHIND.reached()
@@ -354,20 +354,20 @@ class Search:
         topology = self.candidate.topology
         between = topology.above(proposal.tensor, until=self.right) | {proposal.tensor}
         group = [n for n in self.candidate.graph.nodes if set(n.outputs) & between]
-        mine = self.reference.topology
-        theirs = mine.above(proposal.counterpart, until=self.seen) | {proposal.counterpart}
+        cand = self.reference.topology
+        ref = cand.above(proposal.counterpart, until=self.seen) | {proposal.counterpart}
         right = self.placed(proposal)
         return Fault(
             node=likeliest(
                 group,
                 [topology.maker[name] for name in self.given],
-                mine.maker.get(proposal.counterpart),
+                cand.maker.get(proposal.counterpart),
             ).name,
             nodes=tuple(n.name for n in group),
             tensor=proposal.tensor,
             counterpart=proposal.counterpart,
             reference_nodes=tuple(
-                n.name for n in self.reference.graph.nodes if set(n.outputs) & theirs
+                n.name for n in self.reference.graph.nodes if set(n.outputs) & ref
             ),
             moved=proposal.moved,
             value=right,
@@ -383,6 +383,6 @@ class Search:
 
     def _same_values(self, proposal: Substitution) -> bool:
         """Whether the values really are the reference's: coarser ones have the same moments."""
-        mine, yours = proposal.counterpart, proposal.tensor
-        sides = self.reference.values[mine], self.values[yours]
-        return self.matcher.equal(mine, yours, *(np.sort(side, axis=None) for side in sides))
+        ref, cand = proposal.counterpart, proposal.tensor
+        sides = self.reference.values[ref], self.values[cand]
+        return self.matcher.equal(ref, cand, *(np.sort(side, axis=None) for side in sides))

@@ -40,18 +40,18 @@ def closest(
     fault: Fault, matcher: ValueMatcher, earlier: Mapping[str, Array]
 ) -> FaultSubgraph | None:
     """The guilty nodes and their counterparts alone; None where their inputs do not correspond."""
-    yours = _boundary(matcher.candidate, fault.nodes)
-    mine = _boundary(matcher.reference, fault.reference_nodes)
-    values = {**matcher.candidate.values, **_put_right(matcher.candidate, yours, earlier)}
+    cand = _boundary(matcher.candidate, fault.nodes)
+    ref = _boundary(matcher.reference, fault.reference_nodes)
+    values = {**matcher.candidate.values, **_put_right(matcher.candidate, cand, earlier)}
     bound: dict[str, str] = {}
     moved: dict[str, Rearrangement] = {}
-    for name in yours:
-        found = _counterpart(fault, matcher, name, values.get(name), mine)
+    for name in cand:
+        found = _counterpart(fault, matcher, name, values.get(name), ref)
         if found is None or found[0] in bound:
             return None
         bound[found[0]], moved[name] = name, found[1]
-    open_ends = matcher.reference.topology.above(fault.counterpart, until=bound) & set(mine)
-    if not yours or len(bound) != len(yours) or open_ends - bound.keys():
+    open_ends = matcher.reference.topology.above(fault.counterpart, until=bound) & set(ref)
+    if not cand or len(bound) != len(cand) or open_ends - bound.keys():
         return None
     left = {
         name: _stored(matcher.reference, name, matcher.reference.values[name]) for name in bound

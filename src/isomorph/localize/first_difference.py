@@ -75,7 +75,7 @@ def first_astray(
 
 
 def _begin(search: Search) -> list[Node]:
-    first = search.entries([yours for _, yours in search.wrong_outputs()])
+    first = search.entries([cand for _, cand in search.wrong_outputs()])
     return list(FIRST_NODES.first(first))
 
 

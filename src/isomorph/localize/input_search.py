@@ -85,13 +85,13 @@ def reached(
     tried = 0
     for trial in trials(reference.model.graph, reference.feeds, reference.seed):
         tried += 1
-        mine = fed(reference, trial.feeds)
+        ref = fed(reference, trial.feeds)
         try:
-            yours = fed(candidate, carry(mine))
-            nodes = _touched(found, mine, yours)
+            cand = fed(candidate, carry(ref))
+            nodes = _touched(found, ref, cand)
             if not nodes:
                 continue
-            judged = compare(mine, yours, outputs, terms).divergences
+            judged = compare(ref, cand, outputs, terms).divergences
         except IsomorphError:
             continue  # an input that a model refuses reaches nothing
         wrong = [each for each in judged if each.verdict is Verdict.DIVERGENT]
@@ -144,12 +144,12 @@ def fed(subject: EvaluatedModel, feeds: Mapping[str, Array]) -> EvaluatedModel:
     )  # fmt: skip
 
 
-def _touched(found: Sequence[Latent], mine: EvaluatedModel, yours: EvaluatedModel) -> list[str]:
+def _touched(found: Sequence[Latent], ref: EvaluatedModel, cand: EvaluatedModel) -> list[str]:
     """The nodes whose two sides part on this input, seen in float64."""
     left = {each.departure.way.reference for each in found}
     right = {each.departure.way.candidate for each in found}
-    here = mine.oracle().run(mine.feeds, sorted(left))
-    there = yours.oracle().run(yours.feeds, sorted(right))
+    here = ref.oracle().run(ref.feeds, sorted(left))
+    there = cand.oracle().run(cand.feeds, sorted(right))
     touched = []
     for each in found:
         way = each.departure.way

@@ -91,14 +91,14 @@ def _affordable(nodes: list[Node], capture: TensorCapture) -> list[Node]:
     return chosen
 
 
-def _probed(known: Paired, mine: list[Node], yours: list[Node], seed: int) -> Iterator[Latent]:
+def _probed(known: Paired, ref: list[Node], cand: list[Node], seed: int) -> Iterator[Latent]:
     matcher = known.matcher
-    for node in yours:
+    for node in cand:
         departure = _departure(node, known, ways_of_candidate, seed)
         if departure is not None:
             yield _latent(node, matcher.reference.topology.maker.get(departure.way.reference),
                           departure)  # fmt: skip
-    for node in mine:
+    for node in ref:
         departure = _departure(node, known, ways_of_reference, seed)
         if departure is not None:
             yield _latent(_stand_in(matcher, departure.way), node, departure)
@@ -120,7 +120,7 @@ def _departure(
 def _stand_in(matcher: ValueMatcher, way: Way) -> Node | None:
     """The candidate's node in question; one that is missing is named by its consumer."""
     topology = matcher.candidate.topology
-    if way.candidate not in {yours for _, yours, _ in way.sources}:
+    if way.candidate not in {cand for _, cand, _ in way.sources}:
         return topology.maker.get(way.candidate)
     return next(iter(topology.readers.get(way.candidate, ())), topology.maker.get(way.candidate))
 
@@ -155,12 +155,12 @@ def _decides(node: Node | None) -> bool:
 
 def _example(departure: Departure) -> str:
     """One element: what went in and what came out, where the node works element by element."""
-    mine, yours = departure.reference, departure.candidate
+    ref, cand = departure.reference, departure.candidate
     with np.errstate(all="ignore"):
-        apart = np.abs(mine.astype(np.float64) - yours.astype(np.float64))
+        apart = np.abs(ref.astype(np.float64) - cand.astype(np.float64))
     place = int(np.argmax(np.where(np.isnan(apart), np.inf, apart)))
-    result = f"{yours.flat[place]:.4g} instead of {mine.flat[place]:.4g}"
-    given = [value for value in departure.given.values() if value.size == mine.size]
+    result = f"{cand.flat[place]:.4g} instead of {ref.flat[place]:.4g}"
+    given = [value for value in departure.given.values() if value.size == ref.size]
     if len(departure.given) == 1 and given and not departure.way.moved.moves:
         return f" (of {given[0].flat[place]:.4g} it makes {result})"
     return f" (it gives {result})"

@@ -74,12 +74,10 @@ def look(
             constants=narrow_constants(right),
             quantizers=quantized(right),
         )
-    mine = _capture(reference, in_reals(reference.oracle(), left), rounding)
-    yours = _capture(candidate, in_reals(candidate.oracle(), right), noise)
+    ref = _capture(reference, in_reals(reference.oracle(), left), rounding)
+    cand = _capture(candidate, in_reals(candidate.oracle(), right), noise)
     apart = reference.isolated and candidate.isolated
-    return look_at(
-        mine, yours, draws=draws, apart=apart, same_axes=_same_axes(reference, candidate)
-    )
+    return look_at(ref, cand, draws=draws, apart=apart, same_axes=_same_axes(reference, candidate))
 
 
 def _same_axes(reference: EvaluatedModel, candidate: EvaluatedModel) -> bool:

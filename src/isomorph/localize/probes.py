@@ -64,11 +64,10 @@ def probe(matcher: ValueMatcher, ways: Sequence[Way], seed: int) -> Departure | 
 
 
 def _departures(matcher: ValueMatcher, way: Way, seed: int) -> Iterator[Departure]:
-    values = {mine: matcher.reference.values[mine] for mine, _, _ in way.sources}
+    values = {ref: matcher.reference.values[ref] for ref, _, _ in way.sources}
     for kind, given in edge_values(values, seed):
         right = {
-            yours: np.ascontiguousarray(moved.array(given[mine]))
-            for mine, yours, moved in way.sources
+            cand: np.ascontiguousarray(moved.array(given[ref])) for ref, cand, moved in way.sources
         }
         try:
             part = compared(matcher, way, given, right, seed)

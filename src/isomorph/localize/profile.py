@@ -92,29 +92,29 @@ def _drawn(scene: _Scene, drawing: Drawing) -> ErrorProfile:
         alone = profile("candidate", drawing.alone(candidate))
         return ErrorProfile(origin=scene.origin, graphs=(alone,), close_ups=tuple(_outputs(scene)))
     located = scene.located or Located(chain=NOBODY, matcher=look(reference, candidate))
-    mine, yours = drawing.drawn(
+    ref, cand = drawing.drawn(
         Level(reference=reference, candidate=candidate, located=located, outputs=scene.outputs)
     )
     return ErrorProfile(
         origin=scene.origin,
-        graphs=(profile("reference", mine), profile("candidate", yours, mine)),
+        graphs=(profile("reference", ref), profile("candidate", cand, ref)),
         close_ups=(*drawing.close_ups, *_outputs(scene)),
     )
 
 
 def _outputs(scene: _Scene) -> Iterator[CloseUp]:
     """The outputs as both sides ran; of one model alone, its run beside its oracle."""
-    yours = scene.candidate.runtime_outputs()
-    mine = (
+    cand = scene.candidate.runtime_outputs()
+    ref = (
         scene.candidate.oracle_outputs()
         if scene.reference is None
         else scene.reference.runtime_outputs()
     )
-    if isinstance(yours, IsomorphError) or isinstance(mine, IsomorphError):
+    if isinstance(cand, IsomorphError) or isinstance(ref, IsomorphError):
         return
     for left, right in scene.outputs[:_MOST_OUTPUTS]:
-        if left in mine and right in yours:
+        if left in ref and right in cand:
             feeds = arrays(scene.candidate.feeds)
-            seen = close_up("output", (left, right), mine[left], yours[right], feeds=feeds)
+            seen = close_up("output", (left, right), ref[left], cand[right], feeds=feeds)
             if seen is not None:
                 yield seen

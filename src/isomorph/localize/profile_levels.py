@@ -74,7 +74,7 @@ class Drawing:
         right.translation(search, faults)
         self.close_ups += _guilty(matcher.candidate, faults, level.candidate)
         told = left.told()
-        mine, yours = rows(told), rows(right.told(left), told)
+        ref, cand = rows(told), rows(right.told(left), told)
         inner: tuple[dict[str, list[Row]], dict[str, list[Row]]] = ({}, {})
         sides = level.reference.opened, level.candidate.opened
         names = [each.node for each in faults]
@@ -86,7 +86,7 @@ class Drawing:
                 if within is not None:
                     found = self._within(within, level.depth + 1)
                     inner[0][within.holder], inner[1][node.name] = found
-        return spliced(mine, inner[0]), spliced(yours, inner[1])
+        return spliced(ref, inner[0]), spliced(cand, inner[1])
 
     def _within(self, within: Inside, depth: int) -> tuple[list[Row], list[Row]]:
         """The rows of a pair of bodies, under the names of the whole models."""

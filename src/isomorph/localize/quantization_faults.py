@@ -75,26 +75,26 @@ def _has_match(matcher: ValueMatcher, fault: Fault) -> bool:
     wrong whose twin is there. But where an operator was lost, what it read is there as well,
     and what it made is not.
     """
-    mine, yours = matcher.reference, matcher.candidate
-    size = yours.prints[fault.tensor].elements
+    ref, cand = matcher.reference, matcher.candidate
+    size = cand.prints[fault.tensor].elements
     found = [
         name
-        for name in mine.values
-        if mine.prints[name].elements == size and _alike(matcher, name, fault.tensor)
+        for name in ref.values
+        if ref.prints[name].elements == size and _alike(matcher, name, fault.tensor)
     ]
     return bool(found) and any(
         _alike(matcher, fault.counterpart, name)
-        for name in yours.values
-        if yours.prints[name].elements == size
+        for name in cand.values
+        if cand.prints[name].elements == size
         and (name != fault.tensor or fault.counterpart in found)
     )
 
 
-def _alike(matcher: ValueMatcher, mine: str, yours: str) -> bool:
+def _alike(matcher: ValueMatcher, ref: str, cand: str) -> bool:
     """Whether two tensors differ, all in all, by no more than noise, in any arrangement."""
-    left, right = matcher.reference.values[mine], matcher.candidate.values[yours]
+    left, right = matcher.reference.values[ref], matcher.candidate.values[cand]
     return any(
-        apart(moved.array(left), right)[0] <= matcher.tolerance(mine, yours)
+        apart(moved.array(left), right)[0] <= matcher.tolerance(ref, cand)
         for moved in ways(left, right.shape)
     )
 

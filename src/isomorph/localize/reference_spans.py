@@ -46,7 +46,7 @@ def ways_of_candidate(node: Node, known: Paired) -> list[Way]:
     found = _stretches(node, matcher.candidate, matcher.reference, known.of_candidate)
     return [
         Way(
-            sources=tuple((mine, yours, moved) for yours, (mine, moved) in starts),
+            sources=tuple((ref, cand, moved) for cand, (ref, moved) in starts),
             reference=end,
             candidate=out,
             moved=moved,
@@ -61,7 +61,7 @@ def ways_of_reference(node: Node, known: Paired) -> list[Way]:
     found = _stretches(node, matcher.reference, matcher.candidate, known.of_reference)
     return [
         Way(
-            sources=tuple((mine, yours, moved) for mine, (yours, moved) in starts),
+            sources=tuple((ref, cand, moved) for ref, (cand, moved) in starts),
             reference=out,
             candidate=end,
             moved=moved,

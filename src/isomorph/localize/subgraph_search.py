@@ -96,17 +96,17 @@ def first_inside(
     there = next((maker[one] for one, _ in pairs if one in maker and maker[one].bodies), None)
     if there is None:
         return None
-    mine = Walk(sides[0], there, search.reference, {}, folder / "reference")
-    yours = Walk(sides[1], here, search.candidate, search.given, folder / "candidate")
-    left, right = next(mine.rounds(), None), next(yours.rounds(), None)
+    ref = Walk(sides[0], there, search.reference, {}, folder / "reference")
+    cand = Walk(sides[1], here, search.candidate, search.given, folder / "candidate")
+    left, right = next(ref.rounds(), None), next(cand.rounds(), None)
     if left is None or right is None:
         return None
-    names = _names(mine, yours, left, right, [pair for pair in pairs if pair[0] in there.outputs])
+    names = _names(ref, cand, left, right, [pair for pair in pairs if pair[0] in there.outputs])
     if not names:
         return None
-    outputs = _outputs(mine, yours, names)
-    found = Located(chain=NOBODY, matcher=look(mine.subject(), yours.subject()))
-    return _inside(mine, yours, (left, right), found, outputs)
+    outputs = _outputs(ref, cand, names)
+    found = Located(chain=NOBODY, matcher=look(ref.subject(), cand.subject()))
+    return _inside(ref, cand, (left, right), found, outputs)
 
 
 def _inside(
@@ -128,9 +128,9 @@ def _inside(
     )
 
 
-def _outputs(mine: Walk, yours: Walk, names: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def _outputs(ref: Walk, cand: Walk, names: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The pairs of results as the parts that were cut out call them."""
-    inner, other = mine.body(), yours.body()
+    inner, other = ref.body(), cand.body()
     return [(inner.outputs[one], other.outputs[two]) for one, two in names]
 
 
@@ -145,27 +145,27 @@ def _bound(
     # Used only where both have as many.
     by_place = dict(zip(here.outputs, there.outputs, strict=False))
     if len(there.outputs) == len(here.outputs) and all(
-        by_place.get(yours) == mine for yours, mine in wrong.items()
+        by_place.get(cand) == ref for cand, ref in wrong.items()
     ):
-        return [(mine, yours) for yours, mine in by_place.items() if mine and yours]
+        return [(ref, cand) for cand, ref in by_place.items() if ref and cand]
     right = {
-        yours: mine
-        for yours in here.outputs
-        if yours not in wrong and yours in matcher.candidate.values
-        for mine, _ in matcher.pairs(yours, matcher.candidate.values[yours])
-        if mine in there.outputs and mine not in wrong.values()
+        cand: ref
+        for cand in here.outputs
+        if cand not in wrong and cand in matcher.candidate.values
+        for ref, _ in matcher.pairs(cand, matcher.candidate.values[cand])
+        if ref in there.outputs and ref not in wrong.values()
     }
-    return [(mine, yours) for yours, mine in {**wrong, **right}.items()]
+    return [(ref, cand) for cand, ref in {**wrong, **right}.items()]
 
 
 def _names(
-    mine: Walk, yours: Walk, left: Round, right: Round, pairs: Sequence[tuple[str, str]]
+    ref: Walk, cand: Walk, left: Round, right: Round, pairs: Sequence[tuple[str, str]]
 ) -> list[tuple[str, str]]:
     """The pairs of outputs as the bodies call them, as far as both bodies compute them."""
     found = []
     for one, other in pairs:
-        inner = body_output(mine.node, left.key, one), body_output(yours.node, right.key, other)
-        if inner[0] in mine.body(left).outputs and inner[1] in yours.body(right).outputs:
+        inner = body_output(ref.node, left.key, one), body_output(cand.node, right.key, other)
+        if inner[0] in ref.body(left).outputs and inner[1] in cand.body(right).outputs:
             found.append((str(inner[0]), str(inner[1])))
     return found
 
@@ -183,22 +183,20 @@ def _differ(
     return False
 
 
-def _exchanged(mine: Walk, yours: Walk, right: Round, names: Sequence[tuple[str, str]]) -> bool:
+def _exchanged(ref: Walk, cand: Walk, right: Round, names: Sequence[tuple[str, str]]) -> bool:
     """Whether another branch of the candidate does what the reference's does: no node is wrong."""
-    for other in other_branches(yours.node, right):
-        results = yours.run(other)
-        ends = [spec.name for spec in yours.node.bodies[other.key].outputs]
-        taken = [spec.name for spec in yours.node.bodies[right.key].outputs]
+    for other in other_branches(cand.node, right):
+        results = cand.run(other)
+        ends = [spec.name for spec in cand.node.bodies[other.key].outputs]
+        taken = [spec.name for spec in cand.node.bodies[right.key].outputs]
         moved = [(one, ends[taken.index(two)]) for one, two in names if two in taken]
-        if all(two in results for _, two in moved) and not _differ(
-            mine.results[-1], results, moved
-        ):
+        if all(two in results for _, two in moved) and not _differ(ref.results[-1], results, moved):
             return True
     return False
 
 
-def _located(mine: Walk, yours: Walk, pairs: Sequence[tuple[str, str]]) -> Located | None:
-    matcher = look(mine.subject(), yours.subject())
+def _located(ref: Walk, cand: Walk, pairs: Sequence[tuple[str, str]]) -> Located | None:
+    matcher = look(ref.subject(), cand.subject())
     if not Search(matcher, pairs, {}).wrong_outputs():
         return None
     chain = follow(matcher, pairs)

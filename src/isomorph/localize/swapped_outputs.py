@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 def exchanged(search: Search) -> list[Fault]:
     """Two guilts, one for each of two exchanged outputs that explain a wrong output together."""
     wrong = search.wrong_outputs()
-    names = [yours for _, yours in wrong]
+    names = [cand for _, cand in wrong]
     for node in search.candidate.graph.nodes if wrong else ():
         for proposals in _exchanges(search, node):
             given = {**search.given, **{each.tensor: search.placed(each) for each in proposals}}
             found = search.candidate.run(names, given)
-            if any(search.agrees(mine, yours, found[yours]) for mine, yours in wrong):
+            if any(search.agrees(ref, cand, found[cand]) for ref, cand in wrong):
                 return [search.fault(each) for each in proposals]
     return []
 

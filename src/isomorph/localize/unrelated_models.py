@@ -80,15 +80,15 @@ def unrelated(reference: Graph, candidate: Graph) -> Finding | None:
     )
 
 
-def _told(mine: Sequence[Weight], yours: Sequence[Weight]) -> str:
+def _told(ref: Sequence[Weight], cand: Sequence[Weight]) -> str:
     """The widths that only one side has, and how much each side has learned."""
-    left, right = ({size for each in side for size in each.sizes} for side in (mine, yours))
+    left, right = ({size for each in side for size in each.sizes} for side in (ref, cand))
     told = []
     if left - right and right - left:
         told.append(f"where one has {_list(left - right)}, the other has {_list(right - left)}")
     told.append(
-        f"no weight has a counterpart ({len(mine)} of the reference with {_elements(mine)} "
-        f"numbers, {len(yours)} of the candidate with {_elements(yours)})"
+        f"no weight has a counterpart ({len(ref)} of the reference with {_elements(ref)} "
+        f"numbers, {len(cand)} of the candidate with {_elements(cand)})"
     )
     return "; ".join(told)
 

@@ -96,8 +96,8 @@ class _Work:
         self._others = self._assignment.others()
         self.known = {name: each.reference for name, each in self.partners.items()}
         self.known |= settled
-        also = [(mine, yours) for mine, (yours, _) in self._others.items()]
-        pairs = [(mine, yours) for yours, mine in self.known.items()]
+        also = [(ref, cand) for ref, (cand, _) in self._others.items()]
+        pairs = [(ref, cand) for cand, ref in self.known.items()]
         self.sets: Joined = joined(*self.topologies, [*pairs, *also])
         self._taken = {*self.known.values(), *self._others}
         self._grids = tuple(written(side.graph) for side in self.sides)
@@ -127,11 +127,11 @@ class _Work:
             confidence=Confidence.CERTAIN if telling or partner.structure else Confidence.LIKELY,
         )
 
-    def _named(self, mine: str, yours: str) -> bool:
+    def _named(self, ref: str, cand: str) -> bool:
         """The same name, or makers that come from the same module of the user's program."""
-        if mine == yours:
+        if ref == cand:
             return True
-        makers = self.topologies[0].maker.get(mine), self.topologies[1].maker.get(yours)
+        makers = self.topologies[0].maker.get(ref), self.topologies[1].maker.get(cand)
         modules = [each.source.module if each and each.source else None for each in makers]
         return modules[0] is not None and modules[0] == modules[1]
 
@@ -163,8 +163,8 @@ class _Work:
 
     def others(self) -> Iterator[Pair]:
         """Further tensors of the reference with the values of one that has a partner already."""
-        for mine, (yours, moved) in self._others.items():
-            yield self._pair(yours, Partner(reference=mine, moved=moved, rivals=1))
+        for ref, (cand, moved) in self._others.items():
+            yield self._pair(cand, Partner(reference=ref, moved=moved, rivals=1))
 
     def by_quanta(self) -> Iterator[Pair]:
         """Integers beside the real numbers they stand for."""

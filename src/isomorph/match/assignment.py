@@ -126,10 +126,10 @@ class Assignment:
         for name in self._matcher.reference.values:
             if name in self.taken:
                 continue
-            for yours in self._equal_to(name):
-                way = self._way(name, yours)
+            for cand in self._equal_to(name):
+                way = self._way(name, cand)
                 if way is not None:
-                    found[name] = yours, way
+                    found[name] = cand, way
                     break
         return found
 

@@ -60,13 +60,13 @@ def bind_outputs(
     named = _by_name(open_reference, open_candidate)
     if named and len(named) == min(len(open_reference), len(open_candidate)):
         return tuple(bound + named)
-    mine, yours = (
+    ref, cand = (
         _in_order(open_reference, beside=open_candidate),
         _in_order(open_candidate, beside=open_reference),
     )
     # What is left over on a side has no counterpart, which the ledger of the check says.
-    both = min(len(mine), len(yours))
-    for left, right in zip(mine[:both], yours[:both], strict=True):
+    both = min(len(ref), len(cand))
+    for left, right in zip(ref[:both], cand[:both], strict=True):
         how = BoundBy.NAME if left.name == right.name else BoundBy.POSITION
         bound.append(Binding(reference=left.name, candidate=right.name, how=how))
     return tuple(bound)
@@ -130,15 +130,15 @@ def _in_order(specs: Sequence[TensorSpec], beside: Sequence[TensorSpec] = ()) ->
 
 def _by_number(reference: Sequence[TensorSpec], candidate: Sequence[TensorSpec]) -> list[Binding]:
     """Where an exporter replaced every name by its number, and the signatures fit one by one."""
-    mine, yours = _in_order(reference), _in_order(candidate)
+    ref, cand = _in_order(reference), _in_order(candidate)
     numbered = all(_NUMBERED.fullmatch(spec.name) for spec in candidate)
-    if len(mine) != len(yours) or len(mine) < 2 or not numbered:
+    if len(ref) != len(cand) or len(ref) < 2 or not numbered:
         return []
-    if not all(_compatible(left, right) for left, right in zip(mine, yours, strict=True)):
+    if not all(_compatible(left, right) for left, right in zip(ref, cand, strict=True)):
         return []
     return [
         Binding(reference=left.name, candidate=right.name, how="its number in the signature")
-        for left, right in zip(mine, yours, strict=True)
+        for left, right in zip(ref, cand, strict=True)
     ]
 
 
@@ -211,15 +211,13 @@ def _compatible(left: TensorSpec, right: TensorSpec) -> bool:
 
 def _axes_agree(left: Sequence[Dimension], right: Sequence[Dimension]) -> bool:
     """Whether the sizes are the same in some order, dynamic axes fitting any and ones none."""
-    mine, yours = (
-        sorted(s for s in side if isinstance(s, int) and s != 1) for side in (left, right)
-    )
+    ref, cand = (sorted(s for s in side if isinstance(s, int) and s != 1) for side in (left, right))
     spare = [sum(1 for s in side if not isinstance(s, int)) for side in (left, right)]
-    for size in list(mine):
-        if size in yours:
-            mine.remove(size)
-            yours.remove(size)
-    return len(mine) <= spare[1] and len(yours) <= spare[0]
+    for size in list(ref):
+        if size in cand:
+            ref.remove(size)
+            cand.remove(size)
+    return len(ref) <= spare[1] and len(cand) <= spare[0]
 
 
 def _same_kind_of_number(left: str | None, right: str | None) -> bool:

@@ -56,11 +56,11 @@ def _parts(whole: Array, others: Mapping[str, Array]) -> tuple[str, ...]:
     return tuple(inside) if np.array_equal(together, np.sort(whole.ravel())) else ()
 
 
-def _pair(mine: tuple[str, ...], yours: str, told: str) -> Pair:
+def _pair(ref: tuple[str, ...], cand: str, told: str) -> Pair:
     return Pair(
         kind="constant",
-        reference=mine,
-        candidate=yours,
+        reference=ref,
+        candidate=cand,
         transform=told,
         evidence=("value", "structure"),
         confidence=Confidence.CERTAIN,

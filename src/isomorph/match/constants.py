@@ -64,13 +64,13 @@ class Constants:
         rest = list(self.left), list(self.open)
         self._values = tuple(read(each) for read, each in zip(self._readers, rest, strict=True))
         self._by_digest(lambda constant: (constant.dtype, constant.value_digest))
-        for yours in list(self.open):
-            self._by_value(yours)
+        for cand in list(self.open):
+            self._by_value(cand)
 
     def align_by_place(self) -> None:
         """The last resort: whatever they hold."""
-        for yours in list(self.open):
-            self._by_place(yours)
+        for cand in list(self.open):
+            self._by_place(cand)
 
     def values(self, side: int, name: str) -> Array | None:
         """The real numbers behind a constant, in float64; None where they cannot be had."""
@@ -91,42 +91,40 @@ class Constants:
 
     def _by_digest(self, digest: Callable[[Constant], Hashable]) -> None:
         buckets: dict[Hashable, list[str]] = {}
-        for mine, constant in self.reference.constants.items():
-            buckets.setdefault(digest(constant), []).append(mine)
-        places = {
-            (key, self.place(0, mine)): mine for key, names in buckets.items() for mine in names
-        }
-        for yours in list(self.open):
-            key = digest(self.candidate.constants[yours])
+        for ref, constant in self.reference.constants.items():
+            buckets.setdefault(digest(constant), []).append(ref)
+        places = {(key, self.place(0, ref)): ref for key, names in buckets.items() for ref in names}
+        for cand in list(self.open):
+            key = digest(self.candidate.constants[cand])
             equal = buckets.get(key, [])
             if not equal:
                 continue
-            beside = places.get((key, self.place(1, yours)))
-            named = yours if yours in self.reference.constants and yours in equal else None
-            mine = beside or named or next((n for n in equal if n in self.left), equal[0])
-            way, same = self._way(mine, yours), self._same(mine, yours)
+            beside = places.get((key, self.place(1, cand)))
+            named = cand if cand in self.reference.constants and cand in equal else None
+            ref = beside or named or next((n for n in equal if n in self.left), equal[0])
+            way, same = self._way(ref, cand), self._same(ref, cand)
             self.found(
                 self._pair(
-                    yours,
-                    mine,
+                    cand,
+                    ref,
                     way,
-                    evidence=("value", *(("structure",) if mine == beside else ())),
+                    evidence=("value", *(("structure",) if ref == beside else ())),
                     rivals=len(equal) - 1,
                     changed="" if way is not None or same else "in another order",
                 )
             )
 
-    def _same(self, mine: str, yours: str) -> bool:
+    def _same(self, ref: str, cand: str) -> bool:
         """Whether nothing was moved; without the values that is not known to be otherwise."""
-        left, right = self.reference.constants[mine], self.candidate.constants[yours]
-        return left.digest == right.digest or self.values(1, yours) is None
+        left, right = self.reference.constants[ref], self.candidate.constants[cand]
+        return left.digest == right.digest or self.values(1, cand) is None
 
-    def _way(self, mine: str, yours: str) -> Rearrangement | None:
+    def _way(self, ref: str, cand: str) -> Rearrangement | None:
         """How equal values are arranged; None where nothing moves."""
-        left, right = self.reference.constants[mine], self.candidate.constants[yours]
+        left, right = self.reference.constants[ref], self.candidate.constants[cand]
         if left.digest == right.digest:
             return None
-        values, wanted = self.values(0, mine), self.values(1, yours)
+        values, wanted = self.values(0, ref), self.values(1, cand)
         if values is None or wanted is None:
             return None
         return next(
@@ -138,82 +136,82 @@ class Constants:
             None,
         )
 
-    def _by_value(self, yours: str) -> None:
+    def _by_value(self, cand: str) -> None:
         """Rounded to a narrower type, or quantized: each number within that one rounding."""
-        for mine in self._fitting(yours):
-            value, other = self.values(1, yours), self.values(0, mine)
+        for ref in self._fitting(cand):
+            value, other = self.values(1, cand), self.values(0, ref)
             if value is None or other is None:
                 continue
-            rounding = self._rounding(mine, yours)
+            rounding = self._rounding(ref, cand)
             for moved in ways(other, value.shape):
                 placed = moved.array(other)
                 if bool(np.all(np.abs(placed - value) <= rounding(placed))):
-                    changed = self._changed(mine, yours)
-                    pair = self._pair(yours, mine, moved, evidence=("value",), changed=changed)
+                    changed = self._changed(ref, cand)
+                    pair = self._pair(cand, ref, moved, evidence=("value",), changed=changed)
                     self.found(pair)
                     return
 
-    def _fitting(self, yours: str) -> Iterator[str]:
+    def _fitting(self, cand: str) -> Iterator[str]:
         """Unsettled constants of the reference with as many elements, corresponding ones first."""
-        constant = self.candidate.constants[yours]
+        constant = self.candidate.constants[cand]
         size = int(np.prod(constant.shape))
         if not _is_number(constant) or size < 2:
             return
-        beside = self.beside(yours)
+        beside = self.beside(cand)
         yield from beside
-        others = (mine for mine in self._buckets.get(size, ()) if mine not in beside)
-        yield from islice((mine for mine in others if mine in self.left), _MOST_COMPARED)
+        others = (ref for ref in self._buckets.get(size, ()) if ref not in beside)
+        yield from islice((ref for ref in others if ref in self.left), _MOST_COMPARED)
 
-    def beside(self, yours: str) -> list[str]:
+    def beside(self, cand: str) -> list[str]:
         """Unsettled constants of the same size that are read at the corresponding place."""
-        place, size = self.place(1, yours), int(np.prod(self.candidate.constants[yours].shape))
+        place, size = self.place(1, cand), int(np.prod(self.candidate.constants[cand].shape))
         alike = self._buckets.get((size, place), {}) if place is not None else {}
-        return [mine for mine in alike if mine in self.left]
+        return [ref for ref in alike if ref in self.left]
 
-    def _rounding(self, mine: str, yours: str) -> Callable[[Array], Array]:
+    def _rounding(self, ref: str, cand: str) -> Callable[[Array], Array]:
         steps = [
             max(entries[name].scale)
-            for entries, name in zip(self._entries, (mine, yours), strict=True)
+            for entries, name in zip(self._entries, (ref, cand), strict=True)
             if name in entries
         ]
-        dtypes = self.reference.constants[mine].dtype, self.candidate.constants[yours].dtype
+        dtypes = self.reference.constants[ref].dtype, self.candidate.constants[cand].dtype
         unit = sum(unit_roundoff(dtype) for dtype in dtypes)
         return lambda values: sum(steps) + unit * np.abs(values)
 
-    def _changed(self, mine: str, yours: str) -> str:
-        before, after = mine in self._entries[0], yours in self._entries[1]
+    def _changed(self, ref: str, cand: str) -> str:
+        before, after = ref in self._entries[0], cand in self._entries[1]
         if after and not before:
-            return f"quantized to {self.candidate.constants[yours].dtype}"
+            return f"quantized to {self.candidate.constants[cand].dtype}"
         if before and not after:
             return "dequantized"
-        return f"rounded to {self.candidate.constants[yours].dtype}"
+        return f"rounded to {self.candidate.constants[cand].dtype}"
 
-    def _by_place(self, yours: str) -> None:
+    def _by_place(self, cand: str) -> None:
         """The only one of its size that is read at the corresponding place, whatever it holds."""
-        beside = self.beside(yours) if yours in self.open else []
+        beside = self.beside(cand) if cand in self.open else []
         if len(beside) == 1:
             told = "other numbers"
-            self.found(self._pair(yours, beside[0], None, evidence=("structure",), changed=told))
+            self.found(self._pair(cand, beside[0], None, evidence=("structure",), changed=told))
 
     def _pair(
         self,
-        yours: str,
-        mine: str,
+        cand: str,
+        ref: str,
         moved: Rearrangement | None,
         *,
         evidence: tuple[str, ...],
         rivals: int = 0,
         changed: str = "",
     ) -> Pair:
-        named = ("provenance",) if mine == yours else ()
-        told = [words(moved)] if moved is not None and shifts(moved, mine, self.reference) else []
+        named = ("provenance",) if ref == cand else ()
+        told = [words(moved)] if moved is not None and shifts(moved, ref, self.reference) else []
         told += [changed] if changed else []
         certain = "value" in evidence and (not rivals or "structure" in evidence or named)
         confidence = Confidence.CERTAIN if certain else Confidence.LIKELY
         return Pair(
             kind="constant",
-            reference=(mine,),
-            candidate=yours,
+            reference=(ref,),
+            candidate=cand,
             transform=", ".join(told) or "as it is",
             permutation=moved.permutation if moved is not None and moved.moves else (),
             shape=moved.shape if told and moved is not None else (),

@@ -67,12 +67,12 @@ def _fold(
         recipe = None if value is None else next((r for r in recipes if _is(r, value)), None)
         if recipe is None:
             continue
-        mine, yours = (recipe.names, (name,)) if side == 0 else ((name,), recipe.names)
-        for each in yours:
+        ref, cand = (recipe.names, (name,)) if side == 0 else ((name,), recipe.names)
+        for each in cand:
             constants.found(
                 Pair(
                     kind="constant",
-                    reference=mine,
+                    reference=ref,
                     candidate=each,
                     transform=recipe.words if side == 0 else f"unfolded: {recipe.words}",
                     evidence=("value", "structure"),

@@ -46,10 +46,10 @@ def joined(reference: Topology, candidate: Topology, pairs: Iterable[tuple[str, 
     """
     sets = Joined()
     aligned: tuple[set[str], set[str]] = (set(), set())
-    for mine, yours in pairs:
-        aligned[0].add(mine)
-        aligned[1].add(yours)
-        left, right = reference.maker.get(mine), candidate.maker.get(yours)
+    for ref, cand in pairs:
+        aligned[0].add(ref)
+        aligned[1].add(cand)
+        left, right = reference.maker.get(ref), candidate.maker.get(cand)
         if left is not None and right is not None:
             sets.join([(0, left.name), (1, right.name)])
     for side, topology in enumerate((reference, candidate)):
@@ -68,6 +68,6 @@ def groups(reference: Topology, candidate: Topology, sets: Joined) -> Iterator[G
             if any(name in topology.live for name in node.outputs):
                 found = members.setdefault(sets.top((side, node.name)), ([], []))
                 found[side].append(node.name)
-    for mine, yours in members.values():
-        if mine and yours and len(mine) + len(yours) > 2:
-            yield Group(reference=tuple(mine), candidate=tuple(yours))
+    for ref, cand in members.values():
+        if ref and cand and len(ref) + len(cand) > 2:
+            yield Group(reference=tuple(ref), candidate=tuple(cand))

@@ -38,29 +38,29 @@ def matched(
     candidate_value: Reader | None = None,
 ) -> dict[str, str]:
     """The reference's quantized tensor for each of the candidate's that has one."""
-    mine, yours = written(reference), written(candidate)
-    pairs = {name: name for name in yours if name in mine}
+    ref, cand = written(reference), written(candidate)
+    pairs = {name: name for name in cand if name in ref}
     for digest in (_exact, _sorted):
         pairs |= _unique(
-            {n: digest(reference.constants[n]) for n in _stored(reference, mine, pairs.values())},
-            {n: digest(candidate.constants[n]) for n in _stored(candidate, yours, pairs)},
+            {n: digest(reference.constants[n]) for n in _stored(reference, ref, pairs.values())},
+            {n: digest(candidate.constants[n]) for n in _stored(candidate, cand, pairs)},
         )
     if reference_value is not None and candidate_value is not None:
-        for name in list(_stored(candidate, yours, pairs)):
+        for name in list(_stored(candidate, cand, pairs)):
             twin = _by_value(
-                _real(candidate_value, yours[name]),
+                _real(candidate_value, cand[name]),
                 {
-                    other: _real(reference_value, mine[other])
-                    for other in _stored(reference, mine, pairs.values())
+                    other: _real(reference_value, ref[other])
+                    for other in _stored(reference, ref, pairs.values())
                     if _size(reference, other) == _size(candidate, name)
                 },
-                step=max(yours[name].scale, default=0.0),
+                step=max(cand[name].scale, default=0.0),
             )
             if twin is not None:
                 pairs[name] = twin
     while found := _unique(
-        _roots(reference, mine, {twin: twin for twin in pairs.values()}),
-        _roots(candidate, yours, pairs),
+        _roots(reference, ref, {twin: twin for twin in pairs.values()}),
+        _roots(candidate, cand, pairs),
     ):
         pairs |= found
     return pairs
@@ -117,14 +117,13 @@ def _size(graph: Graph, name: str) -> int:
     return int(np.prod(graph.constants[name].shape))
 
 
-def _unique(mine: Mapping[str, Hashable], yours: Mapping[str, Hashable]) -> dict[str, str]:
+def _unique(ref: Mapping[str, Hashable], cand: Mapping[str, Hashable]) -> dict[str, str]:
     """Pairs of equal keys that occur once on either side."""
     once = [
-        {key for key, count in Counter(side.values()).items() if count == 1}
-        for side in (mine, yours)
+        {key for key, count in Counter(side.values()).items() if count == 1} for side in (ref, cand)
     ]
-    names = {key: name for name, key in mine.items() if key in once[0]}
-    return {name: names[key] for name, key in yours.items() if key in once[1] and key in names}
+    names = {key: name for name, key in ref.items() if key in once[0]}
+    return {name: names[key] for name, key in cand.items() if key in once[1] and key in names}
 
 
 def _real(read: Reader, entry: Quantization) -> Array | None:

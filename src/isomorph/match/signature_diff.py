@@ -21,31 +21,31 @@ if TYPE_CHECKING:
 
 def contrast(reference: ModelHandle, candidate: ModelHandle) -> ModelDiff:
     """Constants are read only where two quantized models do not agree by name or digest."""
-    mine, yours = reference.model, candidate.model
+    ref, cand = reference.model, candidate.model
     return ModelDiff(
-        reference=mine,
-        candidate=yours,
-        inputs=tuple(_specs("input", mine.graph.inputs, yours.graph.inputs, bind_inputs)),
-        outputs=tuple(_specs("output", mine.graph.outputs, yours.graph.outputs, bind_outputs)),
-        opsets=tuple(_opsets(mine, yours)),
+        reference=ref,
+        candidate=cand,
+        inputs=tuple(_specs("input", ref.graph.inputs, cand.graph.inputs, bind_inputs)),
+        outputs=tuple(_specs("output", ref.graph.outputs, cand.graph.outputs, bind_outputs)),
+        opsets=tuple(_opsets(ref, cand)),
         quantization=tuple(_quantization(reference, candidate)),
     )
 
 
 def _specs(
     kind: str,
-    mine: Sequence[TensorSpec],
-    yours: Sequence[TensorSpec],
+    ref: Sequence[TensorSpec],
+    cand: Sequence[TensorSpec],
     bind: Callable[..., tuple[Binding, ...]],
 ) -> Iterator[SpecPair]:
     try:
-        bound = bind(mine, yours, {})
+        bound = bind(ref, cand, {})
     except UsageError:
         # What a check would ask the user about is shown here as it is: unpaired.
-        names = {spec.name for spec in mine}
-        shared = [spec for spec in yours if spec.name in names]
+        names = {spec.name for spec in ref}
+        shared = [spec for spec in cand if spec.name in names]
         bound = bind(shared, shared, {})
-    left, right = ({spec.name: spec for spec in side} for side in (mine, yours))
+    left, right = ({spec.name: spec for spec in side} for side in (ref, cand))
     for pair in bound:
         one, other = left.pop(pair.reference), right.pop(pair.candidate)
         yield SpecPair(
@@ -62,12 +62,12 @@ def _changed(one: TensorSpec, other: TensorSpec) -> tuple[str, ...]:
     return tuple(field for field in fields if getattr(one, field) != getattr(other, field))
 
 
-def _opsets(mine: Model, yours: Model) -> Iterator[OpsetPair]:
-    for domain in sorted({*mine.opset, *yours.opset}):
+def _opsets(ref: Model, cand: Model) -> Iterator[OpsetPair]:
+    for domain in sorted({*ref.opset, *cand.opset}):
         yield OpsetPair(
             domain=domain or "ai.onnx",
-            reference=mine.opset.get(domain),
-            candidate=yours.opset.get(domain),
+            reference=ref.opset.get(domain),
+            candidate=cand.opset.get(domain),
         )
 
 

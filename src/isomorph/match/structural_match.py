@@ -32,14 +32,14 @@ def congruent(
 
 
 def _forward(reference: Graph, candidate: Graph, known: Mapping[str, str]) -> dict[str, str]:
-    mine = _classes(reference, {name: name for name in known.values()})
-    yours = _classes(candidate, known)
+    ref = _classes(reference, {name: name for name in known.values()})
+    cand = _classes(candidate, known)
     once = [
         {kind for kind, count in Counter(side.values()).items() if count == 1}
-        for side in (mine, yours)
+        for side in (ref, cand)
     ]
-    names = {kind: name for name, kind in mine.items() if kind in once[0]}
-    return {name: names[kind] for name, kind in yours.items() if kind in once[1] and kind in names}
+    names = {kind: name for name, kind in ref.items() if kind in once[0]}
+    return {name: names[kind] for name, kind in cand.items() if kind in once[1] and kind in names}
 
 
 def _classes(graph: Graph, known: Mapping[str, str]) -> dict[str, Hashable]:
@@ -74,8 +74,8 @@ def _backward(
     taken = set(settled.values())
     open_ends = list(ends.items())
     while open_ends:
-        yours, mine = open_ends.pop()
-        maker, other = right.get(yours), left.get(mine)
+        cand, ref = open_ends.pop()
+        maker, other = right.get(cand), left.get(ref)
         if maker is None or other is None or maker.op != other.op:
             continue
         for name, partner in _operands(maker, other, settled, taken):

@@ -103,8 +103,8 @@ def _unread(_names: Sequence[str]) -> Mapping[str, Array]:
 
 
 def _tails(
-    mine: Sequence[TensorSpec],
-    yours: Sequence[TensorSpec],
+    ref: Sequence[TensorSpec],
+    cand: Sequence[TensorSpec],
     outside: tuple[str, ...],
     here: tuple[str, ...],
     known: Mapping[str, str],
@@ -115,8 +115,8 @@ def _tails(
     its condition in front of them. What an operator keeps in the same place on both sides has
     the same meaning there, if nothing says otherwise.
     """
-    left = [spec.name for spec in mine][::-1]
-    right = [spec.name for spec in yours][::-1]
+    left = [spec.name for spec in ref][::-1]
+    right = [spec.name for spec in cand][::-1]
     there = {name: place for place, name in enumerate(outside[::-1]) if name}
     found: dict[str, str] = {}
     for place, name in enumerate(here[::-1][: len(right)]):

@@ -36,34 +36,34 @@ class ValueMatcher:
         self.reference, self.candidate, self.same_axes = reference, candidate, same_axes
         self._index = Index(reference.prints, reference.spread)
 
-    def tolerance(self, mine: str, yours: str) -> float:
+    def tolerance(self, ref: str, cand: str) -> float:
         """The rms by which these two may differ and still be equal."""
-        noise = math.hypot(self.reference.spread[mine], self.candidate.spread[yours])
-        mark = self.reference.prints[mine]
+        noise = math.hypot(self.reference.spread[ref], self.candidate.spread[cand])
+        mark = self.reference.prints[ref]
         # A root mean square stays below the bound of the largest element, however the noise
         # of one element goes with that of the others.
         return threshold(mark.elements) * noise + FLOAT64_ORDER * mark.rms
 
-    def reach(self, mine: str, yours: str) -> float:
+    def reach(self, ref: str, cand: str) -> float:
         """How far a single element of these two may be apart."""
-        mark = self.reference.prints[mine]
+        mark = self.reference.prints[ref]
         bound = threshold(mark.elements)
-        peak = self.reference.peak[mine] + self.candidate.peak[yours]
+        peak = self.reference.peak[ref] + self.candidate.peak[cand]
         # The draws have shown how far the noise usually goes, not how far it can go.
         beyond = bound / usual_peak(mark.elements * self.candidate.draws)
         return beyond * peak + bound * FLOAT64_ORDER * mark.rms
 
-    def equal(self, mine: str, yours: str, left: Array, right: Array) -> bool:
+    def equal(self, ref: str, cand: str, left: Array, right: Array) -> bool:
         """Whether two arrays of one shape are these tensors' values but for noise."""
         rms, largest = apart(left, right)
-        if not (rms <= self.tolerance(mine, yours) and largest <= self.reach(mine, yours)):
+        if not (rms <= self.tolerance(ref, cand) and largest <= self.reach(ref, cand)):
             return False
-        return mine not in self.reference.unseen or self._small_ones(mine, yours, left, right)
+        return ref not in self.reference.unseen or self._small_ones(ref, cand, left, right)
 
-    def _small_ones(self, mine: str, yours: str, left: Array, right: Array) -> bool:
+    def _small_ones(self, ref: str, cand: str, left: Array, right: Array) -> bool:
         """Whether the elements that drown in the noise of the large ones are equal, too."""
-        limit, spread, peak = self.reference.unseen[mine]
-        _, other, highest = self.candidate.unseen.get(yours, (0.0, 0.0, 0.0))
+        limit, spread, peak = self.reference.unseen[ref]
+        _, other, highest = self.candidate.unseen.get(cand, (0.0, 0.0, 0.0))
         small = within(left, limit)
         rms, largest = apart(left[small], right[small])
         count = int(np.count_nonzero(small))
@@ -74,14 +74,14 @@ class ValueMatcher:
             beyond * (peak + highest) + bound * size
         )
 
-    def of(self, yours: str, value: Array) -> Iterator[str]:
+    def of(self, cand: str, value: Array) -> Iterator[str]:
         """The reference's tensors that hold the values of this one, in any arrangement."""
         mark = fingerprint(value)
-        noise = self.candidate.spread[yours]
-        for mine in self._index.near(mark, noise, threshold(mark.elements)):
-            other = self.reference.prints[mine]
-            if alike(other, mark, self.tolerance(mine, yours), self.reach(mine, yours)):
-                yield mine
+        noise = self.candidate.spread[cand]
+        for ref in self._index.near(mark, noise, threshold(mark.elements)):
+            other = self.reference.prints[ref]
+            if alike(other, mark, self.tolerance(ref, cand), self.reach(ref, cand)):
+                yield ref
 
     def near(self, mark: Fingerprint, noise: float) -> Iterator[str]:
         """Floats of the reference that are of this size, up to that noise."""
@@ -104,35 +104,35 @@ class ValueMatcher:
                     break
         return found
 
-    def pair(self, yours: str, value: Array) -> tuple[str, Rearrangement] | None:
+    def pair(self, cand: str, value: Array) -> tuple[str, Rearrangement] | None:
         """The twin that this tensor equals element by element.
 
         The plainest arrangement first, then the same kind of numbers, made by the same operator:
         a mask of zeros and ones equals the truth values that are made of it.
         """
         best: tuple[tuple[bool, ...], tuple[str, Rearrangement]] | None = None
-        made_by = _operator(self.candidate, yours)
-        for mine, found in self.pairs(yours, value):
-            other_kind = self.reference.values[mine].dtype.kind != value.dtype.kind
-            unlike = found.moves, other_kind, _operator(self.reference, mine) != made_by
+        made_by = _operator(self.candidate, cand)
+        for ref, found in self.pairs(cand, value):
+            other_kind = self.reference.values[ref].dtype.kind != value.dtype.kind
+            unlike = found.moves, other_kind, _operator(self.reference, ref) != made_by
             if not any(unlike):
-                return mine, found
+                return ref, found
             if best is None or unlike < best[0]:
-                best = unlike, (mine, found)
+                best = unlike, (ref, found)
         return best[1] if best is not None else None
 
-    def pairs(self, yours: str, value: Array) -> Iterator[tuple[str, Rearrangement]]:
+    def pairs(self, cand: str, value: Array) -> Iterator[tuple[str, Rearrangement]]:
         """Every twin that this tensor equals element by element."""
-        for mine in self.of(yours, value):
-            found = self.arranged(mine, yours, value)
+        for ref in self.of(cand, value):
+            found = self.arranged(ref, cand, value)
             if found is not None:
-                yield mine, found
+                yield ref, found
 
-    def arranged(self, mine: str, yours: str, value: Array) -> Rearrangement | None:
+    def arranged(self, ref: str, cand: str, value: Array) -> Rearrangement | None:
         """How the reference's tensor becomes the candidate's, element by element."""
-        source = self.reference.values[mine]
+        source = self.reference.values[ref]
         for moved in ways(source, value.shape):
-            if self.equal(mine, yours, moved.array(source), value):
+            if self.equal(ref, cand, moved.array(source), value):
                 return moved
         return None
 

@@ -186,23 +186,23 @@ def _judge_once(
     reference: Comparand, candidate: Comparand, left: str, right: str, terms: Terms
 ) -> tuple[Divergence, Rearrangement | None]:
     ahead(reference, candidate)
-    mine, yours = _evidence(reference, left), _evidence(candidate, right)
+    ref, cand = _evidence(reference, left), _evidence(candidate, right)
     moved = None
-    shapes = _shape(mine), _shape(yours)
+    shapes = _shape(ref), _shape(cand)
     if shapes[0] is None or shapes[1] is None:
         failed = any(
             isinstance(each.runtime_outputs(), IsomorphError) for each in (reference, candidate)
         )
-        return _absent(left, right, mine, yours, failed=failed), None
+        return _absent(left, right, ref, cand, failed=failed), None
     if shapes[0] != shapes[1] or right in terms.arrangeable.stated:
-        moved = rearrangement(mine, yours, terms.arrangeable, terms.false_alarm)
+        moved = rearrangement(ref, cand, terms.arrangeable, terms.false_alarm)
         if moved is None:
             return _misshapen(left, right, shapes[0], shapes[1]), None
-        yours = seen_through(moved, yours)
+        cand = seen_through(moved, cand)
     else:
-        mine, yours = _agreed(reference, candidate, mine, yours)
+        ref, cand = _agreed(reference, candidate, ref, cand)
     question = Question(
-        dtype=_dtype(mine, yours),
+        dtype=_dtype(ref, cand),
         false_alarm=terms.false_alarm,
         lossy=bool(widths(candidate.model.graph) - widths(reference.model.graph)),
         quantized=quantized(reference.model.graph) or quantized(candidate.model.graph),
@@ -212,7 +212,7 @@ def _judge_once(
         ),
         intended=lambda: _move(_at(candidate.intended_loss(), right), moved),
     )
-    return decide(mine, yours, question), moved
+    return decide(ref, cand, question), moved
 
 
 def _evidence(subject: Comparand, name: str) -> Evidence:
@@ -236,7 +236,7 @@ def execution_spread(subject: Comparand, name: str) -> Spread | None:
 
 
 def _agreed(
-    reference: Comparand, candidate: Comparand, mine: Evidence, yours: Evidence
+    reference: Comparand, candidate: Comparand, ref: Evidence, cand: Evidence
 ) -> tuple[Evidence, Evidence]:
     """Decisions that rounding leaves open, taken the same way on both sides where they can be."""
 
@@ -245,8 +245,8 @@ def _agreed(
             return own
         return replace(own, agreed=_at(side.meaning_toward({own.name: other.said}), own.name))
 
-    yours = toward(candidate, yours, mine)
-    return toward(reference, mine, yours), yours
+    cand = toward(candidate, cand, ref)
+    return toward(reference, ref, cand), cand
 
 
 def _allowance(
@@ -255,9 +255,9 @@ def _allowance(
     here, there = reference.model.graph, candidate.model.graph
     constants = unmatched_constants(here, there), unmatched_constants(there, here)
     allowances(reference, candidate, *constants)
-    mine = _at(reference.allowance(constants[0]), left)
-    yours = _at(candidate.allowance(constants[1]), right)
-    return merged(mine, _move(yours, moved))
+    ref = _at(reference.allowance(constants[0]), left)
+    cand = _at(candidate.allowance(constants[1]), right)
+    return merged(ref, _move(cand, moved))
 
 
 def _move(spread: Spread | None, moved: Rearrangement | None) -> Spread | None:
@@ -281,11 +281,11 @@ def _dtype(reference: Evidence, candidate: Evidence) -> str:
     return "float32"
 
 
-def _absent(left: str, right: str, mine: Evidence, yours: Evidence, *, failed: bool) -> Divergence:
+def _absent(left: str, right: str, ref: Evidence, cand: Evidence, *, failed: bool) -> Divergence:
     # Missing because it could not be computed is not the same as missing from the model.
-    computed = not failed and (mine.run is not None or yours.run is not None)
-    divergent = computed and (_shape(mine) is None) != (_shape(yours) is None)
-    neither = not failed and _shape(mine) is None and _shape(yours) is None
+    computed = not failed and (ref.run is not None or cand.run is not None)
+    divergent = computed and (_shape(ref) is None) != (_shape(cand) is None)
+    neither = not failed and _shape(ref) is None and _shape(cand) is None
     if neither:
         verdict, reason = Verdict.EQUIVALENT, "absent or empty on both sides"
     elif divergent:
@@ -303,7 +303,7 @@ def _absent(left: str, right: str, mine: Evidence, yours: Evidence, *, failed: b
     )
 
 
-def _misshapen(left: str, right: str, mine: tuple[int, ...], yours: tuple[int, ...]) -> Divergence:
+def _misshapen(left: str, right: str, ref: tuple[int, ...], cand: tuple[int, ...]) -> Divergence:
     def told(shape: tuple[int, ...]) -> str:
         return "×".join(map(str, shape)) or "scalar"
 
@@ -311,10 +311,10 @@ def _misshapen(left: str, right: str, mine: tuple[int, ...], yours: tuple[int, .
         reference_output=left,
         candidate_output=right,
         dtype="",
-        shape=yours,
+        shape=cand,
         verdict=Verdict.DIVERGENT,
         kind=DivergenceKind.SHAPE,
-        reason=f"an output has another shape: {told(mine)} in the reference, {told(yours)} in the "
+        reason=f"an output has another shape: {told(ref)} in the reference, {told(cand)} in the "
         "candidate",
     )
 

@@ -78,9 +78,9 @@ def measure(
         except RuntimeFailedError as error:
             return work.broken(location, each.sample, error)
         if metric is not None and not each.repeats:
-            mine = {left: mine for (left, _), (mine, _) in pairs.items()}
-            yours = {left: yours for (left, _), (_, yours) in pairs.items()}
-            metric.add(mine, yours, each.arrays, each.sample.origin)
+            ref = {left: ref for (left, _), (ref, _) in pairs.items()}
+            cand = {left: cand for (left, _), (_, cand) in pairs.items()}
+            metric.add(ref, cand, each.arrays, each.sample.origin)
     if not work.samples:
         raise UsageError(
             "NO_SAMPLES", "there are no samples", file=location, why="its arrays have no elements"
@@ -116,12 +116,12 @@ class _Work:
         if any(_not_finite(array) for array in sample.feeds.values()):
             self.bad_inputs.append(sample.origin)
         pairs = {}
-        for key, (mine, yours) in _paired(self.outputs, reference, candidate):
+        for key, (ref, cand) in _paired(self.outputs, reference, candidate):
             record = self.records.setdefault(key, Record(key[1], self.arrangeable))
-            if mine is None or yours is None:
+            if ref is None or cand is None:
                 record.lacking(sample)
             else:
-                pairs[key] = mine, record.add(sample, mine, yours)
+                pairs[key] = ref, record.add(sample, ref, cand)
         return pairs
 
     def judge(self, sample: Sample, judge: Judge, false_alarm: float) -> None:
@@ -214,11 +214,11 @@ def _paired(
 ) -> Iterator[tuple[tuple[str, str], tuple[Array | None, Array | None]]]:
     """Every bound pair, a sequence as its elements; None on a side that lacks an element."""
     for pair in outputs:
-        mine = _flat(pair.reference, reference)
-        yours = _flat(pair.candidate, candidate)
-        for path in dict.fromkeys((*mine, *yours)):
+        ref = _flat(pair.reference, reference)
+        cand = _flat(pair.candidate, candidate)
+        for path in dict.fromkeys((*ref, *cand)):
             key = f"{pair.reference}{path}", f"{pair.candidate}{path}"
-            yield key, (mine.get(path), yours.get(path))
+            yield key, (ref.get(path), cand.get(path))
 
 
 def _flat(name: str, values: Arrays) -> dict[str, Array]:

@@ -208,15 +208,15 @@ def of_signature(
     """Names, types and counts of inputs or outputs that the conversion changed."""
     left, right = ({spec.name: spec for spec in side} for side in (reference, candidate))
     for pair in bound:
-        mine, yours = left[pair.reference], right[pair.candidate]
-        if named and mine.name != yours.name:
+        ref, cand = left[pair.reference], right[pair.candidate]
+        if named and ref.name != cand.name:
             yield _interface(
-                f"{kind} {mine.name!r} is now called {yours.name!r} (bound by {pair.how})", yours
+                f"{kind} {ref.name!r} is now called {cand.name!r} (bound by {pair.how})", cand
             )
-        if mine.dtype and yours.dtype and mine.dtype != yours.dtype:
-            yield _interface(f"{kind} {yours.name!r} was {mine.dtype} and is {yours.dtype}", yours)
+        if ref.dtype and cand.dtype and ref.dtype != cand.dtype:
+            yield _interface(f"{kind} {cand.name!r} was {ref.dtype} and is {cand.dtype}", cand)
         if kind == "input":
-            yield from _fixed_axes(mine, yours)
+            yield from _fixed_axes(ref, cand)
     for spec in reference:
         if spec.name not in {pair.reference for pair in bound}:
             yield _interface(f"the candidate has no counterpart of {kind} {spec.name!r}", spec)
@@ -225,25 +225,25 @@ def of_signature(
             yield _interface(f"the reference has no counterpart of {kind} {spec.name!r}", spec)
 
 
-def _fixed_axes(mine: TensorSpec, yours: TensorSpec) -> Iterator[Finding]:
+def _fixed_axes(ref: TensorSpec, cand: TensorSpec) -> Iterator[Finding]:
     """Axes that the reference leaves free and the candidate does not."""
-    fixed = fixed_axes(mine, yours)
+    fixed = fixed_axes(ref, cand)
     if fixed:
         told = ", ".join(f"axis {place} was free and is {now}" for place, now in fixed.items())
         yield replace(
-            _interface(f"input {yours.name!r}: {told}", yours),
+            _interface(f"input {cand.name!r}: {told}", cand),
             evidence={FIXED_AXES: sorted(fixed)},
             fix="declare it free; isomorph fix does so in an ONNX file whose graph allows it",
         )
 
 
-def fixed_axes(mine: TensorSpec, yours: TensorSpec) -> dict[int, int]:
+def fixed_axes(ref: TensorSpec, cand: TensorSpec) -> dict[int, int]:
     """The axes that the reference leaves free and the candidate does not, with their sizes."""
-    if mine.shape is None or yours.shape is None or len(mine.shape) != len(yours.shape):
+    if ref.shape is None or cand.shape is None or len(ref.shape) != len(cand.shape):
         return {}
     return {
         place: now
-        for place, (was, now) in enumerate(zip(mine.shape, yours.shape, strict=True))
+        for place, (was, now) in enumerate(zip(ref.shape, cand.shape, strict=True))
         if isinstance(now, int) and not isinstance(was, int)
     }
 

@@ -160,11 +160,11 @@ def _apart(left: Sequence[Array], right: Sequence[Array]) -> float:
     """How far two lists of outputs are apart, whatever the order of their elements."""
     total = size = 0.0
     # An output that one side lacks says nothing about the order of the axes.
-    for mine, yours in zip(left, right, strict=False):
-        if mine.size != yours.size:
+    for ref, cand in zip(left, right, strict=False):
+        if ref.size != cand.size:
             return np.inf
-        if is_inexact(mine) and is_inexact(yours):
-            a, b = np.sort(widen(mine).ravel()), np.sort(widen(yours).ravel())
+        if is_inexact(ref) and is_inexact(cand):
+            a, b = np.sort(widen(ref).ravel()), np.sort(widen(cand).ravel())
             total += float(np.nansum((a - b) ** 2))
             size += float(np.nansum(a * a))
     return float(np.sqrt(total / size)) if size > 0 else np.inf

@@ -68,7 +68,7 @@ def together(
     )
     settled: dict[tuple[tuple[int, ...], ...], tuple[input_layout.Layout, ...]] = {}
 
-    def mine(sample: Sample) -> Arrays:
+    def ref(sample: Sample) -> Arrays:
         return _outputs(reference, reference.run(), sample.feeds)
 
     def fed(sample: Sample) -> tuple[Feeds, Feeds]:
@@ -88,14 +88,14 @@ def together(
         feeds = feeding.carried_over(given, inputs, graph.inputs)
         return given, input_layout.rearranged(feeds, settled[shapes])
 
-    def yours(sample: Sample) -> Arrays:
+    def cand(sample: Sample) -> Arrays:
         return _outputs(candidate, candidate.run(), fed(sample)[1])
 
     def moved() -> bool:
         return any(moves_channels(one.rearrangement) for each in settled.values() for one in each)
 
     return Sides(
-        both=(mine, yours),
+        both=(ref, cand),
         unordered=unordered(reference.model, candidate.model),
         feeds=fed,
         moved=moved,

@@ -92,13 +92,13 @@ def rearrangement(
     reference: Evidence, candidate: Evidence, allowed: Arrangeable, false_alarm: float
 ) -> Rearrangement | None:
     """The one allowed rearrangement under which the candidate's values are the reference's."""
-    mine = reference.meaning if reference.meaning is not None else reference.run
-    yours = candidate.meaning if candidate.meaning is not None else candidate.run
-    if mine is None or yours is None or mine.size != yours.size:
+    ref = reference.meaning if reference.meaning is not None else reference.run
+    cand = candidate.meaning if candidate.meaning is not None else candidate.run
+    if ref is None or cand is None or ref.size != cand.size:
         return None
-    tried = allowed.ways(candidate.name, tuple(yours.shape), tuple(mine.shape))
+    tried = allowed.ways(candidate.name, tuple(cand.shape), tuple(ref.shape))
     fits = [each for each in tried if _agrees(reference, candidate, each, false_alarm=false_alarm)]
-    distinct = {each.array(np.arange(yours.size).reshape(yours.shape)).tobytes() for each in fits}
+    distinct = {each.array(np.arange(cand.size).reshape(cand.shape)).tobytes() for each in fits}
     if len(distinct) == 1:
         return fits[0]
     # No order fits by value, or many do. A squeeze alone, or one axis moved past the others as
@@ -111,10 +111,10 @@ def _agrees(
     reference: Evidence, candidate: Evidence, moved: Rearrangement, *, false_alarm: float
 ) -> bool:
     through = seen_through(moved, candidate)
-    mine = reference.meaning if reference.meaning is not None else reference.run
-    yours = through.meaning if through.meaning is not None else through.run
-    if mine is None or yours is None:
+    ref = reference.meaning if reference.meaning is not None else reference.run
+    cand = through.meaning if through.meaning is not None else through.run
+    if ref is None or cand is None:
         return False
     spread = merged(reference.rounding, through.rounding)
-    part = judge(yours, mine, spread, dtype="float32", derivation="", false_alarm=false_alarm)
+    part = judge(cand, ref, spread, dtype="float32", derivation="", false_alarm=false_alarm)
     return part.budget.ratio is not None and part.budget.ratio <= 1.0

@@ -52,11 +52,11 @@ def nearest(
 
 def _apart(left: str, right: str, reference: Flat, candidate: Flat) -> float:
     """How far two outputs are apart, all their elements together; infinite if they do not fit."""
-    mine, yours = elements(left, reference), elements(right, candidate)
-    if not mine or mine.keys() != yours.keys():
+    ref, cand = elements(left, reference), elements(right, candidate)
+    if not ref or ref.keys() != cand.keys():
         return math.inf
-    fit = all(mine[path].shape == yours[path].shape for path in mine)
-    return sum(relative_error(yours[path], mine[path]) for path in mine) if fit else math.inf
+    fit = all(ref[path].shape == cand[path].shape for path in ref)
+    return sum(relative_error(cand[path], ref[path]) for path in ref) if fit else math.inf
 
 
 def elements(name: str, values: Flat) -> dict[str, Array]:

@@ -46,11 +46,11 @@ def _apart(*sides: Comparand) -> bool:
 
 
 def allowances(
-    reference: Comparand, candidate: Comparand, mine: tuple[str, ...], yours: tuple[str, ...]
+    reference: Comparand, candidate: Comparand, ref: tuple[str, ...], cand: tuple[str, ...]
 ) -> None:
     """The allowance of either side, for the constants that the other does not hold."""
     at_once(
-        lambda: reference.allowance(mine),
-        lambda: candidate.allowance(yours),
+        lambda: reference.allowance(ref),
+        lambda: candidate.allowance(cand),
         apart=_apart(reference, candidate),
     )

@@ -102,14 +102,14 @@ def _row(
 
 def _pairs(candidate: EvaluatedModel, reference: EvaluatedModel) -> dict[str, Quantization]:
     """The counterpart in the reference of each quantized tensor that has one."""
-    mine, yours = reference.model.graph, candidate.model.graph
-    if not mine.quantization:
+    ref, cand = reference.model.graph, candidate.model.graph
+    if not ref.quantization:
         return {}
     found = matched(
-        mine,
-        yours,
+        ref,
+        cand,
         reference_value=lambda name: constant(reference, name),
         candidate_value=lambda name: constant(candidate, name),
     )
-    writers = written(mine)
+    writers = written(ref)
     return {name: writers[twin] for name, twin in found.items()}

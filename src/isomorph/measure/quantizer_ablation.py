@@ -66,12 +66,12 @@ def _read_only(audit: Audit, entry: Quantization) -> bool:
 def _error(audit: Audit, outputs: Sequence[Divergence], entry: Quantization | None) -> float | None:
     """The relative errors of all outputs in one number; None where they cannot be compared."""
     names = [(d.reference_output, d.candidate_output) for d in outputs]
-    pairs = [(mine, yours) for mine, yours in names if mine is not None and yours is not None]
+    pairs = [(ref, cand) for ref, cand in names if ref is not None and cand is not None]
     right = audit.reference.oracle_outputs() if audit.reference is not None else None
     if right is None or isinstance(right, IsomorphError) or not pairs:
         return None
     try:
-        found = _run(audit, [yours for _, yours in pairs], entry)
+        found = _run(audit, [cand for _, cand in pairs], entry)
     except (IsomorphError, ValueError):
         return None
     if found is None:

@@ -107,7 +107,7 @@ def _side_by_side(
         return None
     found = {pair.reference: (left[pair.reference], right[pair.candidate]) for pair in bindings}
     equal = all(
-        mine.dtype == yours.dtype and not differs({"": mine}, {"": yours})
-        for mine, yours in found.values()
+        ref.dtype == cand.dtype and not differs({"": ref}, {"": cand})
+        for ref, cand in found.values()
     )
     return found if equal else None

@@ -34,10 +34,10 @@ def close_up(
     """Both sides of one tensor, of one shape; None for what holds no numbers."""
     if reference.shape != candidate.shape or not (_numbers(reference) and _numbers(candidate)):
         return None
-    mine, yours = (np.asarray(widen(each), np.float64) for each in (reference, candidate))
-    step = difference(mine, yours)
+    ref, cand = (np.asarray(widen(each), np.float64) for each in (reference, candidate))
+    step = difference(ref, cand)
     finite = np.where(np.isfinite(step), step, 0.0)
-    size = _rms(mine[np.isfinite(mine)])
+    size = _rms(ref[np.isfinite(ref)])
     return CloseUp(
         kind=kind,
         tensor=names[1],
@@ -47,10 +47,10 @@ def close_up(
         node=node,
         max_abs=short(float(np.max(step))) if step.size else None,
         relative=short(_rms(finite) / size) if size > 0 else None,
-        histogram=_histogram(mine, yours),
+        histogram=_histogram(ref, cand),
         heat_map=_heat_map(finite),
-        by_axis=tuple(_by_axis(finite, mine, feeds or {})),
-        worst=tuple(_worst(step, mine, yours)),
+        by_axis=tuple(_by_axis(finite, ref, feeds or {})),
+        worst=tuple(_worst(step, ref, cand)),
     )
 
 
@@ -59,11 +59,11 @@ def short(value: float) -> float:
     return float(f"{value:.{_FIGURES}g}")
 
 
-def difference(mine: Array, yours: Array) -> Array:
+def difference(ref: Array, cand: Array) -> Array:
     """The size of the difference; equal infinities and NaN on both sides are none."""
     with np.errstate(all="ignore"):
-        same = (mine == yours) | (np.isnan(mine) & np.isnan(yours))
-        step = np.where(same, 0.0, np.abs(mine - yours))
+        same = (ref == cand) | (np.isnan(ref) & np.isnan(cand))
+        step = np.where(same, 0.0, np.abs(ref - cand))
     return np.asarray(np.where(np.isnan(step), np.inf, step))
 
 
@@ -77,8 +77,8 @@ def _numbers(array: Array) -> bool:
     return is_inexact(array) and array.dtype.kind != "c" if array.dtype.kind not in "iub" else True
 
 
-def _histogram(mine: Array, yours: Array) -> Histogram | None:
-    left, right = (each[np.isfinite(each)] for each in (mine, yours))
+def _histogram(ref: Array, cand: Array) -> Histogram | None:
+    left, right = (each[np.isfinite(each)] for each in (ref, cand))
     if not left.size or not right.size:
         return None
     least, most = min(left.min(), right.min()), max(left.max(), right.max())
@@ -96,8 +96,8 @@ def _histogram(mine: Array, yours: Array) -> Histogram | None:
         most=short(float(most)),
         reference=tuple(int(count) for count in counts[0]),
         candidate=tuple(int(count) for count in counts[1]),
-        reference_not_finite=int(mine.size - left.size),
-        candidate_not_finite=int(yours.size - right.size),
+        reference_not_finite=int(ref.size - left.size),
+        candidate_not_finite=int(cand.size - right.size),
     )
 
 
@@ -169,7 +169,7 @@ def _steps(feeds: Mapping[str, Array]) -> dict[int, str]:
     }
 
 
-def _worst(step: Array, mine: Array, yours: Array) -> Iterator[Element]:
+def _worst(step: Array, ref: Array, cand: Array) -> Iterator[Element]:
     flat = step.ravel()
     count = min(_MOST_WORST, flat.size)
     if not count:
@@ -178,4 +178,4 @@ def _worst(step: Array, mine: Array, yours: Array) -> Iterator[Element]:
     for place in places[np.argsort(flat[places], kind="stable")[::-1]]:
         if flat[place] > 0:
             index = tuple(int(i) for i in np.unravel_index(place, step.shape))
-            yield Element(index=index, reference=float(mine[index]), candidate=float(yours[index]))
+            yield Element(index=index, reference=float(ref[index]), candidate=float(cand[index]))

@@ -51,9 +51,9 @@ class UserMetric:
         """The averages; None before the first sample."""
         if not self.samples:
             return None
-        mine, yours = (total / self.samples for total in self.sums)
+        ref, cand = (total / self.samples for total in self.sums)
         return MetricOverSamples(
-            name=self.name, samples=self.samples, reference=mine, candidate=yours
+            name=self.name, samples=self.samples, reference=ref, candidate=cand
         )
 
 

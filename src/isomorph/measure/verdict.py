@@ -208,13 +208,13 @@ class _Errors:
             loss = merged(candidate.rounding, question.intended())
             self.intended = self.part(candidate.shown, reference.shown, loss, INTENDED, dtype=wider)
 
-    def _of_both(self, mine: Spread | None, yours: Spread | None) -> Spread | None:
+    def _of_both(self, ref: Spread | None, cand: Spread | None) -> Spread | None:
         # A candidate of lower precision may be as noisy as it likes: whether it is still the
         # *same* is a question for the reference's rounding alone.
         if self.question.lossy:
-            return mine
+            return ref
         # Whoever made a recording rounded too: as much as the candidate, for want of better.
-        return merged(yours, yours) if self.recorded else merged(mine, yours)
+        return merged(cand, cand) if self.recorded else merged(ref, cand)
 
     def measure_translation(self) -> None:
         """Oracle against oracle by the allowance; costs further oracle passes."""

@@ -33,11 +33,11 @@ def redeclared(reference: Graph, candidate: Graph, report: Report) -> Patch | No
     )
     edits = []
     for pair in report.output_bindings:
-        mine, yours = left[pair.reference], right[pair.candidate]
-        if mine is None or yours is None or mine == yours:
+        ref, cand = left[pair.reference], right[pair.candidate]
+        if ref is None or cand is None or ref == cand:
             continue
-        sizes = tuple(size for size in mine if isinstance(size, int))
-        if len(sizes) == len(mine) and all(isinstance(size, int) for size in yours):
+        sizes = tuple(size for size in ref if isinstance(size, int))
+        if len(sizes) == len(ref) and all(isinstance(size, int) for size in cand):
             edits.append(DeclareShape(tensor=pair.candidate, shape=sizes))
     told = ", ".join(repr(each.tensor) for each in edits)
     return Patch(summary=f"declared as it is now: {told}", edits=tuple(edits)) if edits else None
@@ -48,9 +48,9 @@ def _edits(
 ) -> Iterator[FreeAxis]:
     left, right = ({spec.name: spec for spec in side} for side in (reference, candidate))
     for pair in bound:
-        mine, yours = left[pair.reference], right[pair.candidate]
-        for axis in fixed_axes(mine, yours):
-            word = mine.shape[axis] if mine.shape is not None else None
+        ref, cand = left[pair.reference], right[pair.candidate]
+        for axis in fixed_axes(ref, cand):
+            word = ref.shape[axis] if ref.shape is not None else None
             yield FreeAxis(
-                tensor=yours.name, axis=axis, name=str(word or f"{yours.name}_axis_{axis}")
+                tensor=cand.name, axis=axis, name=str(word or f"{cand.name}_axis_{axis}")
             )

@@ -37,24 +37,24 @@ def _inner(located: Located, fault: Fault, earlier: dict[str, Array]) -> list[Fa
     matcher, given = located.matcher, dict(earlier)
     found: list[Fault] = []
     rest = list(fault.nodes)
-    for mine, theirs in _namesakes(located, fault):
-        tensor, counterpart = mine.outputs[0], theirs.outputs[0]
+    for cand, ref in _namesakes(located, fault):
+        tensor, counterpart = cand.outputs[0], ref.outputs[0]
         right = matcher.reference.values.get(counterpart)
         value = matcher.candidate.run([tensor], given).get(tensor)
         if right is None or value is None or right.shape != value.shape or tensor == fault.tensor:
             continue
-        until = rest.index(mine.name) + 1
+        until = rest.index(cand.name) + 1
         own, rest = tuple(rest[:until]), rest[until:]
         if not matcher.equal(counterpart, tensor, right, value):
             whole = Rearrangement(permutation=tuple(range(right.ndim)), shape=right.shape)
             found.append(
                 replace(
                     fault,
-                    node=mine.name,
+                    node=cand.name,
                     nodes=own,
                     tensor=tensor,
                     counterpart=counterpart,
-                    reference_nodes=(theirs.name,),
+                    reference_nodes=(ref.name,),
                     moved=whole,
                     value=right,
                 )

@@ -149,17 +149,17 @@ def _located(
     left, right = reference.model.graph, candidate.model.graph
     inputs = bind_inputs(left.inputs, right.inputs, options.bind_inputs)
     outputs = bind_outputs(left.outputs, right.outputs, options.bind_outputs)
-    mine = _subject(reference, reference.real(sample.feeds), options)
+    ref = _subject(reference, reference.real(sample.feeds), options)
     taker = input_layout.Taker(
         inputs=right.inputs,
         outputs=list(dict.fromkeys(spec.name for spec in right.outputs)),
         oracle=candidate.oracle,
     )
-    settled = input_layout.settle(mine, taker, inputs, options.layouts)
-    arrays = {name: np.asarray(value) for name, value in mine.feeds.items()}
+    settled = input_layout.settle(ref, taker, inputs, options.layouts)
+    arrays = {name: np.asarray(value) for name, value in ref.feeds.items()}
     feeds = input_layout.rearranged(feeding.carried_over(arrays, inputs, right.inputs), settled)
-    yours = _subject(candidate, feeds, options)
-    return locate(mine, yours, [(pair.reference, pair.candidate) for pair in outputs])
+    cand = _subject(candidate, feeds, options)
+    return locate(ref, cand, [(pair.reference, pair.candidate) for pair in outputs])
 
 
 def _subject(

@@ -50,14 +50,14 @@ def test_outputs_under_other_names_and_in_another_order_are_missed():
     result = replace(model, graph=replace(model.graph, outputs=(spec("z"), spec("a"))))
     pairs = [
         Divergence(
-            reference_output=mine,
-            candidate_output=yours,
+            reference_output=ref,
+            candidate_output=cand,
             dtype="float32",
             shape=(2, 3),
             verdict=Verdict.EQUIVALENT,
             reason="",
         )
-        for mine, yours in (("y", "a"), ("z", "z"))
+        for ref, cand in (("y", "a"), ("z", "z"))
     ]
     assert losses(first, result, (), pairs) == (
         "the name of output 'y': it is 'a' now",

@@ -87,13 +87,13 @@ def test_who_divides_there_multiplies_here_by_the_inverse():
     def number(name):
         return Constant(name=name, dtype="float32", shape=(1,), digest=name, value_digest=name)
 
-    candidate, mine = made("Mul", "MUL", number("m"))
-    reference, theirs = made("Div", "RealDiv", number("d"))
+    candidate, cand = made("Mul", "MUL", number("m"))
+    reference, ref = made("Div", "RealDiv", number("d"))
     case = SimpleNamespace(
         candidate=candidate,
         reference=reference,
-        nodes=(mine,),
-        counterparts=(theirs,),
+        nodes=(cand,),
+        counterparts=(ref,),
         constant=lambda *_: np.array([4.0]),
     )
     assert [float(value[0]) for _, value in alike_in_size(case, "m")] == [4.0, 0.25]

@@ -72,16 +72,16 @@ def test_what_every_operator_set_says_raises_nothing():
 
 @pytest.mark.parametrize("op", ["Softmax", "LogSoftmax", "Hardmax"])
 @pytest.mark.parametrize(("mine", "theirs"), [(13, 11), (11, 13)])
-def test_axes_are_read_as_by_the_references_operator_set(tmp_path, op, mine, theirs):
+def test_axes_are_read_as_by_the_references_operator_set(tmp_path, op, cand, ref):
     body = f"[a] r = Mul(x, x) [soft] s = {op}<axis=1>(r) [out] y = Exp(s)"
     repair, output = fixed(
         tmp_path,
-        at(theirs, body, "[N,3,4]"),
-        at(mine, body, "[N,3,4]"),
+        at(ref, body, "[N,3,4]"),
+        at(cand, body, "[N,3,4]"),
         {"x": faulty.drawn(2, 3, 4)},
     )
     assert repair.repaired, (repair.reason, repair.refused)
-    assert opset_of(output) == mine
+    assert opset_of(output) == cand
     assert any(node.op_type == op for node in onnx.load(output).graph.node)
 
 
@@ -97,14 +97,14 @@ ROUNDINGS = {
     ("mine", "theirs"),
     [("to even", "up"), ("to even", "away from zero"), ("up", "to even")],
 )
-def test_halves_are_rounded_as_the_reference_rounds_them(tmp_path, mine, theirs):
+def test_halves_are_rounded_as_the_reference_rounds_them(tmp_path, cand, ref):
     given = np.random.default_rng(0).integers(-40, 40, (8, 16)).astype(np.float32) / 4
     models = [
         at(13, f"{ROUNDINGS[way]} [out] y = Sin(r)", "[8,16]", half=np.float32(0.5))
-        for way in (theirs, mine)
+        for way in (ref, cand)
     ]
     repair, _ = fixed(tmp_path, *models, {"x": given})
     assert repair.repaired, (repair.reason, repair.refused)
     [only] = repair.applied
-    assert f"halves {theirs}" in only.patch.summary
-    assert f"ties are rounded {mine}" in only.finding.summary
+    assert f"halves {ref}" in only.patch.summary
+    assert f"ties are rounded {cand}" in only.finding.summary

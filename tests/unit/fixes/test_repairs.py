@@ -159,10 +159,10 @@ def test_the_repaired_model_is_the_unbroken_one(name, tmp_path):
         for key, value in given.items()
     }
     for feeds in (given, fresh):
-        for mine, theirs in zip(
+        for cand, ref in zip(
             ran(reference, feeds), ran(tmp_path / "fixed.onnx", feeds), strict=True
         ):
-            np.testing.assert_allclose(theirs, mine, rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(ref, cand, rtol=1e-4, atol=1e-5)
 
 
 def ran(path, feeds):

@@ -22,9 +22,9 @@ def graph(stored, *, norms=(), quantization=()):
     )  # fmt: skip
 
 
-def paired(mine, yours, *, place=lambda _side, _name: "here", left=None, right=None):
-    sides = mine, yours
-    graphs = graph(mine, **(left or {})), graph(yours, **(right or {}))
+def paired(ref, cand, *, place=lambda _side, _name: "here", left=None, right=None):
+    sides = ref, cand
+    graphs = graph(ref, **(left or {})), graph(cand, **(right or {}))
     readers = tuple(lambda names, side=side: {n: np.asarray(side[n]) for n in names}
                     for side in sides)  # fmt: skip
     found = Constants(graphs, readers, place)

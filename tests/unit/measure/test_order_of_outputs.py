@@ -54,8 +54,8 @@ def judged(monkeypatch):
 )
 def test_outputs_without_an_order_are_judged_in_the_nearest_one(judged, outputs, order):
     bindings = [
-        Binding(reference=mine, candidate=yours, how="position")
-        for mine, yours in zip(REFERENCE, CANDIDATE, strict=True)
+        Binding(reference=ref, candidate=cand, how="position")
+        for ref, cand in zip(REFERENCE, CANDIDATE, strict=True)
     ]
     sides = _side(REFERENCE, outputs), _side(CANDIDATE, OutputOrder.POSITIONAL)
     terms = stage.Terms(false_alarm=1e-6, budgets={})

@@ -11,10 +11,10 @@ def seen(reference, candidate, **more):
 
 
 def test_the_map_and_the_channel_show_where_the_fault_sits():
-    mine = RNG.normal(size=(1, 6, 8, 8)).astype(np.float32)
-    yours = mine.copy()
-    yours[0, 4, 7, :] += 0.5
-    found = seen(mine, yours)
+    ref = RNG.normal(size=(1, 6, 8, 8)).astype(np.float32)
+    cand = ref.copy()
+    cand[0, 4, 7, :] += 0.5
+    found = seen(ref, cand)
     heat = np.array(found.heat_map.values)
     assert (found.heat_map.row_axis, found.heat_map.column_axis) == (2, 3)
     assert heat[7].min() > 0.4
@@ -31,10 +31,10 @@ def test_channels_last_are_an_image_too():
 
 
 def test_long_axes_are_told_in_groups_that_lose_no_peak():
-    mine = np.ones((1, 1000, 300))
-    yours = mine.copy()
-    yours[0, 777, 299] = 3.0
-    found = seen(mine, yours, feeds={"tokens": np.zeros((1, 1000))})
+    ref = np.ones((1, 1000, 300))
+    cand = ref.copy()
+    cand[0, 777, 299] = 3.0
+    found = seen(ref, cand, feeds={"tokens": np.zeros((1, 1000))})
     heat = np.array(found.heat_map.values)
     assert heat.size <= 48 * 48
     assert heat.max() == 2.0
@@ -60,9 +60,9 @@ def test_time_may_come_before_the_batch():
 
 
 def test_the_worst_elements_come_first_with_both_values():
-    mine = np.array([[1.0, 2.0, 3.0]])
-    yours = np.array([[1.0, 2.5, 5.0]])
-    worst = seen(mine, yours).worst
+    ref = np.array([[1.0, 2.0, 3.0]])
+    cand = np.array([[1.0, 2.5, 5.0]])
+    worst = seen(ref, cand).worst
     assert [(one.index, one.reference, one.candidate) for one in worst] == [
         ((0, 2), 3.0, 5.0),
         ((0, 1), 2.0, 2.5),
@@ -70,9 +70,9 @@ def test_the_worst_elements_come_first_with_both_values():
 
 
 def test_a_nan_on_one_side_is_the_worst_and_on_both_is_nothing():
-    mine = np.array([1.0, np.nan, np.inf, 4.0])
-    yours = np.array([np.nan, np.nan, np.inf, 4.1])
-    found = seen(mine, yours)
+    ref = np.array([1.0, np.nan, np.inf, 4.0])
+    cand = np.array([np.nan, np.nan, np.inf, 4.1])
+    found = seen(ref, cand)
     assert found.max_abs == np.inf
     assert [one.index for one in found.worst] == [(0,), (3,)]
     assert (found.histogram.reference_not_finite, found.histogram.candidate_not_finite) == (2, 3)

@@ -37,10 +37,10 @@ def test_every_edit_comes_back_as_it_was():
     sent = json.dumps(patch_to_data(Patch(summary="s", edits=ALL)))
     back = patch_from_data(json.loads(sent))
     assert back.summary == "s"
-    for mine, theirs in zip(ALL, back.edits, strict=True):
-        assert type(mine) is type(theirs)
-        for name in type(mine).__dataclass_fields__:
-            one, other = getattr(mine, name), getattr(theirs, name)
+    for cand, ref in zip(ALL, back.edits, strict=True):
+        assert type(cand) is type(ref)
+        for name in type(cand).__dataclass_fields__:
+            one, other = getattr(cand, name), getattr(ref, name)
             if isinstance(one, np.ndarray):
                 assert one.dtype == other.dtype
                 assert np.array_equal(one, other)

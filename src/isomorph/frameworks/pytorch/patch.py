@@ -180,9 +180,9 @@ def _patched_export(exported: Any, weights: Weights, steps: Iterable[Step]) -> I
                 node.args, node.kwargs = args, kwargs
 
 
-def _merged(theirs: Any, mine: Any) -> Any:  # noqa: ANN401
+def _merged(ref: Any, cand: Any) -> Any:  # noqa: ANN401
     """The node's own argument where a tensor goes in, the step's where it is a plain value."""
-    return mine if _is_plain(mine) else theirs
+    return cand if _is_plain(cand) else ref
 
 
 def _is_plain(value: Any) -> bool:  # noqa: ANN401

@@ -136,8 +136,8 @@ def test_the_run_is_bit_for_bit_that_of_the_exported_module(varied):
     x = np.random.default_rng(0).normal(size=(2, 3, 8, 8)).astype(np.float32)
     got = session.run({name: x}, fetch)
     expected = torch.export.load(varied).module()(torch.from_numpy(x))
-    for mine, theirs in zip(got.values(), expected, strict=True):
-        np.testing.assert_array_equal(mine, theirs.detach().numpy())
+    for cand, ref in zip(got.values(), expected, strict=True):
+        np.testing.assert_array_equal(cand, ref.detach().numpy())
 
 
 def test_a_size_it_was_not_exported_for_is_refused(varied):
