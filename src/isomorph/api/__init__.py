@@ -111,7 +111,7 @@ def check(
         data=samples,
         metric=measured,
         trusted=tuple(str(each) for each in (reference, candidate) if trust and each is not None),
-        told=progress,
+        on_progress=progress,
     )
     stated = _options(reference, candidate, trust=trust, state=state, ops=ops)
     loaded: list[Any] = []
@@ -125,7 +125,7 @@ def check(
             settings=settings,
             options=stated,
             inputs=inputs,
-            told=progress,
+            on_progress=progress,
             opened=loaded,
         ) as loader,
     ):
@@ -196,7 +196,7 @@ def fix(
         bind_outputs=bind_outputs or {},
         layouts={name: tuple(axes) for name, axes in (layouts or {}).items()},
         trusted=tuple(str(each) for each in (reference, candidate) if trust),
-        told=progress,
+        on_progress=progress,
     )
     with _loader(
         in_process=in_process,
@@ -206,7 +206,7 @@ def fix(
         settings=settings,
         options=_options(reference, candidate, trust=trust, state=state, ops=ops),
         inputs=inputs,
-        told=progress,
+        on_progress=progress,
     ) as loader:
         loader.warm(reference, candidate)
         left, right = opened_pair(loader, reference, candidate)
@@ -247,7 +247,7 @@ def run(
         settings=settings,
         options=_options(model, trust=trust, state=state, ops=ops),
         inputs=inputs,
-        told=progress,
+        on_progress=progress,
     ) as loader:
         opened = loader.open("candidate", model)
         given = loader.sample(opened.model.graph.inputs)
@@ -258,7 +258,7 @@ def run(
             seed=seed,
             fetch=fetch,
             everything=everything,
-            told=progress,
+            on_progress=progress,
         )
 
 

@@ -51,12 +51,12 @@ def trace(
         settings=settings,
         options=options(model, trust=trust, state=state, ops=ops),
         inputs=inputs,
-        told=progress,
+        on_progress=progress,
     ) as loader:
         opened = loader.open("candidate", model)
         graph = opened.model.graph
         given = loader.sample(graph.inputs) or made_up(opened, graph, (), dims or {}, seed)[0]
-        made = record(opened, given.feeds, seed=seed, oracle=oracle, told=progress)
+        made = record(opened, given.feeds, seed=seed, oracle=oracle, on_progress=progress)
         if output is not None:
             save_record(made, Path(output))
         return made
@@ -101,7 +101,7 @@ def extract(
         bind_inputs=bind_inputs or {},
         bind_outputs=bind_outputs or {},
         layouts={name: tuple(axes) for name, axes in (layouts or {}).items()},
-        told=progress,
+        on_progress=progress,
     )
     if node is None and report is not None:
         node = guilty_node(Path(report))
@@ -113,7 +113,7 @@ def extract(
         settings=settings,
         options=options(reference, candidate, trust=trust, state=state, ops=ops),
         inputs=inputs,
-        told=progress,
+        on_progress=progress,
     ) as loader:
         loader.warm(reference, candidate)
         left, right = opened_pair(loader, reference, candidate)

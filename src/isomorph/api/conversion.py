@@ -72,7 +72,7 @@ def convert(
         seed=seed,
         data=samples,
         trusted=(str(source),) if trust else (),
-        told=progress,
+        on_progress=progress,
     )
     workshop = ConverterWorker(memory=memory, timeout=timeout)
     try:
@@ -82,7 +82,7 @@ def convert(
             timeout=timeout,
             options=stated,
             inputs=inputs,
-            told=progress,
+            on_progress=progress,
         ) as opener:
             place = opener.written(source, workshop.folder("live"))
             done = stage_convert(place, request, opener, workshop, check_options)
@@ -140,7 +140,7 @@ def lint(
             in_process=False,
             options=options(model, trust=trust, state=state),
             inputs=inputs,
-            told=progress,
+            on_progress=progress,
         ) as opener:
             place = opener.written(model, workshop.folder("live"))
             return stage(place, opener, workshop, to=to, width=quantize or "", ignore=ignore)

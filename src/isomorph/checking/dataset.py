@@ -37,7 +37,7 @@ def judged_samples(
         false_alarm=work.terms.false_alarm,
         arrangeable=lambda: work.terms.arrangeable,
         metric=options.metric,
-        told=options.told,
+        on_progress=options.on_progress,
     )
     left_over = data.skipped()
     found.unjudged.update({each.what: each.why for each in left_over})

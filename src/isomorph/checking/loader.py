@@ -41,12 +41,12 @@ class Loader:
         settings: Mapping[str, str] | None = None,
         options: Mapping[str, str] | None = None,
         inputs: Any = None,  # noqa: ANN401
-        told: Callable[[str, str], None] | None = None,
+        on_progress: Callable[[str, str], None] | None = None,
         opened: list[ModelHandle] | None = None,
     ) -> None:
         """``opened`` collects the models as they are opened."""
         self.opened = opened if opened is not None else []
-        self.host, self.runtime, self.told = host, runtime, told
+        self.host, self.runtime, self.on_progress = host, runtime, on_progress
         self.settings, self.options = settings or {}, dict(options or {})
         self.origin, self.arrays = _given(inputs)
         if isinstance(inputs, (str, Path)):
@@ -62,8 +62,10 @@ class Loader:
 
     def load(self, source: Any) -> Model:  # noqa: ANN401
         """Read, validate and describe, in a worker."""
-        if self.told is not None:
-            self.told("load", str(source) if isinstance(source, (str, Path)) else "live model")
+        if self.on_progress is not None:
+            self.on_progress(
+                "load", str(source) if isinstance(source, (str, Path)) else "live model"
+            )
         if not isinstance(source, (str, Path)):
             return self._load_live(source)
         if source_kind(str(source)) == "factory":
@@ -209,7 +211,7 @@ def trace(
     seed: int,
     fetch: Sequence[str] = (),
     everything: bool = False,
-    told: Callable[[str, str], None] | None = None,
+    on_progress: Callable[[str, str], None] | None = None,
 ) -> Trace:
     """Run once and keep the outputs, the named tensors, or all of them."""
     graph = opened.model.graph
@@ -222,8 +224,8 @@ def trace(
     names = list(dict.fromkeys(names))
     needed = refuse_without_room(opened.model, feeds, names)
     session = opened.run()
-    if told is not None:
-        told(f"run: {len(names)} tensors, at least {readable(needed)} on disk", "")
+    if on_progress is not None:
+        on_progress(f"run: {len(names)} tensors, at least {readable(needed)} on disk", "")
     result = session.run(feeds, names)
     flat = {key: value for name in result for key, value in flatten(name, result[name]).items()}
     return Trace(environment=session.environment, tensors=flat)

@@ -41,4 +41,4 @@ class CheckOptions:
     data: DataSet | None = None
     metric: UserMetric | None = None
     trusted: tuple[str, ...] = ()
-    told: Callable[[str, str], None] | None = None
+    on_progress: Callable[[str, str], None] | None = None

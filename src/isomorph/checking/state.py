@@ -73,8 +73,8 @@ class CheckState:
         self.experiment: ConstantExperiment | None = None
         self.explained: frozenset[str] = frozenset()
         self.worst, self.sized = Worst(), Sized(stated=options.sizes is not None)
-        self.aligner = Aligner(wanted=options.align, told=options.told)
-        self.collector = ProfileCollector(wanted=options.profile, told=options.told)
+        self.aligner = Aligner(wanted=options.align, on_progress=options.on_progress)
+        self.collector = ProfileCollector(wanted=options.profile, on_progress=options.on_progress)
         self.accounts = Accounts()
         self.started = time.monotonic()
 
@@ -121,7 +121,7 @@ class CheckState:
             oracle=opened.oracle,
             seed=self.options.seed,
             opened=opened,
-            told=self.options.told,
+            on_progress=self.options.on_progress,
         )
 
     def raise_verdict(self, verdict: Verdict, reason: str) -> None:

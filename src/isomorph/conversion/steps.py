@@ -247,10 +247,10 @@ class RouteRunner:
         return Stop(location=here.location, model=here.model, hop=hop)
 
     def _tell(self, step: Step, cure: Cure | None) -> None:
-        if self.check_options.told is not None:
+        if self.check_options.on_progress is not None:
             width = f", {step.width}" if step.width != AS_IS else ""
             again = f", again: {cure.name}" if cure is not None else ""
-            self.check_options.told(
+            self.check_options.on_progress(
                 f"convert: {step.source} → {step.target}{width}{again}", step.converter
             )
 

@@ -123,7 +123,10 @@ def _tried(place: Place, attempt: _Attempt, request: Request, folder: Path) -> E
     names = dict(zip(attempt.candidate.feeds, candidate.model.graph.inputs, strict=True))
     options = request.options
     quiet = CheckOptions(
-        seed=options.seed, budgets=options.budgets, told=options.told, any_arrangement=True
+        seed=options.seed,
+        budgets=options.budgets,
+        on_progress=options.on_progress,
+        any_arrangement=True,
     )
     if attempt.reference is None:
         feeds = {names[old].name: value for old, value in attempt.candidate.feeds.items()}

@@ -36,7 +36,7 @@ class Aligner:
     """
 
     wanted: bool | None = None
-    told: Callable[[str, str], None] | None = None
+    on_progress: Callable[[str, str], None] | None = None
     _alignment: Alignment | None = None
     _faults: tuple[Fault, ...] = ()
     _waiting: list[tuple[EvaluatedModel, EvaluatedModel]] = field(default_factory=list)
@@ -116,8 +116,8 @@ class Aligner:
             self._failure = error.sentence
 
     def _tell(self, detail: str) -> None:
-        if self.told is not None:
-            self.told("alignment", detail)
+        if self.on_progress is not None:
+            self.on_progress("alignment", detail)
 
 
 def _right(fault: Fault, matcher: ValueMatcher) -> Array:

@@ -139,8 +139,8 @@ def fed(subject: EvaluatedModel, feeds: Mapping[str, Array]) -> EvaluatedModel:
     """The same model on another input, with nothing known of it yet."""
     return EvaluatedModel(
         role=subject.role, model=subject.model, feeds=feeds, runtime=subject.runtime,
-        plain=subject.plain, oracle=subject.oracle, seed=subject.seed, told=subject.told,
-        opened=subject.opened,
+        plain=subject.plain, oracle=subject.oracle, seed=subject.seed, opened=subject.opened,
+        on_progress=subject.on_progress,
     )  # fmt: skip
 
 

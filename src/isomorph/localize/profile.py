@@ -43,7 +43,7 @@ class ProfileCollector:
     """
 
     wanted: bool | None = None
-    told: Callable[[str, str], None] | None = None
+    on_progress: Callable[[str, str], None] | None = None
     _located: dict[int, Located] = field(default_factory=dict)
     _scene: _Scene | None = None
     _rank: tuple[bool, tuple[int, float]] | None = None
@@ -77,8 +77,8 @@ class ProfileCollector:
         scene = self._scene
         if scene is None or self.wanted is False or (self.wanted is None and not scene.located):
             return None, []
-        if self.told is not None:
-            self.told(PROFILE, "")
+        if self.on_progress is not None:
+            self.on_progress(PROFILE, "")
         drawing = Drawing(all_bodies=self.wanted is True)
         try:
             return _drawn(scene, drawing), drawing.skipped

@@ -58,7 +58,7 @@ def measure(
     false_alarm: float = FALSE_ALARM,
     arrangeable: Callable[[], Arrangeable] = Arrangeable,
     metric: UserMetric | None = None,
-    told: Callable[[str, str], None] | None = None,
+    on_progress: Callable[[str, str], None] | None = None,
 ) -> Found:
     """Run and judge every sample; a runtime that fails ends it, at the sample to blame.
 
@@ -66,8 +66,8 @@ def measure(
     """
     work = _Work(outputs, unordered=sides.unordered, arrangeable=arrangeable)
     for each in drawn:
-        if told is not None:
-            told("test set", f"sample {work.samples + 1}: {each.sample.origin}")
+        if on_progress is not None:
+            on_progress("test set", f"sample {work.samples + 1}: {each.sample.origin}")
         try:
             reference, candidate = (side(each.sample) for side in sides.both)
         except RuntimeFailedError as error:
@@ -138,7 +138,7 @@ class _Work:
         if all(each.verdict in FINE for each in comparison.divergences):
             return
         wrong = [each for each in comparison.divergences if each.verdict is Verdict.DIVERGENT]
-        # What cannot be judged is told of a few; what may be wrong is examined, all of it.
+        # What cannot be judged is reported for a few; what may be wrong is examined, all of it.
         if wrong or len(self.unclear) < MOST_EXAMINED:
             self.unclear.append(sample)
         if any(not doubtful(each, false_alarm) for each in wrong):

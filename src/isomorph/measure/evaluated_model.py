@@ -66,7 +66,7 @@ class EvaluatedModel:
     seed: int
     draws: int = FIRST_DRAWS
     wide_draws: int = 0
-    told: Callable[[str, str], None] | None = None
+    on_progress: Callable[[str, str], None] | None = None
     recorded: bool = False
     opened: ModelHandle | None = None
     """Where it came from, for experiments under other settings."""
@@ -98,7 +98,7 @@ class EvaluatedModel:
             oracle=stored.oracle,
             seed=self.seed,
             draws=self.draws,
-            told=self.told,
+            on_progress=self.on_progress,
             opened=stored,
         )
 
@@ -216,7 +216,7 @@ class EvaluatedModel:
                 self.draws,
                 self.oracle(),
                 self.feeds,
-                told=lambda n: self._tell(what, f"draw {n} of {self.draws}"),
+                on_progress=lambda n: self._tell(what, f"draw {n} of {self.draws}"),
             )
             # Of what a grid loses, wider noise says nothing: its steps are the file's.
             if noise.rounding and not noise.quantizers:
@@ -224,7 +224,7 @@ class EvaluatedModel:
                     self.wide_draws,
                     self.oracle(),
                     self.feeds,
-                    told=lambda n: self._tell(what, f"wider draw {n} of {self.wide_draws}"),
+                    on_progress=lambda n: self._tell(what, f"wider draw {n} of {self.wide_draws}"),
                 )
             return spreading.spreads()
 
@@ -287,8 +287,8 @@ class EvaluatedModel:
         return cast("_T | IsomorphError", self._kept[what])
 
     def _tell(self, what: str, detail: str) -> None:
-        if self.told is not None:
-            self.told(f"{self.role}: {what}", detail)
+        if self.on_progress is not None:
+            self.on_progress(f"{self.role}: {what}", detail)
 
 
 def flattened(result: Arrays) -> dict[str, Array]:

@@ -59,25 +59,29 @@ class Spreading:
         draws: int,
         session: Session,
         feeds: Arrays,
-        told: Callable[[int], None] | None = None,
+        on_progress: Callable[[int], None] | None = None,
     ) -> None:
         """Draw until there are so many; those that were drawn before count."""
         for draw in range(self._drawn, draws):
             self._draw(session, feeds, replace(self._noise, seed=self._seed(draw)))
             self._drawn = draw + 1
-            if told is not None:
-                told(self._drawn)
+            if on_progress is not None:
+                on_progress(self._drawn)
 
     def reach_wider(
-        self, draws: int, session: Session, feeds: Arrays, told: Callable[[int], None] | None = None
+        self,
+        draws: int,
+        session: Session,
+        feeds: Arrays,
+        on_progress: Callable[[int], None] | None = None,
     ) -> None:
         """Draw so often with wider noise: it shows which values rounding could have reached."""
         for draw in range(self._wide, draws):
             noise = replace(self._noise, seed=self._seed(_WIDE_SEEDS + draw), scale=WIDER)
             self._draw(session, feeds, noise)
             self._wide = draw + 1
-            if told is not None:
-                told(self._wide)
+            if on_progress is not None:
+                on_progress(self._wide)
 
     def spreads(self) -> Mapping[str, Spread]:
         """What the draws so far did to each tensor."""

@@ -107,8 +107,10 @@ class Audit:
     def figures(self) -> Iterator[tuple[Quantization, Figures | None]]:
         """Each entry with what its grid does to its values."""
         for place, entry in enumerate(self.entries):
-            if self.candidate.told is not None:
-                self.candidate.told("quantization", f"tensor {place + 1} of {len(self.entries)}")
+            if self.candidate.on_progress is not None:
+                self.candidate.on_progress(
+                    "quantization", f"tensor {place + 1} of {len(self.entries)}"
+                )
             stored = entry.tensor in self.graph.constants
             yield entry, self._of_weight(entry) if stored else self._of_activation(entry)
 

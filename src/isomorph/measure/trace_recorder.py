@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 LOOKS = 4
 """Draws over every tensor: a root mean square over a whole one is steady after few."""
 
-Told = Callable[[str, str], None]
+Progress = Callable[[str, str], None]
 
 
 def noises(graph: Graph, seed: int) -> dict[str, Noise]:
@@ -43,7 +43,12 @@ def noises(graph: Graph, seed: int) -> dict[str, Noise]:
 
 
 def record(
-    opened: ModelHandle, feeds: Arrays, *, seed: int, oracle: bool, told: Told | None = None
+    opened: ModelHandle,
+    feeds: Arrays,
+    *,
+    seed: int,
+    oracle: bool,
+    on_progress: Progress | None = None,
 ) -> Record:
     """Every tensor as run, the untouched outputs, and, unless unwanted, what float64 says."""
     model = opened.model
@@ -51,19 +56,19 @@ def record(
     outputs = list(dict.fromkeys(spec.name for spec in model.graph.outputs))
     refuse_without_room(model, feeds, names)
     session = opened.run()
-    _tell(told, "run", f"{len(outputs)} outputs, untouched")
+    _report_progress(on_progress, "run", f"{len(outputs)} outputs, untouched")
     untouched = flattened(session.run(feeds, outputs))
     everything = session.capabilities.fetch == "all"
     notes = [] if everything else ["this runtime gives no tensors but its outputs"]
-    _tell(told, "run", f"{len(names)} tensors" if everything else "outputs only")
+    _report_progress(on_progress, "run", f"{len(names)} tensors" if everything else "outputs only")
     tensors = flattened(session.run(feeds, names)) if everything else untouched
     meaning = None
     if oracle:
         settled = _settled(opened, feeds, seed)
-        meaning = _meaning(settled, names, told)
+        meaning = _meaning(settled, names, on_progress)
         taken = of_decisions("as recorded", model.graph, settled.taken)
         notes += [finding.summary for finding in taken]
-    _tell(told, "run as written", "")
+    _report_progress(on_progress, "run as written", "")
     written = flattened(opened.plain().run(feeds, outputs))
     notes += _changed_by_capturing(tensors, untouched, meaning)
     return Record(
@@ -95,14 +100,16 @@ def _settled(opened: ModelHandle, feeds: Arrays, seed: int) -> EvaluatedModel:
     return subject
 
 
-def _meaning(subject: EvaluatedModel, names: Sequence[str], told: Told | None) -> Meaning:
+def _meaning(
+    subject: EvaluatedModel, names: Sequence[str], on_progress: Progress | None
+) -> Meaning:
     session, feeds, graph = subject.oracle(), subject.feeds, subject.model.graph
-    _tell(told, "oracle", f"{len(names)} tensors")
+    _report_progress(on_progress, "oracle", f"{len(names)} tensors")
     values = session.run(feeds, list(names))
     outputs = list(dict.fromkeys(spec.name for spec in graph.outputs))
     spread, draws = {}, {}
     for kind, noise in noises(graph, subject.seed).items():
-        _tell(told, "oracle", f"{kind} of {len(names)} tensors")
+        _report_progress(on_progress, "oracle", f"{kind} of {len(names)} tensors")
         moved = spreads(
             session, feeds, values, replace(noise, seed=0), draws=LOOKS,
             about_mean=noise.quantizers,
@@ -113,7 +120,7 @@ def _meaning(subject: EvaluatedModel, names: Sequence[str], told: Told | None) -
             if each.deviation is not None
         }
         for number in range(DRAWS):
-            _tell(told, "oracle", f"{kind}, draw {number + 1} of {DRAWS}")
+            _report_progress(on_progress, "oracle", f"{kind}, draw {number + 1} of {DRAWS}")
             disturbed = replace(noise, seed=noise.seed * SEEDS + number)
             draws[f"{kind}/{number}"] = flattened(session.run(feeds, outputs, noise=disturbed))
     return Meaning(
@@ -135,10 +142,10 @@ def _changed_by_capturing(
     other = differs(untouched, captured)
     if not other:
         return []
-    told = f"capturing changed the outputs {', '.join(other)}"
+    changed = f"capturing changed the outputs {', '.join(other)}"
     if meaning is None:
-        return [f"{told}; without an oracle nobody can say whether that is rounding"]
-    return [told] if any(_beyond(name, captured, untouched, meaning) for name in other) else []
+        return [f"{changed}; without an oracle nobody can say whether that is rounding"]
+    return [changed] if any(_beyond(name, captured, untouched, meaning) for name in other) else []
 
 
 def _beyond(
@@ -154,6 +161,6 @@ def _beyond(
     return not rounded_apart(one, two, spread, false_alarm=FALSE_ALARM)
 
 
-def _tell(told: Told | None, what: str, detail: str) -> None:
-    if told is not None:
-        told(what, detail)
+def _report_progress(on_progress: Progress | None, what: str, detail: str) -> None:
+    if on_progress is not None:
+        on_progress(what, detail)

@@ -174,7 +174,7 @@ def _subject(
         oracle=opened.oracle,
         seed=options.seed,
         opened=opened,
-        told=options.told,
+        on_progress=options.on_progress,
     )
 
 
