@@ -43,29 +43,29 @@ def assert_equivalent(
     report = check(reference, candidate, baseline=where, pair=pair, **options)
     passes = report.exit_code == 0 and (allow_degraded or report.verdict.value != "degraded")
     if not passes:
-        raise AssertionError(_told(report, _written(report)))
+        raise AssertionError(_failure_message(report, _written(report)))
     return report
 
 
-def _told(report: Report, path: Path) -> str:
+def _failure_message(report: Report, path: Path) -> str:
     from isomorph.reporters._findings import mendable, repairing
 
     lines = [f"{report.verdict.value}: {report.reason}"]
-    guilty = [finding for finding in report.findings if finding.node]
-    for finding in guilty[:3] or list(report.findings[:1]):
+    located = [finding for finding in report.findings if finding.node]
+    for finding in located[:3] or list(report.findings[:1]):
         lines += _lines(finding)
     if report.baseline is not None:
         lines += [
             f"  baseline: {each.what} is {each.state}: {each.told}"
             for each in report.baseline.standings
         ]
-    repair = repairing(report) or _from_python(report)
+    repair = repairing(report) or _python_call(report)
     if repair is not None and any(map(mendable, report.findings)):
         lines.append(f"  repair: {repair}")
     return "\n".join([*lines, f"  report: {path}"])
 
 
-def _from_python(report: Report) -> str | None:
+def _python_call(report: Report) -> str | None:
     """The call that repairs a file made from a live model, which no command line can name."""
     reference, candidate = ([m for m in report.models if m.role == role] for role in _ROLES)
     if not reference or not candidate or candidate[0].live:
@@ -101,5 +101,5 @@ def _written(report: Report) -> Path:
 
 
 def _test_name() -> str:
-    """The running test, as pytest tells it: parameters included, the phase left out."""
+    """The running test, as pytest names it: parameters included, the phase left out."""
     return os.environ.get("PYTEST_CURRENT_TEST", "report").rpartition(" (")[0] or "report"

@@ -59,15 +59,15 @@ def check(
     """Are these two models the same function?
 
     ``reference`` and ``candidate`` are paths, ``module:factory`` words or live models; the
-    reference may be a file of recorded outputs. Without a candidate, the model is held against
+    reference may be a file of recorded outputs. Without a candidate, the model is compared with
     its own float64 oracle. ``inputs`` is a file, or arrays by input name. ``dims`` binds dynamic
     axes; ``sizes`` are further sizes of them to try, by default a few for generated inputs.
     ``quantization`` True measures every quantized tensor, however many there are; False none.
-    ``profile`` True tells the error node by node, for a page to draw; None only where guilty nodes
+    ``profile`` True keeps the error of every node, for the HTML page; None only where guilty nodes
     are searched anyway.
 
-    ``only_given`` restricts the question to the given inputs: a weight that differs and that they
-    do not show is told, and decides nothing.
+    ``only_given`` restricts the question to the given inputs: a weight that differs without
+    effect on them is a finding, and does not change the verdict.
 
     ``data`` is a test set instead: a folder of files of arrays, or one file with a leading axis
     of samples. Each of them is judged, and those not clearly the same are examined. ``metric`` is
@@ -77,12 +77,12 @@ def check(
     ``baseline`` is a file of divergences that were examined and accepted (``isomorph accept``);
     ``pair`` is the name under which it knows these two, otherwise their locations.
     """
-    from isomorph.checking.interrupt import kept_from_the_start
+    from isomorph.checking.interrupt import report_interrupted_load
     from isomorph.checking.options import CheckOptions
     from isomorph.core.errors import UsageError
     from isomorph.store.baselines import read_baseline
 
-    # Before the work: what is wrong with the file should not cost a check.
+    # Read first, so that a broken file fails before the check.
     accepted = None if baseline is None else read_baseline(Path(baseline))
     if only_given and inputs is None and data is None:
         raise UsageError(
@@ -92,7 +92,7 @@ def check(
         )
     samples, measured = _test_set(data, metric, inputs, memory=memory, trust=trust)
     if samples is not None and not all(map(_is_file, (reference, candidate))):
-        inputs = samples.files[0]  # what has to be traced is traced with the first sample
+        inputs = samples.files[0]  # live models are traced with the first sample
     check_options = CheckOptions(
         dims=dims or {},
         sizes=sizes,
@@ -116,7 +116,7 @@ def check(
     stated = _options(reference, candidate, trust=trust, state=state, ops=ops)
     loaded: list[Any] = []
     with (
-        kept_from_the_start(check_options, loaded),
+        report_interrupted_load(check_options, loaded),
         _loader(
             in_process=in_process,
             memory=memory,
@@ -126,17 +126,17 @@ def check(
             options=stated,
             inputs=inputs,
             on_progress=progress,
-            opened=loaded,
+            handles=loaded,
         ) as loader,
     ):
         if candidate is not None:
             loader.warm(reference, candidate)
-        # Workers start while the rest of us is imported.
-        from isomorph.checking.baseline import held_against
-        from isomorph.checking.dispatch import answer
+        # Workers start while these modules are imported.
+        from isomorph.checking.baseline import apply_baseline
+        from isomorph.checking.dispatch import run_check
 
-        report = answer(loader, reference, candidate, check_options)
-    return held_against(report, baseline, accepted, pair)
+        report = run_check(loader, reference, candidate, check_options)
+    return apply_baseline(report, baseline, accepted, pair)
 
 
 def accept(
@@ -148,10 +148,10 @@ def accept(
     pair: str | None = None,
     baseline: str | Path,
 ) -> tuple[Accepted, ...]:
-    """Record an examined divergence in a baseline file; gives the entries that were written."""
-    from isomorph.checking.accept import accepted
+    """Record an examined divergence in a baseline file; returns the entries written."""
+    from isomorph.checking.accept import accept_report
 
-    return accepted(Path(report), Path(baseline), why=why, who=who, until=until, pair=pair)
+    return accept_report(Path(report), Path(baseline), why=why, who=who, until=until, pair=pair)
 
 
 def fix(
@@ -185,7 +185,7 @@ def fix(
     "auto" for as few as make it good.
     """
     from isomorph.checking import check as stage
-    from isomorph.checking.dispatch import opened_pair
+    from isomorph.checking.dispatch import open_pair
     from isomorph.repair.deliver import delivered, delivered_in_float
 
     check_options = stage.CheckOptions(
@@ -209,7 +209,7 @@ def fix(
         on_progress=progress,
     ) as loader:
         loader.warm(reference, candidate)
-        left, right = opened_pair(loader, reference, candidate)
+        left, right = open_pair(loader, reference, candidate)
         given = loader.sample(left.model.graph.inputs)
         path = Path(output) if output is not None else None
         if keep_float is None:
@@ -249,10 +249,10 @@ def run(
         inputs=inputs,
         on_progress=progress,
     ) as loader:
-        opened = loader.open("candidate", model)
-        given = loader.sample(opened.model.graph.inputs)
+        handle = loader.open("candidate", model)
+        given = loader.sample(handle.model.graph.inputs)
         return trace(
-            opened,
+            handle,
             given,
             dims or {},
             seed=seed,
@@ -319,7 +319,7 @@ def _test_set(
             "BAD_OPTION", "--inputs and --data are both given", fix="give one sample, or many"
         )
     measured = None if metric is None else user_metric(metric, trust=trust)
-    # Arrays that no input takes are a mistake, unless a metric may want them: labels, say.
+    # Arrays that no input takes are an error, unless a metric may use them, as labels.
     return data_set(Path(data), memory=memory, spare=measured is not None), measured
 
 

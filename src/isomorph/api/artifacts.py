@@ -1,4 +1,4 @@
-"""The verbs that leave something behind to be looked at elsewhere: a trace, a part of a model."""
+"""The verbs that write files for use elsewhere: ``trace`` and ``extract``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def trace(
     ops: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Record:
-    """Every tensor of one run with its inputs, and, with ``oracle``, its meaning in float64.
+    """Every tensor of one run with its inputs, and, with ``oracle``, its float64 oracle.
 
     Written to the folder ``output``, it may stand in the place of a model in ``check``, on this
     machine or on another.
@@ -53,10 +53,10 @@ def trace(
         inputs=inputs,
         on_progress=progress,
     ) as loader:
-        opened = loader.open("candidate", model)
-        graph = opened.model.graph
-        given = loader.sample(graph.inputs) or made_up(opened, graph, (), dims or {}, seed)[0]
-        made = record(opened, given.feeds, seed=seed, oracle=oracle, on_progress=progress)
+        handle = loader.open("candidate", model)
+        graph = handle.model.graph
+        given = loader.sample(graph.inputs) or made_up(handle, graph, (), dims or {}, seed)[0]
+        made = record(handle, given.feeds, seed=seed, oracle=oracle, on_progress=progress)
         if output is not None:
             save_record(made, Path(output))
         return made
@@ -90,7 +90,7 @@ def extract(
     Without ``node`` it is the first guilty one, of the JSON ``report`` or of a search made here.
     """
     from isomorph.checking import check as stage
-    from isomorph.checking.dispatch import opened_pair
+    from isomorph.checking.dispatch import open_pair
     from isomorph.extraction.extract import extract as cut_out
     from isomorph.extraction.fault_sites import Request
     from isomorph.extraction.reported_node import guilty_node
@@ -116,7 +116,7 @@ def extract(
         on_progress=progress,
     ) as loader:
         loader.warm(reference, candidate)
-        left, right = opened_pair(loader, reference, candidate)
+        left, right = open_pair(loader, reference, candidate)
         given = loader.sample(left.model.graph.inputs)
         request = Request(
             reference=left,

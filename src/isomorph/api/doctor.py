@@ -1,4 +1,4 @@
-"""What is installed here, what it can do, and what to install for the rest.
+"""What is installed here, what it can do, and what to install for what is missing.
 
 Nothing heavy is imported into this process: each package is imported in one of its own, with
 a deadline, because an import can crash as well as fail.
@@ -67,23 +67,23 @@ class Requirement:
 
 def doctor(progress: Callable[[str, str], None] | None = None) -> tuple[Diagnosis, ...]:
     """Every package, extension and fact of the machine that a check may depend on."""
-    wanted = requirements()
-    tell = progress or _silently
+    required = requirements()
+    report = progress or _no_progress
 
-    def examine(requirement: Requirement) -> Diagnosis:
-        tell("importing, each in its own process", requirement.package)
+    def diagnose(requirement: Requirement) -> Diagnosis:
+        report("importing, each in its own process", requirement.package)
         return _package(requirement)
 
     with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
-        packages = tuple(pool.map(examine, wanted))
-    tell("starting a worker", "")
+        packages = tuple(pool.map(diagnose, required))
+    report("starting a worker", "")
     worker = _worker()
-    tell("loading the extensions", "")
+    report("loading the extensions", "")
     return (*_machine(), worker, *packages, *_extensions(packages))
 
 
-def _silently(phase: str, detail: str) -> None:
-    """Nobody asked how it goes."""
+def _no_progress(phase: str, detail: str) -> None:
+    """A progress callback that does nothing."""
 
 
 def requirements() -> tuple[Requirement, ...]:
@@ -99,27 +99,27 @@ def requirements() -> tuple[Requirement, ...]:
     return tuple(found)
 
 
-def _package(wanted: Requirement) -> Diagnosis:
-    name, version = _installed(wanted.package)
-    line = f"pip install 'isomorph[{wanted.extra}]'" if wanted.extra else "pip install isomorph"
+def _package(required: Requirement) -> Diagnosis:
+    name, version = _installed(required.package)
+    line = f"pip install 'isomorph[{required.extra}]'" if required.extra else "pip install isomorph"
     if version is None:
-        return Diagnosis(kind="package", name=wanted.package, version=None, status="missing",
-                         detail=_extra(wanted), advice=line)  # fmt: skip
-    if wanted.minimum and _numbers(version) < _numbers(wanted.minimum):
+        return Diagnosis(kind="package", name=required.package, version=None, status="missing",
+                         detail=_extra(required), advice=line)  # fmt: skip
+    if required.minimum and _numbers(version) < _numbers(required.minimum):
         return Diagnosis(kind="package", name=name, version=version, status="old",
-                         detail=f"{_extra(wanted)}; at least {wanted.minimum} is needed",
-                         advice=f"pip install --upgrade '{name}>={wanted.minimum}'")  # fmt: skip
-    trouble = import_apart(_module(name))
+                         detail=f"{_extra(required)}; at least {required.minimum} is needed",
+                         advice=f"pip install --upgrade '{name}>={required.minimum}'")  # fmt: skip
+    trouble = import_in_subprocess(_module(name))
     if trouble is None:
         return Diagnosis(kind="package", name=name, version=version, status="ok",
-                         detail=_extra(wanted))  # fmt: skip
+                         detail=_extra(required))  # fmt: skip
     return Diagnosis(kind="package", name=name, version=version, status="broken",
                      detail=f"import {_module(name)}: {trouble}",
                      advice=f"pip install --force-reinstall {name}=={version}")  # fmt: skip
 
 
-def _extra(wanted: Requirement) -> str:
-    return f"extra {wanted.extra}" if wanted.extra else "base"
+def _extra(required: Requirement) -> str:
+    return f"extra {required.extra}" if required.extra else "base"
 
 
 def _installed(package: str) -> tuple[str, str | None]:
@@ -144,7 +144,7 @@ def _module(package: str) -> str:
     return flat if flat in provided or not provided else min(provided, key=len)
 
 
-def import_apart(module: str, *, patience: float = PATIENCE) -> str | None:
+def import_in_subprocess(module: str, *, patience: float = PATIENCE) -> str | None:
     """Import in a process of its own: None when that works, else what happened."""
     try:
         done = subprocess.run(
@@ -186,7 +186,7 @@ def _cpu_features() -> tuple[str, ...]:
 
 
 def _worker() -> Diagnosis:
-    """Start one of the processes that models run in, and hear from it."""
+    """Start one worker process and exchange one message with it."""
     scratch = TempDirs()
     slot = WorkerSlot("doctor", scratch, Limits())
     try:
@@ -205,7 +205,7 @@ def _worker() -> Diagnosis:
 
 
 def _extensions(packages: tuple[Diagnosis, ...]) -> Iterator[Diagnosis]:
-    """Each extension is loaded, and told to be missing where its extra is."""
+    """Load each extension; one whose extra is not installed is missing."""
     absent = {found.detail.removeprefix("extra ") for found in packages if found.status != "ok"}
     for kind in registry.KINDS:
         for name in registry.names(kind):
@@ -217,7 +217,7 @@ def _extension(kind: str, name: str, absent: set[str]) -> Diagnosis:
     try:
         found = registry.load(kind, name)
         extra = getattr(found, "extra", None)
-    except Exception as error:  # noqa: BLE001 - a stranger's extension may fail in any way
+    except Exception as error:  # noqa: BLE001 - a third-party extension may fail in any way
         return Diagnosis(kind=word, name=name, version=None, status="broken",
                          detail=f"{type(error).__name__}: {error}")  # fmt: skip
     lacking = [each for each in getattr(found, "packages", ()) if find_spec(each) is None]

@@ -1,4 +1,4 @@
-"""What every verb begins with: a place to run models in, and what the user stated about it."""
+"""What every verb starts with: a host for models, a loader, and the loading options."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def loader(
     timeout: float | None = None,
     **stated: Any,  # noqa: ANN401
 ) -> Iterator[Loader]:
-    """Opens models in worker processes, or here; everything is ended behind it."""
+    """A loader whose models live in worker processes, or in this one; all end with the context."""
     from isomorph.checking.loader import Loader
     from isomorph.sessions.host import Limits
     from isomorph.sessions.in_process import InProcessHost
@@ -46,11 +46,11 @@ def loader(
 def options(
     *sources: object, trust: bool, state: str | Path | None, ops: Sequence[str] = ()
 ) -> dict[str, str]:
-    """What the user allows and adds, in the words that frameworks know.
+    """The loading options, under the names that frameworks read.
 
     ``sources`` are the models: a state is for those that a factory builds.
-    ``ops`` are modules that say what custom operators mean. Those that this very process has
-    registered come by themselves: their code has run already.
+    ``ops`` are modules that define custom operators. Those that this process has registered are
+    added: their code has run already.
     """
     options = {"trust": "yes"} if trust else {}
     if state is not None:
@@ -71,7 +71,7 @@ def options(
 
 
 def _refuse_idle_state(sources: Sequence[object]) -> None:
-    """Weights that nobody would load are a mistake of the user's, not a detail."""
+    """Raise if ``--state`` is given and no model would load it."""
     from isomorph.store.format_detection import source_kind
 
     words = [each for each in sources if isinstance(each, (str, Path))]

@@ -1,4 +1,4 @@
-"""An examined divergence goes from a JSON report into the baseline file."""
+"""Adding the divergences of a JSON report to a baseline file."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ import getpass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from isomorph.checking.baseline import acceptances, joined
+from isomorph.checking.baseline import accepted_entries, merge_entries
 from isomorph.core.baseline import Accepted
 from isomorph.core.errors import UsageError
 from isomorph.store.baselines import read_baseline, write_baseline
 from isomorph.store.reports import read_report
 
 
-def accepted(
+def accept_report(
     report: Path, baseline: Path, *, why: str, who: str | None, until: str | None, pair: str | None
 ) -> tuple[Accepted, ...]:
     """Write an entry for each divergent output of the report; the others stay as they are."""
     if not why.strip():
-        raise UsageError("BAD_OPTION", "--why is empty", fix="say why this is acceptable")
-    made = read_report(report)
+        raise UsageError("BAD_OPTION", "--why is empty", fix="give a reason why this is acceptable")
+    read = read_report(report)
     today = datetime.now(UTC).date()
-    entries = acceptances(
-        made,
+    entries = accepted_entries(
+        read,
         why=why,
         who=who or _user(),
         when=today,
         until=_date(until, today),
-        pair=pair or made.pair,
+        pair=pair or read.pair,
     )
     before = read_baseline(baseline) if baseline.exists() else ()
-    write_baseline(baseline, joined(before, entries))
+    write_baseline(baseline, merge_entries(before, entries))
     return entries
 
 
@@ -39,19 +39,22 @@ def _user() -> str:
         return getpass.getuser()
     except (KeyError, OSError) as error:
         raise UsageError(
-            "BAD_OPTION", "nobody can be named", why=str(error), fix="say who, with --who NAME"
+            "BAD_OPTION",
+            "the user's name is unknown",
+            why=str(error),
+            fix="give it with --who NAME",
         ) from error
 
 
-def _date(word: str | None, today: date) -> date | None:
-    if word is None:
+def _date(text: str | None, today: date) -> date | None:
+    if text is None:
         return None
     try:
-        until = date.fromisoformat(word)
+        until = date.fromisoformat(text)
     except ValueError as error:
         raise UsageError(
-            "BAD_OPTION", f"--until {word} is no date", fix="write it as 2027-01-31"
+            "BAD_OPTION", f"--until {text} is no date", fix="write it as 2027-01-31"
         ) from error
     if until < today:
-        raise UsageError("BAD_OPTION", f"--until {word} is past", fix="name a day to come")
+        raise UsageError("BAD_OPTION", f"--until {text} is past", fix="name a day to come")
     return until

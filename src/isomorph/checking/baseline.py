@@ -17,7 +17,7 @@ _OF_OUTPUTS = frozenset(
     {"TRANSLATION", "EXECUTION", "SHAPE_MISMATCH", "OUTPUT_MISSING", "UNJUDGED", "ORACLE",
      "REFERENCE_EXECUTION"}
 )  # fmt: skip
-"""Findings that say of an output what its own entry says."""
+"""Codes of findings that repeat the verdict of an output."""
 _CONSTANT = "CONSTANT_DIFFERS"
 """A finding that makes a verdict divergent though no given input shows it."""
 _KINDS = {
@@ -27,25 +27,27 @@ _KINDS = {
 }
 
 
-def held_against(
+def apply_baseline(
     report: Report,
     baseline: str | Path | None,
     accepted: Sequence[Accepted] | None,
     pair: str | None,
 ) -> Report:
-    """The report under its pair's name, held against what was accepted, if anything was."""
+    """The report with its pair's name and, if a baseline was read, the comparison with it."""
     name = pair or " → ".join(model.location for model in report.models)
     if accepted is None:
         return replace(report, pair=name)
-    return guarded(report, str(baseline), accepted, today=datetime.now(UTC).date(), pair=name)
+    return compare_with_baseline(
+        report, str(baseline), accepted, today=datetime.now(UTC).date(), pair=name
+    )
 
 
-def guarded(
+def compare_with_baseline(
     report: Report, file: str, accepted: Sequence[Accepted], *, today: date, pair: str
 ) -> Report:
-    """The report with what the baseline says of it."""
-    mine = [entry for entry in accepted if entry.pair == pair]
-    known = {entry.output: entry for entry in mine if entry.constant is None}
+    """The report with the state of each divergence relative to the baseline."""
+    of_pair = [entry for entry in accepted if entry.pair == pair]
+    known = {entry.output: entry for entry in of_pair if entry.constant is None}
     standings = [
         _standing(each, known.get(_name(each)), report, today)
         for each in report.outputs
@@ -58,7 +60,9 @@ def guarded(
         for name, entry in known.items()
         if name not in named and name in judged
     ]
-    standings += _of_constants(report, [each for each in mine if each.constant is not None], today)
+    standings += _of_constants(
+        report, [each for each in of_pair if each.constant is not None], today
+    )
     return replace(report, pair=pair, baseline=Baseline(file=file, standings=tuple(standings)))
 
 
@@ -70,16 +74,16 @@ def _standing(
     divergence: Divergence, entry: Accepted | None, report: Report, today: date
 ) -> Standing:
     worse = _worse(divergence, entry) if entry is not None else None
-    state, told = _state(report, entry, worse, today)
-    return Standing(output=_name(divergence), state=state, told=told, accepted=entry)
+    state, text = _state(report, entry, worse, today)
+    return Standing(output=_name(divergence), state=state, told=text, accepted=entry)
 
 
 def _state(
     report: Report, entry: Accepted | None, worse: str | None, today: date
 ) -> tuple[str, str]:
-    """How a divergence stands against its entry; ``worse`` is how it exceeds the entry."""
+    """The state of a divergence, with a sentence; ``worse`` describes how it exceeds its entry."""
     if entry is None:
-        return "new", "nobody has accepted it"
+        return "new", "it has not been accepted"
     if entry.until is not None and today > date.fromisoformat(entry.until):
         return "expired", f"was accepted until {entry.until}"
     if (other := _other_finding(report, entry)) is not None:
@@ -98,15 +102,15 @@ def _constants(report: Report) -> dict[str, Finding]:
 
 
 def _of_constants(report: Report, entries: Sequence[Accepted], today: date) -> list[Standing]:
-    """Constants that differ, against those that were accepted with just these numbers."""
+    """The state of each constant that differs or was accepted; numbers must be the same."""
     known, found = {str(entry.constant): entry for entry in entries}, _constants(report)
     standings = []
     for name, finding in found.items():
         entry = known.get(name)
         same = entry is not None and entry.numbers == finding.evidence.get("numbers")
         worse = None if same else "its numbers are not those that were accepted"
-        state, told = _state(report, entry, worse, today)
-        standings.append(Standing(output="", constant=name, state=state, told=told, accepted=entry))
+        state, text = _state(report, entry, worse, today)
+        standings.append(Standing(output="", constant=name, state=state, told=text, accepted=entry))
     compared = report.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED}
     return standings + [
         Standing(output="", constant=name, state="fixed", told="no longer differs", accepted=entry)
@@ -116,15 +120,15 @@ def _of_constants(report: Report, entries: Sequence[Accepted], today: date) -> l
 
 
 def _other_finding(report: Report, entry: Accepted) -> str | None:
-    """What today's report finds and nobody has accepted, or accepted and not found again.
+    """A description of findings that the entry does not cover, or that vanished; None if neither.
 
-    An acceptance covers these findings and no others. Where none is named today, nobody knows
+    An entry covers exactly the findings it lists. Without any finding today it is unknown
     whether the divergence is the one that was examined.
     """
     now = _findings(report)
-    if entry.findings is None:  # a file of an earlier version: it names causes and nodes apart
-        causes = Counter(finding.cause or finding.code for finding in _guilty(report))
-        nodes = {finding.node for finding in _guilty(report) if finding.node}
+    if entry.findings is None:  # a file of an earlier version lists causes and nodes separately
+        causes = Counter(finding.cause or finding.code for finding in _confirmed(report))
+        nodes = {finding.node for finding in _confirmed(report) if finding.node}
         further = {*(causes - Counter(entry.causes)), *(nodes - set(entry.nodes))}
     else:
         further = set((Counter(now) - Counter(entry.findings)).keys())
@@ -136,21 +140,21 @@ def _other_finding(report: Report, entry: Accepted) -> str | None:
 
 
 def _findings(report: Report) -> tuple[str, ...]:
-    """What makes the report divergent, each as its cause and its place; outputs aside."""
-    told = []
+    """The findings that decide the verdict, each as "cause at node"; not those of outputs."""
+    places = []
     for finding in report.findings:
-        # What an input that was searched for shows may decide as well.
+        # A difference shown by an input that was searched for can decide the verdict as well.
         shown = finding.code == _CONSTANT or "reached_by" in finding.evidence
         decides = finding.effect == "reaches_output" or shown
         if not decides or finding.code in _OF_OUTPUTS or finding.status == "refuted":
             continue
         place = finding.node or ", ".join(finding.nodes) or ", ".join(finding.tensors)
-        told.append(f"{finding.cause or finding.code}{f' at {place}' if place else ''}")
-    return tuple(sorted(told))
+        places.append(f"{finding.cause or finding.code}{f' at {place}' if place else ''}")
+    return tuple(sorted(places))
 
 
 def _worse(divergence: Divergence, entry: Accepted) -> str | None:
-    """How it exceeds what was accepted by more than the rounding of another run explains."""
+    """How it exceeds its entry by more than rounding explains; None if it does not."""
     part = divergence.observed
     if entry.kind is not None and entry.kind != divergence.kind.value:
         return f"{_KINDS[divergence.kind]}; {_KINDS[DivergenceKind(entry.kind)]} then"
@@ -166,8 +170,8 @@ def _worse(divergence: Divergence, entry: Accepted) -> str | None:
         return f"{distance.nonfinite_mismatch} NaN or infinities, {entry.nonfinite} then"
     if distance.max_abs is None:
         before = entry.differing or 0
-        told = f"{distance.differing} values differ, {before} then"
-        return told if distance.differing > before else None
+        text = f"{distance.differing} values differ, {before} then"
+        return text if distance.differing > before else None
     if entry.max_abs is None:
         return None
     if distance.max_abs > entry.max_abs + (part.budget.allowed_max or 0.0):
@@ -179,11 +183,11 @@ def _shape(divergence: Divergence) -> str:
     return "×".join(map(str, divergence.shape)) or "one value"
 
 
-def acceptances(
+def accepted_entries(
     report: Report, *, why: str, who: str, when: date, until: date | None, pair: str
 ) -> tuple[Accepted, ...]:
-    """What is to be written for a report: an entry for each divergent output and constant."""
-    guilty = _guilty(report)
+    """The baseline entries of a report: one for each divergent output and constant."""
+    confirmed = _confirmed(report)
     entries = [
         Accepted(
             pair=pair,
@@ -211,8 +215,8 @@ def acceptances(
             output=_name(each),
             max_abs=distance.max_abs if distance is not None else None,
             nonfinite=distance.nonfinite_mismatch if distance is not None else 0,
-            causes=tuple(sorted(finding.cause or finding.code for finding in guilty)),
-            nodes=tuple(finding.node for finding in guilty if finding.node),
+            causes=tuple(sorted(finding.cause or finding.code for finding in confirmed)),
+            nodes=tuple(finding.node for finding in confirmed if finding.node),
             why=why,
             who=who,
             when=when.isoformat(),
@@ -234,7 +238,7 @@ def acceptances(
     return tuple(entries)
 
 
-def _guilty(report: Report) -> list[Finding]:
+def _confirmed(report: Report) -> list[Finding]:
     return [
         finding
         for finding in report.findings
@@ -242,7 +246,7 @@ def _guilty(report: Report) -> list[Finding]:
     ]
 
 
-def joined(before: Sequence[Accepted], new: Sequence[Accepted]) -> tuple[Accepted, ...]:
+def merge_entries(before: Sequence[Accepted], new: Sequence[Accepted]) -> tuple[Accepted, ...]:
     """The old entries, with those for the same pair and output or constant replaced."""
     places = {_place(entry) for entry in new}
     kept = [entry for entry in before if _place(entry) not in places]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.checking.dataset import judged_samples
-from isomorph.checking.io_dequantize import DequantizedPair, against_values, meet
+from isomorph.checking.io_dequantize import DequantizedPair, dequantize_outputs, dequantize_pair
 from isomorph.checking.options import CheckOptions as CheckOptions  # noqa: PLC0414 - it is used from here
 from isomorph.checking.state import CheckState
 from isomorph.checking.weights import compare_constants
@@ -55,7 +55,7 @@ def _pair(
 ) -> Report:
     options = work.options
     as_stored = reference.model.graph.inputs
-    met = meet(reference, candidate, options.bind_inputs, options.bind_outputs)
+    met = dequantize_pair(reference, candidate, options.bind_inputs, options.bind_outputs)
     reference, candidate = met.reference, met.candidate
     work.findings += met.findings()
     left, right = reference.model.graph, candidate.model.graph
@@ -92,7 +92,7 @@ def _pair(
         cand = work.subject(candidate, _arranged(work, ref, candidate, inputs))
         if work.sized.failed(sample, cand):
             continue
-        work.findings += met.beyond(sample, cand.feeds)
+        work.findings += met.clipped_inputs(sample, cand.feeds)
         if work.deterministic(ref, cand):
             comparison = compare(ref, cand, outputs, work.terms)
             comparison = work.looked_into(ref, cand, comparison)
@@ -173,7 +173,7 @@ def _recorded(
 ) -> Report:
     options = work.options
     specs = recording.beside(candidate.model.graph)
-    candidate, changes = against_values(specs, candidate, options.bind_outputs)
+    candidate, changes = dequantize_outputs(specs, candidate, options.bind_outputs)
     work.findings += [change.finding for change in changes]
     graph = candidate.model.graph
     outputs = bind_outputs(specs, graph.outputs, options.bind_outputs)

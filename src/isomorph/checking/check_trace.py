@@ -1,7 +1,7 @@
-"""A check in which a recorded trace stands in the place of one model, or of both.
+"""A check in which a recorded trace replaces one model, or both.
 
-With a recorded oracle nothing is missing but the model itself: the verdict is the usual one, and
-a model that is really there is localized in. Without one, values are held against values.
+A trace with an oracle gives the usual verdict, and faults are located in a candidate that is a
+model. A trace without one is compared by its values.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.checking.check import CheckOptions, check_pair, check_recorded
-from isomorph.checking.compare_traces import recording_of, values_alone
+from isomorph.checking.compare_traces import compare_values, recording_of
 from isomorph.core.divergence import Judgment, Verdict
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.limits import noted_limits
@@ -38,23 +38,23 @@ Side = ModelHandle | Replayed
 def check_replayed(
     reference: Side, candidate: Side, given: Sample | None, options: CheckOptions
 ) -> Report:
-    """Whatever is recorded is taken from the trace, the inputs first of all."""
+    """Check two sides of which at least one is a trace; the inputs come from the trace."""
     _refuse(reference, candidate, given, options)
-    blind = [each for each in (reference, candidate) if _blind(each)]
-    if blind:
+    without = [each for each in (reference, candidate) if _lacks_oracle(each)]
+    if without:
         return _by_values(reference, candidate, options)
     sample = _sample(reference, candidate, options)
-    report = check_pair(_opened(reference), _opened(candidate), sample, options)
+    report = check_pair(_handle(reference), _handle(candidate), sample, options)
     if not isinstance(candidate, Replayed) or not options.locate:
         return report
     return _first_differences(report, reference, candidate, sample)
 
 
-def _opened(side: Side) -> ModelHandle:
+def _handle(side: Side) -> ModelHandle:
     return side.opened if isinstance(side, Replayed) else side
 
 
-def _blind(side: Side) -> bool:
+def _lacks_oracle(side: Side) -> bool:
     return isinstance(side, Replayed) and side.record.meaning is None
 
 
@@ -98,7 +98,7 @@ def _refuse_other_inputs(reference: Replayed, candidate: Replayed, options: Chec
 
 
 def _sample(reference: Side, candidate: Side, options: CheckOptions) -> Sample:
-    """The recorded inputs, under the names and in the arrangement of the reference."""
+    """The recorded inputs with the names and axis order of the reference."""
     if isinstance(reference, Replayed):
         return Sample(
             origin=f"trace {reference.record.location}", feeds=_arrays(reference.record.inputs)
@@ -116,7 +116,7 @@ def _sample(reference: Side, candidate: Side, options: CheckOptions) -> Sample:
 
 
 def _back(array: Array, shape: object, options: CheckOptions, name: str) -> Array:
-    """The candidate's input as the reference takes it: the stated order of axes, undone."""
+    """The candidate's input in the reference's order of axes."""
     if name in options.layouts:
         return np.ascontiguousarray(array.transpose(np.argsort(options.layouts[name])))
     if not isinstance(shape, tuple) or len(shape) != array.ndim:
@@ -131,16 +131,16 @@ def _arrays(values: Mapping[str, object]) -> dict[str, Array]:
 
 
 def _by_values(reference: Side, candidate: Side, options: CheckOptions) -> Report:
-    """A trace without an oracle is a file of recorded outputs; the other side judges it."""
+    """Use a trace without an oracle as recorded outputs, with the other side's budgets."""
     trace, other = (
         (reference, candidate)
-        if isinstance(reference, Replayed) and _blind(reference)
+        if isinstance(reference, Replayed) and _lacks_oracle(reference)
         else (candidate, reference)
     )
     assert isinstance(trace, Replayed), "a trace without an oracle is what led here"
-    if isinstance(other, Replayed) and _blind(other):
+    if isinstance(other, Replayed) and _lacks_oracle(other):
         pair = (trace, other) if trace is reference else (other, trace)
-        return values_alone(*pair, options)
+        return compare_values(*pair, options)
     recording = recording_of(trace)
     sample = _sample(trace, other, options)
     specs = other.model.graph.inputs
@@ -148,8 +148,8 @@ def _by_values(reference: Side, candidate: Side, options: CheckOptions) -> Repor
     feeds = feeding.carried_over(sample.feeds, pairs, specs)
     judged = Sample(origin=sample.origin, feeds=feeds)
     # The recorded values are the reference here, whichever side they were given on.
-    report = check_recorded(recording, replace(_opened(other), role="candidate"), judged, options)
-    why = "it was recorded with --no-oracle, so its outputs are held against the other side's"
+    report = check_recorded(recording, replace(_handle(other), role="candidate"), judged, options)
+    why = "it was recorded with --no-oracle, so its outputs are compared with the other side's"
     skipped = Skipped(what=f"oracle of the {trace.role}", why=why)
     return replace(report, skipped=(*report.skipped, skipped))
 
@@ -157,7 +157,7 @@ def _by_values(reference: Side, candidate: Side, options: CheckOptions) -> Repor
 def _first_differences(
     report: Report, reference: Side, candidate: Replayed, sample: Sample
 ) -> Report:
-    """Where the recorded candidate begins to differ; its guilt cannot be proven."""
+    """The report with the first differing tensors; a trace allows no substitution as proof."""
     wrong = [each for each in report.outputs if each.verdict is Verdict.DIVERGENT]
     if not wrong:
         return report
@@ -178,9 +178,9 @@ def _first_differences(
 def _differences(
     report: Report, wrong: list[Divergence], reference: Side, candidate: Replayed, sample: Sample
 ) -> Iterator[Finding]:
-    cand = _subject(candidate, _arrays(candidate.record.inputs), report.seed)
+    cand = _evaluated(candidate, _arrays(candidate.record.inputs), report.seed)
     if any(_beyond(each.rounding) for each in wrong):
-        ref = _subject(reference, sample.feeds, report.seed)
+        ref = _evaluated(reference, sample.feeds, report.seed)
         pairs = [(pair.reference, pair.candidate) for pair in report.output_bindings]
         yield from first_apart(ref, cand, pairs)
         return
@@ -188,15 +188,15 @@ def _differences(
     yield from first_astray(cand, candidate.captured(), names)
 
 
-def _subject(side: Side, feeds: Mapping[str, Array], seed: int) -> EvaluatedModel:
-    opened = _opened(side)
+def _evaluated(side: Side, feeds: Mapping[str, Array], seed: int) -> EvaluatedModel:
+    handle = _handle(side)
     return EvaluatedModel(
         role=side.role,
         model=side.model,
         feeds=feeds,
-        runtime=opened.run,
-        plain=opened.plain,
-        oracle=opened.oracle,
+        runtime=handle.run,
+        plain=handle.plain,
+        oracle=handle.oracle,
         seed=seed,
     )
 

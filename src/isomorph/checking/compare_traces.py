@@ -1,8 +1,8 @@
-"""Two traces without an oracle: nothing but values, held against each other.
+"""Comparing two traces that have no oracle, by their values alone.
 
-Nobody can say how far rounding explains, so only two answers are certain: the same to the last
-bit, or within the budget that the user states. Everything else is unknown, and the first tensor
-that differs is told.
+The effect of rounding is unknown, so only two answers are certain: equal to the last bit, or
+within a budget that the user states. Everything else is unknown, and the first tensor that
+differs becomes a finding.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ _SAME = "the recorded values are the same to the last bit"
 
 
 def recording_of(trace: Replayed) -> Recording:
-    """The untouched outputs of a trace, as a file of recorded outputs would hold them."""
+    """The outputs of a trace as recorded outputs, from the run that captured nothing else."""
     record = trace.record
-    kept = {name: np.asarray(value) for name, value in record.untouched.items()}
+    arrays = {name: np.asarray(value) for name, value in record.untouched.items()}
     return Recording(
         location=record.location,
         digest=record.digest,
         arrays={
             f"{spec.name}{path}": value
             for spec in record.model.graph.outputs
-            for path, value in elements(spec.name, kept).items()
+            for path, value in elements(spec.name, arrays).items()
         },
     )
 
 
-def values_alone(reference: Replayed, candidate: Replayed, options: CheckOptions) -> Report:
-    """Output by output; then the first tensor of equal name that is not the same."""
+def compare_values(reference: Replayed, candidate: Replayed, options: CheckOptions) -> Report:
+    """Compare each output, then find the first tensor of equal name that differs."""
     ref, cand = recording_of(reference), recording_of(candidate)
     outputs = bind_outputs(
         reference.model.graph.outputs, candidate.model.graph.outputs, options.bind_outputs
@@ -67,7 +67,7 @@ def values_alone(reference: Replayed, candidate: Replayed, options: CheckOptions
         arrangeable=Arrangeable(channels=channels, stated=options.layouts),
     )
     compared = compare(left, right, outputs, terms).divergences
-    judged = [_settled(each) for each in compared]
+    judged = [_judged(each) for each in compared]
     accounts = Accounts()
     judged += accounts.expect([spec.name for spec in reference.model.graph.outputs], outputs)
     accounts.open(Sample(origin=f"trace {reference.record.location}", feeds={}))
@@ -112,13 +112,13 @@ def values_alone(reference: Replayed, candidate: Replayed, options: CheckOptions
     )
 
 
-def _settled(divergence: Divergence) -> Divergence:
-    """What is the same to the last bit needs no budget."""
-    seen = divergence.observed
-    if divergence.verdict is not Verdict.UNKNOWN or seen is None:
+def _judged(divergence: Divergence) -> Divergence:
+    """The divergence; outputs that are equal to the last bit are equivalent without a budget."""
+    observed = divergence.observed
+    if divergence.verdict is not Verdict.UNKNOWN or observed is None:
         return divergence
-    if seen.distance.differing or seen.distance.nonfinite_mismatch:
-        why = "the recorded values differ, and without an oracle nobody can say whether too much"
+    if observed.distance.differing or observed.distance.nonfinite_mismatch:
+        why = "the recorded values differ, and without an oracle their rounding is unknown"
         return replace(divergence, reason=why)
     return replace(divergence, verdict=Verdict.EQUIVALENT, reason=_SAME)
 
@@ -138,7 +138,7 @@ def _unjudged(divergence: Divergence) -> Finding:
 
 
 def _first_difference(reference: Replayed, candidate: Replayed) -> Iterator[Finding]:
-    """In the order of the candidate's graph; equal names are all there is to go by."""
+    """The first tensor that differs, in the order of the candidate's graph, paired by name."""
     ref, cand = reference.record.run.tensors, candidate.record.run.tensors
     for node in candidate.model.graph.nodes:
         for name in node.outputs:

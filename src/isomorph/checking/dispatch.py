@@ -18,8 +18,13 @@ if TYPE_CHECKING:
     from isomorph.sessions.model_handle import ModelHandle
 
 
-def answer(loader: Loader, reference: Any, candidate: Any, options: stage.CheckOptions) -> Report:  # noqa: ANN401
-    """Open both and check them; without a candidate, the model against its own oracle."""
+def run_check(
+    loader: Loader,
+    reference: Any,  # noqa: ANN401
+    candidate: Any,  # noqa: ANN401
+    options: stage.CheckOptions,
+) -> Report:
+    """Load both models and check them; without a candidate, the model against its own oracle."""
     samples = options.data
     if candidate is None:
         alone = loader.open("candidate", reference)
@@ -43,7 +48,7 @@ def answer(loader: Loader, reference: Any, candidate: Any, options: stage.CheckO
         recording = Recording(location=location, digest=digest, arrays=arrays)
         given = loader.sample(right.model.graph.inputs)
         if given is None and right.model.graph.inputs:
-            # Made-up inputs would accuse every model.
+            # With generated inputs every model would differ.
             raise UsageError(
                 "INPUTS_NEEDED",
                 "recorded outputs belong to the inputs that they were computed from, and "
@@ -51,15 +56,15 @@ def answer(loader: Loader, reference: Any, candidate: Any, options: stage.CheckO
                 fix="give them with --inputs; isomorph trace records both at once",
             )
         return stage.check_recorded(recording, right, given, options)
-    left, right = opened_pair(loader, reference, candidate)
+    left, right = open_pair(loader, reference, candidate)
     given = None if samples else loader.sample(left.model.graph.inputs)
     return stage.check_pair(left, right, given, options)
 
 
-def opened_pair(loader: Loader, reference: Any, candidate: Any) -> tuple[ModelHandle, ModelHandle]:  # noqa: ANN401
+def open_pair(loader: Loader, reference: Any, candidate: Any) -> tuple[ModelHandle, ModelHandle]:  # noqa: ANN401
     """Both models, loaded at the same time where each has a worker of its own.
 
-    What takes longest is a framework's own start; meanwhile the candidate's runtime opens it.
+    Starting a framework takes longest; meanwhile the candidate's runtime opens its model.
     """
     found: dict[str, ModelHandle] = {}
 

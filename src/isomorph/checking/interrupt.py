@@ -1,6 +1,6 @@
-"""The time before a check begins, while models are loaded: who interrupts it gets a report, too.
+"""A report for a check that is interrupted while its models are loaded.
 
-Nothing heavy is imported here: it has to be there before anything else is.
+Nothing heavy is imported here, since this runs before anything else.
 """
 
 from __future__ import annotations
@@ -22,16 +22,18 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def kept_from_the_start(options: CheckOptions, opened: Sequence[ModelHandle]) -> Iterator[None]:
-    """An interruption carries what is known; ``opened`` are the models loaded by then."""
+def report_interrupted_load(
+    options: CheckOptions, handles: Sequence[ModelHandle]
+) -> Iterator[None]:
+    """Turn an interruption into one that carries a report; ``handles`` are the models loaded."""
     started = time.monotonic()
     try:
         yield
     except InterruptedCheck:
-        raise  # the check had begun, and tells more
+        raise  # raised inside the check, with a fuller report
     except KeyboardInterrupt as stop:
-        # Two are loaded side by side, and either may be first.
-        known = sorted(opened, key=lambda each: each.role != "reference")
+        # Two models load in parallel, and either may be first.
+        known = sorted(handles, key=lambda each: each.role != "reference")
         report = Report(
             verdict=Verdict.UNKNOWN,
             reason="interrupted while the models were loaded",

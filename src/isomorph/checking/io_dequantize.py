@@ -1,4 +1,4 @@
-"""Two models that state their inputs or outputs in different numbers meet in real ones."""
+"""Inputs and outputs that are quantized differently on the two sides, as real numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One input or output that is in other numbers in the candidate than in the reference."""
+    """One input or output whose number format differs between reference and candidate."""
 
     kind: str
     reference: TensorSpec
@@ -32,7 +32,7 @@ class Change:
 
     @property
     def finding(self) -> Finding:
-        """What was done about it, for the report."""
+        """The finding that describes how the two are compared."""
         was, now = self.reference.dtype, self.candidate.dtype
         verb = "takes" if self.kind == "input" else "gives"
         return Finding(
@@ -40,14 +40,14 @@ class Change:
             code="INTERFACE",
             tensors=(self.candidate.name,),
             summary=f"{self.kind} {self.candidate.name!r} was {was} and {verb} {now}: "
-            f"it is {self._done}, {self._told}",
+            f"it is {self._treatment}, {self._parameters}",
             cause="interface",
             status="confirmed",
             effect="none",
         )
 
     @property
-    def _done(self) -> str:
+    def _treatment(self) -> str:
         ref, cand = self.grids
         if cand is None:
             return "compared with the real numbers that the reference's integers stand for"
@@ -56,7 +56,7 @@ class Change:
         return "fed with quantized values" if self.kind == "input" else "compared dequantized"
 
     @property
-    def _told(self) -> str:
+    def _parameters(self) -> str:
         entry = self.grids[1] or self.grids[0]
         assert entry is not None
         several = len(entry.scale) > 1
@@ -68,7 +68,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DequantizedPair:
-    """Both sides with those tensors in real numbers that can only so be compared."""
+    """Both models, with differently quantized inputs and outputs seen as real numbers."""
 
     reference: ModelHandle
     candidate: ModelHandle
@@ -76,17 +76,16 @@ class DequantizedPair:
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def findings(self) -> Iterator[Finding]:
-        """Each settled difference, said."""
+        """One finding for each changed input or output."""
         for change in self.changes:
             yield change.finding
 
     def made_up(
         self, inputs: Sequence[Binding], dims: Mapping[str, int], seed: int
     ) -> list[Sample]:
-        """Samples for both, moved into the range for which the candidate was calibrated.
+        """Generated samples, mapped to the range that the candidate was calibrated for.
 
-        Nobody knows the data that was, but what lies beyond that range was not among it, and
-        what fills a sliver of it was not all.
+        The calibration data is unknown, but its values filled that range and none lay beyond.
         """
         drawn = made_up(self.reference, self.candidate.model.graph, inputs, dims, seed)
         return self._calibrated(drawn, inputs)
@@ -119,8 +118,8 @@ class DequantizedPair:
             for sample in drawn
         ]
 
-    def beyond(self, sample: Sample, feeds: Arrays) -> Iterator[Finding]:
-        """Inputs of the candidate whose grid does not reach as far as the values."""
+    def clipped_inputs(self, sample: Sample, feeds: Arrays) -> Iterator[Finding]:
+        """Findings for inputs of the candidate with values beyond their quantization range."""
         for change in self.changes:
             entry, name = change.grids[1], change.candidate.name
             if change.kind != "input" or entry is None or name not in feeds:
@@ -141,15 +140,15 @@ class DequantizedPair:
                 )
 
 
-def meet(
+def dequantize_pair(
     reference: ModelHandle,
     candidate: ModelHandle,
     stated_inputs: Mapping[str, str],
     stated_outputs: Mapping[str, str],
 ) -> DequantizedPair:
-    """See an input or output as real numbers where one side has it in float, or on another grid.
+    """Present inputs and outputs as real numbers where their quantization differs.
 
-    Integers that mean the same on both sides stay integers.
+    Integers with the same grid on both sides stay integers.
     """
     left, right = reference.model.graph, candidate.model.graph
     ref, cand, ranges = grids(left), grids(right), calibrated(right)
@@ -170,9 +169,9 @@ def meet(
 
 
 def _moved(array: Array, ends: tuple[float, float]) -> Array:
-    """Made-up values, N(0, 1) or 0…1, over a range: four deviations to its ends, or evenly.
+    """Generated values, N(0, 1) or 0…1, mapped to a range: four deviations to its ends, or evenly.
 
-    Data about zero is rarely spread evenly up to its extremes: there, over the middle half.
+    A range on both sides of zero gets its middle half: such data rarely fills it evenly.
     """
     if array.dtype.kind != "f" or not array.size:
         return array
@@ -181,15 +180,15 @@ def _moved(array: Array, ends: tuple[float, float]) -> Array:
     if wide.min() < 0.0:
         moved = 0.5 * (low + high) + 0.125 * (high - low) * wide
     else:
-        room = 1.0 if min(abs(low), abs(high)) < 0.1 * (high - low) else 0.5
-        moved = 0.5 * (low + high) + room * (high - low) * (wide - 0.5)
+        share = 1.0 if min(abs(low), abs(high)) < 0.1 * (high - low) else 0.5
+        moved = 0.5 * (low + high) + share * (high - low) * (wide - 0.5)
     return np.clip(moved, low, high).astype(array.dtype)
 
 
-def against_values(
+def dequantize_outputs(
     specs: Sequence[TensorSpec], candidate: ModelHandle, stated: Mapping[str, str]
 ) -> tuple[ModelHandle, tuple[Change, ...]]:
-    """The candidate with its quantized outputs in real numbers where recorded ones are floats."""
+    """The candidate with quantized outputs as real numbers where the recorded ones are floats."""
     outputs = candidate.model.graph.outputs
     cand = grids(candidate.model.graph)
     bound = bind_outputs(specs, outputs, stated)
@@ -211,7 +210,7 @@ def _bound(
     except UsageError as error:
         if error.code != "AMBIGUOUS_BINDING":
             raise
-        # The types may be what stands in the way: a float for one side, its integers for the other.
+        # The types may make it ambiguous: a float on one side, its integers on the other.
         return bind_inputs(real_specs(left.inputs, ref), real_specs(right.inputs, cand), stated)
 
 
@@ -222,19 +221,19 @@ def _changes(
     bound: Sequence[Binding],
     known: tuple[Mapping[str, Quantization], Mapping[str, Quantization]],
 ) -> Iterator[Change]:
-    ours, theirs = ({spec.name: spec for spec in side} for side in (left, right))
+    ref, cand = ({spec.name: spec for spec in side} for side in (left, right))
     for pair in bound:
-        specs = ours[pair.reference], theirs[pair.candidate]
+        specs = ref[pair.reference], cand[pair.candidate]
         entries = known[0].get(pair.reference), known[1].get(pair.candidate)
-        if _apart(specs, entries):
+        if _differ(specs, entries):
             yield Change(kind=kind, reference=specs[0], candidate=specs[1], grids=entries)
 
 
-def _apart(
+def _differ(
     specs: tuple[TensorSpec, TensorSpec],
     entries: tuple[Quantization | None, Quantization | None],
 ) -> bool:
-    """Whether the same integers would not stand for the same number."""
+    """Whether the same integers represent different numbers on the two sides."""
     ref, cand = entries
     if ref is not None and cand is not None:
         return (ref.dtype, ref.scale, ref.zero_point, ref.axis) != (

@@ -1,4 +1,4 @@
-"""From what the user gave to what can be run: sources, files of inputs, runtimes by side."""
+"""Loading models and inputs from what the user named."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Loader:
-    """Opens what the user named, with what the user stated."""
+    """Loads models and input files, with the options that the user gave."""
 
     def __init__(
         self,
@@ -42,10 +42,10 @@ class Loader:
         options: Mapping[str, str] | None = None,
         inputs: Any = None,  # noqa: ANN401
         on_progress: Callable[[str, str], None] | None = None,
-        opened: list[ModelHandle] | None = None,
+        handles: list[ModelHandle] | None = None,
     ) -> None:
-        """``opened`` collects the models as they are opened."""
-        self.opened = opened if opened is not None else []
+        """``handles`` collects the models as they are loaded."""
+        self.handles = handles if handles is not None else []
         self.host, self.runtime, self.on_progress = host, runtime, on_progress
         self.settings, self.options = settings or {}, dict(options or {})
         self.origin, self.arrays = _given(inputs)
@@ -54,7 +54,7 @@ class Loader:
         self._folder: TemporaryDirectory[str] | None = None
 
     def warm(self, *sources: Any) -> None:  # noqa: ANN401
-        """Start the workers that these models will need: imports are slow, and can overlap."""
+        """Start the workers that these models will need, so that their imports overlap."""
         for source in sources:
             if isinstance(source, (str, Path)) and source_kind(str(source)) == "file":
                 framework = registry.framework(identify(Path(source)))
@@ -77,7 +77,7 @@ class Loader:
         return with_notes(model, (note,) if note else ())
 
     def written(self, source: Any, folder: Path) -> str:  # noqa: ANN401
-        """What a worker can open: the path or word itself, or a live model written to a file."""
+        """A path or word that a worker can load; a live model is written to a file first."""
         if isinstance(source, (str, Path)):
             factory = source_kind(str(source)) == "factory"
             return str(source) if factory else str(Path(source).resolve())
@@ -87,25 +87,25 @@ class Loader:
     def open(self, role: str, source: Any) -> ModelHandle:  # noqa: ANN401
         """Load it and choose its runtime."""
         model = self.load(source)
-        wanted = self.runtime.get(role) if isinstance(self.runtime, Mapping) else self.runtime
+        name = self.runtime.get(role) if isinstance(self.runtime, Mapping) else self.runtime
         if isinstance(self.runtime, str) and not registry.runtime(self.runtime).accepts(model):
-            # One word for both sides is meant for the side that it fits.
-            wanted = None
-        runtime = chosen_runtime(model, wanted)
-        opened = ModelHandle(
+            # One runtime name for both sides applies to the side that accepts it.
+            name = None
+        runtime = chosen_runtime(model, name)
+        handle = ModelHandle(
             role=role,
             model=model,
             host=self.host,
             runtime=runtime,
             settings=self._settings(role, runtime),
-            # What was written for a worker will be gone; what the user knows is the object.
+            # The temporary file is no name for the user's object.
             known_as=None if isinstance(source, (str, Path)) else f"<{type(source).__name__}>",
         )
-        self.opened.append(opened)
-        return opened
+        self.handles.append(handle)
+        return handle
 
     def side(self, role: str, source: Any) -> ModelHandle | Replayed:  # noqa: ANN401
-        """A model opened, or the trace that stands in its place."""
+        """A loaded model, or a recorded trace in its place."""
         if is_trace_of_model(source):
             return replayed(role, read_record(Path(source)))
         return self.open(role, source)
@@ -115,19 +115,19 @@ class Loader:
         if self.arrays is None:
             return None
         feeds, origin = feeding.from_given(specs, self.arrays), self.origin
-        # An only array goes in under any name; that is told, unless nobody gave it one.
+        # A single array is taken under any name; the origin mentions a name that the user gave it.
         other = [name for name in self.arrays if name not in feeds and not name.isdecimal()]
         if other and other[0] not in (UNNAMED, "arr_0"):
             origin += f", its {other[0]!r} for input {specs[0].name!r}"
         return Sample(origin=origin, feeds=feeds)
 
     def close(self) -> None:
-        """Remove what was written for the workers."""
+        """Remove the temporary files written for workers."""
         if self._folder is not None:
             self._folder.cleanup()
 
     def _settings(self, role: str, runtime: str) -> dict[str, str]:
-        """Settings for this side: ``candidate.key`` for one, ``key`` for whoever knows it."""
+        """Settings for this side: ``candidate.key`` for one, ``key`` for each side that has it."""
         known = registry.runtime(runtime).settings
         chosen = {}
         for key, value in self.settings.items():
@@ -204,7 +204,7 @@ def recorded(source: Any) -> tuple[str, str, dict[str, Array]] | None:  # noqa: 
 
 
 def trace(
-    opened: ModelHandle,
+    handle: ModelHandle,
     given: Sample | None,
     dims: Mapping[str, int],
     *,
@@ -214,7 +214,7 @@ def trace(
     on_progress: Callable[[str, str], None] | None = None,
 ) -> Trace:
     """Run once and keep the outputs, the named tensors, or all of them."""
-    graph = opened.model.graph
+    graph = handle.model.graph
     feeds = (
         given.feeds if given is not None else generate(graph, dims, sample=SAMPLES[0], seed=seed)
     )
@@ -222,8 +222,8 @@ def trace(
     if everything:
         names = [name for node in graph.nodes for name in node.outputs if name]
     names = list(dict.fromkeys(names))
-    needed = refuse_without_room(opened.model, feeds, names)
-    session = opened.run()
+    needed = refuse_without_room(handle.model, feeds, names)
+    session = handle.run()
     if on_progress is not None:
         on_progress(f"run: {len(names)} tensors, at least {readable(needed)} on disk", "")
     result = session.run(feeds, names)

@@ -1,4 +1,4 @@
-"""``isomorph accept``: a divergence that was examined goes into the baseline."""
+"""``isomorph accept``: adds an examined divergence to the baseline."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def accept(
 ) -> int:
     """Record an examined divergence: who accepts it, why, until when.
 
-    Its numbers are kept, so that a later check tells unchanged from worse.
+    Its numbers are kept, so that a later check can distinguish unchanged from worse.
     """
     from isomorph import api
     from isomorph.cli.output import write

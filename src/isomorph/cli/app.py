@@ -16,7 +16,7 @@ from isomorph.cli.extract import extract
 from isomorph.cli.fix import fix
 from isomorph.cli.inspect import inspect
 from isomorph.cli.lint import lint
-from isomorph.cli.option_groups import spread
+from isomorph.cli.option_groups import expand_options
 from isomorph.cli.report import report
 from isomorph.cli.run import run
 from isomorph.cli.textwrap import USUAL
@@ -47,7 +47,7 @@ for command in (
     doctor,
     demo,
 ):
-    app.command()(spread(command))
+    app.command()(expand_options(command))
 
 
 @app.callback(invoke_without_command=True)
@@ -63,7 +63,7 @@ def isomorph(
         typer.echo(f"isomorph {VERSION}")
         raise typer.Exit(0)
     if context.invoked_subcommand is None:
-        # Nothing was asked, so nothing was answered: help is shown, and this is wrong use.
+        # A call without a command is wrong use: show the help and exit 2.
         typer.echo(context.get_help())
         raise typer.Exit(2)
     return 0

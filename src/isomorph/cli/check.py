@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from isomorph.cli import options
-from isomorph.cli.option_groups import Feeding, Opening, Pairing, given
+from isomorph.cli.option_groups import InputOptions, LoadOptions, PairOptions, given
 
 
 def check(
@@ -24,11 +24,11 @@ def check(
         str | None,
         Argument(
             metavar="CANDIDATE",
-            help="The model to question. Without it, REFERENCE is held to its own oracle.",
+            help="The model to check. Without it, REFERENCE is compared with its own oracle.",
         ),
     ] = None,
     *,
-    feeding: Feeding,
+    input_options: InputOptions,
     data: Annotated[
         Path | None,
         Option("--data", help="Many samples: a folder of array files, or one with a sample axis."),
@@ -43,7 +43,7 @@ def check(
     ] = None,
     dims: options.Sizes = None,
     budget: options.Budget = None,
-    pairing: Pairing,
+    pair_options: PairOptions,
     locate: Annotated[
         bool | None,
         Option(
@@ -86,7 +86,7 @@ def check(
         bool,
         Option("--only-given", help="Ask about the given inputs alone, not the whole function."),
     ] = False,
-    opening: Opening,
+    load_options: LoadOptions,
     format: options.Format = "terminal",  # noqa: A002 - the word on the command line
     output: options.Output = None,
     debug: options.Debug = False,
@@ -97,7 +97,7 @@ def check(
     """
     from isomorph import api, registry
     from isomorph.cli import project
-    from isomorph.cli.output import kept_when_interrupted, refuse_flood, show_report
+    from isomorph.cli.output import refuse_page_on_terminal, show_report, show_report_on_interrupt
     from isomorph.cli.progress import Progress
     from isomorph.store.targets import check_target
 
@@ -117,15 +117,15 @@ def check(
         profile=profile,
         baseline=baseline,
         pair=pair,
-        **feeding.options,
-        **pairing.options,
-        **opening.options,
+        **input_options.options,
+        **pair_options.options,
+        **load_options.options,
     )
     if reference is None or (candidate is None and project.names_pair(reference)):
         return project.run(reference, reporter, output, usual=usual, stated=stated)
-    refuse_flood(reporter, output)
-    check_target(output, reference, candidate, feeding.inputs, data, opening.state)
-    with kept_when_interrupted(reporter, output), Progress() as progress:
+    refuse_page_on_terminal(reporter, output)
+    check_target(output, reference, candidate, input_options.inputs, data, load_options.state)
+    with show_report_on_interrupt(reporter, output), Progress() as progress:
         report = api.check(reference, candidate, progress=progress, **{**usual, **stated})
     show_report(report, reporter, output)
     return report.exit_code

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from isomorph.cli import options
-from isomorph.cli.option_groups import Feeding
+from isomorph.cli.option_groups import InputOptions
 
 if TYPE_CHECKING:
     from isomorph.core.conversion import Route
@@ -24,7 +24,7 @@ def convert(
     *,
     to: Annotated[
         str | None,
-        Option("--to", metavar="FORMAT", help="The target, where the suffix of DST says nothing."),
+        Option("--to", metavar="FORMAT", help="The target, if the suffix of DST does not name it."),
     ] = None,
     quantize: Annotated[
         str | None,
@@ -48,7 +48,7 @@ def convert(
         bool, Option("--keep", help="Write the model even where it is not proven.")
     ] = False,
     plan: Annotated[bool, Option("--plan", help="Only show the routes, the best first.")] = False,
-    feeding: Feeding,
+    input_options: InputOptions,
     dims: options.Sizes = None,
     trust: options.Trust = False,
     state: options.State = None,
@@ -59,7 +59,7 @@ def convert(
 ) -> int:
     """Convert by the best route there is; every hop is proven.
 
-    Each is held against the first model, so that errors cannot cancel from hop to hop.
+    Each is compared with the first model, so that errors cannot cancel from hop to hop.
 
     Exit codes: those of check for the last hop: 0 proven, 1 divergent, 2 wrong use, 3 no converter
     could, or it could not be judged, 4 refused. Nothing is written that is not proven.
@@ -73,13 +73,13 @@ def convert(
     from isomorph.reporters.json import as_json
 
     stops = tuple(stop for word in via or () for stop in word.split(",") if stop)
-    options.one_of("--format", format, ("terminal", "json"))
+    options.require_choice("--format", format, ("terminal", "json"))
     if plan:
         routes = api_conversion.routes(
             source, target, to=to, quantize=quantize, via=stops, trust=trust
         )
-        told = (_planned(route) for route in routes)
-        write("\n".join(wrapped(told)), None)
+        planned = (_planned(route) for route in routes)
+        write("\n".join(wrapped(planned)), None)
         return 0
     with Progress() as progress:
         conversion = api_conversion.convert(
@@ -98,13 +98,13 @@ def convert(
             memory=options.memory_bytes(memory),
             timeout=options.seconds(timeout),
             progress=progress,
-            **feeding.options,
+            **input_options.options,
         )
     if format == "json":
         write(as_json(conversion), None)
     else:
-        told = (printable(line, limit=2000) for line in lines(conversion))
-        write("\n".join(wrapped(told)), None)
+        shown = (printable(line, limit=2000) for line in lines(conversion))
+        write("\n".join(wrapped(shown)), None)
     return conversion.exit_code
 
 

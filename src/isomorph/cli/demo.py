@@ -14,7 +14,7 @@ from isomorph.core.errors import UsageError
 
 NOT_AS_EXPECTED = 70
 USUAL_TOLERANCE = 1e-3
-"""What people type; nothing here is judged by it."""
+"""A tolerance that people commonly type; it decides nothing here."""
 
 
 def demo(
@@ -36,10 +36,10 @@ def demo(
         with Progress() as progress:
             progress("exporting the network", "PyTorch to ONNX, twice")
             files = write_demo(folder)
-        right = _ask(
+        right = _check_export(
             "A faithful export", files.reference, files.faithful, folder, "equivalent", page=False
         )
-        wrong = _ask(f"An export with one fault: {files.change}",
+        wrong = _check_export(f"An export with one fault: {files.change}",
                      files.reference, files.altered, folder, "divergent",
                      page=keep is not None)  # fmt: skip
     return 0 if right and wrong else NOT_AS_EXPECTED
@@ -60,7 +60,7 @@ def _place(keep: Path | None) -> AbstractContextManager[str | Path]:
     return nullcontext(keep)
 
 
-def _ask(
+def _check_export(
     title: str, reference: Path, candidate: Path, folder: Path, expected: str, *, page: bool
 ) -> bool:
     """Check one export through the API, as any program would; whether the answer is right."""
@@ -86,5 +86,5 @@ def _ask(
         write(f"The same with pictures, for your browser: {shown}\n", None)
     met = str(report.verdict) == expected
     if not met:
-        write(f"expected {expected}, and that is not the answer", None)
+        write(f"expected {expected}, got {report.verdict}", None)
     return met

@@ -36,8 +36,8 @@ def as_text(found: ModelDiff) -> str:
     if quantized:
         moved = sum(bool(pair.changed) for pair in found.quantization)
         alone = sum(pair.reference is None or pair.candidate is None for pair in found.quantization)
-        told = f"{len(quantized)} quantized tensors: {moved} changed"
-        parts += ["", told + (f", {alone} on one side only" if alone else "")]
+        summary = f"{len(quantized)} quantized tensors: {moved} changed"
+        parts += ["", summary + (f", {alone} on one side only" if alone else "")]
         parts.append(columns([("tensor", "reference", "candidate", "changed"), *quantized]))
     return "\n".join(parts)
 

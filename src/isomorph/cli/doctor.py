@@ -1,4 +1,4 @@
-"""``isomorph doctor``: what is installed here, and what to install for the rest."""
+"""``isomorph doctor``: what is installed here, and what to install for what is missing."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ if TYPE_CHECKING:
 
 
 def doctor(debug: options.Debug = False) -> int:
-    """What is installed, does it work, what would bring the rest.
+    """What is installed, does it work, what to install for what is missing.
 
     Exit codes: 0 all that is installed works, 3 something that is installed does not.
     """
-    from isomorph.api.doctor import doctor as examine
+    from isomorph.api.doctor import doctor as diagnose
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
 
     with Progress() as progress:
-        found = examine(progress)
+        found = diagnose(progress)
     write(as_text(found), None)
-    return 3 if any(one.status == "broken" for one in found) else 0
+    return 3 if any(each.status == "broken" for each in found) else 0
 
 
-def _plain(one: Diagnosis) -> bool:
-    return one.status == "ok" and not (one.version or one.detail)
+def _plain(each: Diagnosis) -> bool:
+    return each.status == "ok" and not (each.version or each.detail)
 
 
 def as_text(found: Sequence[Diagnosis]) -> str:
-    """A table for each kind of thing, then one line for each thing to do."""
+    """A table for each kind of thing, then each line for each thing to do."""
     parts = []
-    for kind, group in groupby(found, key=lambda one: one.kind):
+    for kind, group in groupby(found, key=lambda each: each.kind):
         members = list(group)
-        # What is there and has nothing to tell but its name stands in one line.
-        plain = [one.name for one in members if _plain(one)]
+        # Entries without a version or a detail share each line.
+        plain = [each.name for each in members if _plain(each)]
         rows = [
-            (one.status, one.name, one.version or "", one.detail)
-            for one in members
-            if not _plain(one)
+            (each.status, each.name, each.version or "", each.detail)
+            for each in members
+            if not _plain(each)
         ]
         parts.append(kind)
         if rows:
@@ -52,9 +52,9 @@ def as_text(found: Sequence[Diagnosis]) -> str:
             parts += wrapped([f"  ok  {', '.join(plain)}"])
     # One extra brings several packages; its line is shown once.
     advice: dict[str, list[str]] = {}
-    for one in found:
-        if one.advice:
-            advice.setdefault(one.advice, []).append(one.name)
+    for each in found:
+        if each.advice:
+            advice.setdefault(each.advice, []).append(each.name)
     if advice:
         todo = [(line, f"for {', '.join(dict.fromkeys(names))}") for line, names in advice.items()]
         parts.append(f"to do\n{columns(todo)}")

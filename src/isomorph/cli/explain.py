@@ -46,10 +46,10 @@ def explain(
 def _lines(found: Explanation) -> Iterator[str]:
     ends = f", exit {found.exit_code}" if found.exit_code is not None else ""
     yield f"{found.word} ({found.kind}{ends})"
-    yield from _told("", found.what)
+    yield from _paragraph("", found.what)
     if found.recognized:
-        yield from _told("how it is known", found.recognized)
-    yield from _told("what to do", found.do)
+        yield from _paragraph("how it is known", found.recognized)
+    yield from _paragraph("what to do", found.do)
     shown = found.issues[:_MOST_ISSUES]
     if shown:
         yield "  known cases, among others:" if len(shown) < len(found.issues) else "  known cases:"
@@ -59,6 +59,6 @@ def _lines(found: Explanation) -> Iterator[str]:
             )
 
 
-def _told(title: str, text: str) -> list[str]:
+def _paragraph(title: str, text: str) -> list[str]:
     start = f"  {title}: " if title else "  "
     return textwrap.wrap(text, _WIDTH, initial_indent=start, subsequent_indent="    ")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from isomorph.cli import options
-from isomorph.cli.option_groups import Feeding, Opening, Pairing
+from isomorph.cli.option_groups import InputOptions, LoadOptions, PairOptions
 
 if TYPE_CHECKING:
     from isomorph.core.extraction import Extraction
@@ -27,9 +27,9 @@ def extract(
         Path | None,
         Option("--report", metavar="JSON", help="Take the node from this report's first finding."),
     ] = None,
-    feeding: Feeding,
-    pairing: Pairing,
-    opening: Opening,
+    input_options: InputOptions,
+    pair_options: PairOptions,
+    load_options: LoadOptions,
     debug: options.Debug = False,
 ) -> int:
     """Cut the guilty node out of both models, for a bug report.
@@ -44,7 +44,7 @@ def extract(
     from isomorph.core.escaping import printable
     from isomorph.store.targets import refuse_overwriting
 
-    refuse_overwriting(output, reference, candidate, feeding.inputs, opening.state)
+    refuse_overwriting(output, reference, candidate, input_options.inputs, load_options.state)
     with Progress() as progress:
         found = artifacts.extract(
             reference,
@@ -53,9 +53,9 @@ def extract(
             node=node,
             report=report,
             progress=progress,
-            **feeding.options,
-            **pairing.options,
-            **opening.options,
+            **input_options.options,
+            **pair_options.options,
+            **load_options.options,
         )
     write("\n".join(printable(line, limit=2000) for line in lines(found)), None)
     return found.exit_code
@@ -64,11 +64,11 @@ def extract(
 def lines(found: Extraction) -> list[str]:
     """What was cut out, and whether it shows the fault."""
     size = f"{found.nodes} of {found.nodes_before} nodes"
-    told = [f"{found.folder}: the part around node {found.node!r}, {size}"]
+    text = [f"{found.folder}: the part around node {found.node!r}, {size}"]
     if found.whole:
-        told.append("it begins at the model's inputs: no smaller part shows the fault")
+        text.append("it begins at the model's inputs: no smaller part shows the fault")
     if found.shows:
-        told.append(f"the part alone is divergent: {found.report.reason}")
+        text.append(f"the part alone is divergent: {found.report.reason}")
     else:
-        told.append(f"the part alone does not show the fault: {found.report.reason}")
-    return [*told, f"see it: cd {found.folder} && {found.command}"]
+        text.append(f"the part alone does not show the fault: {found.report.reason}")
+    return [*text, f"see it: cd {found.folder} && {found.command}"]

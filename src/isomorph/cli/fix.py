@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from isomorph.cli import options
-from isomorph.cli.option_groups import Feeding, Opening, Pairing
+from isomorph.cli.option_groups import InputOptions, LoadOptions, PairOptions
 
 
 def fix(
@@ -23,7 +23,7 @@ def fix(
     ] = None,
     diff: Annotated[bool, Option("--diff", help="Show every single edit.")] = False,
     format_: Annotated[
-        str, Option("--format", metavar="text|json", help="How to tell what was done.")
+        str, Option("--format", metavar="text|json", help="How to describe what was done.")
     ] = "text",
     report: Annotated[
         Path | None,
@@ -37,10 +37,10 @@ def fix(
             help="Keep the worst N nodes of a quantized candidate in float, or as few as needed.",
         ),
     ] = None,
-    feeding: Feeding,
+    input_options: InputOptions,
     budget: options.Budget = None,
-    pairing: Pairing,
-    opening: Opening,
+    pair_options: PairOptions,
+    load_options: LoadOptions,
     debug: options.Debug = False,
 ) -> int:
     """Repair the candidate by patches that are proven by measuring.
@@ -61,7 +61,7 @@ def fix(
 
     if format_ not in {"text", "json"}:
         raise UsageError(
-            "UNKNOWN_FORMAT", f"fix tells nothing as {format_!r}", fix="--format text or json"
+            "UNKNOWN_FORMAT", f"fix has no format {format_!r}", fix="--format text or json"
         )
     if keep_float is not None and keep_float != "auto" and not keep_float.isdigit():
         raise UsageError(
@@ -75,15 +75,15 @@ def fix(
             budget=options.budgets(budget),
             keep_float=keep_float,
             progress=progress,
-            **feeding.options,
-            **pairing.options,
-            **opening.options,
+            **input_options.options,
+            **pair_options.options,
+            **load_options.options,
         )
     if format_ == "json":
         from isomorph.reporters.json import as_json
 
         write(as_json(document(repair)), report)
     else:
-        told = [printable(line, limit=2000) for line in lines(repair, diff=diff)]
-        write("\n".join(told if report is not None else wrapped(told)), report)
+        shown = [printable(line, limit=2000) for line in lines(repair, diff=diff)]
+        write("\n".join(shown if report is not None else wrapped(shown)), report)
     return repair.exit_code

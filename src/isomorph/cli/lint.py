@@ -23,7 +23,7 @@ def lint(
     ] = None,
     ignore: Annotated[
         list[str] | None,
-        Option("--ignore", metavar="CODE,…", help="Codes or checks that are not to speak."),
+        Option("--ignore", metavar="CODE,…", help="Codes or checks to leave out."),
     ] = None,
     inputs: options.Inputs = None,
     trust: options.Trust = False,
@@ -51,7 +51,7 @@ def lint(
     from isomorph.reporters.json import as_json
     from isomorph.store.targets import check_target
 
-    options.one_of("--format", format, FORMATS)
+    options.require_choice("--format", format, FORMATS)
     check_target(output, model, inputs)
     codes = tuple(code for word in ignore or () for code in word.split(",") if code)
     with Progress() as progress:
@@ -71,8 +71,8 @@ def lint(
         text = json.dumps(render.sarif(found), indent=2, sort_keys=True)
     else:
         annotated = format == "github"
-        told = render.github(found) if annotated else render.lines(found)
-        shown = (printable(line, limit=2000) for line in told)
+        rendered = render.github(found) if annotated else render.lines(found)
+        shown = (printable(line, limit=2000) for line in rendered)
         text = "\n".join(shown if annotated or output is not None else wrapped(shown))
     write(text, output)
     return found.exit_code

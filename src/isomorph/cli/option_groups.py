@@ -1,4 +1,4 @@
-"""What several commands let the user state, as dataclasses whose fields are their options."""
+"""Groups of command-line options that several commands share, one dataclass per group."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from isomorph.cli import options as cli_options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Feeding:
-    """What is fed."""
+class InputOptions:
+    """Inputs, sizes of dynamic axes and the seed."""
 
     inputs: cli_options.Inputs = None
     dim: cli_options.Dim = None
@@ -21,26 +21,26 @@ class Feeding:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What was stated, in the words of the API."""
+        """The options that the user gave, as keyword arguments of the API."""
         return given(inputs=self.inputs, dims=cli_options.dims(self.dim), seed=self.seed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where one model runs."""
+class SingleRuntimeOptions:
+    """Runtime and settings of a command with one model."""
 
     runtime: cli_options.RuntimeName = None
     setting: cli_options.OneSetting = None
 
     @property
     def options(self) -> dict[str, Any]:
-        """What was stated, in the words of the API."""
+        """The options that the user gave, as keyword arguments of the API."""
         return given(runtime=self.runtime, settings=cli_options.settings(self.setting))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pairing:
-    """Where each of two models runs, and how their signatures belong together."""
+class PairOptions:
+    """Runtimes of both models, and how their inputs and outputs correspond."""
 
     runtime: cli_options.Runtime = None
     setting: cli_options.Setting = None
@@ -50,7 +50,7 @@ class Pairing:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What was stated, in the words of the API."""
+        """The options that the user gave, as keyword arguments of the API."""
         return given(
             runtime=cli_options.runtimes(self.runtime),
             settings=cli_options.settings(self.setting),
@@ -61,8 +61,8 @@ class Pairing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
-    """What models may do while they are opened and run, and what they are given for it."""
+class LoadOptions:
+    """Permissions and resources for loading and running models."""
 
     trust: cli_options.Trust = False
     state: cli_options.State = None
@@ -73,7 +73,7 @@ class Opening:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What was stated, in the words of the API."""
+        """The options that the user gave, as keyword arguments of the API."""
         return given(
             trust=self.trust or None,
             state=self.state,
@@ -85,35 +85,35 @@ class Opening:
 
 
 def given(**options: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Those that say something: the rest is left to the API, or to a project file."""
+    """The options that have a value; the API or a project file supplies the others."""
     return {name: value for name, value in options.items() if value is not None and value != {}}
 
 
-def spread(command: Callable[..., int]) -> Callable[..., int]:
-    """The command with an option for each field of the dataclasses that it takes."""
+def expand_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Wrap a command so that each field of its dataclass parameters is an option."""
     kinds = get_type_hints(command, include_extras=True)
     taken = inspect.signature(command).parameters
-    gathered = {name: kinds[name] for name in taken if is_dataclass(kinds[name])}
-    if not gathered:
+    groups = {name: kinds[name] for name in taken if is_dataclass(kinds[name])}
+    if not groups:
         return command
 
     @wraps(command)
-    def spelled(**options: Any) -> int:  # noqa: ANN401
+    def expanded(**options: Any) -> int:  # noqa: ANN401
         made = {
             name: kind(**{each.name: options.pop(each.name) for each in fields(kind)})
-            for name, kind in gathered.items()
+            for name, kind in groups.items()
         }
         return command(**options, **made)
 
-    shown: list[inspect.Parameter] = []
+    parameters: list[inspect.Parameter] = []
     for name, parameter in taken.items():
-        if name in gathered:
-            shown += _parameters(gathered[name])
+        if name in groups:
+            parameters += _parameters(groups[name])
         else:
-            shown.append(parameter.replace(annotation=kinds[name]))
-    spelled.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-    spelled.__annotations__ = {each.name: each.annotation for each in shown}
-    return spelled
+            parameters.append(parameter.replace(annotation=kinds[name]))
+    expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    expanded.__annotations__ = {each.name: each.annotation for each in parameters}
+    return expanded
 
 
 def _parameters(kind: Any) -> list[inspect.Parameter]:  # noqa: ANN401

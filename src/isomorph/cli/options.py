@@ -1,4 +1,4 @@
-"""The words of the command line that several commands share, and how each is read."""
+"""Command-line options that several commands share, and their parsers."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def dims(words: Sequence[str] | None) -> dict[str, int]:
 
 
 def sizes(words: Sequence[str] | None) -> dict[str, tuple[int, ...]] | None:
-    """Sizes to try for each named axis; None where nothing was said."""
+    """Sizes to try for each named axis; None without ``--dims``."""
     tried: dict[str, tuple[int, ...]] = {}
     for axis, given in _assignments("--dims", words, "AXIS=1,2,7", last=True).items():
         if not re.fullmatch(r"\d+(,\d+)*", given, re.ASCII):
@@ -172,14 +172,14 @@ def memory_bytes(word: str | None) -> int | None:
 
 
 def seconds(value: float | None) -> float | None:
-    """A deadline must lie ahead."""
+    """The timeout, if it is a positive number."""
     if value is not None and not (math.isfinite(value) and value > 0):
         raise _bad("--timeout", str(value), "a positive number of seconds")
     return value
 
 
-def one_of(flag: str, word: str, known: Sequence[str]) -> str:
-    """The word, provided that it is one of these."""
+def require_choice(flag: str, word: str, known: Sequence[str]) -> str:
+    """The value, if it is one of the known ones."""
     if word not in known:
         raise _bad(flag, word, f"one of: {', '.join(known)}")
     return word

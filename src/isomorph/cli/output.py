@@ -1,4 +1,4 @@
-"""Where text goes: the terminal as it can show it, or a file that is whole or absent."""
+"""Writing text to the terminal in its encoding, or to a file, atomically."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _PLAIN = str.maketrans(
 
 
 def show_report(report: Report, reporter: Reporter, output: Path | None) -> None:
-    """In color where the reporter can and the terminal will; a file gets plain text."""
+    """Write the report: in color on a terminal that supports it, as plain text to a file."""
     styled = getattr(reporter, "render_styled", None)
     several = getattr(reporter, "render_files", None)
-    if output is None and styled is not None and color_wanted():
+    if output is None and styled is not None and use_color():
         write(styled(report), None)
     elif output is not None and several is not None:
         # overlay.json becomes overlay.reference.json and overlay.candidate.json.
@@ -36,12 +36,12 @@ def show_report(report: Report, reporter: Reporter, output: Path | None) -> None
             write(text, output.with_name(f"{output.stem}.{word}{output.suffix}"))
     else:
         write(reporter.render(report), output)
-    _add_beside(report, reporter)
+    _append_to_environment_file(report, reporter)
 
 
 @contextmanager
-def kept_when_interrupted(reporter: Reporter, output: Path | None) -> Iterator[None]:
-    """Ctrl-C loses nothing that was measured: it is shown like a whole report, and says so."""
+def show_report_on_interrupt(reporter: Reporter, output: Path | None) -> Iterator[None]:
+    """On Ctrl-C, write the report of what was measured so far, then raise again."""
     try:
         yield
     except InterruptedCheck as stop:
@@ -50,8 +50,8 @@ def kept_when_interrupted(reporter: Reporter, output: Path | None) -> Iterator[N
         raise
 
 
-def _add_beside(report: Report, reporter: Reporter) -> None:
-    """What a reporter wants told in a file that the environment names, added at its end."""
+def _append_to_environment_file(report: Report, reporter: Reporter) -> None:
+    """Append to the files that a reporter finds in environment variables (GitHub's job summary)."""
     from pathlib import Path
 
     from isomorph import registry
@@ -63,8 +63,8 @@ def _add_beside(report: Report, reporter: Reporter) -> None:
                 file.write(registry.reporter(other).render(report))
 
 
-def color_wanted() -> bool:
-    """Only a terminal gets color, and only if nobody objects (https://no-color.org)."""
+def use_color() -> bool:
+    """Whether stdout is a terminal and color is not disabled (https://no-color.org)."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and _term() != "dumb"
 
 
@@ -73,7 +73,7 @@ def _term() -> str:
 
 
 def write(text: str, output: Path | None) -> None:
-    """The whole text and a newline, to the terminal or to a file."""
+    """Write the text and a newline to stdout, or to a file."""
     text = text.rstrip("\n") + "\n"
     if output is not None:
         _write_file(output, text.encode("utf-8", "surrogatepass"))
@@ -82,13 +82,13 @@ def write(text: str, output: Path | None) -> None:
         sys.stdout.write(encodable(text, sys.stdout.encoding or "ascii"))
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader left, which changes no verdict: the exit code still tells it. What is
-        # buffered goes nowhere, so that the interpreter does not fail while it shuts down.
+        # The reader closed the pipe; the exit code still carries the verdict. Buffered text
+        # goes to the null device, so that the interpreter does not fail while it shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def encodable(text: str, encoding: str) -> str:
-    """``text`` as this encoding can carry it: ASCII where ours is known, escapes elsewhere."""
+    """``text`` in this encoding; characters it lacks become ASCII look-alikes or escapes."""
     try:
         text.encode(encoding)
     except (UnicodeEncodeError, LookupError):
@@ -97,8 +97,8 @@ def encodable(text: str, encoding: str) -> str:
     return text
 
 
-def refuse_flood(reporter: Reporter, output: Path | None) -> None:
-    """A page belongs into a file: nobody reads it in a terminal."""
+def refuse_page_on_terminal(reporter: Reporter, output: Path | None) -> None:
+    """Raise if an HTML page would be printed on a terminal."""
     if output is None and getattr(reporter, "profile", False) and sys.stdout.isatty():
         raise UsageError(
             "BAD_OPTION",

@@ -1,4 +1,4 @@
-"""What is going on, said on stderr once it has taken longer than two seconds."""
+"""Progress on stderr, shown once a command has taken longer than two seconds."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from rich.status import Status
 
 PATIENCE = 2.0
-"""Seconds of silence that need no explanation."""
+"""Seconds before the first progress line."""
 
 LOG_GAP = 5.0
-"""Seconds between two lines where nobody watches: a log wants few."""
+"""Seconds between two lines when stderr is not a terminal, so that logs stay short."""
 
 
 class Progress:
@@ -51,20 +51,20 @@ class Progress:
                     self._status.stop()
 
     def __call__(self, phase: str, detail: str = "") -> None:
-        """Say what is being done now, and to what."""
+        """Show the current phase and what it works on."""
         with self._lock:
             self._phase, self._detail = phase, detail
             if self._begun and not self._ended:
-                self._tell()
+                self._show()
 
     def _begin(self) -> None:
         with self._lock:
             if self._ended:
                 return
             self._begun = True
-            self._tell()
+            self._show()
 
-    def _tell(self) -> None:
+    def _show(self) -> None:
         if sys.stderr.isatty():
             self._move()
         elif self._phase != self._logged and time.monotonic() >= self._next:

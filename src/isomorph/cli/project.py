@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isomorph.cli.output import kept_when_interrupted, show_report, write
+from isomorph.cli.output import show_report, show_report_on_interrupt, write
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.escaping import printable
 from isomorph.store.projects import NAMES, find_project
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from isomorph.core.protocols import Reporter
     from isomorph.core.report import Report
 
-# Wrong use outranks a divergence, which outranks not knowing: the gravest decides.
-_GRAVEST = (70, 2, 4, 1, 3, 0)
+# The exit code of several pairs: the first of these that occurred.
+_BY_SEVERITY = (70, 2, 4, 1, 3, 0)
 
 
 def names_pair(word: str) -> bool:
@@ -28,8 +28,8 @@ def names_pair(word: str) -> bool:
         return False
     project = find_project(Path.cwd())
     if project is None or ":" in word or Path(word).suffix:
-        return project is not None and bool(_wanted(project, word))
-    if project.pairs and not _wanted(project, word):
+        return project is not None and bool(_selected(project, word))
+    if project.pairs and not _selected(project, word):
         raise UsageError(
             "UNKNOWN_NAME",
             f"{word!r} is neither a file nor the name of a pair",
@@ -48,11 +48,11 @@ def run(
 ) -> int:
     """Check the named pair, or every pair; ``output`` is a folder for several reports.
 
-    ``stated`` are the options of ``isomorph.check`` that the command line states; they go before
-    those of the project file, and these before ``usual``, what the format of the report wants.
+    ``stated`` are the options of ``isomorph.check`` from the command line. They take precedence
+    over those of the project file, and these over ``usual``, the defaults of the report format.
     """
     project = find_project(Path.cwd())
-    pairs = _wanted(project, word) if project is not None else ()
+    pairs = _selected(project, word) if project is not None else ()
     if project is None or not pairs:
         raise UsageError(
             "NOTHING_TO_CHECK",
@@ -73,7 +73,7 @@ def run(
     targets = _targets(output, pairs, reporter)
     codes, lines = [], []
     for pair, target in zip(pairs, targets, strict=True):
-        with kept_when_interrupted(reporter, target):
+        with show_report_on_interrupt(reporter, target):
             code, line, report = _checked(pair, project, usual, stated)
         codes.append(code)
         lines.append(line)
@@ -83,7 +83,7 @@ def run(
             show_report(report, reporter, target)
     if output is not None or reporter.name == "terminal":
         write("\n".join(["", *lines]), None)
-    return next(code for code in _GRAVEST if code in codes)
+    return next(code for code in _BY_SEVERITY if code in codes)
 
 
 def _targets(
@@ -99,7 +99,7 @@ def _targets(
     return [output / f"{_slug(pair.name)}.{_ending(reporter)}" for pair in pairs]
 
 
-def _wanted(project: Project, word: str | None) -> tuple[NamedPair, ...]:
+def _selected(project: Project, word: str | None) -> tuple[NamedPair, ...]:
     """All pairs, the one of this name, or the same pair in each of its environments."""
     return tuple(
         pair
@@ -124,14 +124,14 @@ def _checked(
                 pair.reference, pair.candidate, pair=pair.name, progress=progress, **options
             )
     except IsomorphError as error:
-        # At once and whole, since most formats have no place for it.
+        # Printed immediately: most report formats have no field for it.
         first, *more = error.lines
         sys.stderr.write("\n".join([f"{name}: {first}", *more]) + "\n")
         return error.exit_code, f"{name}: error[{error.code}] {printable(error.sentence)}", None
-    told = f"{name}: {printable(report.headline)}  {printable(report.reason, limit=200)}"
+    line = f"{name}: {printable(report.headline)}  {printable(report.reason, limit=200)}"
     if report.accepted and report.exit_code == 0:
-        told += "  (accepted by the baseline)"
-    return report.exit_code, told, report
+        line += "  (accepted by the baseline)"
+    return report.exit_code, line, report
 
 
 def _joined(written: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:

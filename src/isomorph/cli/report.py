@@ -42,14 +42,14 @@ def report(
     Exit codes: 0 shown, 2 unreadable. The verdict decided the exit code of the check.
     """
     from isomorph import registry
-    from isomorph.cli.output import refuse_flood, show_report, write
+    from isomorph.cli.output import refuse_page_on_terminal, show_report, write
     from isomorph.core.errors import UsageError
     from isomorph.store.reports import read_repair, read_report
     from isomorph.store.targets import check_target
 
     suffix = output.suffix.lower() if output is not None else ""
     reporter = registry.reporter(format or BY_SUFFIX.get(suffix, "terminal"))
-    refuse_flood(reporter, output)
+    refuse_page_on_terminal(reporter, output)
     check_target(output, source, repair)
     if repair is None:
         show_report(read_report(source), reporter, output)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from isomorph.cli import options
-from isomorph.cli.option_groups import Feeding, Opening, Place
+from isomorph.cli.option_groups import InputOptions, LoadOptions, SingleRuntimeOptions
 from isomorph.cli.table import columns, shape_text
 from isomorph.core.escaping import printable
 
@@ -22,15 +22,15 @@ HEAD = ("tensor", "type", "shape", "min", "max", "mean", "NaN", "Inf")
 def run(
     model: options.ModelWord,
     *,
-    feeding: Feeding,
+    input_options: InputOptions,
     fetch: Annotated[
         list[str] | None, Option("--fetch", metavar="TENSOR", help="Any tensor; repeatable.")
     ] = None,
     everything: Annotated[
         bool, Option("--all", help="Every tensor, not the outputs only.")
     ] = False,
-    place: Place,
-    opening: Opening,
+    runtime_options: SingleRuntimeOptions,
+    load_options: LoadOptions,
     output: Annotated[
         Path | None,
         Option("--output", "-o", help="Write arrays: .npz, .safetensors, or a folder for a trace."),
@@ -43,7 +43,7 @@ def run(
     from isomorph.cli.progress import Progress
     from isomorph.store.targets import refuse_overwriting
 
-    refuse_overwriting(output, model, feeding.inputs, opening.state)
+    refuse_overwriting(output, model, input_options.inputs, load_options.state)
     notes: tuple[str, ...] = ()
     with Progress() as progress:
         trace = api.run(
@@ -51,9 +51,9 @@ def run(
             fetch=tuple(fetch or ()),
             everything=everything,
             progress=progress,
-            **feeding.options,
-            **place.options,
-            **opening.options,
+            **input_options.options,
+            **runtime_options.options,
+            **load_options.options,
         )
         if output is not None:
             progress("writing", str(output))
@@ -68,7 +68,7 @@ def run(
 def keep(trace: Trace, output: Path) -> tuple[str, ...]:
     """A file of arrays, or, where the path has no suffix of one, a folder with the whole trace.
 
-    The notes say what could not be kept as it was.
+    The notes describe what could not be kept as it was.
     """
     if output.suffix in (".npz", ".safetensors"):
         from isomorph.store.input_files import write_arrays
@@ -81,7 +81,7 @@ def keep(trace: Trace, output: Path) -> tuple[str, ...]:
 
 
 def as_text(trace: Trace) -> str:
-    """A table of the tensors under a line that says where they were computed."""
+    """A table of the tensors below a line with the runtime and device."""
     environment = trace.environment
     place = f"{environment.runtime} {environment.version} on {environment.device}"
     rows = [HEAD, *(_row(name, value) for name, value in trace.tensors.items())]

@@ -1,4 +1,4 @@
-"""Plain text in columns, for what is a list and not a report."""
+"""Plain text in columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines that begin with a word, as wide as the terminal: what follows hangs below itself."""
+"""Wrapping lines to the terminal, with a hanging indent below the leading label."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 NARROWEST, USUAL = 40, 100
 _WORD = re.compile(r" *\w+(?: \w+)? {2,}| *\w+ ")
 _WHOLE = ("again ", "cure ", "  code ")
-"""Commands stay in one piece, to be copied."""
+"""Lines with commands are not wrapped, so that they can be copied."""
 
 
 def wrapped(lines: Iterable[str]) -> Iterator[str]:
-    """The same lines, none wider than the terminal unless a single word is."""
+    """The lines wrapped to the width of the terminal; words are never broken."""
     width = max(NARROWEST, shutil.get_terminal_size((USUAL, 24)).columns)
     for line in lines:
         if len(line) <= width or line.startswith(_WHOLE):
@@ -26,7 +26,7 @@ def wrapped(lines: Iterable[str]) -> Iterator[str]:
             line,
             width,
             subsequent_indent=" " * margin,
-            # Names and paths of models are copied whole, too.
+            # Names and paths of models must stay copyable, too.
             break_long_words=False,
             break_on_hyphens=False,
             drop_whitespace=True,

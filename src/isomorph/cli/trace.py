@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from isomorph.cli import options
-from isomorph.cli.option_groups import Feeding, Opening, Place
+from isomorph.cli.option_groups import InputOptions, LoadOptions, SingleRuntimeOptions
 
 if TYPE_CHECKING:
     from isomorph.core.recording import Record
@@ -18,13 +18,13 @@ def trace(
     model: options.ModelWord,
     *,
     output: options.Folder,
-    feeding: Feeding,
-    place: Place,
+    input_options: InputOptions,
+    runtime_options: SingleRuntimeOptions,
     oracle: Annotated[
         bool,
-        Option("--oracle/--no-oracle", help="Record the float64 meaning and its budget, too."),
+        Option("--oracle/--no-oracle", help="Record the float64 oracle and its budget, too."),
     ] = True,
-    opening: Opening,
+    load_options: LoadOptions,
     debug: options.Debug = False,
 ) -> int:
     """Record a run with all its tensors, to compare it elsewhere.
@@ -38,16 +38,16 @@ def trace(
     from isomorph.core.escaping import printable
     from isomorph.store.targets import refuse_overwriting
 
-    refuse_overwriting(output, model, feeding.inputs, opening.state)
+    refuse_overwriting(output, model, input_options.inputs, load_options.state)
     with Progress() as progress:
         record = artifacts.trace(
             model,
             output=output,
             oracle=oracle,
             progress=progress,
-            **feeding.options,
-            **place.options,
-            **opening.options,
+            **input_options.options,
+            **runtime_options.options,
+            **load_options.options,
         )
     write("\n".join(printable(line, limit=2000) for line in lines(record, output)), None)
     return 0

@@ -25,7 +25,7 @@ def view(
 ) -> int:
     """Look at reports in the browser; of a folder, compare any two. Ctrl-C ends it.
 
-    Only this machine is answered, and only who has the address that is printed.
+    The server listens on this machine only and requires the token in the printed address.
     """
     import webbrowser
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.checking.io_dequantize import meet
+from isomorph.checking.io_dequantize import dequantize_pair
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.report import Binding
 from isomorph.inputs import feeds as feeding
@@ -62,7 +62,9 @@ class Place:
 def places(request: Request, work: Path) -> Iterator[Place]:
     """The place in the innermost body first, then whatever holds it."""
     options, node = request.options, request.node
-    met = meet(request.reference, request.candidate, options.bind_inputs, options.bind_outputs)
+    met = dequantize_pair(
+        request.reference, request.candidate, options.bind_inputs, options.bind_outputs
+    )
     left, right = met.reference, met.candidate
     inputs = bind_inputs(left.model.graph.inputs, right.model.graph.inputs, options.bind_inputs)
     outputs = bind_outputs(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from isomorph import registry
 from isomorph.checking.check import CheckOptions, check_pair
-from isomorph.checking.io_dequantize import meet
+from isomorph.checking.io_dequantize import dequantize_pair
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import REPAIR_ATTEMPTS, REPAIR_ROUNDS
@@ -288,7 +288,7 @@ def of_other_sizes(
     reference: ModelHandle, candidate: ModelHandle, options: CheckOptions
 ) -> list[Sample]:
     """Made-up inputs of the other sizes that a check tries and the reference takes."""
-    met = meet(reference, candidate, options.bind_inputs, options.bind_outputs)
+    met = dequantize_pair(reference, candidate, options.bind_inputs, options.bind_outputs)
     graph = met.reference.model.graph
     inputs = bind_inputs(graph.inputs, met.candidate.model.graph.inputs, options.bind_inputs)
     outputs = [spec.name for spec in graph.outputs]

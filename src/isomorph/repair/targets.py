@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.checking.io_dequantize import meet
+from isomorph.checking.io_dequantize import dequantize_pair
 from isomorph.core.chance import threshold
 from isomorph.core.errors import IsomorphError
 from isomorph.core.fault_context import FaultContext
@@ -80,7 +80,7 @@ def guilty(
     folder: Path,
 ) -> Iterator[RepairTarget]:
     """The guilty nodes on one sample, in the order of the graph."""
-    met = meet(reference, candidate, options.bind_inputs, options.bind_outputs)
+    met = dequantize_pair(reference, candidate, options.bind_inputs, options.bind_outputs)
     located = _located(met.reference, met.candidate, sample, options)
     yield from _targets(located, Sides(reference=met.reference, candidate=candidate, folder=folder))
 

@@ -1,1 +1,1 @@
-"""The page on the loopback: one report, or a folder of them."""
+"""A local web server that shows one report, or a folder of them."""

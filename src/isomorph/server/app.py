@@ -1,4 +1,4 @@
-"""Who may ask, and what is answered: the page for anyone here, reports for who has the token."""
+"""The web application: the page without authentication, reports with the token."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from isomorph.server.report_store import ReportStore
 
 HOSTS = ("127.0.0.1", "localhost")
-"""A name that resolves to this machine is not one of them: no page elsewhere can ask."""
+"""Other names that resolve to this machine are refused, against DNS rebinding."""
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -30,7 +30,7 @@ _HEADERS = {
 
 
 def application(store: ReportStore, token: str) -> Starlette:
-    """The viewer of one shelf."""
+    """The application that shows the reports of one store."""
     require("starlette", extra="view", needed_for="isomorph view")
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
@@ -38,19 +38,19 @@ def application(store: ReportStore, token: str) -> Starlette:
     from starlette.responses import Response
     from starlette.routing import Route
 
-    def answered(data: Any) -> Response:  # noqa: ANN401
+    def respond(data: Any) -> Response:  # noqa: ANN401
         if data is None:
             return Response("not here", 404, _HEADERS, media_type="text/plain")
         return Response(json.dumps(data), 200, _HEADERS, media_type="application/json")
 
-    def guarded(find: Callable[[str], Any]) -> Callable[[Request], Awaitable[Response]]:
-        async def answer(request: Request) -> Response:
+    def with_token(find: Callable[[str], Any]) -> Callable[[Request], Awaitable[Response]]:
+        async def handle(request: Request) -> Response:
             given = request.headers.get("authorization", "")
             if not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
                 return Response("the token is missing or wrong", 403, _HEADERS)
-            return answered(find(request.path_params.get("word", "")))
+            return respond(find(request.path_params.get("id", "")))
 
-        return answer
+        return handle
 
     async def front(_request: Request) -> Response:
         return Response(_front_page(), 200, _HEADERS, media_type="text/html")
@@ -58,14 +58,14 @@ def application(store: ReportStore, token: str) -> Starlette:
     return Starlette(
         routes=[
             Route("/", front),
-            Route("/reports", guarded(lambda _: store.listed())),
-            Route("/reports/{word}", guarded(store.report)),
-            Route("/tensors/{word}", guarded(store.tensor)),
+            Route("/reports", with_token(lambda _: store.listed())),
+            Route("/reports/{id}", with_token(store.report)),
+            Route("/tensors/{id}", with_token(store.tensor)),
         ],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS))],
     )
 
 
 def _front_page() -> str:
-    """The same bundle, without a report in it, and allowed to ask where it came from."""
+    """The page bundle without an embedded report, allowed to connect to its own origin."""
     return page('{"view":true}').replace("connect-src 'none'", "connect-src 'self'", 1)

@@ -1,4 +1,4 @@
-"""Reports in a file or folder, known to the browser by words that mean nothing."""
+"""Reports in a file or folder, identified to the browser by random ids."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from isomorph.store.reports import read_report
 
 MOST_REPORTS = 1000
 _HEAVY = ("histogram", "heat_map", "worst")
-"""What of a tensor is sent only when somebody looks at it."""
+"""Fields of a tensor that are sent only on request."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """One file as it was when last looked at; ``summary`` is None where it is no report."""
+    """One file as it was last read; ``summary`` is None if it is not a report."""
 
     stamp: tuple[int, int]
     summary: Mapping[str, Any] | None
@@ -28,10 +28,10 @@ class _Read:
 
 @dataclass(slots=True)
 class ReportStore:
-    """What ``isomorph view`` was asked to show.
+    """The reports that ``isomorph view`` shows.
 
-    A path never leaves this object: the browser gets words drawn at random, and gives them back.
-    A folder is looked at again whenever its list is asked for.
+    The browser never sees a path: it gets random ids, and requests reports by them. A folder is
+    read again for each listing.
     """
 
     root: Path
@@ -43,10 +43,10 @@ class ReportStore:
         if not self.root.exists():
             raise UsageError("FILE_NOT_FOUND", "there is no such file:", file=str(self.root))
         if self.root.is_file():
-            read_report(self.root)  # what cannot be shown is said now, not in the browser
+            read_report(self.root)  # an unreadable report fails here, not in the browser
 
     def listed(self) -> list[Mapping[str, Any]]:
-        """Every report, the newest first; other JSON files are passed over."""
+        """A summary of every report, the newest first; other JSON files are left out."""
         found = []
         for path in self._paths():
             summary = self._summary(path)
@@ -54,9 +54,9 @@ class ReportStore:
                 found.append({"id": self._id(path), **summary})
         return sorted(found, key=lambda one: one["modified"], reverse=True)
 
-    def report(self, word: str) -> dict[str, Any] | None:
-        """One report, its tensors without what they weigh."""
-        path = self._path(word)
+    def report(self, id_: str) -> dict[str, Any] | None:
+        """One report without the heavy fields of its tensors."""
+        path = self._path(id_)
         document = None if path is None else _document(path)
         if path is None or document is None:
             return None
@@ -66,9 +66,9 @@ class ReportStore:
             tensor["id"] = self._tensor_id(path, place)
         return document
 
-    def tensor(self, word: str) -> dict[str, Any] | None:
-        """One tensor, whole."""
-        found = self._tensors.get(word)
+    def tensor(self, id_: str) -> dict[str, Any] | None:
+        """One tensor with all its fields."""
+        found = self._tensors.get(id_)
         document = None if found is None else _document(found[0])
         if found is None or document is None or document["profile"] is None:
             return None
@@ -99,20 +99,20 @@ class ReportStore:
     def _id(self, path: Path) -> str:
         return self._ids.setdefault(path, secrets.token_urlsafe(12))
 
-    def _path(self, word: str) -> Path | None:
-        return next((path for path, known in self._ids.items() if known == word), None)
+    def _path(self, id_: str) -> Path | None:
+        return next((path for path, known in self._ids.items() if known == id_), None)
 
     def _tensor_id(self, path: Path, place: int) -> str:
-        for word, known in self._tensors.items():
+        for id_, known in self._tensors.items():
             if known == (path, place):
-                return word
-        word = secrets.token_urlsafe(12)
-        self._tensors[word] = path, place
-        return word
+                return id_
+        id_ = secrets.token_urlsafe(12)
+        self._tensors[id_] = path, place
+        return id_
 
 
 def _document(path: Path) -> dict[str, Any] | None:
-    """The report in the form of this version; None where it is none, or gone by now."""
+    """The report in the current schema; None if the file is gone or is not a report."""
     try:
         document: dict[str, Any] = json.loads(as_json(read_report(path), compact=True))
     except IsomorphError:

@@ -1,4 +1,4 @@
-"""A server for one person on one machine, until they have seen enough."""
+"""The loopback server behind ``isomorph view``."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ ADDRESS = "127.0.0.1"
 
 
 def serve(store: ReportStore, *, port: int, ready: Callable[[str], None]) -> None:
-    """Answer on the loopback until interrupted; ``ready`` gets the address with its token.
+    """Serve on the loopback until interrupted; ``ready`` gets the address with its token.
 
-    The token stands behind the #, which a browser keeps to itself: it is in no log.
+    The token is in the fragment of the URL, which browsers do not send: no log contains it.
     """
     uvicorn = require("uvicorn", extra="view", needed_for="isomorph view")
     from isomorph.server.app import application
@@ -37,7 +37,7 @@ def _listening(port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((ADDRESS, port))
-        listener.listen()  # who comes before the server is ready waits, and is not turned away
+        listener.listen()  # connections made before the server is ready wait in the queue
     except OSError as error:
         listener.close()
         raise UsageError(

@@ -4,7 +4,7 @@ import pytest
 
 from isomorph import registry
 from isomorph.api import doctor as examined
-from isomorph.api.doctor import Diagnosis, Requirement, import_apart, requirements
+from isomorph.api.doctor import Diagnosis, Requirement, import_in_subprocess, requirements
 from isomorph.cli.doctor import as_text
 
 
@@ -37,22 +37,22 @@ def module(tmp_path, monkeypatch):
     ],
 )
 def test_an_import_may_end_in_any_way(module, text, told):
-    assert import_apart(module(text)) == told
+    assert import_in_subprocess(module(text)) == told
 
 
 def test_an_import_may_hang(module):
-    trouble = import_apart(module("import time; time.sleep(60)"), patience=0.5)
+    trouble = import_in_subprocess(module("import time; time.sleep(60)"), patience=0.5)
     assert trouble == "did not finish in 0.5 s"
 
 
 def test_nothing_is_imported_here(module):
-    import_apart(module("x = 1"))
+    import_in_subprocess(module("x = 1"))
     assert "sick_module" not in sys.modules
 
 
 def _of(monkeypatch, version, *, trouble=None, minimum="2.6"):
     monkeypatch.setattr(examined, "_installed", lambda package: (package, version))
-    monkeypatch.setattr(examined, "import_apart", lambda module: trouble)
+    monkeypatch.setattr(examined, "import_in_subprocess", lambda module: trouble)
     return examined._package(Requirement(package="torch", minimum=minimum, extra="torch"))
 
 

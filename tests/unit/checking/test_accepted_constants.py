@@ -11,7 +11,7 @@ from tests.unit.checking.weight_pairs import F32, floats, model, node, normal, s
 
 import isomorph
 from isomorph import api, registry
-from isomorph.checking.baseline import acceptances, guarded
+from isomorph.checking.baseline import accepted_entries, compare_with_baseline
 from isomorph.core.report import Finding
 from isomorph.store.reports import read_report
 
@@ -110,7 +110,7 @@ def test_a_constant_that_differs_no_more_is_fixed(known):
 def test_another_reason_to_be_divergent_is_new(other):
     today = date(2026, 11, 16)
     report = checked(KNOWN)
-    entries = acceptances(report, why="w", who="Ada", when=today, until=None, pair="p")
+    entries = accepted_entries(report, why="w", who="Ada", when=today, until=None, pair="p")
     more = replace(report, findings=(*report.findings, other))
-    assert guarded(report, "b", entries, today=today, pair="p").exit_code == 0
-    assert guarded(more, "b", entries, today=today, pair="p").exit_code == 1
+    assert compare_with_baseline(report, "b", entries, today=today, pair="p").exit_code == 0
+    assert compare_with_baseline(more, "b", entries, today=today, pair="p").exit_code == 1

@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 
-from isomorph.checking.baseline import acceptances, guarded
+from isomorph.checking.baseline import accepted_entries, compare_with_baseline
 from isomorph.core.coverage import Coverage, OutputCoverage
 from isomorph.core.divergence import (
     Budget,
@@ -59,8 +59,8 @@ def _words(differing):
 
 
 def _state(then, now):
-    entries = acceptances(_report(then), why="w", who="Ada", when=TODAY, until=None, pair="p")
-    held = guarded(_report(now), "b.toml", entries, today=TODAY, pair="p")
+    entries = accepted_entries(_report(then), why="w", who="Ada", when=TODAY, until=None, pair="p")
+    held = compare_with_baseline(_report(now), "b.toml", entries, today=TODAY, pair="p")
     (standing,) = held.baseline.standings
     return standing.state, held.exit_code
 
@@ -81,15 +81,15 @@ def test_another_shape_is_not_what_was_accepted():
 def test_what_was_fixed_excuses_no_other_divergence():
     """The verdict may rest on the order of the outputs, while none of them differs by itself."""
     report = _report(_output(distance=_words(1)))
-    entries = acceptances(report, why="w", who="Ada", when=TODAY, until=None, pair="p")
+    entries = accepted_entries(report, why="w", who="Ada", when=TODAY, until=None, pair="p")
     healed = _report(_output(Verdict.EQUIVALENT, distance=_words(0)))
-    held = guarded(healed, "b.toml", entries, today=TODAY, pair="p")
+    held = compare_with_baseline(healed, "b.toml", entries, today=TODAY, pair="p")
     assert [each.state for each in held.baseline.standings] == ["fixed"]
     assert held.exit_code == 1
     with pytest.raises(
         UsageError, match="no output or constant of the report is divergent"
     ) as caught:
-        acceptances(healed, why="w", who="Ada", when=TODAY, until=None, pair="p")
+        accepted_entries(healed, why="w", who="Ada", when=TODAY, until=None, pair="p")
     assert "as told" in caught.value.why
 
 
@@ -101,8 +101,10 @@ def _fault(node, cause="weight", **about):
 def _held(then, now, output=None):
     output = output or _output(distance=_words(1))
     report = _report(output, findings=then)
-    entries = acceptances(report, why="w", who="Ada", when=TODAY, until=None, pair="p")
-    held = guarded(_report(output, findings=now), "b.toml", entries, today=TODAY, pair="p")
+    entries = accepted_entries(report, why="w", who="Ada", when=TODAY, until=None, pair="p")
+    held = compare_with_baseline(
+        _report(output, findings=now), "b.toml", entries, today=TODAY, pair="p"
+    )
     return held.baseline.standings[0].state, held.exit_code
 
 
@@ -144,18 +146,18 @@ def test_an_output_that_vanished_is_not_what_was_accepted():
 
 def test_what_was_not_compared_is_accepted_by_nobody():
     report = _report(_output(distance=_words(1)))
-    entries = acceptances(report, why="w", who="Ada", when=TODAY, until=None, pair="p")
+    entries = accepted_entries(report, why="w", who="Ada", when=TODAY, until=None, pair="p")
     open_question = OutputCoverage(output="z", not_compared=1)
     blind = Coverage(given=1, values=1, outputs=(open_question,))
     now = replace(report, coverage=blind)
-    assert guarded(report, "b.toml", entries, today=TODAY, pair="p").exit_code == 0
-    assert guarded(now, "b.toml", entries, today=TODAY, pair="p").exit_code == 1
+    assert compare_with_baseline(report, "b.toml", entries, today=TODAY, pair="p").exit_code == 0
+    assert compare_with_baseline(now, "b.toml", entries, today=TODAY, pair="p").exit_code == 1
 
 
 def test_a_file_of_an_earlier_version_still_counts_causes_and_nodes():
     report = _report(_output(distance=_words(1)), findings=[_fault("a")])
-    entries = acceptances(report, why="w", who="Ada", when=TODAY, until=None, pair="p")
+    entries = accepted_entries(report, why="w", who="Ada", when=TODAY, until=None, pair="p")
     old = [replace(each, findings=None, kind=None) for each in entries]
-    assert guarded(report, "b.toml", old, today=TODAY, pair="p").exit_code == 0
+    assert compare_with_baseline(report, "b.toml", old, today=TODAY, pair="p").exit_code == 0
     moved = replace(report, findings=(_fault("b"),))
-    assert guarded(moved, "b.toml", old, today=TODAY, pair="p").exit_code == 1
+    assert compare_with_baseline(moved, "b.toml", old, today=TODAY, pair="p").exit_code == 1

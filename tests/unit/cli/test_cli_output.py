@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from isomorph import registry
-from isomorph.cli.output import color_wanted, encodable, refuse_flood, write
+from isomorph.cli.output import encodable, refuse_page_on_terminal, use_color, write
 from isomorph.core.errors import RefusedError, RuntimeFailedError, UsageError
 from isomorph.store.targets import check_target
 
@@ -72,9 +72,9 @@ def test_no_color_without_a_terminal_or_against_a_wish(monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert color_wanted()
+    assert use_color()
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not color_wanted()
+    assert not use_color()
 
 
 @pytest.mark.parametrize(("name", "terminal", "refused"), [("html", True, True),
@@ -82,10 +82,10 @@ def test_no_color_without_a_terminal_or_against_a_wish(monkeypatch):
 def test_a_page_is_not_poured_into_a_terminal(monkeypatch, name, terminal, refused):
     monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)
     reporter = registry.reporter(name)
-    refuse_flood(reporter, Path("page.html"))
+    refuse_page_on_terminal(reporter, Path("page.html"))
     if not refused:
-        refuse_flood(reporter, None)
+        refuse_page_on_terminal(reporter, None)
         return
     with pytest.raises(UsageError) as caught:
-        refuse_flood(reporter, None)
+        refuse_page_on_terminal(reporter, None)
     assert caught.value.fix == "--format html -o page.html"
