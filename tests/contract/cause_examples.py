@@ -1,4 +1,4 @@
-"""For every cause, a place at which it must speak and one at which it must stay silent.
+"""For every cause, a fault that it must recognize and one that it must not.
 
 Places in graphs are found by the search itself, in two small ONNX models. Runs that are accused
 are played by a stand-in runtime, which answers what a real one would.
@@ -16,7 +16,7 @@ from isomorph import registry
 from isomorph.core.execution import Execution, Switch
 from isomorph.core.fault_context import FaultContext
 from isomorph.core.trace import Environment
-from isomorph.diagnose.build_context import cases
+from isomorph.diagnose.build_context import fault_contexts
 from isomorph.localize.locate import locate
 from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.sessions.in_process import InProcessHost
@@ -36,28 +36,28 @@ def network(text, **weights):
     return proto
 
 
-def opened(role, proto):
+def handle_of(role, proto):
     host = InProcessHost()
     model = registry.framework("onnx").load(proto, {})
     return ModelHandle(role=role, model=model, host=host, runtime="onnxruntime", settings={})
 
 
 def place(reference, candidate, **feeds) -> FaultContext:
-    """The first guilty place of a candidate."""
-    subjects = []
+    """The context of the first fault of a candidate."""
+    evaluated = []
     for role, proto in (("reference", reference), ("candidate", candidate)):
-        side = opened(role, proto)
-        subjects.append(
+        side = handle_of(role, proto)
+        evaluated.append(
             EvaluatedModel(
                 role=role, model=side.model, feeds=feeds, runtime=side.run, plain=side.plain,
                 oracle=side.oracle, seed=0, opened=side,
             )
         )  # fmt: skip
-    ref, cand = subjects
+    ref, cand = evaluated
     outputs = zip(ref.model.graph.outputs, cand.model.graph.outputs, strict=True)
     located = locate(ref, cand, [(left.name, right.name) for left, right in outputs])
-    assert located.chain.faults, "the example has no guilty place"
-    _, found = next(cases(located.chain.faults, located.matcher, cand.opened))
+    assert located.chain.faults, "the example has no fault"
+    _, found = next(fault_contexts(located.chain.faults, located.matcher, cand.opened))
     return found
 
 
@@ -256,8 +256,8 @@ def coarse_quantizer():
 
 def accused(**answers) -> FaultContext:
     """A run that is accused at one node; what is not answered is wrong, or repeats itself."""
-    case = slope()
-    right, exact = answers.get("right", lambda _: False), case.right
+    context = slope()
+    right, exact = answers.get("right", lambda _: False), context.right
     execution = Execution(
         environment=Environment(
             runtime="onnxruntime",
@@ -267,7 +267,9 @@ def accused(**answers) -> FaultContext:
         plain={"optimization": "none"},
         right=right,
         steady=answers.get("steady", lambda _: True),
-        alone=lambda _runtime, _settings: case.wrong if answers.get("alone_wrong", True) else exact,
+        alone=lambda _runtime, _settings: (
+            context.wrong if answers.get("alone_wrong", True) else exact
+        ),
         imitated=answers.get("imitated", lambda _: exact),
         single=lambda _: (Switch(name="NoisyFusion", settings={"disable_optimizers": "Noisy"}),),
         switches=(
@@ -275,7 +277,9 @@ def accused(**answers) -> FaultContext:
             Switch(name="full precision", settings={"dtype": "full"}, kind="precision"),
         ),
     )
-    return replace(case, counterparts=case.nodes, reference=case.candidate, execution=execution)
+    return replace(
+        context, counterparts=context.nodes, reference=context.candidate, execution=execution
+    )
 
 
 def optimizer_changes():
@@ -316,7 +320,7 @@ EXAMPLES = {
     "shape": (sliced, slope),
     "weight": (stale_weight, slope),
 }
-"""By cause: where it must speak, and where it must stay silent."""
+"""By cause: the example that it must recognize and the one that it must not."""
 
 RUNS = {
     "fusion": (optimizer_changes, wrong_kernel),

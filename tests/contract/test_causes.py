@@ -13,9 +13,9 @@ EVERY = [(name, *pair) for name, pair in EXAMPLES.items()]
 EVERY += [(name, *pair) for name, pair in RUNS.items()]
 
 
-def heard(name, case):
-    """What it says of its own cause; an answer of certainty 0 refutes it."""
-    answers = registry.cause(name).examine(case)
+def own_answers(name, context):
+    """Its answers about its own cause; an answer of certainty 0 refutes it."""
+    answers = registry.cause(name).examine(context)
     return [each for each in answers if each.cause == name and each.certainty]
 
 
@@ -24,21 +24,21 @@ def test_there_are_thirteen_and_each_has_its_examples():
     assert set(EXAMPLES) == set(NAMES)
 
 
-@pytest.mark.parametrize(("name", "speaks"), [(name, speaks) for name, speaks, _ in EVERY])
-def test_it_speaks_where_it_must(name, speaks):
-    case = speaks()
-    assert heard(name, case), "it stayed silent"
-    assert diagnoses(case)[0].cause == name, "another cause was believed before it"
+@pytest.mark.parametrize(("name", "positive"), [(name, positive) for name, positive, _ in EVERY])
+def test_it_answers_where_it_must(name, positive):
+    context = positive()
+    assert own_answers(name, context), "it gave no answer"
+    assert diagnoses(context)[0].cause == name, "another cause was believed before it"
 
 
-@pytest.mark.parametrize(("name", "silent"), [(name, silent) for name, _, silent in EVERY])
-def test_it_stays_silent_where_it_must(name, silent):
-    assert not heard(name, silent())
+@pytest.mark.parametrize(("name", "negative"), [(name, negative) for name, _, negative in EVERY])
+def test_it_gives_no_answer_elsewhere(name, negative):
+    assert not own_answers(name, negative())
 
 
-@pytest.mark.parametrize(("name", "speaks"), [(name, speaks) for name, speaks, _ in EVERY])
-def test_what_it_says_can_be_shown(name, speaks):
-    for answer in heard(name, speaks()):
+@pytest.mark.parametrize(("name", "positive"), [(name, positive) for name, positive, _ in EVERY])
+def test_its_answers_are_complete(name, positive):
+    for answer in own_answers(name, positive()):
         assert answer.summary
         assert 1 <= answer.certainty <= 4
         for experiment in answer.experiments:

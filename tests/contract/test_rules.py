@@ -1,4 +1,4 @@
-"""Every check of lint speaks where it should, and only there."""
+"""Every rule of lint finds its positive examples and nothing in its negative ones."""
 
 import inspect
 import re
@@ -22,19 +22,19 @@ def test_codes_are_stable_words_and_each_stands_once():
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
-def test_a_check_speaks_when_it_should_and_only_then(check):
-    assert check.speaks, "a check needs an example it finds"
-    assert check.silent, "a check needs an example it leaves alone"
-    for subject in check.speaks:
-        assert {remark.code for remark in check.check(subject)} == {check.code}
-    for subject in check.silent:
-        assert not list(check.check(subject))
+def test_a_check_finds_its_positive_examples_and_no_others(check):
+    assert check.positive_examples, "a check needs an example it finds"
+    assert check.negative_examples, "a check needs an example it leaves alone"
+    for linted in check.positive_examples:
+        assert {remark.code for remark in check.check(linted)} == {check.code}
+    for linted in check.negative_examples:
+        assert not list(check.check(linted))
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
 def test_a_remark_says_what_is_wrong_and_what_to_do(check):
-    for subject in check.speaks:
-        for remark in check.check(subject):
+    for linted in check.positive_examples:
+        for remark in check.check(linted):
             assert isinstance(remark, Remark)
             assert remark.check == check.name
             assert isinstance(remark.severity, Severity)

@@ -186,7 +186,7 @@ def fix(
     """
     from isomorph.checking import check as stage
     from isomorph.checking.dispatch import open_pair
-    from isomorph.repair.deliver import delivered, delivered_in_float
+    from isomorph.repair.deliver import write_float_repair, write_repair
 
     check_options = stage.CheckOptions(
         dims=dims or {},
@@ -213,9 +213,9 @@ def fix(
         given = loader.sample(left.model.graph.inputs)
         path = Path(output) if output is not None else None
         if keep_float is None:
-            return delivered(left, right, given, check_options, path)
+            return write_repair(left, right, given, check_options, path)
         count = None if keep_float == "auto" else int(keep_float)
-        return delivered_in_float(left, right, given, check_options, output=path, wanted=count)
+        return write_float_repair(left, right, given, check_options, output=path, count=count)
 
 
 def run(

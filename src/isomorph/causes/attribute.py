@@ -15,17 +15,17 @@ from isomorph.core.patch import Edit, Patch
 from isomorph.core.report import Experiment
 from isomorph.diagnose import node_constants, tensor_grids
 from isomorph.diagnose.activation_forms import forms, related
-from isomorph.diagnose.experiments import put_right
+from isomorph.diagnose.experiments import restore_experiment
 from isomorph.diagnose.flattened_softmax import taken_as_one
-from isomorph.diagnose.parameter_values import choices, parts
+from isomorph.diagnose.parameter_values import alternatives, shifted_slices
 from isomorph.diagnose.parameters import (
+    constant_edits,
     current,
-    in_full,
     parameter,
     parameter_places,
-    stored,
+    shortest_decimal,
 )
-from isomorph.diagnose.reference_attributes import read, told
+from isomorph.diagnose.reference_attributes import stated_attributes, stated_inputs
 from isomorph.match.tensor_capture import apart
 from isomorph.measure.precision import QUANTIZED_OPS
 
@@ -68,43 +68,43 @@ class Attribute:
 
     name = "attribute"
 
-    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
+    def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Confirmed by a value that heals; else suspected where the weights cannot be it."""
-        if not case.counterparts or _quantized(case):
+        if not context.counterparts or _quantized(context):
             return
-        if case.permuted and any(node.op in _MOVES for node in case.nodes):
+        if context.permuted and any(node.op in _MOVES for node in context.nodes):
             return  # that values stand elsewhere is a matter of layout
-        found = next(_confirmed(case), None)
-        if found is None and not case.permuted:
-            found = _flattened(case) or _another_form(case)
+        found = next(_confirmed(context), None)
+        if found is None and not context.permuted:
+            found = _flattened(context) or _another_form(context)
         if found is not None:
             yield found
             return
-        if case.permuted:
+        if context.permuted:
             return
         # On a grid, what no value heals is more likely a matter of the grid.
-        if tensor_grids.step(case) is not None or node_constants.weights(
-            case, node_constants.unmatched(case)
+        if tensor_grids.step(context) is not None or node_constants.weights(
+            context, node_constants.unmatched(context)
         ):
             return
-        yield from _suspected(case)
+        yield from _suspected(context)
 
 
-def _quantized(case: FaultContext) -> bool:
+def _quantized(context: FaultContext) -> bool:
     """A quantizer's parameters have a cause of their own."""
-    return any(node.op in QUANTIZED_OPS for node in case.nodes)
+    return any(node.op in QUANTIZED_OPS for node in context.nodes)
 
 
-def _confirmed(case: FaultContext) -> Iterator[Diagnosis]:
+def _confirmed(context: FaultContext) -> Iterator[Diagnosis]:
     """Every value that puts the node right, the likeliest first; few are tried."""
-    for node, changes, edits in PARAMETER_TRIALS.first(_trials(case)):
-        found = case.rehearse(Patch(summary="", edits=edits))
-        if found is not None and case.equals(found):
-            yield _told(node, changes)
+    for node, changes, edits in PARAMETER_TRIALS.first(_trials(context)):
+        found = context.rehearse(Patch(summary="", edits=edits))
+        if found is not None and context.equals(found):
+            yield _parameter_diagnosis(node, changes)
 
 
-def _trials(case: FaultContext) -> Iterator[Trial]:
-    nodes = [case.node, *(node for node in case.nodes if node.name != case.node.name)]
+def _trials(context: FaultContext) -> Iterator[Trial]:
+    nodes = [context.node, *(node for node in context.nodes if node.name != context.node.name)]
     # What cannot be told anything does not stand in the way of what can.
     nodes = [
         node
@@ -114,50 +114,52 @@ def _trials(case: FaultContext) -> Iterator[Trial]:
     nodes = list(PARAMETER_NODES.first(nodes))
     for node in nodes:
         stated: dict[str, Any] = {}
-        for name, value in (*told(case, node), *read(case, node)):
+        for name, value in (*stated_attributes(context, node), *stated_inputs(context, node)):
             stated.setdefault(name, value)
-            now = current(case, node, name)
-            yield node, ((name, now, value),), parameter(case, node, name, value)
+            now = current(context, node, name)
+            yield node, ((name, now, value),), parameter(context, node, name, value)
         if len(stated) > 1:
-            yield _together(case, node, stated)
+            yield _together(context, node, stated)
     for node in nodes:
-        for name, values in choices(case, node, _rank(case, node)).items():
-            alike = node_constants.stored_alike(case) and not tensor_grids.stored_weights(case)
-            if name in _READS_WEIGHTS and not alike:
+        for name, values in alternatives(context, node, _rank(context, node)).items():
+            equal_weights = node_constants.stores_equal_weights(
+                context
+            ) and not tensor_grids.stored_weights(context)
+            if name in _READS_WEIGHTS and not equal_weights:
                 continue
-            now = current(case, node, name)
+            now = current(context, node, name)
             for value in values:
-                yield node, ((name, now, value),), parameter(case, node, name, value)
-        yield from (_together(case, node, each) for each in parts(case, node))
-    yield from _scalars(case)
+                yield node, ((name, now, value),), parameter(context, node, name, value)
+        yield from (_together(context, node, each) for each in shifted_slices(context, node))
+    yield from _scalars(context)
 
 
-def _together(case: FaultContext, node: Node, stated: dict[str, Any]) -> Trial:
+def _together(context: FaultContext, node: Node, stated: dict[str, Any]) -> Trial:
     """Several parameters set at once."""
     edits: tuple[Edit, ...] = ()
     for name, value in stated.items():
-        edits += parameter(case, node, name, value)
-    changes = tuple((name, current(case, node, name), value) for name, value in stated.items())
+        edits += parameter(context, node, name, value)
+    changes = tuple((name, current(context, node, name), value) for name, value in stated.items())
     return node, changes, edits
 
 
-def _scalars(case: FaultContext) -> Iterator[Trial]:
+def _scalars(context: FaultContext) -> Iterator[Trial]:
     """Single numbers of a spelled-out operator, each with the numbers that the reference has."""
-    within = (number for node in case.counterparts for number in _WITHIN.get(node.op, ()))
-    stated = list(dict.fromkeys((*node_constants.stated(case), *within)))
-    for name in node_constants.floats(case.candidate, case.nodes):
-        held = case.candidate.constants[name]
-        if held.values is None or len(held.values) != 1:
+    within = (number for node in context.counterparts for number in _WITHIN.get(node.op, ()))
+    stated = list(dict.fromkeys((*node_constants.stated(context), *within)))
+    for name in node_constants.floats(context.candidate, context.nodes):
+        constant = context.candidate.constants[name]
+        if constant.values is None or len(constant.values) != 1:
             continue
-        now = float(held.values[0])
-        reader = next((each for each in case.nodes if name in each.inputs), None)
+        now = float(constant.values[0])
+        reader = next((each for each in context.nodes if name in each.inputs), None)
         for value in stated:
             if value != now:
-                array = np.full(held.shape, value, np.float64)
-                yield reader, ((name, now, value),), stored(case, name, array)
+                array = np.full(constant.shape, value, np.float64)
+                yield reader, ((name, now, value),), constant_edits(context, name, array)
 
 
-def _told(node: Node | None, changes: Sequence[Change]) -> Diagnosis:
+def _parameter_diagnosis(node: Node | None, changes: Sequence[Change]) -> Diagnosis:
     number = node is None or changes[0][0] in node.inputs
     what = f"{node.op} " if node is not None and not number else "the number "
     whose = f" of {node.name!r}" if node is not None else ""
@@ -168,7 +170,7 @@ def _told(node: Node | None, changes: Sequence[Change]) -> Diagnosis:
         certainty=3,
         summary=what + _differing(changes),
         evidence={"attributes": [list(map(str, each)) for each in changes]},
-        experiments=(put_right(f"Is {names}{whose} wrong?", _setting(changes)),),
+        experiments=(restore_experiment(f"Is {names}{whose} wrong?", _setting(changes)),),
         fix=_setting(changes),
         node=node.name if node is not None else None,
     )
@@ -187,14 +189,14 @@ def _setting(changes: Sequence[Change]) -> str:
     return "; ".join(f"set {name} to {_shown(right)}" for name, _, right in changes)
 
 
-def _flattened(case: FaultContext) -> Diagnosis | None:
+def _flattened(context: FaultContext) -> Diagnosis | None:
     """One attribute that has meant two things: the axis of Softmax before opset 13 and since."""
-    found = taken_as_one(case)
+    found = taken_as_one(context)
     if found is None:
         return None
     node, axis, flat, experiment = found
-    told = ["takes all axes from it on as one", "takes it alone"]
-    cand, ref = told if flat else reversed(told)
+    readings = ["takes all axes from it on as one", "takes it alone"]
+    cand, ref = readings if flat else reversed(readings)
     return Diagnosis(
         cause="attribute",
         certainty=3,
@@ -206,11 +208,11 @@ def _flattened(case: FaultContext) -> Diagnosis | None:
     )
 
 
-def _another_form(case: FaultContext) -> Diagnosis | None:
+def _another_form(context: FaultContext) -> Diagnosis | None:
     """Two formulas of one activation, recognized by what each gives for the same input."""
-    if any(node.op in _SPOKEN_FOR for node in case.nodes):
+    if any(node.op in _SPOKEN_FOR for node in context.nodes):
         return None
-    cand, ref = forms(case)
+    cand, ref = forms(context)
     if cand is None or ref is None:
         return None
     return Diagnosis(
@@ -232,22 +234,24 @@ def _another_form(case: FaultContext) -> Diagnosis | None:
     )
 
 
-def _suspected(case: FaultContext) -> Iterator[Diagnosis]:
-    other = _same_operator(case)
+def _suspected(context: FaultContext) -> Iterator[Diagnosis]:
+    other = _same_operator(context)
     if other is None:
-        yield from _decomposed(case)
+        yield from _decomposed(context)
         return
-    node = next(each for each in reversed(case.nodes) if each.op == other.op)
-    small = [case.candidate.constants[n] for n in node.inputs if n in case.candidate.constants]
+    node = next(each for each in reversed(context.nodes) if each.op == other.op)
+    small = [
+        context.candidate.constants[n] for n in node.inputs if n in context.candidate.constants
+    ]
     if not node.attributes and all(each.values is None for each in small):
         return  # it cannot be told anything
     different = [
-        (name, current(case, node, name), value)
+        (name, current(context, node, name), value)
         # What a neighbor of the same kind is told says nothing of this one.
-        for name, value in told(replace(case, counterparts=(other,)), node)
-        if not _harmless(case, node, name, value)
+        for name, value in stated_attributes(replace(context, counterparts=(other,)), node)
+        if not _harmless(context, node, name, value)
     ]
-    weights = " and weights" if node_constants.stored_alike(case) else ""
+    weights = " and weights" if node_constants.stores_equal_weights(context) else ""
     yield Diagnosis(
         cause="attribute",
         certainty=2 if different else 1,
@@ -258,33 +262,33 @@ def _suspected(case: FaultContext) -> Iterator[Diagnosis]:
     )
 
 
-def _harmless(case: FaultContext, node: Node, name: str, value: Any) -> bool:  # noqa: ANN401
+def _harmless(context: FaultContext, node: Node, name: str, value: Any) -> bool:  # noqa: ANN401
     """Whether the reference's value was tried and is no better: then it is not what is wrong."""
-    found = case.rehearse(Patch(summary="", edits=parameter(case, node, name, value)))
+    found = context.rehearse(Patch(summary="", edits=parameter(context, node, name, value)))
     if found is None:
         return False
     # A value that spoils the shape, or brings nothing nearer, is not what is wrong either.
-    if found.shape != case.right.shape:
+    if found.shape != context.right.shape:
         return True
-    return not apart(case.right, found)[0] < apart(case.right, case.wrong)[0]
+    return not apart(context.right, found)[0] < apart(context.right, context.wrong)[0]
 
 
-def _same_operator(case: FaultContext) -> Node | None:
+def _same_operator(context: FaultContext) -> Node | None:
     """The counterpart that does what one of the guilty nodes does."""
-    ops = {node.op for node in case.nodes}
-    same = [node for node in case.counterparts if node.op in ops]
+    ops = {node.op for node in context.nodes}
+    same = [node for node in context.counterparts if node.op in ops]
     return same[-1] if same else None
 
 
-def _decomposed(case: FaultContext) -> Iterator[Diagnosis]:
+def _decomposed(context: FaultContext) -> Iterator[Diagnosis]:
     """One side spells out what the other has as one operator: its form or parameter differs."""
-    one = case.node if len(case.nodes) == 1 else None
-    if one is None and len(case.counterparts) != 1:
+    one = context.node if len(context.nodes) == 1 else None
+    if one is None and len(context.counterparts) != 1:
         return
-    whole = one or case.counterparts[0]
+    whole = one or context.counterparts[0]
     if whole.op in _SPOKEN_FOR:
         return
-    if not whole.attributes and not node_constants.unmatched(case):
+    if not whole.attributes and not node_constants.unmatched(context):
         return
     yield Diagnosis(
         cause="attribute",
@@ -295,9 +299,9 @@ def _decomposed(case: FaultContext) -> Iterator[Diagnosis]:
     )
 
 
-def _rank(case: FaultContext, node: Node) -> int:
-    spec = case.candidate.tensors.get(node.inputs[0]) if node.inputs else None
-    return len(spec.shape) if spec is not None and spec.shape is not None else case.right.ndim
+def _rank(context: FaultContext, node: Node) -> int:
+    spec = context.candidate.tensors.get(node.inputs[0]) if node.inputs else None
+    return len(spec.shape) if spec is not None and spec.shape is not None else context.right.ndim
 
 
 def _shown(value: Any) -> str:  # noqa: ANN401
@@ -307,4 +311,4 @@ def _shown(value: Any) -> str:  # noqa: ANN401
         return _shown(value[0])
     if isinstance(value, np.ndarray):
         return "the reference's"
-    return in_full(value) if isinstance(value, float) else str(value)
+    return shortest_decimal(value) if isinstance(value, float) else str(value)

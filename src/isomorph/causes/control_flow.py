@@ -9,7 +9,7 @@ import numpy as np
 
 from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.patch import Patch, SetInput, SwapBodies
-from isomorph.diagnose.experiments import put_right
+from isomorph.diagnose.experiments import restore_experiment
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -31,55 +31,59 @@ class ControlFlow:
 
     name = "control_flow"
 
-    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
+    def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Decide otherwise, and see."""
-        negated = _negated(case)
+        negated = _negated(context)
         if negated is not None:
             yield negated
             return
-        deciding = [node for node in case.nodes if node.op in _BRANCHING | _LOOPING]
+        deciding = [node for node in context.nodes if node.op in _BRANCHING | _LOOPING]
         for node in deciding:
-            found = _inverted(case, node) or _exchanged(case, node) or _rounds(case, node)
+            found = _inverted(context, node) or _exchanged(context, node) or _rounds(context, node)
             if found is not None:
                 yield found
                 return
-        frozen = _frozen(case) if not deciding else None
+        frozen = _frozen(context) if not deciding else None
         if frozen is not None:
             yield frozen
-        elif case.node.op in _BRANCHING | _LOOPING:
+        elif context.node.op in _BRANCHING | _LOOPING:
             # A choice that the reference does not make is part of an operator spelled out.
-            chosen_there = any(node.op in _BRANCHING for node in case.counterparts)
+            chosen_there = any(node.op in _BRANCHING for node in context.counterparts)
             yield Diagnosis(
                 cause="control_flow",
-                certainty=2 if case.node.op in _BRANCHING and chosen_there else 1,
-                summary=f"{case.node.op} gives another result than the reference's "
+                certainty=2 if context.node.op in _BRANCHING and chosen_there else 1,
+                summary=f"{context.node.op} gives another result than the reference's "
                 "on the same condition",
                 # Neither the other branch nor another number of rounds is what the reference gives.
                 fix="compare what it does inside with the reference's",
             )
 
 
-def _negated(case: FaultContext) -> Diagnosis | None:
+def _negated(context: FaultContext) -> Diagnosis | None:
     """A condition that is true exactly where it should be false."""
-    if case.wrong.dtype != bool or case.wrong.shape != case.right.shape or not case.right.size:
+    if (
+        context.wrong.dtype != bool
+        or context.wrong.shape != context.right.shape
+        or not context.right.size
+    ):
         return None
-    if not case.equals(np.logical_not(case.wrong)):
+    if not context.equals(np.logical_not(context.wrong)):
         return None
-    there = next((node.op for node in reversed(case.counterparts)), "the reference's")
+    there = next((node.op for node in reversed(context.counterparts)), "the reference's")
     return _diagnosis(
-        case.node,
-        f"the condition is inverted: {case.node.op} stands where the reference has {there}",
+        context.node,
+        f"the condition is inverted: {context.node.op} stands where the reference has {there}",
         "its result is inverted",
         f"use {there}, or invert the condition",
     )
 
 
-def _inverted(case: FaultContext, node: Node) -> Diagnosis | None:
+def _inverted(context: FaultContext, node: Node) -> Diagnosis | None:
     condition = node.inputs[0] if node.op in _BRANCHING and node.inputs else ""
-    value = case.value(case.candidate, condition) if condition else None
+    value = context.value(context.candidate, condition) if condition else None
     if value is None or value.dtype.kind not in "biu":
         return None
-    if not case.restores({condition: np.logical_not(value).astype(value.dtype)}):
+    if not context.restores({condition: np.logical_not(value).astype(value.dtype)}):
         return None
     return _diagnosis(
         node,
@@ -89,7 +93,7 @@ def _inverted(case: FaultContext, node: Node) -> Diagnosis | None:
     )
 
 
-def _exchanged(case: FaultContext, node: Node) -> Diagnosis | None:
+def _exchanged(context: FaultContext, node: Node) -> Diagnosis | None:
     """Where the condition cannot be fed: the branches themselves in each other's place."""
     if node.op == "If":
         patch = Patch(summary="", edits=(SwapBodies(node=node.name),))
@@ -103,8 +107,8 @@ def _exchanged(case: FaultContext, node: Node) -> Diagnosis | None:
         )
     else:
         return None
-    found = case.rehearse(patch)
-    if found is None or not case.equals(found):
+    found = context.rehearse(patch)
+    if found is None or not context.equals(found):
         return None
     return _diagnosis(
         node,
@@ -114,16 +118,16 @@ def _exchanged(case: FaultContext, node: Node) -> Diagnosis | None:
     )
 
 
-def _rounds(case: FaultContext, node: Node) -> Diagnosis | None:
+def _rounds(context: FaultContext, node: Node) -> Diagnosis | None:
     """A loop that runs once too often or too rarely, or as often as for another input."""
     count = node.inputs[0] if node.op == "Loop" and node.inputs else ""
-    value = case.value(case.candidate, count) if count else None
+    value = context.value(context.candidate, count) if count else None
     if value is None or value.size != 1 or value.dtype.kind not in "iu":
         return None
     now = int(value.reshape(-1)[0])
     tried = [now + step for near in range(1, _MOST_ROUNDS + 1) for step in (near, -near)]
-    for rounds in (*_sizes(case), *tried):
-        if rounds >= 0 and rounds != now and case.restores({count: np.full_like(value, rounds)}):
+    for rounds in (*_sizes(context), *tried):
+        if rounds >= 0 and rounds != now and context.restores({count: np.full_like(value, rounds)}):
             return _diagnosis(
                 node,
                 f"the loop runs {now} rounds, and the reference's {rounds}",
@@ -133,15 +137,15 @@ def _rounds(case: FaultContext, node: Node) -> Diagnosis | None:
     return None
 
 
-def _sizes(case: FaultContext) -> Iterator[int]:
-    for spec in case.candidate.inputs:
-        value: Array | None = case.value(case.candidate, spec.name)
+def _sizes(context: FaultContext) -> Iterator[int]:
+    for spec in context.candidate.inputs:
+        value: Array | None = context.value(context.candidate, spec.name)
         yield from (int(size) for size in (value.shape if value is not None else ()))
 
 
-def _frozen(case: FaultContext) -> Diagnosis | None:
+def _frozen(context: FaultContext) -> Diagnosis | None:
     """The reference decides where the candidate has no decision left."""
-    there = [node for node in case.counterparts if node.op in {"If", "Loop", "While", "Scan"}]
+    there = [node for node in context.counterparts if node.op in {"If", "Loop", "While", "Scan"}]
     if not there:
         return None
     return Diagnosis(
@@ -160,7 +164,7 @@ def _diagnosis(node: Node, summary: str, change: str, fix: str) -> Diagnosis:
         certainty=3,
         summary=summary,
         evidence={"operator": node.op},
-        experiments=(put_right(f"Does {node.name!r} decide wrongly?", change),),
+        experiments=(restore_experiment(f"Does {node.name!r} decide wrongly?", change),),
         fix=fix,
         node=node.name,
     )

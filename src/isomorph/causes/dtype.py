@@ -34,15 +34,18 @@ class Dtype:
 
     name = "dtype"
 
-    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
+    def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Speak where the nodes in question change the type and the values are finite."""
-        if not _finite(case):
+        if not _finite(context):
             return
-        divided = _divided(case)
+        divided = _divided(context)
         if divided is not None:
             yield divided
             return
-        cand, ref = _kinds(case.candidate, case.nodes), _kinds(case.reference, case.counterparts)
+        cand, ref = (
+            _kinds(context.candidate, context.nodes),
+            _kinds(context.reference, context.counterparts),
+        )
         for op in sorted(cand.keys() & ref.keys()):
             if cand[op] != ref[op]:
                 yield Diagnosis(
@@ -52,55 +55,59 @@ class Dtype:
                     fix="compute it in the reference's type",
                 )
                 return
-        casts = [node for node in case.nodes if node.op in _CASTS]
+        casts = [node for node in context.nodes if node.op in _CASTS]
         if casts:
-            yield _rounded(case, casts) or _cast(case, casts)
+            yield _rounded(context, casts) or _cast(context, casts)
 
 
-def _cast(case: FaultContext, casts: Sequence[Node]) -> Diagnosis:
+def _cast(context: FaultContext, casts: Sequence[Node]) -> Diagnosis:
     # The integers of a quantizer stand for other numbers, and their range is no limit to those.
-    plain = [node for node in case.nodes if node.op not in QUANTIZED_OPS]
+    plain = [node for node in context.nodes if node.op not in QUANTIZED_OPS]
     made = [node.outputs[0] for node in (*casts, *plain)]
-    types = list(dict.fromkeys(_type(case, name) for name in made))
-    told = next((said for kind in types if (said := _done_by(case, kind)) is not None), None)
-    told = told or next((said for node in casts if (said := _beyond(case, node)) is not None), None)
+    types = list(dict.fromkeys(_type(context, name) for name in made))
+    observed = next((text for kind in types if (text := _done_by(context, kind)) is not None), None)
+    observed = observed or next(
+        (text for node in casts if (text := _beyond(context, node)) is not None), None
+    )
     experiment = Experiment(
         question=f"Do the values fit into {', '.join(types)}?",
         change="the right values pass through that type",
         predicts="they become the wrong ones",
-        seen="they do" if told else "they do not",
-        agrees=told is not None,
+        seen="they do" if observed else "they do not",
+        agrees=observed is not None,
     )
     return Diagnosis(
         cause="dtype",
-        certainty=3 if told else 2,
-        summary=told or f"values pass through {', '.join(types)} and are changed by it",
+        certainty=3 if observed else 2,
+        summary=observed or f"values pass through {', '.join(types)} and are changed by it",
         evidence={"casts": [node.name for node in casts], "types": types},
         experiments=(experiment,),
         fix="keep the reference's type",
     )
 
 
-def _rounded(case: FaultContext, casts: Sequence[Node]) -> Diagnosis | None:
+def _rounded(context: FaultContext, casts: Sequence[Node]) -> Diagnosis | None:
     """A cast to integers that one side rounds otherwise than the other."""
     for node in casts:
-        values = case.value(case.candidate, node.inputs[0])
-        if values is None or values.dtype.kind != "f" or values.shape != case.right.shape:
+        values = context.value(context.candidate, node.inputs[0])
+        if values is None or values.dtype.kind != "f" or values.shape != context.right.shape:
             continue
-        cand, ref = (_rounding(values.astype(np.float64), v) for v in (case.wrong, case.right))
+        cand, ref = (
+            _rounding(values.astype(np.float64), v) for v in (context.wrong, context.right)
+        )
         if cand is not None and ref is not None and cand != ref:
             cand, ref = (each.replace("its quotient", "the values") for each in (cand, ref))
-            return _told(f"the cast {cand}, and the reference {ref}", cand, ref)
+            return _rounding_diagnosis(f"the cast {cand}, and the reference {ref}", cand, ref)
     return None
 
 
-def _done_by(case: FaultContext, kind: str) -> str | None:
+def _done_by(context: FaultContext, kind: str) -> str | None:
     """What this type does to the right values, if that makes them the wrong ones."""
     try:
         dtype = np.dtype(kind)
     except TypeError:
         return None
-    right, wrong = case.right.astype(np.float64), case.wrong.astype(np.float64)
+    right, wrong = context.right.astype(np.float64), context.wrong.astype(np.float64)
     if dtype.kind not in "iu" or right.shape != wrong.shape or not np.isfinite(right).all():
         return None
     info = np.iinfo(dtype)
@@ -118,10 +125,10 @@ def _done_by(case: FaultContext, kind: str) -> str | None:
     return None
 
 
-def _beyond(case: FaultContext, cast: Node) -> str | None:
+def _beyond(context: FaultContext, cast: Node) -> str | None:
     """Whether what goes into a cast is larger than its type can hold."""
-    values = case.value(case.candidate, cast.inputs[0])
-    kind = _type(case, cast.outputs[0])
+    values = context.value(context.candidate, cast.inputs[0])
+    kind = _type(context, cast.outputs[0])
     if values is None or not kind.startswith(("int", "uint")) or not values.size:
         return None
     info, wide = np.iinfo(np.dtype(kind)), values.astype(np.float64)
@@ -130,27 +137,27 @@ def _beyond(case: FaultContext, cast: Node) -> str | None:
     return f"the values leave the range of {kind}"
 
 
-def _divided(case: FaultContext) -> Diagnosis | None:
+def _divided(context: FaultContext) -> Diagnosis | None:
     """A quotient that one side rounds otherwise than the other."""
-    nodes = [node for node in case.nodes if node.op in {"Div", "Mod"}]
+    nodes = [node for node in context.nodes if node.op in {"Div", "Mod"}]
     division = next((node for node in nodes if node.op == "Div"), None)
     if division is None or len(division.inputs) < 2:
         return None
-    values = [case.value(case.candidate, name) for name in division.inputs[:2]]
+    values = [context.value(context.candidate, name) for name in division.inputs[:2]]
     if values[0] is None or values[1] is None:
         return None
     with np.errstate(all="ignore"):
         quotient = values[0].astype(np.float64) / values[1].astype(np.float64)
-    if quotient.shape != case.right.shape or not np.isfinite(quotient).all():
+    if quotient.shape != context.right.shape or not np.isfinite(quotient).all():
         return None
-    ref = _rounding(quotient, case.right)
-    cand = _rounding(quotient, case.wrong)
+    ref = _rounding(quotient, context.right)
+    cand = _rounding(quotient, context.wrong)
     if cand is None or ref is None or cand == ref:
         return None
-    return _told(f"the division {cand}, and the reference's {ref}", cand, ref)
+    return _rounding_diagnosis(f"the division {cand}, and the reference's {ref}", cand, ref)
 
 
-def _told(summary: str, cand: str, ref: str) -> Diagnosis:
+def _rounding_diagnosis(summary: str, cand: str, ref: str) -> Diagnosis:
     return Diagnosis(
         cause="dtype",
         certainty=3,
@@ -195,12 +202,12 @@ def _kinds(graph: Graph, nodes: Sequence[Node]) -> dict[str, str]:
     return found
 
 
-def _finite(case: FaultContext) -> bool:
-    if case.wrong.dtype.kind != "f":
+def _finite(context: FaultContext) -> bool:
+    if context.wrong.dtype.kind != "f":
         return True
-    return bool(np.isfinite(case.wrong).all() or not np.isfinite(case.right).all())
+    return bool(np.isfinite(context.wrong).all() or not np.isfinite(context.right).all())
 
 
-def _type(case: FaultContext, tensor: str) -> str:
-    spec = case.candidate.tensors.get(tensor)
+def _type(context: FaultContext, tensor: str) -> str:
+    spec = context.candidate.tensors.get(tensor)
     return (spec.dtype if spec is not None else None) or "another type"

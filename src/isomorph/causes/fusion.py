@@ -10,7 +10,7 @@ from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.limits import OPTIMIZER_ROUNDS
 from isomorph.core.report import Experiment
 from isomorph.diagnose import node_constants
-from isomorph.diagnose.experiments import put_right
+from isomorph.diagnose.experiments import restore_experiment
 from isomorph.diagnose.parameters import attributes
 from isomorph.diagnose.reference_attributes import equal
 from isomorph.match.topology import Topology
@@ -35,37 +35,37 @@ class Fusion:
     name = "fusion"
     accuses = ("graph", "run")
 
-    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
+    def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Speak where the guilty node is a fused one, or where an optimizer off heals the run."""
-        if case.execution is not None:
-            yield from _switched_off(case.execution)
+        if context.execution is not None:
+            yield from _switched_off(context.execution)
             return
-        if node_constants.unmatched(case) or case.permuted:
+        if node_constants.unmatched(context) or context.permuted:
             return
-        if "::" not in case.node.native_op:
-            yield from _taken_in(case)
+        if "::" not in context.node.native_op:
+            yield from _taken_in(context)
             return
-        parts = " + ".join(dict.fromkeys(node.op for node in case.counterparts))
+        parts = " + ".join(dict.fromkeys(node.op for node in context.counterparts))
         yield Diagnosis(
             cause="fusion",
             certainty=3,
-            summary=f"the fused {case.node.op} is not {parts or 'what it stands for'}",
-            evidence={"attributes": {k: str(v) for k, v in case.node.attributes.items()}},
+            summary=f"the fused {context.node.op} is not {parts or 'what it stands for'}",
+            evidence={"attributes": {k: str(v) for k, v in context.node.attributes.items()}},
         )
 
 
-def _taken_in(case: FaultContext) -> Iterator[Diagnosis]:
+def _taken_in(context: FaultContext) -> Iterator[Diagnosis]:
     """One node for several of the reference's, between models of one framework.
 
     Either it is none of them, or it is one that is told otherwise than there, for the others' sake.
     """
-    if not case.same_framework or len(case.nodes) != 1 or len(case.counterparts) < 2:
+    if not context.same_framework or len(context.nodes) != 1 or len(context.counterparts) < 2:
         return
-    node, topology = case.node, Topology(case.reference)
-    live = [each for each in case.counterparts if topology.sources(each)]
+    node, topology = context.node, Topology(context.reference)
+    live = [each for each in context.counterparts if topology.sources(each)]
     same = [each for each in live if each.op == node.op]
     others = [each for each in live if each.op != node.op and each.op not in _SIZES]
-    if not others or (same and not _told_otherwise(case, same[-1])):
+    if not others or (same and not _attributes_differ(context, same[-1])):
         return
     parts = " + ".join(dict.fromkeys(each.op for each in live))
     lost = " and ".join(dict.fromkeys(each.op for each in others))
@@ -79,11 +79,11 @@ def _taken_in(case: FaultContext) -> Iterator[Diagnosis]:
     )
 
 
-def _told_otherwise(case: FaultContext, counterpart: Node) -> bool:
+def _attributes_differ(context: FaultContext, counterpart: Node) -> bool:
     """Whether the node is told something else than its counterpart."""
     now, there = (
         {k: v for k, v in attributes(graph, node).items() if v is not None}
-        for graph, node in ((case.candidate, case.node), (case.reference, counterpart))
+        for graph, node in ((context.candidate, context.node), (context.reference, counterpart))
     )
     return any(k in there and not equal(v, there[k]) for k, v in now.items())
 
@@ -93,7 +93,7 @@ def _switched_off(execution: Execution) -> Iterator[Diagnosis]:
     right = execution.right(execution.plain) if execution.plain else None
     if right is None:
         return  # nothing can be switched off, or nothing runs then
-    everything = put_right(
+    everything = restore_experiment(
         "Does an optimizer of the runtime change the result?",
         "the same model runs with every optimizer off",
         of="the run",
@@ -108,10 +108,10 @@ def _switched_off(execution: Execution) -> Iterator[Diagnosis]:
         )
         return
     level, single, tried = _narrowed(execution)
-    guilty = single or level
-    settings = guilty.settings if guilty is not None else execution.plain
+    culprit = single or level
+    settings = culprit.settings if culprit is not None else execution.plain
     flags = " ".join(f"--set {key}={value}" for key, value in settings.items())
-    named = guilty.name if guilty is not None else "an optimizer of the runtime"
+    named = culprit.name if culprit is not None else "an optimizer of the runtime"
     yield Diagnosis(
         cause="fusion",
         certainty=3,
@@ -162,9 +162,9 @@ def _together(execution: Execution) -> Switch | None:
         OPTIMIZER_ROUNDS.reached()
         return None
     for name in list(off):
-        rest = {key: each for key, each in off.items() if key != name}
-        if rest and execution.right(_joined(rest)):
-            off = rest
+        fewer = {key: each for key, each in off.items() if key != name}
+        if fewer and execution.right(_joined(fewer)):
+            off = fewer
     return Switch(name=" and ".join(off), settings=_joined(off))
 
 

@@ -26,30 +26,35 @@ class Interface:
 
     name = "interface"
 
-    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
+    def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Outputs that are each other's, inputs that are each other's, inputs of another type."""
-        yield from _other_output(case)
-        yield from _exchanged_inputs(case)
-        yield from _retyped_inputs(case)
+        yield from _other_output(context)
+        yield from _exchanged_inputs(context)
+        yield from _retyped_inputs(context)
 
 
-def _other_output(case: FaultContext) -> Iterator[Diagnosis]:
-    if case.tensor not in {spec.name for spec in case.candidate.outputs}:
+def _other_output(context: FaultContext) -> Iterator[Diagnosis]:
+    if context.tensor not in {spec.name for spec in context.candidate.outputs}:
         return
-    for spec in case.reference.outputs:
-        value = case.value(case.reference, spec.name)
-        if value is None or value.shape != case.wrong.shape or np.array_equal(value, case.right):
+    for spec in context.reference.outputs:
+        value = context.value(context.reference, spec.name)
+        if (
+            value is None
+            or value.shape != context.wrong.shape
+            or np.array_equal(value, context.right)
+        ):
             continue
         # What is equal to another output bit for bit in float64 was not computed wrongly.
-        if np.array_equal(value, case.wrong):
+        if np.array_equal(value, context.wrong):
             yield Diagnosis(
                 cause="interface",
                 certainty=3,
-                summary=f"output {case.tensor!r} holds the values of the reference's {spec.name!r}",
-                evidence={"output": case.tensor, "reference_output": spec.name},
+                summary=f"output {context.tensor!r} holds the values of "
+                f"the reference's {spec.name!r}",
+                evidence={"output": context.tensor, "reference_output": spec.name},
                 experiments=(
                     _experiment(
-                        f"Is {case.tensor!r} another output of the reference?",
+                        f"Is {context.tensor!r} another output of the reference?",
                         f"it is compared with {spec.name!r}",
                         "they agree",
                     ),
@@ -59,17 +64,17 @@ def _other_output(case: FaultContext) -> Iterator[Diagnosis]:
             return
 
 
-def _exchanged_inputs(case: FaultContext) -> Iterator[Diagnosis]:
-    topology = Topology(case.candidate)
-    for one, other in combinations(case.candidate.inputs, 2):
+def _exchanged_inputs(context: FaultContext) -> Iterator[Diagnosis]:
+    topology = Topology(context.candidate)
+    for one, other in combinations(context.candidate.inputs, 2):
         reading = [n for spec in (one, other) for n in topology.readers.get(spec.name, ())]
         # Where one node reads both, its operands are exchanged: a matter of layout.
         if not _interchangeable(one, other) or len({node.name for node in reading}) < 2:
             continue
-        ref, cand = (case.value(case.candidate, spec.name) for spec in (one, other))
+        ref, cand = (context.value(context.candidate, spec.name) for spec in (one, other))
         if ref is None or cand is None or np.array_equal(ref, cand):
             continue
-        if not case.restores({one.name: cand, other.name: ref}):
+        if not context.restores({one.name: cand, other.name: ref}):
             continue
         yield Diagnosis(
             cause="interface",
@@ -84,7 +89,7 @@ def _exchanged_inputs(case: FaultContext) -> Iterator[Diagnosis]:
                 ),
             ),
             fix=f"bind them with --bind-input {one.name}={other.name}, or exchange them",
-            node=next((n.name for n in reading if case.tensor in _made(topology, n)), None),
+            node=next((n.name for n in reading if context.tensor in _made(topology, n)), None),
         )
         return
 
@@ -94,14 +99,14 @@ def _made(topology: Topology, node: Node) -> set[str]:
     return {*node.outputs, *topology.below(node.outputs)}
 
 
-def _retyped_inputs(case: FaultContext) -> Iterator[Diagnosis]:
+def _retyped_inputs(context: FaultContext) -> Iterator[Diagnosis]:
     """An input that the node reads is declared in a type that cannot hold the reference's."""
-    topology = Topology(case.candidate)
-    read = {name for node in case.nodes for name in topology.sources(node)}
-    theirs = [spec.dtype for spec in case.reference.inputs]
-    if len(theirs) != len(case.candidate.inputs):
+    topology = Topology(context.candidate)
+    read = {name for node in context.nodes for name in topology.sources(node)}
+    ref_types = [spec.dtype for spec in context.reference.inputs]
+    if len(ref_types) != len(context.candidate.inputs):
         return
-    for spec, declared in zip(case.candidate.inputs, theirs, strict=True):
+    for spec, declared in zip(context.candidate.inputs, ref_types, strict=True):
         if spec.name in read and declared and spec.dtype and not _holds(spec.dtype, declared):
             yield Diagnosis(
                 cause="interface",

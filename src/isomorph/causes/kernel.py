@@ -10,7 +10,7 @@ import numpy as np
 from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.report import Experiment
 from isomorph.diagnose import int16_saturation
-from isomorph.diagnose.experiments import put_right
+from isomorph.diagnose.experiments import restore_experiment
 
 if TYPE_CHECKING:
     from isomorph.core.execution import Execution
@@ -30,9 +30,9 @@ class Kernel:
     name = "kernel"
     accuses = ("run",)
 
-    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
+    def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Speak where the node by itself is off; most surely where something sets it right."""
-        execution = case.execution
+        execution = context.execution
         if execution is None:
             return
         found = execution.alone(execution.environment.runtime, execution.plain)
@@ -43,9 +43,9 @@ class Kernel:
                 summary="a kernel is likely, but no node could be run by itself",
             )
             return
-        off = not case.equals(found)
+        off = not context.equals(found)
         alone = Experiment(
-            question=f"Is {case.node.op} by itself wrong in this runtime?",
+            question=f"Is {context.node.op} by itself wrong in this runtime?",
             change="the node runs alone, every optimizer off, fed with the oracle's values",
             predicts="it is as far off as in the whole model",
             seen="it is" if off else "alone it is right",
@@ -56,18 +56,18 @@ class Kernel:
                 cause="kernel", certainty=0, summary="alone it is right", experiments=(alone,)
             )
             return
-        stopped = _saturated(case)
-        reasons = (_flushed(case, found), stopped, _other_kernels(execution))
+        stopped = _saturated(context)
+        reasons = (_flushed(context, found), stopped, _other_kernels(execution))
         decisive = [each[:2] for each in reasons if each]
-        others = list(_other_runtimes(case, execution))
+        others = list(_other_runtimes(context, execution))
         yield Diagnosis(
             cause="kernel",
             certainty=3 if decisive else 2,
-            summary=f"the kernel of {case.node.op} in {execution.environment.runtime} is off by "
-            "itself" + _special(case, found) + "".join(f"; {told}" for told, _ in decisive),
+            summary=f"the kernel of {context.node.op} in {execution.environment.runtime} is off by "
+            "itself" + _special(context, found) + "".join(f"; {text}" for text, _ in decisive),
             experiments=(alone, *(each for _, each in decisive), *others),
             evidence={
-                "operator": case.node.native_op,
+                "operator": context.node.native_op,
                 **({int16_saturation.SATURATED: stopped[2]} if stopped else {}),
             },
             fix=int16_saturation.SEVEN_BITS
@@ -76,19 +76,19 @@ class Kernel:
         )
 
 
-def _flushed(case: FaultContext, found: Array) -> tuple[str, Experiment] | None:
+def _flushed(context: FaultContext, found: Array) -> tuple[str, Experiment] | None:
     """Whether the node reads subnormal numbers as zero."""
-    execution = case.execution
+    execution = context.execution
     imitation = execution.imitated(_without_subnormals) if execution is not None else None
-    if imitation is None or np.array_equal(imitation, case.right) or case.equals(imitation):
+    if imitation is None or np.array_equal(imitation, context.right) or context.equals(imitation):
         return None  # no subnormal number reaches it, so this cannot be the reason
     with np.errstate(invalid="ignore"):
-        near = np.abs(imitation - found.astype(np.float64)) < np.abs(imitation - case.right)
-    lost = ~np.isclose(imitation, case.right, rtol=0.0, atol=0.0, equal_nan=True)
+        near = np.abs(imitation - found.astype(np.float64)) < np.abs(imitation - context.right)
+    lost = ~np.isclose(imitation, context.right, rtol=0.0, atol=0.0, equal_nan=True)
     if not np.all(near[lost]):
         return None
     return "it reads subnormal numbers as zero", Experiment(
-        question=f"Does {case.node.op} read subnormal inputs as zero?",
+        question=f"Does {context.node.op} read subnormal inputs as zero?",
         change="the oracle gets the same inputs with subnormal numbers set to zero",
         predicts="the oracle lands on the run",
         seen="it does",
@@ -96,24 +96,28 @@ def _flushed(case: FaultContext, found: Array) -> tuple[str, Experiment] | None:
     )
 
 
-def _saturated(case: FaultContext) -> tuple[str, Experiment, int] | None:
+def _saturated(context: FaultContext) -> tuple[str, Experiment, int] | None:
     """Whether sums of two products of bytes stopped at 16 bits, and at how many places."""
-    if len(case.nodes) > 1:
+    if len(context.nodes) > 1:
         return None
-    found = int16_saturation.emulated(case.node, lambda name: case.value(case.candidate, name))
-    if found is None or not found.explains(case.wrong):
+    found = int16_saturation.emulated(
+        context.node, lambda name: context.value(context.candidate, name)
+    )
+    if found is None or not found.explains(context.wrong):
         return None
     count = int(np.count_nonzero(np.abs(found.saturated - found.exact) > found.slack))
-    told = f"its sums of two products of bytes saturate at 16 bits, at {count} of {case.wrong.size}"
+    text = (
+        f"its sums of two products of bytes saturate at 16 bits, at {count} of {context.wrong.size}"
+    )
     shown = Experiment(
-        question=f"Do sums of two products in {case.node.op} saturate at 16 bits?",
+        question=f"Do sums of two products in {context.node.op} saturate at 16 bits?",
         change="the same operands are multiplied with each two neighboring products added in "
         "16 bits, as processors without VNNI do",
         predicts="the result lands on the run everywhere, and exact sums do not",
-        seen=f"it does; saturation moves {count} of {case.wrong.size} elements",
+        seen=f"it does; saturation moves {count} of {context.wrong.size} elements",
         agrees=True,
     )
-    return f"{told} places", shown, count
+    return f"{text} places", shown, count
 
 
 def _without_subnormals(array: Array) -> Array:
@@ -125,7 +129,7 @@ def _other_kernels(execution: Execution) -> tuple[str, Experiment] | None:
     """Whether the runtime has other kernels that are right."""
     for switch in execution.switches:
         if switch.kind == "kernel" and execution.right(switch.settings):
-            return f"with {switch.name} it is right", put_right(
+            return f"with {switch.name} it is right", restore_experiment(
                 "Are the runtime's other kernels right?",
                 f"the same model runs with {switch.name}",
                 of="the run",
@@ -133,13 +137,13 @@ def _other_kernels(execution: Execution) -> tuple[str, Experiment] | None:
     return None
 
 
-def _other_runtimes(case: FaultContext, execution: Execution) -> Iterator[Experiment]:
+def _other_runtimes(context: FaultContext, execution: Execution) -> Iterator[Experiment]:
     for name in execution.others:
         found = execution.alone(name, {})
         if found is not None:
-            right = case.equals(found)
+            right = context.equals(found)
             yield Experiment(
-                question=f"Is {case.node.op} right in {name}?",
+                question=f"Is {context.node.op} right in {name}?",
                 change=f"the node runs alone in {name}, fed with the oracle's values",
                 predicts="it agrees with the oracle",
                 seen="it does" if right else "it does not",
@@ -147,11 +151,11 @@ def _other_runtimes(case: FaultContext, execution: Execution) -> Iterator[Experi
             )
 
 
-def _special(case: FaultContext, found: Array) -> str:
+def _special(context: FaultContext, found: Array) -> str:
     """Where only NaN and infinities stand in other places."""
-    if case.right.dtype.kind != "f" or found.shape != case.right.shape:
+    if context.right.dtype.kind != "f" or found.shape != context.right.shape:
         return ""
-    special = np.isfinite(case.right) != np.isfinite(found.astype(np.float64))
+    special = np.isfinite(context.right) != np.isfinite(found.astype(np.float64))
     count = int(np.count_nonzero(special))
     if not count:
         return ""

@@ -13,7 +13,7 @@ from isomorph.core.limits import AXIS_ORDERS, INPUT_ORDERS
 from isomorph.core.patch import Patch, SetInput
 from isomorph.core.report import Experiment
 from isomorph.diagnose import node_constants
-from isomorph.diagnose.experiments import put_right
+from isomorph.diagnose.experiments import restore_experiment
 from isomorph.diagnose.operand_swaps import exchanges, outputs_exchanged
 from isomorph.diagnose.parameters import parameter_places
 from isomorph.match.topology import Topology
@@ -40,32 +40,32 @@ class Layout:
 
     name = "layout"
 
-    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
+    def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Operands that were exchanged or come from elsewhere; then values that only moved."""
         found = (
-            next(_exchanged(case), None)
-            or next(_outputs_exchanged(case), None)
-            or next(_misread(case), None)
+            next(_exchanged(context), None)
+            or next(_outputs_exchanged(context), None)
+            or next(_misread(context), None)
         )
         if found is not None:
             yield found
-        elif case.permuted:
-            yield _moved(case)
+        elif context.permuted:
+            yield _moved(context)
 
 
-def _moved(case: FaultContext) -> Diagnosis:
+def _moved(context: FaultContext) -> Diagnosis:
     """How the axes have to be put back, where that is all that it takes."""
-    order = _order_of_axes(case)
-    told = f": its axes should stand in the order {order}" if order is not None else ""
+    order = _order_of_axes(context)
+    order_text = f": its axes should stand in the order {order}" if order is not None else ""
     return Diagnosis(
         cause="layout",
         # Weights that were moved move values too, and are the better answer if they heal.
-        certainty=3 if node_constants.stored_alike(case) else 2,
-        summary=f"{case.node.op} puts the right values in the wrong places{told}",
+        certainty=3 if node_constants.stores_equal_weights(context) else 2,
+        summary=f"{context.node.op} puts the right values in the wrong places{order_text}",
         evidence={"axes": list(order)} if order is not None else {},
         experiments=(
             Experiment(
-                question=f"Are the values of {case.tensor!r} right but for their order?",
+                question=f"Are the values of {context.tensor!r} right but for their order?",
                 change="both tensors are compared whatever the order of their elements",
                 predicts="they agree",
                 seen="they do, and element by element they do not",
@@ -76,54 +76,56 @@ def _moved(case: FaultContext) -> Diagnosis:
     )
 
 
-def _order_of_axes(case: FaultContext) -> tuple[int, ...] | None:
+def _order_of_axes(context: FaultContext) -> tuple[int, ...] | None:
     """The transposition of the candidate's axes, sizes as they should be, that is right."""
-    for sizes in (case.wrong.shape, case.right.shape):
-        if int(np.prod(sizes)) != case.wrong.size:
+    for sizes in (context.wrong.shape, context.right.shape):
+        if int(np.prod(sizes)) != context.wrong.size:
             continue
-        wrong = case.wrong.reshape(sizes)
+        wrong = context.wrong.reshape(sizes)
         for order in islice(AXIS_ORDERS.first(permutations(range(wrong.ndim))), 1, None):
             moved = np.transpose(wrong, order)
-            if moved.size == case.right.size and case.equals(moved.reshape(case.right.shape)):
+            if moved.size == context.right.size and context.equals(
+                moved.reshape(context.right.shape)
+            ):
                 return order
     return None
 
 
-def _exchanged(case: FaultContext) -> Iterator[Diagnosis]:
+def _exchanged(context: FaultContext) -> Iterator[Diagnosis]:
     """Each other order of the operands; for few nodes this is one other order."""
-    for node in case.nodes:
-        if len(node.inputs) < 2 or all(each.op != node.op for each in case.counterparts):
+    for node in context.nodes:
+        if len(node.inputs) < 2 or all(each.op != node.op for each in context.counterparts):
             continue
-        orders = exchanges(case.candidate, node)
+        orders = exchanges(context.candidate, node)
         if node.op in _ORDERED:
             orders = islice(permutations(node.inputs), 1, None)
         elif len(node.inputs) < _KNOWN_BY_PLACE:
             continue
         for order in INPUT_ORDERS.first(orders):
-            found = _rehearsed(case, node, order)
-            if order != node.inputs and found is not None and case.equals(found):
+            found = _rehearsed(context, node, order)
+            if order != node.inputs and found is not None and context.equals(found):
                 yield _diagnosis(node, order)
                 return
 
 
-def _outputs_exchanged(case: FaultContext) -> Iterator[Diagnosis]:
+def _outputs_exchanged(context: FaultContext) -> Iterator[Diagnosis]:
     """Two outputs of one node, each read where the reference reads the other."""
-    for node in (*case.nodes, *_read_amiss(case)):
-        for (left, right), edits in INPUT_ORDERS.first(outputs_exchanged(case.candidate, node)):
-            if case.tensor in (node.outputs[left], node.outputs[right]):
+    for node in (*context.nodes, *_read_amiss(context)):
+        for (left, right), edits in INPUT_ORDERS.first(outputs_exchanged(context.candidate, node)):
+            if context.tensor in (node.outputs[left], node.outputs[right]):
                 # It is the tensor itself that holds the other's values.
-                other = left if case.tensor == node.outputs[right] else right
-                found = case.value(case.candidate, node.outputs[other])
+                other = left if context.tensor == node.outputs[right] else right
+                found = context.value(context.candidate, node.outputs[other])
             else:
-                found = case.rehearse(Patch(summary="", edits=edits))
-            if found is not None and case.equals(found):
+                found = context.rehearse(Patch(summary="", edits=edits))
+            if found is not None and context.equals(found):
                 yield Diagnosis(
                     cause="layout",
                     certainty=3,
                     summary=f"outputs {left} and {right} of {node.op} are exchanged",
                     evidence={"outputs": [left, right]},
                     experiments=(
-                        put_right(
+                        restore_experiment(
                             f"Are outputs {left} and {right} of {node.name!r} exchanged?",
                             "whoever reads one of them reads the other",
                         ),
@@ -134,79 +136,81 @@ def _outputs_exchanged(case: FaultContext) -> Iterator[Diagnosis]:
                 return
 
 
-def _read_amiss(case: FaultContext) -> Iterator[Node]:
+def _read_amiss(context: FaultContext) -> Iterator[Node]:
     """Nodes of several outputs before the guilty ones, if nobody who reads these is right."""
-    topology = Topology(case.candidate)
-    right = {case.twin(name) for name in case.reference.tensors}
-    read = dict.fromkeys(name for node in case.nodes for name in topology.sources(node))
+    topology = Topology(context.candidate)
+    right = {context.matching_tensor(name) for name in context.reference.tensors}
+    read = dict.fromkeys(name for node in context.nodes for name in topology.sources(node))
     for maker in (topology.maker[name] for name in read if name in topology.maker):
         readers = [node for name in maker.outputs for node in topology.readers.get(name, ())]
         if len(maker.outputs) > 1 and right.isdisjoint(n for node in readers for n in node.outputs):
             yield maker
 
 
-def _misread(case: FaultContext) -> Iterator[Diagnosis]:
+def _misread(context: FaultContext) -> Iterator[Diagnosis]:
     """An operand that is taken from another tensor than the reference takes it from."""
     # To read past one of the nodes in question would take it out, not read elsewhere.
-    own = {name for node in case.nodes for name in node.outputs}
-    outside = Topology(case.candidate).live - own
-    for node in case.nodes:
-        same = [each for each in case.counterparts if each.op == node.op]
-        held = [case.twin(name) for each in same for name in each.inputs if name]
-        wanted = [name for name in dict.fromkeys(held) if name and name not in node.inputs]
+    own = {name for node in context.nodes for name in node.outputs}
+    outside = Topology(context.candidate).live - own
+    for node in context.nodes:
+        same = [each for each in context.counterparts if each.op == node.op]
+        matching = [context.matching_tensor(name) for each in same for name in each.inputs if name]
+        unread = [name for name in dict.fromkeys(matching) if name and name not in node.inputs]
         # What is fixed here and computed there was frozen, which other causes know.
         live = [i for i, n in enumerate(node.inputs) if n in outside]
         live = [i for i in live if i not in parameter_places(node).values()]
-        for place, tensor in INPUT_ORDERS.first(product(live, wanted)):
+        for place, tensor in INPUT_ORDERS.first(product(live, unread)):
             edit = SetInput(node=node.name, index=place, tensor=tensor)
-            found = case.rehearse(Patch(summary="", edits=(edit,)))
-            if found is not None and case.equals(found):
+            found = context.rehearse(Patch(summary="", edits=(edit,)))
+            if found is not None and context.equals(found):
                 yield _from_elsewhere(node, place, tensor)
                 return
 
 
 def _from_elsewhere(node: Node, place: int, tensor: str) -> Diagnosis:
-    told = f"input {place} of {node.op} is {node.inputs[place]!r}, not {tensor!r}"
+    reading = f"input {place} of {node.op} is {node.inputs[place]!r}, not {tensor!r}"
     return Diagnosis(
         cause="layout",
         certainty=3,
-        summary=f"{told}, which the reference reads there",
+        summary=f"{reading}, which the reference reads there",
         evidence={"input": place, "reads": node.inputs[place], "should_read": tensor},
         experiments=(
-            put_right(f"Does {node.name!r} read the wrong tensor?", f"it reads {tensor!r} instead"),
+            restore_experiment(
+                f"Does {node.name!r} read the wrong tensor?", f"it reads {tensor!r} instead"
+            ),
         ),
         fix=f"let input {place} read {tensor!r}",
         node=node.name,
     )
 
 
-def _rehearsed(case: FaultContext, node: Node, order: tuple[str, ...]) -> Array | None:
+def _rehearsed(context: FaultContext, node: Node, order: tuple[str, ...]) -> Array | None:
     edits = tuple(
         SetInput(node=node.name, index=place, tensor=name)
         for place, name in enumerate(order)
         if name != node.inputs[place]
     )
-    found = case.rehearse(Patch(summary="", edits=edits))
-    if found is not None or node.op not in {"Sub", "Div"} or len(case.nodes) != 1:
+    found = context.rehearse(Patch(summary="", edits=edits))
+    if found is not None or node.op not in {"Sub", "Div"} or len(context.nodes) != 1:
         return found
     # Where no patch can be tried, the two arithmetics have a short way.
     with np.errstate(all="ignore"):
-        return -case.wrong if node.op == "Sub" else np.asarray(1.0 / case.wrong)
+        return -context.wrong if node.op == "Sub" else np.asarray(1.0 / context.wrong)
 
 
 def _diagnosis(node: Node, order: tuple[str, ...]) -> Diagnosis:
     parts = "parts" if node.op == "Concat" else "operands"
     moved = sum(now != then for now, then in zip(node.inputs, order, strict=True))
     whole = node.op == "Concat" and len(order) > moved
-    told = "exchanged" if moved == 2 and not whole else "in another order"
+    arrangement = "exchanged" if moved == 2 and not whole else "in another order"
     return Diagnosis(
         cause="layout",
         certainty=3,
-        summary=f"the {parts} of {node.op} are {told}",
+        summary=f"the {parts} of {node.op} are {arrangement}",
         evidence={"order": list(order)},
         experiments=(
-            put_right(
-                f"Are the {parts} of {node.name!r} {told}?",
+            restore_experiment(
+                f"Are the {parts} of {node.name!r} {arrangement}?",
                 f"it reads {', '.join(order)} in this order",
             ),
         ),

@@ -27,7 +27,9 @@ _SCALES = frozenset({"Mul", "Div", "Sub", "BatchNormalization"})
 """What a converter works into weights where the other operand is fixed."""
 _FUNCTIONS = ("Relu", "Sigmoid", "Tanh", "Softplus", "Exp", "Sin", "Cos", "Abs", "Neg")
 """Operators of one input that are told nothing else."""
-_ALIKE = frozenset({*_FUNCTIONS, "HardSigmoid", "Softsign", "Erf", "Elu", "LeakyRelu", "Selu"})
+_ACTIVATIONS = frozenset(
+    {*_FUNCTIONS, "HardSigmoid", "Softsign", "Erf", "Elu", "LeakyRelu", "Selu"}
+)
 """What one of them may have been taken for."""
 _PASSING_ON = RESHAPES | {"Cast", "CastLike", "Transpose"}
 _JOINING = frozenset({"Concat", "Expand", "Tile"})
@@ -44,25 +46,25 @@ class MissingOp:
 
     name = "missing_op"
 
-    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
+    def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Count what goes in; then look for operators without a counterpart."""
-        lost = [name for name in case.node.inputs if not name]
-        fewer = _live_inputs(case, mine=False) - _live_inputs(case, mine=True)
-        same = [each for each in case.counterparts if each.op == case.node.op]
-        shorter = any(len(each.inputs) > len(case.node.inputs) for each in same)
+        lost = [name for name in context.node.inputs if not name]
+        fewer = _live_inputs(context, of_candidate=False) - _live_inputs(context, of_candidate=True)
+        same = [each for each in context.counterparts if each.op == context.node.op]
+        shorter = any(len(each.inputs) > len(context.node.inputs) for each in same)
         if fewer > 0 and (lost or shorter):
-            experiment = _reconnected(case)
-            certain = bool(lost) or case.node.op in OPTIONAL_INPUTS
+            experiment = _reconnected(context)
+            certain = bool(lost) or context.node.op in OPTIONAL_INPUTS
             yield Diagnosis(
                 cause="missing_op",
                 certainty=3 if experiment is not None else 2 if certain else 1,
-                summary=f"{case.node.op} lacks {fewer} of the inputs that the reference's has",
+                summary=f"{context.node.op} lacks {fewer} of the inputs that the reference's has",
                 experiments=(experiment,) if experiment is not None else (),
                 fix="connect the missing input",
             )
             if experiment is not None or certain:
                 return
-        if _unmasked(case):
+        if _unmasked(context):
             yield Diagnosis(
                 cause="missing_op",
                 certainty=2,
@@ -70,17 +72,19 @@ class MissingOp:
                 evidence={"operators": ["Add"]},
                 fix="add the mask before the softmax",
             )
-        replaced = next(_replaced(case), None)
+        replaced = next(_replaced(context), None)
         if replaced is not None:
             yield replaced
             return
-        absent = _absent(case)
+        absent = _absent(context)
         if not absent:
             return
-        experiment = _done_for_it(case, absent)
-        if experiment is None and node_constants.weights(case, node_constants.unmatched(case)):
+        experiment = _done_for_it(context, absent)
+        if experiment is None and node_constants.weights(
+            context, node_constants.unmatched(context)
+        ):
             return  # weights that the reference does not hold are folded or wrong, not missing
-        bias = _bias(case, absent[0]) if experiment is not None else None
+        bias = _bias(context, absent[0]) if experiment is not None else None
         if bias is not None:
             yield Diagnosis(
                 cause="weight",
@@ -91,78 +95,78 @@ class MissingOp:
                 fix=f"add {bias!r}",
             )
             return
-        if experiment is None and _in_its_place(case, absent):
+        if experiment is None and _in_its_place(context, absent):
             yield Diagnosis(
                 cause="missing_op",
                 certainty=2,
-                summary=f"{case.node.op} stands where the reference has {absent[0].op}",
+                summary=f"{context.node.op} stands where the reference has {absent[0].op}",
                 evidence={"operators": [node.op for node in absent]},
-                fix=f"put {absent[0].op} in the place of {case.node.op}",
+                fix=f"put {absent[0].op} in the place of {context.node.op}",
             )
-        elif experiment is not None or len(case.counterparts) > len(case.nodes):
+        elif experiment is not None or len(context.counterparts) > len(context.nodes):
             yield Diagnosis(
                 cause="missing_op",
-                certainty=max(_certainty(absent[0], experiment), _only_passed_on(case, absent)),
+                certainty=max(_certainty(absent[0], experiment), _only_passed_on(context, absent)),
                 summary=f"nothing in the candidate does the reference's {absent[0].op}",
                 evidence={"operators": [node.op for node in absent]},
                 experiments=(experiment,) if experiment is not None else (),
                 fix=f"put {absent[0].op} back",
-                node=_reader(case, absent[0]),
+                node=_reader(context, absent[0]),
             )
         elif fewer > 0:
-            unread = ", ".join(map(repr, _unread(case))) or "something"
+            unread = ", ".join(map(repr, _unread(context))) or "something"
             yield Diagnosis(
                 cause="missing_op",
                 certainty=1,
                 summary=f"the reference reads {unread} here, and the candidate does not",
-                evidence={"unread": list(_unread(case))},
+                evidence={"unread": list(_unread(context))},
                 fix=f"let it read {unread}",
             )
 
 
-def _reconnected(case: FaultContext) -> Experiment | None:
+def _reconnected(context: FaultContext) -> Experiment | None:
     """The missing input connected, if that makes the result right."""
-    for patch in CONNECTIONS.first(connections(case, case.node)):
-        found = case.rehearse(patch)
-        if found is not None and case.equals(found):
+    for patch in CONNECTIONS.first(connections(context, context.node)):
+        found = context.rehearse(patch)
+        if found is not None and context.equals(found):
             return _experiment(patch.summary, "the node is right")
     return None
 
 
-def _unmasked(case: FaultContext) -> bool:
+def _unmasked(context: FaultContext) -> bool:
     """Whether an attention hides something in the reference, and here nothing could hide it."""
     hidden = any(
         node.op == "Attention"
         and (node.attributes.get("is_causal") or any(node.inputs[_MASK : _MASK + 1]))
-        for node in case.counterparts
+        for node in context.counterparts
     )
-    ops = {node.op for node in case.nodes}
+    ops = {node.op for node in context.nodes}
     return hidden and "Softmax" in ops and not ops & {"Add", "Sub", "Where", "Attention"}
 
 
-def _unread(case: FaultContext) -> Iterator[str]:
+def _unread(context: FaultContext) -> Iterator[str]:
     """What goes into the counterparts and is here as well, but does not go into the nodes."""
-    cand, ref = Topology(case.candidate), Topology(case.reference)
-    read = {name for node in case.nodes for name in cand.sources(node)}
-    made = {name for node in case.counterparts for name in node.outputs}
-    sources = [name for node in case.counterparts for name in ref.sources(node)]
+    cand, ref = Topology(context.candidate), Topology(context.reference)
+    read = {name for node in context.nodes for name in cand.sources(node)}
+    made = {name for node in context.counterparts for name in node.outputs}
+    sources = [name for node in context.counterparts for name in ref.sources(node)]
     for name in dict.fromkeys(sources):
-        twin = case.twin(name) if name not in made else None
-        if twin is not None and twin not in read:
+        matched = context.matching_tensor(name) if name not in made else None
+        if matched is not None and matched not in read:
             # What is read after a mere change of shape is read.
-            passed = {n for node in cand.readers.get(twin, ()) for n in node.outputs}
+            passed = {n for node in cand.readers.get(matched, ()) for n in node.outputs}
             if not passed & read:
                 yield name
 
 
-def _replaced(case: FaultContext) -> Iterator[Diagnosis]:
+def _replaced(context: FaultContext) -> Iterator[Diagnosis]:
     """One function in the place of another, where the reference has all of it as one operator."""
-    theirs = {node.op for node in case.counterparts}
-    inner = [n for n in case.nodes if n.op in _ALIKE and n.op not in theirs]
-    for node in inner if len(case.nodes) > 1 else ():
+    ref_ops = {node.op for node in context.counterparts}
+    inner = [n for n in context.nodes if n.op in _ACTIVATIONS and n.op not in ref_ops]
+    for node in inner if len(context.nodes) > 1 else ():
         for op in (each for each in _FUNCTIONS if each != node.op):
-            found = case.rehearse(Patch(summary="", edits=(SetOp(node=node.name, op=op),)))
-            if found is None or not case.equals(found):
+            found = context.rehearse(Patch(summary="", edits=(SetOp(node=node.name, op=op),)))
+            if found is None or not context.equals(found):
                 continue
             yield Diagnosis(
                 cause="missing_op",
@@ -185,53 +189,62 @@ def _certainty(absent: Node, experiment: Experiment | None) -> int:
     return 2 if absent.op in {"Round", "Floor", "Ceil", "Cast"} else 3
 
 
-def _only_passed_on(case: FaultContext, absent: Sequence[Node]) -> int:
+def _only_passed_on(context: FaultContext, absent: Sequence[Node]) -> int:
     """Nodes that only pass values on make no other values: what computes them is missing."""
-    passing = all(node.op in _PASSING_ON | _JOINING for node in case.nodes)
+    passing = all(node.op in _PASSING_ON | _JOINING for node in context.nodes)
     computing = any(node.op not in _PASSING_ON for node in absent)
-    return 2 if passing and computing and not case.permuted else 0
+    return 2 if passing and computing and not context.permuted else 0
 
 
-def _reader(case: FaultContext, absent: Node) -> str | None:
+def _reader(context: FaultContext, absent: Node) -> str | None:
     """The node that reads what should have gone into the absent operator: here, or passed on."""
-    here = next((case.twin(name) for name in absent.inputs if name and case.twin(name)), None)
+    here = next(
+        (
+            context.matching_tensor(name)
+            for name in absent.inputs
+            if name and context.matching_tensor(name)
+        ),
+        None,
+    )
     if here is None:
         return None
-    topology = Topology(case.candidate)
-    own = {node.name for node in case.nodes}
+    topology = Topology(context.candidate)
+    own = {node.name for node in context.nodes}
     readers = topology.readers.get(here, [])
     found = [n for n in readers if n.name in own] or [n for n in readers if n.op in _PASSING_ON]
     for node in found:
-        if case.tensor in {*node.outputs, *topology.below(node.outputs)}:
+        if context.tensor in {*node.outputs, *topology.below(node.outputs)}:
             return node.name
     return None
 
 
-def _in_its_place(case: FaultContext, absent: Sequence[Node]) -> bool:
+def _in_its_place(context: FaultContext, absent: Sequence[Node]) -> bool:
     """Whether one node stands for one other, and reads as much of the data as that does."""
-    alone = len(case.nodes) == len(case.counterparts) == len(absent) == 1
-    return alone and _live_inputs(case, mine=True) == _live_inputs(case, mine=False)
+    alone = len(context.nodes) == len(context.counterparts) == len(absent) == 1
+    return alone and _live_inputs(context, of_candidate=True) == _live_inputs(
+        context, of_candidate=False
+    )
 
 
-def _bias(case: FaultContext, absent: Node) -> str | None:
+def _bias(context: FaultContext, absent: Node) -> str | None:
     """The constant along one axis that the absent operator adds."""
     if absent.op not in {"Add", "BiasAdd"}:
         return None
-    for name in node_constants.floats(case.reference, [absent]):
-        if sum(size > 1 for size in case.reference.constants[name].shape) == 1:
+    for name in node_constants.floats(context.reference, [absent]):
+        if sum(size > 1 for size in context.reference.constants[name].shape) == 1:
             return name
     return None
 
 
-def _absent(case: FaultContext) -> list[Node]:
+def _absent(context: FaultContext) -> list[Node]:
     """The counterparts whose operator none of the guilty nodes has; constants do nothing."""
-    here = {node.op for node in case.nodes}
+    here = {node.op for node in context.nodes}
     here |= {in_floats(op) for op in here}
-    here |= {BUILT_IN.get(str(n.attributes.get(FUSED)), "") for n in case.nodes}
-    topology = Topology(case.reference)
-    biased = any(node.op in _LINEAR and len(node.inputs) > 2 for node in case.nodes)
+    here |= {BUILT_IN.get(str(n.attributes.get(FUSED)), "") for n in context.nodes}
+    topology = Topology(context.reference)
+    biased = any(node.op in _LINEAR and len(node.inputs) > 2 for node in context.nodes)
     # Integers never hold the reference's weights as they are: a scale may have gone into them.
-    scaled = biased and bool(tensor_grids.stored_weights(case))
+    scaled = biased and bool(tensor_grids.stored_weights(context))
 
     def done(node: Node) -> bool:
         steady = len(topology.sources(node)) == 1
@@ -239,37 +252,39 @@ def _absent(case: FaultContext) -> list[Node]:
         return node.op in here or (biased and added) or (scaled and node.op in _SCALES and steady)
 
     absent = [
-        node for node in case.counterparts if set(node.outputs) & topology.live and not done(node)
+        node
+        for node in context.counterparts
+        if set(node.outputs) & topology.live and not done(node)
     ]
     # What passes values on may be among the nodes before: it is missed least.
     return sorted(absent, key=lambda node: node.op in _PASSING_ON)
 
 
-def _done_for_it(case: FaultContext, absent: Sequence[Node]) -> Experiment | None:
+def _done_for_it(context: FaultContext, absent: Sequence[Node]) -> Experiment | None:
     """The guilty nodes fed with what the absent operators make, or a result that lacks them."""
-    topology = Topology(case.candidate)
-    own = {name for node in case.nodes for name in node.outputs}
-    sources = {name for node in case.nodes for name in topology.sources(node)} - own
-    if all(node.op in _PASSING_ON for node in case.nodes):
+    topology = Topology(context.candidate)
+    own = {name for node in context.nodes for name in node.outputs}
+    sources = {name for node in context.nodes for name in topology.sources(node)} - own
+    if all(node.op in _PASSING_ON for node in context.nodes):
         sources = set()  # whatever goes in comes out: that it does proves nothing
     for node in absent:
-        made = case.value(case.reference, node.outputs[0])
-        if made is None or case.equals(made):
+        made = context.value(context.reference, node.outputs[0])
+        if made is None or context.equals(made):
             continue  # the result itself put in and passed on, as by a rounding, is no proof
         for source in sources:
-            held = case.value(case.candidate, source)
-            if held is None or made.shape != held.shape:
+            value = context.value(context.candidate, source)
+            if value is None or made.shape != value.shape:
                 continue
-            if case.restores({source: made.astype(held.dtype)}):
+            if context.restores({source: made.astype(value.dtype)}):
                 return _experiment(
                     f"the reference's {node.outputs[0]!r} goes in instead of {source!r}",
                     "the node is right",
                 )
     last = absent[-1]
-    before = case.value(case.reference, next((n for n in last.inputs if n), ""))
-    made_last = case.tensor and last is case.counterparts[-1]
-    if made_last and before is not None and before.shape == case.wrong.shape:
-        gap, size = apart(before, case.wrong)[0], apart(before, np.zeros_like(before))[0]
+    before = context.value(context.reference, next((n for n in last.inputs if n), ""))
+    made_last = context.tensor and last is context.counterparts[-1]
+    if made_last and before is not None and before.shape == context.wrong.shape:
+        gap, size = apart(before, context.wrong)[0], apart(before, np.zeros_like(before))[0]
         # What float32 keeps of a number: nothing else lies between the two.
         if gap <= 8.0 * float(np.finfo(np.float32).eps) * size:
             return _experiment(
@@ -289,9 +304,13 @@ def _experiment(change: str, predicts: str) -> Experiment:
     )
 
 
-def _live_inputs(case: FaultContext, *, mine: bool) -> int:
+def _live_inputs(context: FaultContext, *, of_candidate: bool) -> int:
     """How many tensors that depend on the model's inputs go into the nodes in question."""
-    graph, nodes = (case.candidate, case.nodes) if mine else (case.reference, case.counterparts)
+    graph, nodes = (
+        (context.candidate, context.nodes)
+        if of_candidate
+        else (context.reference, context.counterparts)
+    )
     topology = Topology(graph)
     own = {name for node in nodes for name in node.outputs}
     read = {name for node in nodes for name in topology.sources(node)} - own

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.report import Experiment
-from isomorph.diagnose.experiments import put_right
+from isomorph.diagnose.experiments import restore_experiment
 from isomorph.measure.determinism import random_nodes
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ class Nondeterminism:
     name = "nondeterminism"
     accuses = ("run",)
 
-    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
+    def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Run it twice; then ask whether threads or random nodes are behind the difference."""
-        execution = case.execution
+        execution = context.execution
         if execution is None:
             return
         steady = [execution.steady({}), execution.steady(execution.plain)]
-        nodes = random_nodes(case.candidate)
+        nodes = random_nodes(context.candidate)
         if False not in steady:
             yield from _by_threads(execution)
             return
@@ -45,17 +45,17 @@ class Nondeterminism:
         )
         threads = _threads(execution)
         if nodes:
-            told = f"it draws random numbers at {', '.join(map(repr, nodes))}"
+            summary_text = f"it draws random numbers at {', '.join(map(repr, nodes))}"
             repair = "export the model in evaluation mode"
         elif threads is not None and threads.agrees:
-            told = "its threads race: with one thread it repeats itself"
+            summary_text = "its threads race: with one thread it repeats itself"
             repair = "run with --set threads=1, or ask the runtime for deterministic kernels"
         else:
-            told, repair = "nothing in the graph says why", None
+            summary_text, repair = "nothing in the graph says why", None
         yield Diagnosis(
             cause="nondeterminism",
             certainty=3,
-            summary=told,
+            summary=summary_text,
             experiments=(twice, *((threads,) if threads is not None and not nodes else ())),
             evidence={"random_nodes": list(nodes)},
             fix=repair,
@@ -90,7 +90,7 @@ def _by_threads(execution: Execution) -> Iterator[Diagnosis]:
         certainty=3 if right else 0,
         summary="with one thread it is right" if right else "the number of threads changes nothing",
         experiments=(
-            put_right(
+            restore_experiment(
                 "Does the result depend on the number of threads?",
                 "the model runs with one thread",
                 of="the run",

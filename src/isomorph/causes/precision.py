@@ -12,7 +12,7 @@ import numpy as np
 from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
-from isomorph.diagnose.experiments import put_right
+from isomorph.diagnose.experiments import restore_experiment
 from isomorph.diagnose.narrow_float import FLOATS, cut_off, narrowed
 
 if TYPE_CHECKING:
@@ -36,70 +36,70 @@ class Precision:
     name = "precision"
     accuses = ("graph", "run")
 
-    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
+    def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Speak where a narrow float type is in the way."""
-        if case.execution is not None:
-            yield from _as_run(case, case.execution)
+        if context.execution is not None:
+            yield from _as_run(context, context.execution)
             return
         narrow = [
             spec.dtype
-            for node in case.nodes
+            for node in context.nodes
             for name in node.outputs
-            if (spec := case.candidate.tensors.get(name)) is not None
+            if (spec := context.candidate.tensors.get(name)) is not None
             and (spec.dtype or "").startswith(_NARROW)
         ]
         if not narrow:
             return
-        overflow = bool(np.isfinite(case.right).all() and not np.isfinite(case.wrong).all())
-        experiment = _raised(case, str(narrow[0]))
+        overflow = bool(np.isfinite(context.right).all() and not np.isfinite(context.wrong).all())
+        experiment = _raised(context, str(narrow[0]))
         confirmed = overflow or (experiment is not None and experiment.agrees)
         yield Diagnosis(
             cause="precision",
             certainty=3 if confirmed else 1,
             summary=f"the values {'overflow' if overflow else 'are too fine for'} {narrow[0]}",
-            evidence={"type": narrow[0], "largest": float(np.max(np.abs(case.right)))},
+            evidence={"type": narrow[0], "largest": float(np.max(np.abs(context.right)))},
             experiments=(experiment,) if experiment is not None else (),
             fix="keep this tensor in float32",
         )
 
 
-def _raised(case: FaultContext, narrow: str) -> Experiment | None:
+def _raised(context: FaultContext, narrow: str) -> Experiment | None:
     """The casts to the narrow type lead to float32 instead, where there are such casts."""
     edits = tuple(
         SetAttribute(node=node.name, name="to", value=_FLOAT)
-        for node in case.nodes
-        if node.op == "Cast" and _kind(case, node.outputs[0]).startswith(_NARROW)
+        for node in context.nodes
+        if node.op == "Cast" and _kind(context, node.outputs[0]).startswith(_NARROW)
     )
-    found = case.rehearse(Patch(summary="computed in float32", edits=edits)) if edits else None
+    found = context.rehearse(Patch(summary="computed in float32", edits=edits)) if edits else None
     if found is None:
         return None
-    right = case.equals(found)
-    return put_right(
-        f"Is {narrow} too narrow at {case.node.name!r}?",
+    right = context.equals(found)
+    return restore_experiment(
+        f"Is {narrow} too narrow at {context.node.name!r}?",
         "the casts to it lead to float32 instead",
         right=right,
     )
 
 
-def _kind(case: FaultContext, tensor: str) -> str:
-    spec = case.candidate.tensors.get(tensor)
+def _kind(context: FaultContext, tensor: str) -> str:
+    spec = context.candidate.tensors.get(tensor)
     return (spec.dtype if spec is not None else None) or ""
 
 
-def _as_run(case: FaultContext, execution: Execution) -> Iterator[Diagnosis]:
+def _as_run(context: FaultContext, execution: Execution) -> Iterator[Diagnosis]:
     """The runtime's own choice of precision: asked for otherwise, and recognized by its marks."""
     experiments = []
     switch = None
     now = execution.environment.settings
     for each in execution.switches:
-        held = all(now.get(key) == value for key, value in each.settings.items())
-        if each.kind != "precision" or held:
+        in_force = all(now.get(key) == value for key, value in each.settings.items())
+        if each.kind != "precision" or in_force:
             continue
         right = execution.right(each.settings)
         if right is None:
             continue
         experiments.append(
-            put_right(
+            restore_experiment(
                 "Is the precision of the run too low?",
                 f"the same model runs with {each.name}",
                 of="the run",
@@ -107,7 +107,7 @@ def _as_run(case: FaultContext, execution: Execution) -> Iterator[Diagnosis]:
             )
         )
         switch = switch or (each if right else None)
-    named, mark = _fingerprint(case, execution)
+    named, mark = _fingerprint(context, execution)
     experiments += [mark] if mark is not None else []
     declared = execution.environment.precision
     wide = declared in {"as declared", "float32", "float64"}
@@ -133,23 +133,29 @@ def _as_run(case: FaultContext, execution: Execution) -> Iterator[Diagnosis]:
     )
 
 
-def _fingerprint(case: FaultContext, execution: Execution) -> tuple[str | None, Experiment | None]:
+def _fingerprint(
+    context: FaultContext, execution: Execution
+) -> tuple[str | None, Experiment | None]:
     """The narrow type to which the oracle's inputs must be rounded to come near the run."""
-    if case.wrong.shape != case.right.shape or case.wrong.dtype.kind != "f" or not case.right.size:
+    if (
+        context.wrong.shape != context.right.shape
+        or context.wrong.dtype.kind != "f"
+        or not context.right.size
+    ):
         return None, None
-    gap = _rms(case.wrong - case.right)
+    gap = _rms(context.wrong - context.right)
     left: dict[str, float] = {}
     # Tensor cores read float32 as tf32 by dropping digits; whoever converts first rounds.
     for kind, way in [*((kind, narrowed) for kind in FLOATS), ("tf32", cut_off)]:
         found = execution.imitated(partial(way, kind=kind))
-        if found is not None and found.shape == case.wrong.shape:
-            left[kind] = min(_rms(case.wrong - found), left.get(kind, math.inf))
+        if found is not None and found.shape == context.wrong.shape:
+            left[kind] = min(_rms(context.wrong - found), left.get(kind, math.inf))
     # Rounding the inputs is most of what a narrow kernel does: the lesser part may be left.
     least = min(left.values(), default=gap)
     if not least < 0.5 * gap:
         return None, None
     # tf32 and float16 have the same digits, and differ in their range alone.
-    named = " or ".join(kind for kind, rest in left.items() if rest == least)
+    named = " or ".join(kind for kind, error in left.items() if error == least)
     return named, Experiment(
         question=f"Does the node compute in {named}?",
         change=f"the oracle gets its inputs rounded to {named}",

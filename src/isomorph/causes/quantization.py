@@ -11,7 +11,7 @@ from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
 from isomorph.diagnose import tensor_grids
-from isomorph.diagnose.experiments import put_right
+from isomorph.diagnose.experiments import restore_experiment
 from isomorph.diagnose.rounding_ties import rounding_places, ties
 from isomorph.kernels.quantized import limits
 from isomorph.measure.precision import QUANTIZED_OPS
@@ -36,24 +36,28 @@ class Quantization:
 
     name = "quantization"
 
-    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
+    def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Put the parameters right in thought, one after the other; then tell what is lost."""
-        ops = sorted({node.op for node in case.nodes} & QUANTIZED_OPS)
-        rounds = ops or next(rounding_places(case), None) is not None
-        if not rounds and tensor_grids.step(case) is None and not tensor_grids.stored_weights(case):
+        ops = sorted({node.op for node in context.nodes} & QUANTIZED_OPS)
+        rounds = ops or next(rounding_places(context), None) is not None
+        if (
+            not rounds
+            and tensor_grids.step(context) is None
+            and not tensor_grids.stored_weights(context)
+        ):
             return
         found = (
-            _no_step(case)
-            or _axis(case)
-            or _stored(case)
-            or ties(case)
-            or _affine(case)
-            or _cut_off(case)
+            _no_step(context)
+            or _axis(context)
+            or _stored(context)
+            or ties(context)
+            or _affine(context)
+            or _cut_off(context)
         )
         if found is not None:
             yield found
             return
-        bias = tensor_grids.bias_scale(case)
+        bias = tensor_grids.bias_scale(context)
         if bias is not None:
             yield Diagnosis(
                 cause="quantization",
@@ -62,19 +66,19 @@ class Quantization:
                 evidence={"operators": ops},
                 fix="give the bias the product of the scales of input and weight",
             )
-        if ops or tensor_grids.step(case) is not None or _cut(case) > 0.0:
+        if ops or tensor_grids.step(context) is not None or _cut(context) > 0.0:
             yield Diagnosis(
                 cause="quantization",
                 certainty=3 if ops else 1,
-                summary=_range(case),
-                evidence={"operators": ops, "cut_off": _cut(case)},
+                summary=_range(context),
+                evidence={"operators": ops, "cut_off": _cut(context)},
                 fix="calibrate the quantizer again on the values it sees",
             )
 
 
-def _no_step(case: FaultContext) -> Diagnosis | None:
+def _no_step(context: FaultContext) -> Diagnosis | None:
     """A scale that is infinite or NaN: no number stands on such a grid."""
-    step = tensor_grids.step(case)
+    step = tensor_grids.step(context)
     if step is None or np.isfinite(step):
         return None
     return Diagnosis(
@@ -86,19 +90,19 @@ def _no_step(case: FaultContext) -> Diagnosis | None:
     )
 
 
-def _axis(case: FaultContext) -> Diagnosis | None:
+def _axis(context: FaultContext) -> Diagnosis | None:
     """Scales for each channel, laid along another axis."""
-    for node in (*case.nodes, *tensor_grids.readers(case)):
+    for node in (*context.nodes, *tensor_grids.readers(context)):
         now = node.attributes.get("axis")
         if node.op not in {"QuantizeLinear", "DequantizeLinear"} or not isinstance(now, int):
             continue
-        scale = case.candidate.constants.get(node.inputs[1]) if len(node.inputs) > 1 else None
+        scale = context.candidate.constants.get(node.inputs[1]) if len(node.inputs) > 1 else None
         if scale is None or int(np.prod(scale.shape)) <= 1:
             continue
         for axis in range(_RANKS):
             edit = SetAttribute(node=node.name, name="axis", value=axis)
-            found = case.rehearse(Patch(summary="", edits=(edit,))) if axis != now else None
-            if found is not None and (case.equals(found) or _within(case, found)):
+            found = context.rehearse(Patch(summary="", edits=(edit,))) if axis != now else None
+            if found is not None and (context.equals(found) or _within(context, found)):
                 return _diagnosis(
                     f"its scales lie along axis {now}, not {axis}",
                     f"the axis of {node.name!r} becomes {axis}",
@@ -108,19 +112,19 @@ def _axis(case: FaultContext) -> Diagnosis | None:
     return None
 
 
-def _stored(case: FaultContext) -> Diagnosis | None:
+def _stored(context: FaultContext) -> Diagnosis | None:
     """Stored integers that do not stand for the reference's weight."""
-    found = tensor_grids.misread_weight(case)
+    found = tensor_grids.misread_weight(context)
     if found is None:
         return None
-    name, told, cause = found
+    name, change, cause = found
     return Diagnosis(
         cause=cause,
         certainty=3,
-        summary=f"the integers of {name!r} do not stand for the reference's weight: {told}",
-        evidence={"constant": name, "difference": told},
+        summary=f"the integers of {name!r} do not stand for the reference's weight: {change}",
+        evidence={"constant": name, "difference": change},
         experiments=(
-            put_right(
+            restore_experiment(
                 f"Do the integers of {name!r} stand for the reference's weight?",
                 "the reference's weight goes in instead",
             ),
@@ -129,10 +133,10 @@ def _stored(case: FaultContext) -> Diagnosis | None:
     )
 
 
-def _affine(case: FaultContext) -> Diagnosis | None:
+def _affine(context: FaultContext) -> Diagnosis | None:
     """One factor, or one shift, between right and wrong values: another scale or zero point."""
-    step = tensor_grids.step(case)
-    right, wrong = case.right.astype(np.float64), case.wrong.astype(np.float64)
+    step = tensor_grids.step(context)
+    right, wrong = context.right.astype(np.float64), context.wrong.astype(np.float64)
     if step is None or right.shape != wrong.shape or right.size < 8:
         return None
     inside = (wrong > wrong.min()) & (wrong < wrong.max())
@@ -160,12 +164,12 @@ def _affine(case: FaultContext) -> Diagnosis | None:
     return None
 
 
-def _cut_off(case: FaultContext) -> Diagnosis | None:
+def _cut_off(context: FaultContext) -> Diagnosis | None:
     """What sits at an end of the grid and belongs beyond it is off by more than all the rest."""
-    read = [n for n in case.nodes if n.op == "DequantizeLinear" and case.tensor in n.outputs]
-    near = {case.tensor, *(node.inputs[0] for node in read)}
-    own = [each for each in case.candidate.quantization if each.tensor in near]
-    right, wrong = case.right.astype(np.float64), case.wrong.astype(np.float64)
+    read = [n for n in context.nodes if n.op == "DequantizeLinear" and context.tensor in n.outputs]
+    near = {context.tensor, *(node.inputs[0] for node in read)}
+    own = [each for each in context.candidate.quantization if each.tensor in near]
+    right, wrong = context.right.astype(np.float64), context.wrong.astype(np.float64)
     if len(own) != 1 or len(own[0].scale) != 1 or limits(own[0].dtype) is None:
         return None
     (low, high), half = reach(own[0]), 0.5 * own[0].scale[0]
@@ -199,10 +203,14 @@ def _near(values: Array, right: Array, step: float) -> bool:
     return bool(np.mean(np.abs(values - right)) <= 0.5 * step)
 
 
-def _within(case: FaultContext, found: Array) -> bool:
+def _within(context: FaultContext, found: Array) -> bool:
     """Whether a step of the grid explains what is left."""
-    step = tensor_grids.step(case)
-    return step is not None and found.shape == case.right.shape and _near(found, case.right, step)
+    step = tensor_grids.step(context)
+    return (
+        step is not None
+        and found.shape == context.right.shape
+        and _near(found, context.right, step)
+    )
 
 
 def _diagnosis(summary: str, change: str, fix: str, **evidence: object) -> Diagnosis:
@@ -224,27 +232,27 @@ def _diagnosis(summary: str, change: str, fix: str, **evidence: object) -> Diagn
     )
 
 
-def _cut(case: FaultContext) -> float:
-    right, wrong = case.right.astype(np.float64), case.wrong.astype(np.float64)
+def _cut(context: FaultContext) -> float:
+    right, wrong = context.right.astype(np.float64), context.wrong.astype(np.float64)
     if not right.size:
         return 0.0
     return float(np.mean((right < np.min(wrong)) | (right > np.max(wrong))))
 
 
-def _range(case: FaultContext) -> str:
+def _range(context: FaultContext) -> str:
     """Whether values are cut off, shifted, or merely coarse."""
-    right, wrong = case.right.astype(np.float64), case.wrong.astype(np.float64)
+    right, wrong = context.right.astype(np.float64), context.wrong.astype(np.float64)
     low, high = float(np.min(wrong)), float(np.max(wrong))
-    cut = _cut(case)
+    cut = _cut(context)
     shift = float(np.mean(wrong - right)) if right.size else 0.0
     spread = float(np.std(wrong - right)) if right.size else 0.0
     if cut > 0.01:
         return f"the quantizer's range cuts off {cut:.0%} of the values ({low:.3g} … {high:.3g})"
     if abs(shift) > spread:
         return f"the quantizer shifts its values by {shift:.3g}: its zero point is off"
-    told = "the quantizer is coarser than its width has to be"
-    step = tensor_grids.step(case)
+    summary = "the quantizer is coarser than its width has to be"
+    step = tensor_grids.step(context)
     reached = round((high - low) / step) + 1 if step and np.isfinite(high - low) else 0
     if 1 < reached < _FEWEST_STEPS:
-        return f"{told}: its range is wasted, as the values reach {reached} of its steps only"
-    return f"{told}: its scale does not fit the values"
+        return f"{summary}: its range is wasted, as the values reach {reached} of its steps only"
+    return f"{summary}: its scale does not fit the values"

@@ -9,7 +9,7 @@ import numpy as np
 
 from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.limits import SIZES
-from isomorph.diagnose.experiments import put_right
+from isomorph.diagnose.experiments import restore_experiment
 from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:
@@ -30,26 +30,26 @@ class Shape:
 
     name = "shape"
 
-    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
+    def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Put in, for each stored size, what the reference computes for this input."""
-        for node in _readers(case):
+        for node in _readers(context):
             for name in node.inputs:
-                stored = case.candidate.constants.get(name)
+                stored = context.candidate.constants.get(name)
                 if stored is None or "int" not in stored.dtype or stored.values is None:
                     continue
-                for theirs, value in _computed(case, node, stored):
+                for ref_name, value in _computed(context, node, stored):
                     changed = value.reshape(_like(stored, value))
                     if tuple(changed.reshape(-1)) == stored.values:
                         continue
-                    if case.restores({name: changed.astype(stored.dtype)}):
-                        yield _frozen(node, name, stored.values, changed, theirs)
+                    if context.restores({name: changed.astype(stored.dtype)}):
+                        yield _frozen(node, name, stored.values, changed, ref_name)
                         return
 
 
-def _readers(case: FaultContext) -> Iterator[Node]:
+def _readers(context: FaultContext) -> Iterator[Node]:
     """The guilty nodes, then those that make of constants alone what the guilty ones read."""
-    topology = Topology(case.candidate)
-    open_ends, seen = list(case.nodes), set[str]()
+    topology = Topology(context.candidate)
+    open_ends, seen = list(context.nodes), set[str]()
     while open_ends:
         node = open_ends.pop(0)
         if node.name not in seen:
@@ -59,22 +59,22 @@ def _readers(case: FaultContext) -> Iterator[Node]:
             open_ends += [maker for maker in makers if maker is not None]
 
 
-def _computed(case: FaultContext, node: Node, stored: Constant) -> Iterator[tuple[str, Array]]:
+def _computed(context: FaultContext, node: Node, stored: Constant) -> Iterator[tuple[str, Array]]:
     """Sizes that belong to this input: what the reference computes, then the sizes of tensors."""
-    topology, size = Topology(case.reference), len(stored.values or ())
-    alike = [each for each in case.reference.nodes if each.op == node.op]
-    names = [name for each in (*case.counterparts, *alike) for name in each.inputs]
-    names = [n for n in dict.fromkeys(names) if n in topology.live and _whole(case.reference, n)]
+    topology, size = Topology(context.reference), len(stored.values or ())
+    same_operator = [each for each in context.reference.nodes if each.op == node.op]
+    names = [name for each in (*context.counterparts, *same_operator) for name in each.inputs]
+    names = [n for n in dict.fromkeys(names) if n in topology.live and _whole(context.reference, n)]
     for name in SIZES.first(names):
-        value = case.value(case.reference, name)
+        value = context.value(context.reference, name)
         if value is None or value.dtype.kind not in "iu":
             continue
         # A list of sizes may have another length: an axis too many, or one too few.
         if value.size == size or (value.ndim == 1 and len(stored.shape) == 1):
             yield f"the reference's {name!r}", value
     # PyTorch keeps computed sizes inside the call: then tensors themselves show them.
-    if _dynamic(case.reference) and not _stored_there(case, node, size):
-        yield from _single(case, node, stored)
+    if _dynamic(context.reference) and not _stored_there(context, node, size):
+        yield from _single(context, node, stored)
 
 
 def _like(stored: Constant, value: Array) -> tuple[int, ...]:
@@ -83,10 +83,10 @@ def _like(stored: Constant, value: Array) -> tuple[int, ...]:
     return stored.shape if same else value.shape
 
 
-def _single(case: FaultContext, node: Node, stored: Constant) -> Iterator[tuple[str, Array]]:
+def _single(context: FaultContext, node: Node, stored: Constant) -> Iterator[tuple[str, Array]]:
     """One size at a time replaced by a size of what goes in or should come out."""
-    into = case.value(case.candidate, node.inputs[0]) if node.inputs else None
-    sizes = dict.fromkeys((*(into.shape if into is not None else ()), *case.right.shape))
+    into = context.value(context.candidate, node.inputs[0]) if node.inputs else None
+    sizes = dict.fromkeys((*(into.shape if into is not None else ()), *context.right.shape))
     now = np.asarray(stored.values)
     for place in range(now.size):
         for size in sizes:
@@ -96,11 +96,13 @@ def _single(case: FaultContext, node: Node, stored: Constant) -> Iterator[tuple[
                 yield "the sizes of this input", changed
 
 
-def _stored_there(case: FaultContext, node: Node, size: int) -> bool:
+def _stored_there(context: FaultContext, node: Node, size: int) -> bool:
     """Whether the reference's own node reads as many whole numbers that are stored: no sizes."""
-    own = (name for each in case.counterparts if each.op == node.op for name in each.inputs)
-    held = (case.reference.constants[name] for name in own if name in case.reference.constants)
-    return any("int" in each.dtype and int(np.prod(each.shape)) == size for each in held)
+    own = (name for each in context.counterparts if each.op == node.op for name in each.inputs)
+    constants = (
+        context.reference.constants[name] for name in own if name in context.reference.constants
+    )
+    return any("int" in each.dtype and int(np.prod(each.shape)) == size for each in constants)
 
 
 def _whole(graph: Graph, name: str) -> bool:
@@ -115,7 +117,7 @@ def _dynamic(graph: Graph) -> bool:
 
 
 def _frozen(
-    node: Node, name: str, stored: tuple[object, ...], value: Array, theirs: str
+    node: Node, name: str, stored: tuple[object, ...], value: Array, ref_name: str
 ) -> Diagnosis:
     right = [int(each) for each in value.reshape(-1)][:_MOST_TOLD]
     frozen = " that were frozen" if len(stored) == value.size else ""
@@ -124,8 +126,10 @@ def _frozen(
         certainty=3,
         summary=f"{node.op} reads sizes {list(stored)}{frozen}; for this input they are {right}",
         evidence={"constant": name, "frozen": list(stored), "sizes": right},
-        experiments=(put_right(f"Is {name!r} a size of another input?", f"it gets {theirs}"),),
+        experiments=(
+            restore_experiment(f"Is {name!r} a size of another input?", f"it gets {ref_name}"),
+        ),
         fix="export with this axis marked dynamic, or compute the size from the input's shape"
         if frozen
-        else f"let {node.op} read {theirs} as its sizes",
+        else f"let {node.op} read {ref_name} as its sizes",
     )

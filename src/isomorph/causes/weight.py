@@ -12,7 +12,7 @@ from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.limits import BODY_CONSTANTS, FOLDED_WEIGHTS
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.constant_diff import difference
-from isomorph.diagnose.experiments import put_right
+from isomorph.diagnose.experiments import restore_experiment
 from isomorph.diagnose.folded_constants import folded
 from isomorph.diagnose.recurrent_weights import packed
 from isomorph.diagnose.subgraph_weights import inside_bodies
@@ -37,16 +37,16 @@ class Weight:
 
     name = "weight"
 
-    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
+    def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Put the reference's constants in, one after the other, then add a bias that is gone."""
-        yield from self._replaced(case)
-        yield from self._folded(case)
-        yield from self._gates(case)
-        yield from self._packed(case)
-        yield from self._kept_inside(case)
-        yield from self._dropped(case)
-        strange = node_constants.weights(case, node_constants.unmatched(case))
-        known = {name for name, value, whole in packed(case) if np.array_equal(value, whole)}
+        yield from self._replaced(context)
+        yield from self._folded(context)
+        yield from self._gates(context)
+        yield from self._packed(context)
+        yield from self._kept_inside(context)
+        yield from self._dropped(context)
+        strange = node_constants.weights(context, node_constants.unmatched(context))
+        known = {name for name, value, whole in packed(context) if np.array_equal(value, whole)}
         if strange := [name for name in strange if name not in known]:
             yield Diagnosis(
                 cause="weight",
@@ -55,54 +55,54 @@ class Weight:
                 evidence={"constant": strange[0]},
             )
 
-    def _replaced(self, case: FaultContext) -> Iterator[Diagnosis]:
-        for cand in node_constants.floats(case.candidate, case.nodes):
-            wrong = case.constant(case.candidate, cand)
+    def _replaced(self, context: FaultContext) -> Iterator[Diagnosis]:
+        for cand in node_constants.floats(context.candidate, context.nodes):
+            wrong = context.constant(context.candidate, cand)
             if wrong is None:
                 continue
-            choices = list(node_constants.alike_in_size(case, cand))
-            alike = any(np.array_equal(right, wrong) for _, right in choices)
-            if alike and any(_FLAGS & node.attributes.keys() for node in case.nodes):
+            choices = list(node_constants.constants_of_equal_size(context, cand))
+            equal_stored = any(np.array_equal(right, wrong) for _, right in choices)
+            if equal_stored and any(_FLAGS & node.attributes.keys() for node in context.nodes):
                 continue  # stored as the reference stores it: how it is read is another matter
             for ref, right in choices:
                 for value in placements(right, wrong.shape):
-                    if np.array_equal(value, wrong) or not case.restores({cand: value}):
+                    if np.array_equal(value, wrong) or not context.restores({cand: value}):
                         continue
-                    yield _replaced(case, cand, ref, wrong, value)
+                    yield _replaced(context, cand, ref, wrong, value)
                     return
 
-    def _folded(self, case: FaultContext) -> Iterator[Diagnosis]:
+    def _folded(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Weights into which a scale or a norm was worked: do the same to the reference's."""
-        right = next((each for each in _worked_in(case) if case.restores(each)), None)
+        right = next((each for each in _worked_in(context) if context.restores(each)), None)
         if right is None:
             return
-        stored = {name: case.constant(case.candidate, name) for name in right}
+        stored = {name: context.constant(context.candidate, name) for name in right}
         gaps = {
             name: float(np.linalg.norm(wrong - right[name]) / (np.linalg.norm(right[name]) or 1.0))
             for name, wrong in stored.items()
             if wrong is not None
         }
         # Folding rounds every constant a little; the one that is farthest off is the wrong one.
-        mine = max(gaps, key=lambda name: gaps[name], default=None)
-        wrong = stored.get(mine) if mine is not None else None
-        if mine is not None and wrong is not None:
-            yield _replaced(case, mine, None, wrong, right[mine])
+        farthest = max(gaps, key=lambda name: gaps[name], default=None)
+        wrong = stored.get(farthest) if farthest is not None else None
+        if farthest is not None and wrong is not None:
+            yield _replaced(context, farthest, None, wrong, right[farthest])
 
-    def _gates(self, case: FaultContext) -> Iterator[Diagnosis]:
+    def _gates(self, context: FaultContext) -> Iterator[Diagnosis]:
         """The blocks of a recurrent node's weights in another order."""
-        blocks = _GATES.get(case.node.op)
+        blocks = _GATES.get(context.node.op)
         if blocks is None:
             return
         everything = {
             name: value
-            for name in node_constants.floats(case.candidate, case.nodes)
-            if (value := case.constant(case.candidate, name)) is not None and value.ndim >= 2
+            for name in node_constants.floats(context.candidate, context.nodes)
+            if (value := context.constant(context.candidate, name)) is not None and value.ndim >= 2
         }
         kernels = {name: value for name, value in everything.items() if value.ndim == 3}
         orders = [order for order in permutations(range(blocks)) if list(order) != sorted(order)]
         for stored, order in product((everything, kernels), orders):
             given = {name: _reordered(value, blocks, order) for name, value in stored.items()}
-            if not case.restores(given):
+            if not context.restores(given):
                 continue
             names = ", ".join(stored)
             yield Diagnosis(
@@ -111,8 +111,8 @@ class Weight:
                 summary=f"the gate blocks of {names} are in the wrong order",
                 evidence={"gate_order": order},
                 experiments=(
-                    put_right(
-                        f"Are the gates of {case.node.name!r} in another order?",
+                    restore_experiment(
+                        f"Are the gates of {context.node.name!r} in another order?",
                         f"the gate blocks of its weights are reordered by {order}",
                     ),
                 ),
@@ -120,56 +120,58 @@ class Weight:
             )
             return
 
-    def _packed(self, case: FaultContext) -> Iterator[Diagnosis]:
+    def _packed(self, context: FaultContext) -> Iterator[Diagnosis]:
         """A recurrent node's weight, packed again from the reference's single matrices."""
-        for name, wrong, right in packed(case):
-            if not np.array_equal(wrong, right) and case.restores({name: right}):
-                yield _replaced(case, name, None, wrong, right, named="weights, packed")
+        for name, wrong, right in packed(context):
+            if not np.array_equal(wrong, right) and context.restores({name: right}):
+                yield _replaced(context, name, None, wrong, right, named="weights, packed")
                 return
 
-    def _kept_inside(self, case: FaultContext) -> Iterator[Diagnosis]:
+    def _kept_inside(self, context: FaultContext) -> Iterator[Diagnosis]:
         """A constant in the body of a loop or branch, where the reference's is handed in."""
-        for patch in BODY_CONSTANTS.first(inside_bodies(case)):
-            found = case.rehearse(patch)
-            if found is not None and case.equals(found):
+        for patch in BODY_CONSTANTS.first(inside_bodies(context)):
+            found = context.rehearse(patch)
+            if found is not None and context.equals(found):
                 yield Diagnosis(
                     cause="weight",
                     certainty=3,
                     summary=f"a constant inside is wrong; right is {patch.summary}",
                     evidence={"change": patch.summary},
-                    experiments=(put_right("Is a constant of the body wrong?", patch.summary),),
+                    experiments=(
+                        restore_experiment("Is a constant of the body wrong?", patch.summary),
+                    ),
                     fix=patch.summary,
                 )
                 return
 
-    def _dropped(self, case: FaultContext) -> Iterator[Diagnosis]:
+    def _dropped(self, context: FaultContext) -> Iterator[Diagnosis]:
         """A bias of the reference that the candidate does not add."""
-        held = {each.value_digest for each in case.candidate.constants.values()}
-        for name in node_constants.floats(case.reference, case.counterparts):
-            bias = case.constant(case.reference, name)
+        digests = {each.value_digest for each in context.candidate.constants.values()}
+        for name in node_constants.floats(context.reference, context.counterparts):
+            bias = context.constant(context.reference, name)
             if bias is None or bias.ndim != 1 or not np.any(bias):
                 continue
-            for axis in range(case.wrong.ndim):
-                if case.wrong.shape[axis] != bias.size:
+            for axis in range(context.wrong.ndim):
+                if context.wrong.shape[axis] != bias.size:
                     continue
-                shape = [bias.size if a == axis else 1 for a in range(case.wrong.ndim)]
-                if case.equals(case.wrong + bias.reshape(shape)):
-                    lost = case.reference.constants[name].value_digest not in held
-                    yield _dropped(case.node.name, name, lost=lost)
+                shape = [bias.size if a == axis else 1 for a in range(context.wrong.ndim)]
+                if context.equals(context.wrong + bias.reshape(shape)):
+                    lost = context.reference.constants[name].value_digest not in digests
+                    yield _dropped(context.node.name, name, lost=lost)
                     return
 
 
-def _worked_in(case: FaultContext) -> Iterator[dict[str, Array]]:
+def _worked_in(context: FaultContext) -> Iterator[dict[str, Array]]:
     """For the constants of the candidate's one linear node, what they are with all worked in.
 
     Sizes alone may not tell which axis holds the channels: then each is tried.
     """
-    if sum(node.op in _LINEAR for node in case.nodes) != 1:
+    if sum(node.op in _LINEAR for node in context.nodes) != 1:
         return
-    values = [value for _, value in folded(case)]
+    values = [value for _, value in folded(context)]
     choices: dict[str, list[Array]] = {}
-    for name in node_constants.floats(case.candidate, case.nodes):
-        shape = case.candidate.constants[name].shape
+    for name in node_constants.floats(context.candidate, context.nodes):
+        shape = context.candidate.constants[name].shape
         fitting = [value for value in values if value.size == int(np.prod(shape))]
         placed = [moved.array(value) for value in fitting for moved in ways(value, shape)]
         if placed:
@@ -179,7 +181,7 @@ def _worked_in(case: FaultContext) -> Iterator[dict[str, Array]]:
 
 
 def _replaced(
-    case: FaultContext,
+    context: FaultContext,
     cand: str,
     ref: str | None,
     wrong: Array,
@@ -188,7 +190,7 @@ def _replaced(
     named: str = "weight with what follows worked in",
 ) -> Diagnosis:
     kind, cause = difference(wrong, right)
-    order = _order_of_gates(case.node.op, wrong, right)
+    order = _order_of_gates(context.node.op, wrong, right)
     if order is not None:
         kind, cause = f"its gate blocks are in the order {order}", "weight"
     named = repr(ref) if ref is not None else named
@@ -199,12 +201,12 @@ def _replaced(
         summary=f"constant {cand!r} is not the reference's {named}: {kind}",
         evidence={"constant": cand, **known, "difference": kind},
         experiments=(
-            put_right(
+            restore_experiment(
                 f"Is constant {cand!r} wrong?", f"it gets the values of the reference's {named}"
             ),
         ),
         fix=f"give {cand!r} the values of the reference's {named}",
-        node=_reader(case, cand),
+        node=_reader(context, cand),
     )
 
 
@@ -219,9 +221,11 @@ def _order_of_gates(op: str, wrong: Array, right: Array) -> tuple[int, ...] | No
     return None
 
 
-def _reader(case: FaultContext, constant: str) -> str | None:
+def _reader(context: FaultContext, constant: str) -> str | None:
     """The one node here that reads a constant, if there is just one."""
-    found = [n.name for n in case.nodes if constant in node_constants.names(case.candidate, [n])]
+    found = [
+        n.name for n in context.nodes if constant in node_constants.names(context.candidate, [n])
+    ]
     return found[0] if len(found) == 1 else None
 
 
@@ -244,7 +248,7 @@ def _dropped(node: str, bias: str, *, lost: bool) -> Diagnosis:
         + ("" if lost else ", although the candidate stores it"),
         evidence={"reference_constant": bias, "difference": "dropped"},
         experiments=(
-            put_right(
+            restore_experiment(
                 f"Does node {node!r} lack a bias?",
                 f"the reference's {bias!r} is added to its output",
             ),

@@ -15,10 +15,10 @@ from isomorph.core.errors import FATAL, IsomorphError, RuntimeFailedError
 from isomorph.core.interruption import InterruptedCheck
 from isomorph.core.limits import Limit, noted_limits
 from isomorph.core.report import Binding, Finding, Report, Skipped
-from isomorph.diagnose.crash_bisect import named
-from isomorph.diagnose.diagnose_faults import guilty
-from isomorph.diagnose.faulty_runs import blamed_runs, graphs_differ, runs_at_fault
-from isomorph.diagnose.randomness import random_run
+from isomorph.diagnose.crash_bisect import with_crashing_node
+from isomorph.diagnose.diagnose_faults import diagnosed_faults
+from isomorph.diagnose.faulty_runs import graphs_differ, runs_at_fault, runtime_findings
+from isomorph.diagnose.randomness import randomness_finding
 from isomorph.localize.alignment_builder import Aligner
 from isomorph.localize.attribute_diff import pointed
 from isomorph.localize.first_difference import makers, unseen
@@ -141,7 +141,7 @@ class CheckState:
         for role, (subject, outputs) in random.items():
             # A random reference can convict nobody, not even a candidate that is random too.
             verdict = Verdict.UNKNOWN if "reference" in random else Verdict.DIVERGENT
-            self.add_finding(random_run(subject, outputs), verdict, f"the {role} is random")
+            self.add_finding(randomness_finding(subject, outputs), verdict, f"the {role} is random")
         self.findings += [
             of_trembling(each.role, seen.trembling) for each, seen in found if seen.trembling
         ]
@@ -240,7 +240,7 @@ class CheckState:
         try:
             if mistranslated:
                 against = comparison.as_stored(reference)
-                found, located = guilty(against, candidate, pairs, self.hidden)
+                found, located = diagnosed_faults(against, candidate, pairs, self.hidden)
                 unexplained = located.unexplained
                 names = [d.candidate_output for d in wrong if d.candidate_output is not None]
                 found = [*found, *makers(located.matcher, names)]
@@ -250,7 +250,7 @@ class CheckState:
                 self.aligner.found(located)
         except IsomorphError as error:
             unexplained = error.sentence
-        runs, left_over = blamed_runs(
+        runs, left_over = runtime_findings(
             (reference, candidate), comparison.divergences, self.terms.false_alarm, bool(found)
         )
         found, unexplained = [*found, *runs], unexplained or left_over
@@ -327,7 +327,7 @@ class CheckState:
         """A crash with the node behind it, looked for once; localizing is what was asked for."""
         if not self.options.locate or self.abort_reason or subject.opened is None:
             return error
-        return named(error, subject.opened, subject.feeds)
+        return with_crashing_node(error, subject.opened, subject.feeds)
 
     def report(
         self,

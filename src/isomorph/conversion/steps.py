@@ -17,7 +17,7 @@ from isomorph.conversion.lost_metadata import losses
 from isomorph.core.conversion import AS_IS, Cure, Hop, Order, Step, Trouble
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
-from isomorph.repair.deliver import delivered
+from isomorph.repair.deliver import write_repair
 from isomorph.sessions.in_process import can_patch
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ class RouteRunner:
             return path, (), report
         target = self.workshop.folder("repaired") / path.name
         try:
-            done = delivered(self.first, right, self.given, self.check_options, target)
+            done = write_repair(self.first, right, self.given, self.check_options, target)
             if not done.repaired or done.output is None:
                 return path, (), report
             again = self._checked(self.loader.open("candidate", str(target)))

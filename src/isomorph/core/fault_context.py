@@ -49,7 +49,7 @@ class FaultContext:
     restores: Callable[[Mapping[str, Array]], bool]
     equals: Callable[[Array], bool]
     value: Callable[[Graph, str], Array | None] = field(default=_nothing, repr=False)
-    twin: Callable[[str], str | None] = field(default=_nothing, repr=False)
+    matching_tensor: Callable[[str], str | None] = field(default=_nothing, repr=False)
     rehearse: Callable[[Patch], Array | None] = field(default=_nothing, repr=False)
     same_framework: bool = False
     execution: Execution | None = None

@@ -143,7 +143,7 @@ class Cause(Protocol):
 
     name: str
 
-    def examine(self, case: FaultContext) -> Iterator[Diagnosis]:
+    def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """What it has to say of a case; nothing where it does not apply."""
         ...
 
@@ -154,7 +154,7 @@ class Fix(Protocol):
     name: str
     """The cause that it removes."""
 
-    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
+    def propose(self, finding: Finding, context: FaultContext) -> Iterator[Patch]:
         """Patches for this case, the likeliest and cheapest first."""
         ...
 
@@ -214,10 +214,10 @@ class Rule(Protocol):
     name: str
     code: str
     """Stable: what a user writes into a list of exceptions."""
-    speaks: tuple[LintedModel, ...]
-    silent: tuple[LintedModel, ...]
+    positive_examples: tuple[LintedModel, ...]
+    negative_examples: tuple[LintedModel, ...]
 
-    def check(self, subject: LintedModel) -> Iterator[Remark]:
+    def check(self, linted: LintedModel) -> Iterator[Remark]:
         """What it has to say; nothing where all is well."""
         ...
 

@@ -1,4 +1,4 @@
-"""Small models drawn by hand: the examples in which checks speak or stay silent."""
+"""Small models built by hand: the positive and negative examples of the rules of lint."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def node(
     )
 
 
-def subject(
+def linted_model(
     *nodes: Node,
     inputs: Sequence[TensorSpec] = (spec("x"),),
     constants: Sequence[Constant] = (),

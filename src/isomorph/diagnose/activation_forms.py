@@ -45,27 +45,27 @@ _FAMILIES = ("GELU", "a hard sigmoid", "ReLU")
 _ROUNDINGS = 8.0 * float(np.finfo(np.float32).eps)
 
 
-def forms(case: FaultContext) -> tuple[str | None, str | None]:
+def forms(context: FaultContext) -> tuple[str | None, str | None]:
     """What the candidate and the reference compute from the one tensor that goes in."""
-    topology = Topology(case.candidate)
-    own = {name for node in case.nodes for name in node.outputs}
-    sources = {name for node in case.nodes for name in topology.sources(node)} - own
-    if len(sources) != 1 or case.wrong.shape != case.right.shape:
+    topology = Topology(context.candidate)
+    own = {name for node in context.nodes for name in node.outputs}
+    sources = {name for node in context.nodes for name in topology.sources(node)} - own
+    if len(sources) != 1 or context.wrong.shape != context.right.shape:
         return None, None
-    if not (np.isfinite(case.wrong).all() and np.isfinite(case.right).all()):
+    if not (np.isfinite(context.wrong).all() and np.isfinite(context.right).all()):
         return None, None  # an overflow shows no formula
-    x = case.value(case.candidate, next(iter(sources)))
-    if x is None or x.dtype.kind != "f" or x.shape != case.right.shape or not x.size:
+    x = context.value(context.candidate, next(iter(sources)))
+    if x is None or x.dtype.kind != "f" or x.shape != context.right.shape or not x.size:
         return None, None
     with np.errstate(all="ignore"):
         values = {name: np.asarray(form(x.astype(np.float64))) for name, form in _FORMS.items()}
-    ref = next((name for name, value in values.items() if case.equals(value)), None)
+    ref = next((name for name, value in values.items() if context.equals(value)), None)
     if ref is None:
         return None, None
     # Rounded constants of a spelled-out form move it by a few roundings, as they moved the
     # reference; a formula that is farther off is not the one.
-    allowed = 4.0 * apart(values[ref], case.right)[0] + _ROUNDINGS * _size(case.wrong)
-    gaps = {name: apart(value, case.wrong)[0] for name, value in values.items() if name != ref}
+    allowed = 4.0 * apart(values[ref], context.right)[0] + _ROUNDINGS * _size(context.wrong)
+    gaps = {name: apart(value, context.wrong)[0] for name, value in values.items() if name != ref}
     cand = min(gaps, key=lambda name: gaps[name])
     return (cand if gaps[cand] <= allowed else None), ref
 

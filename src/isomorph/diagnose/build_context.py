@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from isomorph.sessions.model_handle import ModelHandle
 
 
-def cases(
+def fault_contexts(
     faults: Sequence[Fault], matcher: ValueMatcher, candidate: ModelHandle | None = None
 ) -> Iterator[tuple[str, FaultContext]]:
     """The first guilt of each node, as a case, by the node's name.
@@ -28,15 +28,15 @@ def cases(
     With ``candidate`` at hand, patches can be rehearsed on a copy of it.
     """
     earlier: dict[str, Array] = {}
-    told: set[str] = set()
+    done: set[str] = set()
     for fault in faults:
-        if fault.node not in told:
-            told.add(fault.node)
-            yield fault.node, _case(fault, matcher, dict(earlier), candidate)
+        if fault.node not in done:
+            done.add(fault.node)
+            yield fault.node, _fault_context(fault, matcher, dict(earlier), candidate)
         earlier[fault.tensor] = fault.value
 
 
-def _case(
+def _fault_context(
     fault: Fault, matcher: ValueMatcher, earlier: Mapping[str, Array], candidate: ModelHandle | None
 ) -> FaultContext:
     left, right = matcher.reference.graph, matcher.candidate.graph
@@ -76,9 +76,9 @@ def _case(
 
     pairs: dict[str, str] = {}
 
-    def twin(name: str) -> str | None:
+    def matching_tensor(name: str) -> str | None:
         if not pairs:
-            pairs.update(_held_here(matcher, earlier))
+            pairs.update(_matching_tensors(matcher, earlier))
         return pairs.get(name)
 
     wrong = replaced({})
@@ -96,20 +96,22 @@ def _case(
         restores=restores,
         equals=equals,
         value=value,
-        twin=twin,
+        matching_tensor=matching_tensor,
         rehearse=rehearse,
         same_framework=matcher.same_axes,
     )
 
 
-def _held_here(matcher: ValueMatcher, earlier: Mapping[str, Array]) -> Iterator[tuple[str, str]]:
+def _matching_tensors(
+    matcher: ValueMatcher, earlier: Mapping[str, Array]
+) -> Iterator[tuple[str, str]]:
     """The reference's tensors with the candidate's first ones that hold their values."""
     seen: set[str] = set()
-    for mine, held in matcher.candidate.with_given(earlier).items():
-        found = matcher.pair(mine, held) if mine in matcher.candidate.spread else None
+    for name, value in matcher.candidate.with_given(earlier).items():
+        found = matcher.pair(name, value) if name in matcher.candidate.spread else None
         if found is not None and found[0] not in seen:
             seen.add(found[0])
-            yield found[0], mine
+            yield found[0], name
 
 
 def _constant(matcher: ValueMatcher, graph: Graph, name: str) -> Array | None:

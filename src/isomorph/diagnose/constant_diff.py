@@ -26,9 +26,9 @@ def difference(wrong: Array, right: Array) -> tuple[str, str]:
     order = _order_of_axes(wrong, right)
     if order is not None:
         square = wrong.ndim == 2 and wrong.shape[0] == wrong.shape[1]
-        told = "it is transposed" if square or wrong.ndim == 2 else f"its axes are {order}"
-        return told, "layout"
-    if _alike(np.sort(wrong, axis=None), np.sort(right, axis=None)):
+        change = "it is transposed" if square or wrong.ndim == 2 else f"its axes are {order}"
+        return change, "layout"
+    if _all_close(np.sort(wrong, axis=None), np.sort(right, axis=None)):
         return _permuted(wrong, right), "weight"
     for narrow in _NARROW:
         if np.array_equal(wrong, narrowed(right, narrow)):
@@ -41,7 +41,7 @@ def difference(wrong: Array, right: Array) -> tuple[str, str]:
     factor = _factor(wrong, right)
     if factor is not None:
         return f"its values are multiplied by {factor:.6g}", "weight"
-    return _kinship(wrong, right), "weight"
+    return _correlation(wrong, right), "weight"
 
 
 def lesser_part(count: int, size: int) -> bool:
@@ -84,10 +84,10 @@ def _factor(wrong: Array, right: Array) -> float | None:
     if size == 0.0:
         return None
     factor = float(np.dot(wrong.reshape(-1), right.reshape(-1))) / size
-    return factor if factor and _alike(wrong, factor * right) else None
+    return factor if factor and _all_close(wrong, factor * right) else None
 
 
-def _kinship(wrong: Array, right: Array) -> str:
+def _correlation(wrong: Array, right: Array) -> str:
     """Whether they are two states of one training, or strangers."""
     a, b = wrong.reshape(-1) - np.mean(wrong), right.reshape(-1) - np.mean(right)
     sizes = float(np.linalg.norm(a) * np.linalg.norm(b))
@@ -104,5 +104,5 @@ def _close(left: Array, right: Array) -> Array:
     return np.asarray(np.abs(left - right) <= ROUNDING * np.abs(right))
 
 
-def _alike(left: Array, right: Array) -> bool:
+def _all_close(left: Array, right: Array) -> bool:
     return left.shape == right.shape and bool(np.all(_close(left, right)))

@@ -25,7 +25,7 @@ CRASHED = "RUNTIME_CRASHED"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deadly:
+class CrashingNode:
     """A node with which the runtime dies; ``alone``: it does so without any other, too."""
 
     node: Node
@@ -38,22 +38,22 @@ class Deadly:
     def sentence(self) -> str:
         """What was tried, and what was seen."""
         name = f"{self.node.name!r} ({self.node.native_op} in {self.dtype})"
-        told = (
+        text = (
             f"a model of {name} alone kills it, too"
             if self.alone
             else f"it lives with all that comes before {name}, and dies with it"
         )
         if not self.unscaled:
-            return told
-        return f"{told}; no positive scale has {', '.join(map(repr, self.unscaled))}"
+            return text
+        return f"{text}; no positive scale has {', '.join(map(repr, self.unscaled))}"
 
 
-def named(error: IsomorphError, opened: ModelHandle, feeds: Arrays) -> IsomorphError:
+def with_crashing_node(error: IsomorphError, handle: ModelHandle, feeds: Arrays) -> IsomorphError:
     """The same error with the node behind it, where that can be found by cutting."""
     # Without isolation the next death would be our own.
-    if error.code != CRASHED or error.node or opened.host.isolation == "none":
+    if error.code != CRASHED or error.node or handle.host.isolation == "none":
         return error
-    found = deadly(opened, feeds)
+    found = crashing_node(handle, feeds)
     if found is None:
         return error
     return RuntimeFailedError(
@@ -66,13 +66,13 @@ def named(error: IsomorphError, opened: ModelHandle, feeds: Arrays) -> IsomorphE
     )
 
 
-def deadly(opened: ModelHandle, feeds: Arrays) -> Deadly | None:
+def crashing_node(handle: ModelHandle, feeds: Arrays) -> CrashingNode | None:
     """The first node that no beginning of the model survives; None where nothing dies of it."""
-    graph = opened.model.graph
+    graph = handle.model.graph
     with TemporaryDirectory(prefix="isomorph-deadly-") as folder:
-        trial = _Trial(opened=opened, feeds=feeds, folder=Path(folder))
+        trial = _Trial(handle=handle, feeds=feeds, folder=Path(folder))
         try:
-            extractor(opened.model.framework)
+            extractor(handle.model.framework)
             if not graph.nodes or not trial.dies(_beginning(graph, len(graph.nodes))):
                 return None
             # The longest beginning that is survived, and the shortest that is not.
@@ -88,7 +88,7 @@ def deadly(opened: ModelHandle, feeds: Arrays) -> Deadly | None:
         node = graph.nodes[fatal - 1]
         if fatal == 1 and _dies_of_anything(trial, graph):
             return None  # perhaps of its own import
-        return Deadly(
+        return CrashingNode(
             node=node,
             dtype=_dtype(graph, node),
             alone=_alone(trial, graph, node),
@@ -98,21 +98,21 @@ def deadly(opened: ModelHandle, feeds: Arrays) -> Deadly | None:
 
 @dataclass(slots=True, kw_only=True)
 class _Trial:
-    opened: ModelHandle
+    handle: ModelHandle
     feeds: Arrays
     folder: Path
     _made: int = 0
 
     def dies(self, piece: Piece) -> bool:
         """Whether the runtime dies when it opens this piece; other errors are ours to raise."""
-        host, model = self.opened.host, self.opened.model
+        host, model = self.handle.host, self.handle.model
         self._made += 1
         path = self.folder / f"{self._made}{extractor(model.framework).suffix}"
         examples = {name: self.feeds[name] for name in piece.feeds if name in self.feeds}
         host.cut(model, piece, examples, path)
         part = host.load(str(path), model.framework, {})
         try:
-            replace(self.opened, model=part, reals={}, _sessions={}).run().close()
+            replace(self.handle, model=part, reals={}, _sessions={}).run().close()
         except IsomorphError as error:
             return error.code == CRASHED
         return False

@@ -13,7 +13,7 @@ from isomorph.core.fault_context import Diagnosis, FaultContext
 from isomorph.core.limits import noted_limits
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
-from isomorph.diagnose.known_issues import cited
+from isomorph.diagnose.known_issues import matching_issues
 from isomorph.diagnose.reference_nodes import original_nodes
 
 if TYPE_CHECKING:
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
 CONFIRMED = 3
 """The certainty from which on an experiment has shown that the change restores the node."""
-EXPECTED = (ArithmeticError, ValueError, IndexError, KeyError, TypeError)
+EXTENSION_ERRORS = (ArithmeticError, ValueError, IndexError, KeyError, TypeError)
 """What code that meets a graph it was not written for raises."""
 GRAPH, RUN = "graph", "run"
 """What a cause may accuse: the translated graph, or the run of a graph that is right."""
 
 
-def diagnoses(case: FaultContext) -> list[Diagnosis]:
+def diagnoses(context: FaultContext) -> list[Diagnosis]:
     """Every answer, the best founded first; among equals the order of the registry."""
-    accused = GRAPH if case.execution is None else RUN
+    accused = GRAPH if context.execution is None else RUN
     causes = [registry.cause(name) for name in registry.names("causes")]
     with noted_limits() as hit:
         answers = [
             answer
             for cause in causes
             if accused in getattr(cause, "accuses", (GRAPH,))
-            for answer in _examined(cause, case)
+            for answer in _examined(cause, context)
         ]
     if all(answer.certainty < CONFIRMED for answer in answers):
         for limit in hit:
@@ -45,15 +45,15 @@ def diagnoses(case: FaultContext) -> list[Diagnosis]:
     return sorted(answers, key=lambda answer: -answer.certainty)
 
 
-def _examined(cause: Cause, case: FaultContext) -> Iterator[Diagnosis]:
+def _examined(cause: Cause, context: FaultContext) -> Iterator[Diagnosis]:
     """What one cause answers; one that fails takes nothing from the others and from the verdict.
 
     Experiments try values that nobody would write: what overflows there equals nothing.
     """
     try:
         with np.errstate(all="ignore"):
-            answers = list(cause.examine(case))
-    except EXPECTED as error:
+            answers = list(cause.examine(context))
+    except EXTENSION_ERRORS as error:
         yield Diagnosis(
             cause=cause.name,
             summary="could not be examined",
@@ -72,24 +72,24 @@ def _examined(cause: Cause, case: FaultContext) -> Iterator[Diagnosis]:
         yield from answers
 
 
-def explained(finding: Finding, case: FaultContext, frameworks: Sequence[str] = ()) -> Finding:
+def with_cause(finding: Finding, context: FaultContext, frameworks: Sequence[str] = ()) -> Finding:
     """The finding with its cause, the experiments behind it, and what would repair it.
 
     Experiments that refuted another cause are kept: they say what it is not.
     """
-    answers = diagnoses(case)
+    answers = diagnoses(context)
     refuted = [each for answer in answers if not answer.certainty for each in answer.experiments]
     standing = [answer for answer in answers if answer.certainty]
     if not standing:
         return replace(finding, experiments=(*finding.experiments, *refuted))
-    return answered(finding, standing, refuted, case, frameworks)
+    return with_diagnosis(finding, standing, refuted, context, frameworks)
 
 
-def answered(
+def with_diagnosis(
     finding: Finding,
     standing: Sequence[Diagnosis],
     refuted: Sequence[Experiment],
-    case: FaultContext,
+    context: FaultContext,
     frameworks: Sequence[str] = (),
 ) -> Finding:
     """The finding with the first of these answers, and what else was said beside it."""
@@ -99,35 +99,39 @@ def answered(
     if best.certainty > 1 and best.node not in (None, finding.node):
         evidence["member"] = best.node
     # What could have been tried and did not restore the node is no advice.
-    proven = best.certainty >= CONFIRMED or case.execution is not None
-    fix = best.fix if proven or not _can_try(case) else None
-    issues = cited(best.cause, f"{best.summary} {best.evidence}", case, frameworks)
+    proven = best.certainty >= CONFIRMED or context.execution is not None
+    fix = best.fix if proven or not _can_try(context) else None
+    issues = matching_issues(best.cause, f"{best.summary} {best.evidence}", context, frameworks)
     return replace(
         finding,
         cause=best.cause,
         summary=f"{finding.summary}; {best.summary}",
         experiments=(*finding.experiments, *best.experiments, *refuted),
         evidence={**evidence, **({"known_issues": issues} if issues else {})},
-        fix=fix or _put_back(case),
+        fix=fix or _put_back(context),
     )
 
 
-def _can_try(case: FaultContext) -> bool:
+def _can_try(context: FaultContext) -> bool:
     """Whether edits of the guilty node can be tried: not every file takes every edit."""
-    told = [(name, value) for name, value in case.node.attributes.items() if value is not None]
-    edits = (SetAttribute(node=case.node.name, name=told[0][0], value=told[0][1]),) if told else ()
-    return case.rehearse(Patch(summary="", edits=edits)) is not None
+    stated = [(name, value) for name, value in context.node.attributes.items() if value is not None]
+    edits = (
+        (SetAttribute(node=context.node.name, name=stated[0][0], value=stated[0][1]),)
+        if stated
+        else ()
+    )
+    return context.rehearse(Patch(summary="", edits=edits)) is not None
 
 
-def _put_back(case: FaultContext) -> str | None:
+def _put_back(context: FaultContext) -> str | None:
     """Advice that was tried: the reference's own nodes, where they can be copied.
 
     What the graphs merely suggest is told as the cause; nobody has seen that it restores anything.
     """
-    if case.execution is not None:
+    if context.execution is not None:
         return None
-    for patch in original_nodes(case):
-        found = case.rehearse(patch)
-        if found is not None and case.equals(found):
+    for patch in original_nodes(context):
+        found = context.rehearse(patch)
+        if found is not None and context.equals(found):
             return patch.summary
     return None

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from isomorph.diagnose.build_context import cases
-from isomorph.diagnose.diagnose import explained
-from isomorph.diagnose.subgraph_faults import inside
-from isomorph.localize.findings import findings as guilty_findings
+from isomorph.diagnose.build_context import fault_contexts
+from isomorph.diagnose.diagnose import with_cause
+from isomorph.diagnose.subgraph_faults import subgraph_findings
+from isomorph.localize.findings import findings as fault_findings
 from isomorph.localize.findings import in_the_open
 from isomorph.localize.locate import locate
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from isomorph.measure.evaluated_model import EvaluatedModel
 
 
-def guilty(
+def diagnosed_faults(
     reference: EvaluatedModel,
     candidate: EvaluatedModel,
     outputs: Sequence[tuple[str, str]],
@@ -31,16 +31,18 @@ def guilty(
     if located.unrelated is not None:
         return [located.unrelated], located
     chain, matcher = located.chain, located.matcher
-    by_node = dict(cases(chain.faults, matcher, candidate.opened))
+    by_node = dict(fault_contexts(chain.faults, matcher, candidate.opened))
     known = reference.model.framework, candidate.model.framework
     found = [
-        explained(finding, by_node[finding.node], known) if finding.node in by_node else finding
-        for finding in guilty_findings(chain, reference.model.graph, candidate.model.graph)
+        with_cause(finding, by_node[finding.node], known) if finding.node in by_node else finding
+        for finding in fault_findings(chain, reference.model.graph, candidate.model.graph)
     ]
     sides = reference.opened, candidate.opened
-    told = [inner for finding in found for inner in inside(finding, located, sides)]
+    inner_findings = [
+        inner for finding in found for inner in subgraph_findings(finding, located, sides)
+    ]
     graph = candidate.model.graph
-    return [in_the_open(_narrowed(finding, graph)) for finding in told], located
+    return [in_the_open(_narrowed(finding, graph)) for finding in inner_findings], located
 
 
 def _narrowed(finding: Finding, graph: Graph) -> Finding:

@@ -9,7 +9,7 @@ from isomorph.core.report import Experiment
 _THE_RUN, _RUN_IS_RIGHT = "the run", "it is right"
 
 
-def put_right(
+def restore_experiment(
     question: str, change: str, *, of: str = "the node", right: bool = True
 ) -> Experiment:
     """What was asked, what was changed, and whether ``of`` came out right, as predicted."""
@@ -22,6 +22,6 @@ def put_right(
     )
 
 
-def puts_the_run_right(experiments: Sequence[Experiment]) -> bool:
+def restores_the_run(experiments: Sequence[Experiment]) -> bool:
     """Whether one change of the settings made every output of the run right."""
     return any(each.agrees and each.predicts == _RUN_IS_RIGHT for each in experiments)

@@ -22,24 +22,24 @@ _BY_HAND = "Nothing in the file can be patched for it: change what the finding's
 
 def explain(word: str) -> Explanation:
     """What a cause or a code is; near matches in the error where it is neither."""
-    wanted = word.strip()
+    entered = word.strip()
     # Two causes and their codes differ in nothing but their letters' case.
-    if wanted not in codes() and wanted.lower() in registry.names("causes"):
-        return _cause(wanted.lower())
-    entry = codes().get(wanted.upper())
+    if entered not in codes() and entered.lower() in registry.names("causes"):
+        return _cause(entered.lower())
+    entry = codes().get(entered.upper())
     if entry is not None:
         return Explanation(
-            word=wanted.upper(),
+            word=entered.upper(),
             kind=entry["kind"],
             what=entry["what"],
             recognized=entry["recognized"],
             do=entry["do"],
             exit_code=entry.get("exit"),
         )
-    near = _near(wanted)
+    near = _near(entered)
     raise UsageError(
         "UNKNOWN_NAME",
-        f"{wanted!r} is neither a cause nor a code",
+        f"{entered!r} is neither a cause nor a code",
         why=f"causes: {', '.join(registry.names('causes'))}",
         fix=f"did you mean {' or '.join(map(repr, near))}?" if near else "isomorph explain --list",
     )
@@ -61,13 +61,13 @@ def _remarks() -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The checks of lint, each by its code; its docstring is its page."""
     for name in registry.names("rules"):
         check = registry.rule(name)
-        what, _, rest = (inspect.getdoc(type(check)) or "").partition("\n\n")
+        what, _, details = (inspect.getdoc(type(check)) or "").partition("\n\n")
         yield (
             check.code,
             {
                 "kind": "remark",
                 "what": " ".join(what.split()),
-                "recognized": " ".join(rest.split()) or "Seen in the graph, without running it.",
+                "recognized": " ".join(details.split()) or "Seen in the graph, without running it.",
                 "do": f"isomorph lint says what helps; --ignore {check.code} hushes it.",
             },
         )
@@ -87,8 +87,8 @@ def _cause(name: str) -> Explanation:
         recognized=" ".join(recognized.split()),
         do=_TO_DO if name in registry.names("fixes") else _BY_HAND,
         issues=tuple(
-            f"{told}: {', '.join(each.thread for each in found[:_NEAREST])} ({found[0].link})"
-            for told, found in by_mechanism.items()
+            f"{mechanism}: {', '.join(each.thread for each in found[:_NEAREST])} ({found[0].link})"
+            for mechanism, found in by_mechanism.items()
         ),
     )
 

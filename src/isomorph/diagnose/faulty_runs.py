@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.divergence import Divergence, ErrorTerm, Judgment, Verdict
 from isomorph.core.errors import IsomorphError
-from isomorph.diagnose.runtime_faults import guilty_of_running
+from isomorph.diagnose.runtime_faults import runtime_faults
 from isomorph.measure.findings import misshapen
 from isomorph.measure.verdict import loss_in_doubt
 
@@ -31,7 +31,7 @@ def runs_at_fault(divergences: Sequence[Divergence]) -> bool:
     ) or bool(_of_reference_alone(divergences))
 
 
-def blamed_runs(
+def runtime_findings(
     sides: tuple[EvaluatedModel, EvaluatedModel],
     divergences: Sequence[Divergence],
     false_alarm: float,
@@ -44,17 +44,17 @@ def blamed_runs(
     reference, candidate = sides
     found: list[Finding] = []
     left: list[str] = []
-    for subject, names in (
+    for evaluated, names in (
         (candidate, _of_candidate(divergences, false_alarm, explained=explained)),
         (reference, _of_reference_alone(divergences)),
     ):
         if not names:
             continue
         try:
-            guilty, unexplained = guilty_of_running(subject.as_stored(), names, false_alarm)
+            faults, unexplained = runtime_faults(evaluated.as_stored(), names, false_alarm)
         except IsomorphError as error:
-            guilty, unexplained = [], error.sentence
-        found += guilty if subject is candidate else [_of_reference(each) for each in guilty]
+            faults, unexplained = [], error.sentence
+        found += faults if evaluated is candidate else [_of_reference(each) for each in faults]
         left += [unexplained] if unexplained else []
     return found, "; ".join(left) or None
 

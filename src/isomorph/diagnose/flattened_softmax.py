@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 _OPS = frozenset({"Softmax", "LogSoftmax", "Hardmax"})
 
 
-def taken_as_one(case: FaultContext) -> tuple[Node, int, bool, Experiment] | None:
+def taken_as_one(context: FaultContext) -> tuple[Node, int, bool, Experiment] | None:
     """The node, its axis, and whether it is the candidate that takes the axes as one."""
-    for node in case.nodes:
+    for node in context.nodes:
         axis = node.attributes.get("axis")
-        x = case.value(case.candidate, node.inputs[0]) if node.op in _OPS else None
-        if x is None or not isinstance(axis, int) or x.shape != case.right.shape or x.ndim < 2:
+        x = context.value(context.candidate, node.inputs[0]) if node.op in _OPS else None
+        if x is None or not isinstance(axis, int) or x.shape != context.right.shape or x.ndim < 2:
             continue
         axis %= x.ndim
         rows = int(np.prod(x.shape[:axis]))
         alone = _soft(x.astype(np.float64), axis, node.op)
         together = _soft(x.astype(np.float64).reshape(rows, -1), 1, node.op).reshape(x.shape)
         for flat, (cand, ref) in ((True, (together, alone)), (False, (alone, together))):
-            if case.equals(ref) and not case.equals(cand) and _same(cand, case.wrong):
+            if context.equals(ref) and not context.equals(cand) and _same(cand, context.wrong):
                 return node, axis, flat, _experiment(node.op, axis, flat=flat)
     return None
 

@@ -23,18 +23,20 @@ _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 _PASSED_ON = RESHAPES | {"Transpose"}
 
 
-def folded(case: FaultContext) -> Iterator[tuple[str, Array]]:
+def folded(context: FaultContext) -> Iterator[tuple[str, Array]]:
     """Weight and bias of the counterpart's linear node with all that follows worked in."""
-    for place, linear in enumerate(case.counterparts):
+    for place, linear in enumerate(context.counterparts):
         if linear.op not in _LINEAR:
             continue
-        chain = _chain(case, case.counterparts[place + 1 :])
+        chain = _chain(context, context.counterparts[place + 1 :])
         if chain is None:
             continue
         scale, shift, names = chain
         source = " with ".join([linear.name, *names])
-        held = [_read(case, name) for name in node_constants.floats(case.reference, [linear])]
-        known = [each for each in held if each is not None]
+        arrays = [
+            _read(context, name) for name in node_constants.floats(context.reference, [linear])
+        ]
+        known = [each for each in arrays if each is not None]
         biases = [each for each in known if each.ndim == 1 and _fits(each, scale, shift)]
         for weight in (_by_channel(each, scale.size) for each in known if each.ndim >= 2):
             for axis in _channel_axes(weight, scale.size):
@@ -66,14 +68,14 @@ def _channel_axes(weight: Array, size: int) -> list[int]:
     return [axis for axis in outer if weight.shape[axis] == size]
 
 
-def _chain(case: FaultContext, nodes: tuple[Node, ...]) -> tuple[Array, Array, list[str]] | None:
+def _chain(context: FaultContext, nodes: tuple[Node, ...]) -> tuple[Array, Array, list[str]] | None:
     """What the nodes behind a linear one multiply its result by and add, until one does more."""
     scale, shift = np.ones(1), np.zeros(1)
     names: list[str] = []
     for node in nodes:
-        step = _scale_and_shift(case, node)
+        step = _scale_and_shift(context, node)
         if step is None:
-            if node.op in _PASSED_ON or not _live(case, node):
+            if node.op in _PASSED_ON or not _live(context, node):
                 continue
             break
         scale, shift = scale * step[0], shift * step[0] + step[1]
@@ -81,23 +83,23 @@ def _chain(case: FaultContext, nodes: tuple[Node, ...]) -> tuple[Array, Array, l
     return (scale, shift, names) if names else None
 
 
-def _live(case: FaultContext, node: Node) -> bool:
+def _live(context: FaultContext, node: Node) -> bool:
     """Whether a node sees data at all: what is computed of constants alone is read as one."""
-    return any(name and not _fixed(case, name) for name in node.inputs)
+    return any(name and not _fixed(context, name) for name in node.inputs)
 
 
-def _fixed(case: FaultContext, name: str) -> bool:
-    return node_constants.fixed(case.reference, name)
+def _fixed(context: FaultContext, name: str) -> bool:
+    return node_constants.fixed(context.reference, name)
 
 
-def _scale_and_shift(case: FaultContext, node: Node) -> tuple[Array, Array] | None:
+def _scale_and_shift(context: FaultContext, node: Node) -> tuple[Array, Array] | None:
     """One step of the chain; None where it is not one number for each channel."""
     if node.op == "BatchNormalization":
-        return _normalized(case, node)
+        return _normalized(context, node)
     if node.op not in {"Add", "Sub", "Mul", "Div"} or len(node.inputs) != 2:
         return None
-    steady = [place for place, name in enumerate(node.inputs) if _fixed(case, name)]
-    value = _read(case, node.inputs[steady[0]]) if len(steady) == 1 else None
+    steady = [place for place, name in enumerate(node.inputs) if _fixed(context, name)]
+    value = _read(context, node.inputs[steady[0]]) if len(steady) == 1 else None
     if value is None or value.size != max(value.shape, default=1):
         return None
     number = value.reshape(-1)
@@ -110,17 +112,17 @@ def _scale_and_shift(case: FaultContext, node: Node) -> tuple[Array, Array] | No
     return (np.ones(1), -number) if node.op == "Sub" else (1.0 / number, np.zeros(1))
 
 
-def _normalized(case: FaultContext, norm: Node) -> tuple[Array, Array] | None:
+def _normalized(context: FaultContext, norm: Node) -> tuple[Array, Array] | None:
     """What a normalization in inference multiplies by and adds."""
-    held = [each for name in norm.inputs[1:5] if (each := _read(case, name)) is not None]
+    statistics = [each for name in norm.inputs[1:5] if (each := _read(context, name)) is not None]
     epsilon = norm.attributes.get("epsilon", norm.attributes.get("eps"))
-    if len(held) != 4 or epsilon is None:
+    if len(statistics) != 4 or epsilon is None:
         return None
-    gamma, beta, mean, variance = held
+    gamma, beta, mean, variance = statistics
     scale = gamma / np.sqrt(variance + float(epsilon))
     return scale, beta - mean * scale
 
 
-def _read(case: FaultContext, name: str) -> Array | None:
-    value = case.constant(case.reference, name)
+def _read(context: FaultContext, name: str) -> Array | None:
+    value = context.constant(context.reference, name)
     return None if value is None else value.astype(np.float64)

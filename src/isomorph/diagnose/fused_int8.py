@@ -61,12 +61,12 @@ def _predicted(candidate: EvaluatedModel) -> tuple[list[_Loss], dict[str, Array]
     for node, data, weight in places:
         stored = [name for reader in (data, weight) for name in reader.inputs if name]
         seen = candidate.oracle().run({**candidate.feeds, **given}, [*stored, node.outputs[0]])
-        held = {name: np.asarray(value) for name, value in seen.items()}
-        left, right = _grid(data, held), _grid(weight, held)
+        values = {name: np.asarray(value) for name, value in seen.items()}
+        left, right = _grid(data, values), _grid(weight, values)
         if left.whole.dtype.name not in _BYTES or right.whole.dtype != np.int8:
             continue
         gone = taken_away(node.op, left, right, node.attributes)
-        exact = held[node.outputs[0]]
+        exact = values[node.outputs[0]]
         if gone is not None and gone.shape == exact.shape:
             given[node.outputs[0]] = exact + gone
             moved = int(np.count_nonzero(gone))
@@ -85,8 +85,8 @@ def _places(graph: Graph) -> Iterator[tuple[Node, Node, Node]]:
                 yield node, data, weight
 
 
-def _grid(reader: Node, held: Mapping[str, Array]) -> Grid:
-    whole, scale, *zero = (held[name] for name in reader.inputs if name)
+def _grid(reader: Node, values: Mapping[str, Array]) -> Grid:
+    whole, scale, *zero = (values[name] for name in reader.inputs if name)
     return Grid(whole=whole, scale=scale, zero=zero[0] if zero else None)
 
 

@@ -62,7 +62,9 @@ def emulated(node: Node, read: Callable[[str], Array | None]) -> Emulation | Non
     """
     product = _PRODUCTS.get(node.op)
     operands = tuple(read(name) if name else None for name in node.inputs)
-    missing = any(name and held is None for name, held in zip(node.inputs, operands, strict=True))
+    missing = any(
+        name and operand is None for name, operand in zip(node.inputs, operands, strict=True)
+    )
     if product is None or missing:
         return None
     return product((*operands, *(None,) * 10)[:10], node.attributes)

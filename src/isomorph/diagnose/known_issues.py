@@ -58,16 +58,18 @@ def known_issues() -> tuple[KnownIssue, ...]:
     )
 
 
-def cited(cause: str, said: str, case: FaultContext, frameworks: Sequence[str]) -> list[str]:
+def matching_issues(
+    cause: str, text: str, context: FaultContext, frameworks: Sequence[str]
+) -> list[str]:
     """The reports with this cause, an operator of the guilty nodes and the same conversion.
 
     A report about two frameworks is about the way between them: it says nothing of a pair that
     shares only one of the two.
     """
-    ops = {node.op for node in (*case.nodes, *case.counterparts)}
+    ops = {node.op for node in (*context.nodes, *context.counterparts)}
     # An optimizer works anywhere in the graph: then its name is what narrows the reports.
-    anywhere = {n.op for n in case.candidate.nodes} if cause == "fusion" else ops
-    told = said.lower()
+    anywhere = {n.op for n in context.candidate.nodes} if cause == "fusion" else ops
+    lowered = text.lower()
     pair = set(frameworks)
     found = [
         (len(set(each.frameworks) & pair), each)
@@ -75,7 +77,7 @@ def cited(cause: str, said: str, case: FaultContext, frameworks: Sequence[str]) 
         if each.cause == cause
         and (anywhere if each.words else ops) & set(each.ops)
         and len(set(each.frameworks) & pair) >= min(len(each.frameworks), len(pair))
-        and (not each.words or any(word.lower() in told for word in each.words))
+        and (not each.words or any(word.lower() in lowered for word in each.words))
     ]
     found.sort(key=lambda pair: (not pair[1].words, -pair[0]))
     return [each.sentence for _, each in found[:_MOST]]

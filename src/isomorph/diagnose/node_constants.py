@@ -62,53 +62,54 @@ def floats(graph: Graph, nodes: Sequence[Node]) -> list[str]:
     return [name for name in names(graph, nodes) if "float" in graph.constants[name].dtype]
 
 
-def unmatched(case: FaultContext) -> list[str]:
+def unmatched(context: FaultContext) -> list[str]:
     """Float constants of the candidate's nodes whose values the reference's nodes do not hold."""
-    theirs = {
-        case.reference.constants[name].value_digest
-        for name in floats(case.reference, case.counterparts)
+    ref_digests = {
+        context.reference.constants[name].value_digest
+        for name in floats(context.reference, context.counterparts)
     }
-    anywhere = {each.value_digest for each in case.reference.constants.values()}
-    here = floats(case.candidate, case.nodes)
-    known = theirs or anywhere
-    return [name for name in here if case.candidate.constants[name].value_digest not in known]
+    anywhere = {each.value_digest for each in context.reference.constants.values()}
+    here = floats(context.candidate, context.nodes)
+    known = ref_digests or anywhere
+    return [name for name in here if context.candidate.constants[name].value_digest not in known]
 
 
-def weights(case: FaultContext, names_: Sequence[str]) -> list[str]:
+def weights(context: FaultContext, names_: Sequence[str]) -> list[str]:
     """Those of these constants that are weights, not parameters of the operator.
 
     A handful of numbers that the counterpart has no constant of the same size for (scales of a
     resize, bounds of a clip, an epsilon) is what other frameworks keep as an attribute.
     """
     sizes = {
-        int(np.prod(case.reference.constants[each].shape))
-        for each in floats(case.reference, case.counterparts)
+        int(np.prod(context.reference.constants[each].shape))
+        for each in floats(context.reference, context.counterparts)
     }
     found = []
     for name in names_:
-        shape = case.candidate.constants[name].shape
+        shape = context.candidate.constants[name].shape
         size = int(np.prod(shape))
         if size > _PARAMETERS or (shape and size in sizes):
             found.append(name)
     return found
 
 
-def stored_alike(case: FaultContext) -> bool:
+def stores_equal_weights(context: FaultContext) -> bool:
     """Whether each weight of the candidate's nodes stands in the reference byte for byte."""
     ref = {
-        case.reference.constants[name].digest for name in floats(case.reference, case.counterparts)
+        context.reference.constants[name].digest
+        for name in floats(context.reference, context.counterparts)
     }
-    cand = [case.candidate.constants[name] for name in floats(case.candidate, case.nodes)]
+    cand = [context.candidate.constants[name] for name in floats(context.candidate, context.nodes)]
     return all(each.digest in ref for each in cand if len(each.shape) > 1)
 
 
-def stated(case: FaultContext) -> Iterator[float]:
+def stated(context: FaultContext) -> Iterator[float]:
     """Every single number that the counterparts are told, by attribute or constant, once each."""
     seen: set[float] = set()
-    numbers: list[object] = [v for node in case.counterparts for v in node.attributes.values()]
-    for name in floats(case.reference, case.counterparts):
-        held = case.reference.constants[name].values
-        numbers += [held[0]] if held is not None and len(held) == 1 else []
+    numbers: list[object] = [v for node in context.counterparts for v in node.attributes.values()]
+    for name in floats(context.reference, context.counterparts):
+        values = context.reference.constants[name].values
+        numbers += [values[0]] if values is not None and len(values) == 1 else []
     for number in numbers:
         if isinstance(number, (int, float)) and not isinstance(number, bool):
             value = float(number)
@@ -117,31 +118,31 @@ def stated(case: FaultContext) -> Iterator[float]:
                 yield value
 
 
-def alike_in_size(case: FaultContext, name: str) -> Iterator[tuple[str, Array]]:
+def constants_of_equal_size(context: FaultContext, name: str) -> Iterator[tuple[str, Array]]:
     """Constants of the counterpart with as many elements, equal values first."""
-    cand = case.candidate.constants[name]
+    cand = context.candidate.constants[name]
     size = int(np.prod(cand.shape))
     ref = [
-        case.reference.constants[each]
-        for each in floats(case.reference, case.counterparts)
-        if int(np.prod(case.reference.constants[each].shape)) == size
+        context.reference.constants[each]
+        for each in floats(context.reference, context.counterparts)
+        if int(np.prod(context.reference.constants[each].shape)) == size
     ]
     ref.sort(key=lambda each: each.value_digest != cand.value_digest)
     for each in ref:
-        value = case.constant(case.reference, each.name)
+        value = context.constant(context.reference, each.name)
         if value is not None:
             yield each.name, value
-            yield from ((each.name, turned) for turned in _turned(case, name, each.name, value))
-    for tensor in computed(case.reference, case.counterparts):
-        value = case.value(case.reference, tensor)
+            yield from ((each.name, turned) for turned in _turned(context, name, each.name, value))
+    for tensor in computed(context.reference, context.counterparts):
+        value = context.value(context.reference, tensor)
         if value is not None and value.dtype.kind == "f" and value.size == size:
             yield tensor, value
 
 
-def _turned(case: FaultContext, cand: str, ref: str, value: Array) -> Iterator[Array]:
+def _turned(context: FaultContext, cand: str, ref: str, value: Array) -> Iterator[Array]:
     """What a constant is where one side divides by it and the other multiplies, or subtracts."""
-    here = {node.op for node in case.nodes if cand in node.inputs}
-    there = {node.op for node in case.counterparts if ref in node.inputs[1:]}
+    here = {node.op for node in context.nodes if cand in node.inputs}
+    there = {node.op for node in context.counterparts if ref in node.inputs[1:]}
     for one, other in _UNDOING:
         if (one in here and other in there) or (other in here and one in there):
             if one == "Add":

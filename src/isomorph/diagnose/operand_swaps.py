@@ -47,8 +47,8 @@ def outputs_exchanged(
 
 
 def _shape(graph: Graph, name: str) -> tuple[int | str | None, ...] | None:
-    held = graph.constants.get(name)
-    if held is not None:
-        return tuple(held.shape)
+    constant = graph.constants.get(name)
+    if constant is not None:
+        return tuple(constant.shape)
     spec = graph.tensors.get(name) if name else None
     return tuple(spec.shape) if spec is not None and spec.shape is not None else None

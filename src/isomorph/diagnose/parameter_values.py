@@ -69,17 +69,17 @@ _ENDLESS = 2**31 - 1
 """From here on, a boundary says that there is none."""
 
 
-def single(case: FaultContext, node: Node, rank: int) -> Iterator[tuple[str, Any]]:
+def single_changes(context: FaultContext, node: Node, rank: int) -> Iterator[tuple[str, Any]]:
     """One parameter changed: every other meaningful value of it."""
-    for name, values in choices(case, node, rank).items():
+    for name, values in alternatives(context, node, rank).items():
         yield from ((name, value) for value in values)
 
 
-def several(case: FaultContext, node: Node, rank: int) -> Iterator[dict[str, Any]]:
+def combined_changes(context: FaultContext, node: Node, rank: int) -> Iterator[dict[str, Any]]:
     """Words and flags changed together, few before many."""
     small = {
         name: values
-        for name, values in choices(case, node, rank).items()
+        for name, values in alternatives(context, node, rank).items()
         if name in _FLAGS or name in _NUMBERS or name in _STEPS or _words(node, name)
     }
     counted = 0
@@ -93,10 +93,10 @@ def several(case: FaultContext, node: Node, rank: int) -> Iterator[dict[str, Any
                 yield dict(zip(names, values, strict=True))
 
 
-def parts(case: FaultContext, node: Node) -> Iterator[dict[str, Any]]:
+def shifted_slices(context: FaultContext, node: Node) -> Iterator[dict[str, Any]]:
     """A slice that takes another part of the same length: the ones before and behind it."""
     begin, end = _BOUNDS.get(node.native_op, _BOUNDS.get(node.op, ("", "")))
-    first, last = current(case, node, begin), current(case, node, end)
+    first, last = current(context, node, begin), current(context, node, end)
     if not isinstance(first, (tuple, list)) or not isinstance(last, (tuple, list)):
         return
     # A file may state more starts than ends; what has no pair is not moved.
@@ -113,12 +113,12 @@ def parts(case: FaultContext, node: Node) -> Iterator[dict[str, Any]]:
             yield found
 
 
-def choices(case: FaultContext, node: Node, rank: int) -> dict[str, list[Any]]:
+def alternatives(context: FaultContext, node: Node, rank: int) -> dict[str, list[Any]]:
     """For each parameter of the node, the values that it could have instead."""
-    names = dict.fromkeys([*attributes(case.candidate, node), *parameter_places(node)])
+    names = dict.fromkeys([*attributes(context.candidate, node), *parameter_places(node)])
     found: dict[str, list[Any]] = {}
     for name in names:
-        now = current(case, node, name)
+        now = current(context, node, name)
         if now is None:
             continue
         values = [value for value in _values(node, name, now, rank) if value != now]

@@ -80,16 +80,16 @@ def parameter_places(node: Node) -> dict[str, int]:
     return PARAMETER_INPUTS.get(node.op, {})
 
 
-def fresh(case: FaultContext, wanted: str) -> str:
+def unused_name(context: FaultContext, name: str) -> str:
     """A name that neither a tensor nor a node of the candidate has."""
-    taken = set(case.candidate.tensors) | set(case.candidate.constants)
-    taken |= {node.name for node in case.candidate.nodes}
-    while wanted in taken:
-        wanted += "_"
-    return wanted
+    taken = set(context.candidate.tensors) | set(context.candidate.constants)
+    taken |= {node.name for node in context.candidate.nodes}
+    while name in taken:
+        name += "_"
+    return name
 
 
-def in_full(number: float) -> str:
+def shortest_decimal(number: float) -> str:
     """A number in the fewest digits that give it back, as a float32 or as it is."""
     narrow = np.float32(number) if abs(number) <= float(np.finfo(np.float32).max) else None
     for digits in range(1, 18):
@@ -99,27 +99,27 @@ def in_full(number: float) -> str:
     return repr(number)
 
 
-def dtype_of(case: FaultContext, tensor: str) -> np.dtype[Any] | None:
+def dtype_of(context: FaultContext, tensor: str) -> np.dtype[Any] | None:
     """The declared type of a tensor of the candidate, where NumPy has it."""
-    spec = case.candidate.tensors.get(tensor)
+    spec = context.candidate.tensors.get(tensor)
     try:
         return np.dtype(spec.dtype) if spec is not None and spec.dtype else None
     except TypeError:
         return None
 
 
-def stored(case: FaultContext, name: str, value: Array) -> tuple[Edit, ...]:
+def constant_edits(context: FaultContext, name: str, value: Array) -> tuple[Edit, ...]:
     """A constant of the guilty nodes replaced, for them alone where others read it too."""
-    guilty = {node.name for node in case.nodes}
-    readers = [node for node in case.candidate.nodes if name in Topology.reads(node)]
-    outsiders = [node for node in readers if node.name not in guilty]
-    insiders = [node for node in readers if node.name in guilty]
+    faulty = {node.name for node in context.nodes}
+    readers = [node for node in context.candidate.nodes if name in Topology.reads(node)]
+    outsiders = [node for node in readers if node.name not in faulty]
+    insiders = [node for node in readers if node.name in faulty]
     # Real numbers for stored integers are put onto the constant's own grid, which a new one lacks.
-    on_grid = value.dtype.kind == "f" and "float" not in case.candidate.constants[name].dtype
+    on_grid = value.dtype.kind == "f" and "float" not in context.candidate.constants[name].dtype
     if not outsiders or not insiders or on_grid:
         return (SetConstant(tensor=name, value=value),)
-    own = fresh(case, f"{name}_repaired")
-    kind = np.dtype(case.candidate.constants[name].dtype)
+    own = unused_name(context, f"{name}_repaired")
+    kind = np.dtype(context.candidate.constants[name].dtype)
     redirected = [
         SetInput(node=node.name, index=place, tensor=own)
         for node in insiders
@@ -136,35 +136,35 @@ def stored(case: FaultContext, name: str, value: Array) -> tuple[Edit, ...]:
     return (*added, *redirected, *inside)
 
 
-def as_input(case: FaultContext, node: Node, index: int, value: Any) -> tuple[Edit, ...]:  # noqa: ANN401
+def as_input(context: FaultContext, node: Node, index: int, value: Any) -> tuple[Edit, ...]:  # noqa: ANN401
     """A parameter that the node reads as an input gets this value."""
     known = node.inputs[index] if index < len(node.inputs) else ""
-    if known in case.candidate.constants:
-        old = case.candidate.constants[known]
+    if known in context.candidate.constants:
+        old = context.candidate.constants[known]
         array = np.asarray(value).astype(old.dtype)
         fits = array.size == int(np.prod(old.shape))
         array = array.reshape(old.shape) if fits else array
         if node.inputs.count(known) == 1:
-            return stored(case, known, array)
+            return constant_edits(context, known, array)
         # An exporter that stores equal numbers once lets a node read one for two parameters.
-        return _own(case, node, index, array)
-    kind = dtype_of(case, node.inputs[0])
+        return _own(context, node, index, array)
+    kind = dtype_of(context, node.inputs[0])
     array = np.asarray(value)
     array = array.astype(kind) if kind is not None and array.dtype.kind == "f" else array
-    return _own(case, node, index, array)
+    return _own(context, node, index, array)
 
 
-def _own(case: FaultContext, node: Node, index: int, array: Array) -> tuple[Edit, ...]:
+def _own(context: FaultContext, node: Node, index: int, array: Array) -> tuple[Edit, ...]:
     """A new constant for one input of one node."""
-    name = fresh(case, f"{node.outputs[0]}_parameter_{index}")
+    name = unused_name(context, f"{node.outputs[0]}_parameter_{index}")
     return (AddConstant(name=name, value=array), SetInput(node=node.name, index=index, tensor=name))
 
 
-def parameter(case: FaultContext, node: Node, name: str, value: Any) -> tuple[Edit, ...]:  # noqa: ANN401
+def parameter(context: FaultContext, node: Node, name: str, value: Any) -> tuple[Edit, ...]:  # noqa: ANN401
     """An attribute, or the input that has taken its place, set to a value."""
     places = parameter_places(node)
     if name in places and name not in node.attributes:
-        return as_input(case, node, places[name], value)
+        return as_input(context, node, places[name], value)
     other = _EXCLUDES.get(name)
     if other is not None and value and node.attributes.get(other):
         beside = SetAttribute(node=node.name, name=other, value=False)
@@ -172,15 +172,15 @@ def parameter(case: FaultContext, node: Node, name: str, value: Any) -> tuple[Ed
     return (SetAttribute(node=node.name, name=name, value=value),)
 
 
-def current(case: FaultContext, node: Node, name: str) -> Any:  # noqa: ANN401
+def current(context: FaultContext, node: Node, name: str) -> Any:  # noqa: ANN401
     """The value that a parameter has now; None where it is absent or computed."""
-    return _stated(case.candidate, node, name)
+    return _stated(context.candidate, node, name)
 
 
 def stated(graph: Graph, node: Node) -> dict[str, Any]:
     """Every parameter of a node, whether it is an attribute or a constant that it reads."""
-    held = {name: _stated(graph, node, name) for name in parameter_places(node)}
-    known = {name: value for name, value in held.items() if value is not None}
+    every = {name: _stated(graph, node, name) for name in parameter_places(node)}
+    known = {name: value for name, value in every.items() if value is not None}
     return {**known, **attributes(graph, node)}
 
 
@@ -227,9 +227,9 @@ def _stated(graph: Graph, node: Node, name: str) -> Any:  # noqa: ANN401
     place = parameter_places(node).get(name)
     if place is None or place >= len(node.inputs) or not node.inputs[place]:
         return None
-    held = graph.constants.get(node.inputs[place])
-    if held is None or held.values is None:
+    constant = graph.constants.get(node.inputs[place])
+    if constant is None or constant.values is None:
         return None
     # One number is often stored as a list of one.
-    single = not held.shape or (name in _NUMBERS and len(held.values) == 1)
-    return held.values[0] if single else held.values
+    single = not constant.shape or (name in _NUMBERS and len(constant.values) == 1)
+    return constant.values[0] if single else constant.values

@@ -55,14 +55,14 @@ class PatchTrial:
         feeds = {**self._capture.feeds, **self._boundary(patch), **(others or {})}
         feeds = {name: self._stored(name, value) for name, value in feeds.items()}
         stand_in = {name: self._standing_in(name, patch) for name in fetch}
-        wanted = list(dict.fromkeys(stand_in.values()))
+        fetched = list(dict.fromkeys(stand_in.values()))
         try:
-            found = self._candidate.host.rehearse(self._candidate.model, patch, feeds, wanted)
+            found = self._candidate.host.rehearse(self._candidate.model, patch, feeds, fetched)
         except (IsomorphError, ValueError):
             return None  # a patch that does not even run is no repair
-        if not all(numeric(found[name]) for name in wanted):
+        if not all(numeric(found[name]) for name in fetched):
             return None
-        values = {name: real(found[name], self._grid(name, patch)) for name in wanted}
+        values = {name: real(found[name], self._grid(name, patch)) for name in fetched}
         return {name: np.asarray(values[other]) for name, other in stand_in.items()}
 
     def _stored(self, tensor: str, value: Any) -> Any:  # noqa: ANN401
@@ -76,13 +76,13 @@ class PatchTrial:
         """The grid of a tensor in the patched model, where no node shows its real numbers."""
         grid = self._grids.get(tensor)
         if tensor in self._computed:
-            return self._told(tensor, patch)
+            return self._result_grid(tensor, patch)
         for edit in patch.edits:
             if grid is not None and isinstance(edit, SetQuantization) and edit.tensor == tensor:
                 grid = replace(grid, scale=edit.scale, zero_point=edit.zero_point, axis=edit.axis)
         return grid
 
-    def _told(self, tensor: str, patch: Patch) -> Quantization:
+    def _result_grid(self, tensor: str, patch: Patch) -> Quantization:
         """The grid that the maker of integers is told for its result."""
         grid, maker = self._computed[tensor], self._capture.topology.maker[tensor]
         places = GRID_OF_RESULT[maker.op]

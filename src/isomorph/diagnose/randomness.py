@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isomorph import registry
-from isomorph.diagnose.diagnose import answered
-from isomorph.diagnose.rerun import Trials
-from isomorph.diagnose.runtime_faults import whole_run
+from isomorph.diagnose.diagnose import with_diagnosis
+from isomorph.diagnose.rerun import Reruns
+from isomorph.diagnose.runtime_faults import whole_run_context
 from isomorph.measure.determinism import of_randomness
 from isomorph.measure.spread import FALSE_ALARM
 
@@ -18,16 +18,18 @@ if TYPE_CHECKING:
     from isomorph.measure.evaluated_model import EvaluatedModel
 
 
-def random_run(subject: EvaluatedModel, outputs: Sequence[str]) -> Finding:
+def randomness_finding(evaluated: EvaluatedModel, outputs: Sequence[str]) -> Finding:
     """The finding about a random model, with its experiments where sessions can be opened."""
-    graph = subject.model.graph
-    finding = of_randomness(subject.role, graph, outputs)
-    if subject.opened is None or not graph.nodes:
+    graph = evaluated.model.graph
+    finding = of_randomness(evaluated.role, graph, outputs)
+    if evaluated.opened is None or not graph.nodes:
         return finding
-    trials = Trials(subject, outputs, FALSE_ALARM)
-    case = replace(whole_run(subject, outputs), execution=trials.execution((), outputs[0], None))
-    found = [each for each in registry.cause("nondeterminism").examine(case) if each.certainty]
+    trials = Reruns(evaluated, outputs, FALSE_ALARM)
+    context = replace(
+        whole_run_context(evaluated, outputs), execution=trials.execution((), outputs[0], None)
+    )
+    found = [each for each in registry.cause("nondeterminism").examine(context) if each.certainty]
     if not found:
         return finding
-    told = answered(finding, found, (), case, (subject.model.framework,))
-    return replace(told, fix=told.fix or finding.fix)
+    explained_finding = with_diagnosis(finding, found, (), context, (evaluated.model.framework,))
+    return replace(explained_finding, fix=explained_finding.fix or finding.fix)

@@ -27,49 +27,50 @@ Change = tuple[list[tuple[str, "Array"]], str]
 """Constants with their new values, and what was done in words."""
 
 
-def recurrent(case: FaultContext) -> Iterator[Change]:
+def recurrent(context: FaultContext) -> Iterator[Change]:
     """The reference's weights packed as ONNX wants them; then the candidate's own reordered."""
-    for name, value, whole in packed(case):
+    for name, value, whole in packed(context):
         if not np.array_equal(whole, value):
             yield [(name, whole)], "the reference's weights in ONNX's order of gates"
-    node = _node(case)
+    node = _node(context)
     if node is not None:
-        yield from _reordered(_held(case, node), _GATES[node.op])
+        yield from _reordered(_node_weights(context, node), _GATES[node.op])
 
 
-def packed(case: FaultContext) -> Iterator[tuple[str, Array, Array]]:
+def packed(context: FaultContext) -> Iterator[tuple[str, Array, Array]]:
     """Each packed weight of a recurrent node, as it is and as the reference's would make it."""
-    node = _node(case)
+    node = _node(context)
     if node is None:
         return
-    theirs = [case.constant(case.reference, name) for name in _theirs(case)]
-    known = [each for each in theirs if each is not None]
-    for name, value in _held(case, node).items():
+    ref_values = [context.constant(context.reference, name) for name in _reference_names(context)]
+    known = [each for each in ref_values if each is not None]
+    for name, value in _node_weights(context, node).items():
         for order in _KNOWN_ORDERS[node.op]:
             for whole in stacked(value.shape, known, order):
                 yield name, value, whole
 
 
-def _node(case: FaultContext) -> Node | None:
-    return next((each for each in case.nodes if each.op in _GATES), None)
+def _node(context: FaultContext) -> Node | None:
+    return next((each for each in context.nodes if each.op in _GATES), None)
 
 
-def _held(case: FaultContext, node: Node) -> dict[str, Array]:
+def _node_weights(context: FaultContext, node: Node) -> dict[str, Array]:
     """The weights and biases of the recurrent node."""
     return {
         name: value
-        for name in node_constants.floats(case.candidate, [node])
-        if name in node.inputs[1:4] and (value := case.constant(case.candidate, name)) is not None
+        for name in node_constants.floats(context.candidate, [node])
+        if name in node.inputs[1:4]
+        and (value := context.constant(context.candidate, name)) is not None
     }
 
 
-def _theirs(case: FaultContext) -> list[str]:
+def _reference_names(context: FaultContext) -> list[str]:
     return [
         name
-        for node in case.counterparts
+        for node in context.counterparts
         if node.op in _GATES
         for name in node.inputs
-        if name in case.reference.constants
+        if name in context.reference.constants
     ]
 
 
@@ -101,14 +102,14 @@ def in_order(value: Array, order: tuple[int, ...]) -> Array:
     return np.concatenate([parts[each] for each in order], axis=0)
 
 
-def _reordered(held: dict[str, Array], blocks: int) -> Iterator[Change]:
+def _reordered(weights: dict[str, Array], blocks: int) -> Iterator[Change]:
     """The gate blocks of some or all of the weights in every other order."""
-    matrices = [name for name, value in held.items() if value.ndim == 3]
-    groups = [tuple(matrices), tuple(held), *((name,) for name in held)]
+    matrices = [name for name, value in weights.items() if value.ndim == 3]
+    groups = [tuple(matrices), tuple(weights), *((name,) for name in weights)]
     for names in dict.fromkeys(group for group in groups if group):
         for order in permutations(range(blocks)):
             if order != tuple(range(blocks)):
-                moved = [(name, _gates_in_order(held[name], order)) for name in names]
+                moved = [(name, _gates_in_order(weights[name], order)) for name in names]
                 yield moved, f"gate blocks reordered by {order}"
 
 

@@ -35,40 +35,42 @@ _IN_TFLITE = {
 }  # fmt: skip
 
 
-def told(case: FaultContext, node: Node, *, stored: bool = False) -> Iterator[tuple[str, Any]]:
+def stated_attributes(
+    context: FaultContext, node: Node, *, stored: bool = False
+) -> Iterator[tuple[str, Any]]:
     """Parameters of this node with the counterpart's values, where they differ.
 
     With ``stored`` also those that the counterpart reads as constants.
     """
-    same = [each for each in case.counterparts if each.op == node.op]
-    others = [each for each in case.counterparts if each.op != node.op]
+    same = [each for each in context.counterparts if each.op == node.op]
+    others = [each for each in context.counterparts if each.op != node.op]
     for counterpart in (*reversed(same), *reversed(others)):
-        known = (stated if stored else attributes)(case.reference, counterpart)
+        known = (stated if stored else attributes)(context.reference, counterpart)
         for name, value in known.items():
-            for mine, meant in _meanings(name, value, node):
-                now = current(case, node, mine)
+            for cand_name, meant in _meanings(name, value, node):
+                now = current(context, node, cand_name)
                 if now is not None and meant is not None:
                     fitted = _fitted(meant, now)
                     if fitted is not None and not equal(now, fitted):
-                        yield mine, fitted
+                        yield cand_name, fitted
 
 
-def read(case: FaultContext, node: Node) -> Iterator[tuple[str, Any]]:
+def stated_inputs(context: FaultContext, node: Node) -> Iterator[tuple[str, Any]]:
     """Parameters that the counterpart reads as inputs, with its values where they differ."""
-    for counterpart in reversed(case.counterparts):
+    for counterpart in reversed(context.counterparts):
         places = parameter_places(counterpart) if counterpart.op == node.op else {}
         for name, place in places.items():
-            given, mine = _input(counterpart, place), _input(node, place)
-            held, now = case.reference.constants.get(given), current(case, node, name)
-            if held is not None and held.values is not None and now is not None:
-                value = held.values if isinstance(now, (tuple, list)) else held.values[0]
+            given, cand_input = _input(counterpart, place), _input(node, place)
+            constant, now = context.reference.constants.get(given), current(context, node, name)
+            if constant is not None and constant.values is not None and now is not None:
+                value = constant.values if isinstance(now, (tuple, list)) else constant.values[0]
                 if value != now:
                     yield name, value
-            elif held is not None and mine in case.candidate.constants:
+            elif constant is not None and cand_input in context.candidate.constants:
                 # A description has the values of small constants only.
                 right, wrong = (
-                    case.constant(case.reference, given),
-                    case.constant(case.candidate, mine),
+                    context.constant(context.reference, given),
+                    context.constant(context.candidate, cand_input),
                 )
                 if right is not None and wrong is not None and not np.array_equal(right, wrong):
                     yield name, right
@@ -101,8 +103,10 @@ def _meanings(name: str, value: Any, node: Node) -> Iterator[tuple[str, Any]]:  
         if name in node.attributes and SAME_MEANING.get(name, name) != name:
             yield name, value
         # The candidate may be the one with another framework's word.
-        theirs = [w for w, meant in SAME_MEANING.items() if meant == word and w not in {word, name}]
-        yield from ((each, value) for each in theirs if each in node.attributes)
+        synonyms = [
+            w for w, meant in SAME_MEANING.items() if meant == word and w not in {word, name}
+        ]
+        yield from ((each, value) for each in synonyms if each in node.attributes)
 
 
 def _spatial(words: tuple[str, ...], value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401

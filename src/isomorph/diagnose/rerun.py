@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from isomorph.measure.evaluated_model import EvaluatedModel
 
 
-class Trials:
+class Reruns:
     """Sessions of one subject under changed settings, each opened once."""
 
-    def __init__(self, subject: EvaluatedModel, outputs: Sequence[str], false_alarm: float) -> None:
-        self._subject, self._outputs, self._false_alarm = subject, outputs, false_alarm
+    def __init__(
+        self, evaluated: EvaluatedModel, outputs: Sequence[str], false_alarm: float
+    ) -> None:
+        self._evaluated, self._outputs, self._false_alarm = evaluated, outputs, false_alarm
         self._sessions: dict[tuple[str, frozenset[tuple[str, str]]], Session | None] = {}
         self._answers: dict[frozenset[tuple[str, str]], bool | None] = {}
 
@@ -40,7 +42,7 @@ class Trials:
         self, nodes: Sequence[Node], tensor: str, matcher: ValueMatcher | None
     ) -> Execution:
         """What the causes may ask, at one guilty place."""
-        environment = self._subject.runtime().environment
+        environment = self._evaluated.runtime().environment
         runtime = registry.runtime(environment.runtime)
         return Execution(
             environment=environment,
@@ -68,7 +70,7 @@ class Trials:
 
     def single(self, changed: Mapping[str, str]) -> tuple[Switch, ...]:
         """The optimizers that ran under these settings, one switch for each."""
-        runtime = registry.runtime(self._subject.runtime().environment.runtime)
+        runtime = registry.runtime(self._evaluated.runtime().environment.runtime)
         known = getattr(runtime, "single", None)
         listing = {key: "yes" for key in ("name_optimizers",) if key in runtime.settings}
         session = self._session("", {**changed, **listing})
@@ -76,25 +78,27 @@ class Trials:
 
     def log(self, names: Sequence[str]) -> tuple[str, ...]:
         """What the runtime's own log says of these nodes, tensors and optimizers; a few lines."""
-        runtime = registry.runtime(self._subject.runtime().environment.runtime)
+        runtime = registry.runtime(self._evaluated.runtime().environment.runtime)
         if "log_about" not in runtime.settings or not names:
             return ()
         session = self._session("", {"log_about": json.dumps(list(names))})
-        said = "" if session is None else session.environment.facts.get(LOG_LINES, "")
-        return tuple(said.splitlines())
+        text = "" if session is None else session.environment.facts.get(LOG_LINES, "")
+        return tuple(text.splitlines())
 
     def lands(self, predicted: Mapping[str, Array]) -> bool:
         """Whether the accused run gives just these outputs, within its budget."""
-        run = self._subject.runtime_outputs()
+        run = self._evaluated.runtime_outputs()
         return not isinstance(run, IsomorphError) and bool(self._agrees(run, predicted))
 
     def _judged(self, changed: Mapping[str, str]) -> bool | None:
-        found, meaning = self._run(changed), self._subject.oracle_outputs()
-        if found is None or isinstance(meaning, IsomorphError):
+        found, oracle_outputs = self._run(changed), self._evaluated.oracle_outputs()
+        if found is None or isinstance(oracle_outputs, IsomorphError):
             return None
-        return self._agrees(found, meaning)
+        return self._agrees(found, oracle_outputs)
 
-    def _agrees(self, found: Mapping[str, Array], meaning: Mapping[str, Array]) -> bool | None:
+    def _agrees(
+        self, found: Mapping[str, Array], oracle_outputs: Mapping[str, Array]
+    ) -> bool | None:
         """Whether outputs are right by the budget of the verdict; None where there is none."""
         spreads = self._spreads()
         if spreads is None:
@@ -102,7 +106,7 @@ class Trials:
         return all(
             judge(
                 found[name],
-                meaning[name],
+                oracle_outputs[name],
                 spreads[name],
                 dtype=str(found[name].dtype),
                 derivation="",
@@ -114,10 +118,10 @@ class Trials:
 
     def _spreads(self) -> Mapping[str, Spread | None] | None:
         """How far a right run may stand from the meaning, as the verdict has it."""
-        rounding = self._subject.rounding()
-        if isinstance(rounding, IsomorphError) or not widths(self._subject.model.graph):
+        rounding = self._evaluated.rounding()
+        if isinstance(rounding, IsomorphError) or not widths(self._evaluated.model.graph):
             return None if isinstance(rounding, IsomorphError) else rounding
-        loss = self._subject.execution_loss()
+        loss = self._evaluated.execution_loss()
         if isinstance(loss, IsomorphError):
             return rounding
         return {name: merged(spread, loss.get(name)) for name, spread in rounding.items()}
@@ -127,29 +131,29 @@ class Trials:
         if session is None:
             return None
         try:
-            found = session.run(self._subject.feeds, list(self._outputs))
+            found = session.run(self._evaluated.feeds, list(self._outputs))
         except IsomorphError:
             return None
         return {name: np.asarray(value) for name, value in found.items()}
 
     def _session(self, runtime: str, changed: Mapping[str, str]) -> Session | None:
         key = runtime, frozenset(changed.items())
-        opened = self._subject.opened
-        if key not in self._sessions and opened is not None:
-            deployed = _exact(runtime) if runtime else opened.settings
+        handle = self._evaluated.opened
+        if key not in self._sessions and handle is not None:
+            deployed = _exact(runtime) if runtime else handle.settings
             asked = Environment(
-                runtime=runtime or opened.runtime,
-                isolation=opened.host.isolation,
-                settings=completed(runtime or opened.runtime, {**deployed, **changed}),
+                runtime=runtime or handle.runtime,
+                isolation=handle.host.isolation,
+                settings=completed(runtime or handle.runtime, {**deployed, **changed}),
             )
             try:
-                self._sessions[key] = opened.host.open(opened.model, asked)
+                self._sessions[key] = handle.host.open(handle.model, asked)
             except IsomorphError:
                 self._sessions[key] = None  # not installed, or it cannot run this model
         return self._sessions.get(key)
 
     def _others(self, accused: str) -> tuple[str, ...]:
-        model = self._subject.model
+        model = self._evaluated.model
         oracle = registry.framework(model.framework).oracle
         return tuple(
             name
@@ -166,7 +170,7 @@ class Trials:
         changed: Mapping[str, str],
     ) -> Array | None:
         """The nodes by themselves, fed with the oracle's values in the types of the run."""
-        accused = self._subject.runtime().environment.runtime
+        accused = self._evaluated.runtime().environment.runtime
         session = self._session("" if runtime == accused else runtime, changed)
         if session is None or matcher is None:
             return None
@@ -196,8 +200,8 @@ class Trials:
         names = list(_read(nodes, oracle.topology))
         stored = [n for node in nodes for n in node.inputs if n in graph.constants]
         try:
-            held = oracle.run(stored)
-            values = {**held, **{n: oracle.values[n] for n in names if n in oracle.values}}
+            constants = oracle.run(stored)
+            values = {**constants, **{n: oracle.values[n] for n in names if n in oracle.values}}
             given = {n: change(v) for n, v in values.items() if v.dtype.kind == "f"}
             return oracle.run([tensor], given).get(tensor)
         except (IsomorphError, ValueError):

@@ -27,31 +27,31 @@ _MOVED = {"Floor": ("Add", 0.5), "Ceil": ("Sub", 0.5)}
 """What rounds to the nearest whole number once a half was added to it or taken off."""
 
 
-def ties(case: FaultContext) -> Diagnosis | None:
+def ties(context: FaultContext) -> Diagnosis | None:
     """How each side rounds a half, where nothing but halves is rounded otherwise."""
-    quantizers = [node for node in case.nodes if node.op == "QuantizeLinear"]
-    places = [*rounding_places(case), *((node, node.inputs[0]) for node in quantizers)]
+    quantizers = [node for node in context.nodes if node.op == "QuantizeLinear"]
+    places = [*rounding_places(context), *((node, node.inputs[0]) for node in quantizers)]
     for node, source in places:
-        step = _step(case, node)
-        values = case.value(case.candidate, source)
-        if step is None or values is None or values.shape != case.right.shape:
+        step = _step(context, node)
+        values = context.value(context.candidate, source)
+        if step is None or values is None or values.shape != context.right.shape:
             continue
         whole = values.astype(np.float64) / step
-        cand, ref = (_way(whole, each, step) for each in (_rounded(case, node), case.right))
+        cand, ref = (_way(whole, each, step) for each in (_rounded(context, node), context.right))
         if cand is not None and ref is not None and cand != ref:
-            halves = int(np.count_nonzero(_rounded(case, node) != case.right))
-            return _told(cand, ref, halves)
+            halves = int(np.count_nonzero(_rounded(context, node) != context.right))
+            return _tie_diagnosis(cand, ref, halves)
     return None
 
 
-def rounding_places(case: FaultContext) -> Iterator[tuple[Node, str]]:
+def rounding_places(context: FaultContext) -> Iterator[tuple[Node, str]]:
     """The nodes here that round to the nearest whole number, and what they round."""
-    maker = {name: node for node in case.candidate.nodes for name in node.outputs}
-    own = {node.name for node in case.nodes}
-    made = {name for node in case.nodes for name in node.outputs}
+    maker = {name: node for node in context.candidate.nodes for name in node.outputs}
+    own = {node.name for node in context.nodes}
+    made = {name for node in context.nodes for name in node.outputs}
     # Where a half is added, that sum is the first tensor without a counterpart.
-    behind = [n for n in case.candidate.nodes if n.op in _MOVED and n.inputs[0] in made]
-    for node in (*case.nodes, *(n for n in behind if n.name not in own)):
+    behind = [n for n in context.candidate.nodes if n.op in _MOVED and n.inputs[0] in made]
+    for node in (*context.nodes, *(n for n in behind if n.name not in own)):
         if node.op == "Round":
             yield node, node.inputs[0]
         op, amount = _MOVED.get(node.op, ("", 0.0))
@@ -59,26 +59,26 @@ def rounding_places(case: FaultContext) -> Iterator[tuple[Node, str]]:
         if before is None or before.op not in {"Add", "Sub"}:
             continue
         for place, name in enumerate(before.inputs):
-            held = case.candidate.constants.get(name)
-            number = held.values[0] if held is not None and held.values else None
-            wanted = amount if before.op == op else -amount
-            if held is not None and len(held.values or ()) == 1 and number == wanted:
+            constant = context.candidate.constants.get(name)
+            number = constant.values[0] if constant is not None and constant.values else None
+            expected = amount if before.op == op else -amount
+            if constant is not None and len(constant.values or ()) == 1 and number == expected:
                 yield node, before.inputs[1 - place]
 
 
-def _rounded(case: FaultContext, node: Node) -> Array:
+def _rounded(context: FaultContext, node: Node) -> Array:
     """What the node makes: the wrong tensor itself, or what it makes of it right behind it."""
-    if node.op not in _MOVED or any(each.name == node.name for each in case.nodes):
-        return case.wrong
-    wrong = case.wrong.astype(np.float64)
+    if node.op not in _MOVED or any(each.name == node.name for each in context.nodes):
+        return context.wrong
+    wrong = context.wrong.astype(np.float64)
     return np.floor(wrong) if node.op == "Floor" else np.ceil(wrong)
 
 
-def _step(case: FaultContext, node: Node) -> float | None:
+def _step(context: FaultContext, node: Node) -> float | None:
     if node.op != "QuantizeLinear":
         return 1.0
     # TFLite keeps the grid beside the tensor, not as an input of the node that puts values on it.
-    scale = case.constant(case.candidate, node.inputs[1]) if len(node.inputs) > 1 else None
+    scale = context.constant(context.candidate, node.inputs[1]) if len(node.inputs) > 1 else None
     return float(scale.reshape(-1)[0]) if scale is not None and scale.size == 1 else None
 
 
@@ -96,7 +96,7 @@ def _way(whole: Array, result: Array, step: float) -> str | None:
     return None
 
 
-def _told(cand: str, ref: str, halves: int) -> Diagnosis:
+def _tie_diagnosis(cand: str, ref: str, halves: int) -> Diagnosis:
     return Diagnosis(
         cause="quantization",
         certainty=3,

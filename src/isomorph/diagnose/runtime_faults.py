@@ -10,11 +10,11 @@ import numpy as np
 
 from isomorph.core.fault_context import FaultContext
 from isomorph.core.report import Finding
-from isomorph.diagnose.build_context import cases
-from isomorph.diagnose.diagnose import explained
-from isomorph.diagnose.experiments import puts_the_run_right
+from isomorph.diagnose.build_context import fault_contexts
+from isomorph.diagnose.diagnose import with_cause
+from isomorph.diagnose.experiments import restores_the_run
 from isomorph.diagnose.fused_int8 import saturated_products
-from isomorph.diagnose.rerun import Trials
+from isomorph.diagnose.rerun import Reruns
 from isomorph.localize.capture_effect import changed_by_capturing
 from isomorph.localize.findings import findings
 from isomorph.localize.locate import locate_execution
@@ -30,14 +30,14 @@ _NAMED = 3
 """Further nodes that a sentence names; the evidence has them all."""
 
 
-def guilty_of_running(
+def runtime_faults(
     candidate: EvaluatedModel, names: Sequence[str], false_alarm: float
 ) -> tuple[list[Finding], str | None]:
     """The nodes at which the run leaves its oracle, with the cause that an experiment shows.
 
     ``names`` are the outputs that are off.
     """
-    trials = Trials(candidate, names, false_alarm)
+    trials = Reruns(candidate, names, false_alarm)
     if candidate.runtime().capabilities.fetch != "all":
         reason = "this session gives no tensors but its outputs"
         return saturated_products(candidate, names, trials.lands) or [
@@ -49,42 +49,44 @@ def guilty_of_running(
     changed = changed_by_capturing(candidate, seen, names, false_alarm)
     extra = [changed] if changed is not None else []
     if found:
-        healed = any(puts_the_run_right(each.experiments) for each in found)
-        return [*found, *extra], None if healed else located.unexplained
+        restored = any(restores_the_run(each.experiments) for each in found)
+        return [*found, *extra], None if restored else located.unexplained
     # Captured, the run is right: taking tensors out keeps the optimizers from joining nodes.
     joint = saturated_products(candidate, names, trials.lands)
     return [*(joint or [_whole(candidate, trials, names)]), *extra], None
 
 
-def _places(candidate: EvaluatedModel, trials: Trials, located: Located) -> list[Finding]:
+def _places(candidate: EvaluatedModel, trials: Reruns, located: Located) -> list[Finding]:
     graph = candidate.model.graph
-    by_node = dict(cases(located.chain.faults, located.matcher))
+    by_node = dict(fault_contexts(located.chain.faults, located.matcher))
     found = []
     for finding in findings(located.chain, graph, graph):
-        told = replace(
+        explained_finding = replace(
             finding, summary=finding.summary.replace("the reference's is", "its float64 oracle is")
         )
-        case = by_node.get(finding.node or "")
-        if case is not None:
-            execution = trials.execution(case.nodes, case.tensor, located.matcher)
-            told = explained(told, replace(case, execution=execution), _frameworks(candidate))
-            told = _with_log(told, trials, _names(case))
-        found.append(told)
-    return joined(found)
+        context = by_node.get(finding.node or "")
+        if context is not None:
+            execution = trials.execution(context.nodes, context.tensor, located.matcher)
+            explained_finding = with_cause(
+                explained_finding, replace(context, execution=execution), _frameworks(candidate)
+            )
+            explained_finding = _with_log(explained_finding, trials, _names(context))
+        found.append(explained_finding)
+    return merged_findings(found)
 
 
-def joined(found: Sequence[Finding]) -> list[Finding]:
+def merged_findings(found: Sequence[Finding]) -> list[Finding]:
     """One finding for all nodes that one change of the settings puts right."""
     groups: dict[object, list[Finding]] = {}
     for place, finding in enumerate(found):
-        healed = puts_the_run_right(finding.experiments)
-        groups.setdefault((finding.cause, finding.fix) if healed else place, []).append(finding)
+        restored = restores_the_run(finding.experiments)
+        groups.setdefault((finding.cause, finding.fix) if restored else place, []).append(finding)
     return [_for_all(group) for group in groups.values()]
 
 
 def _for_all(group: Sequence[Finding]) -> Finding:
     first = group[0]
-    if not puts_the_run_right(first.experiments):
+    if not restores_the_run(first.experiments):
         return first
     proven = replace(first, status="confirmed")
     others = [each.node for each in group[1:] if each.node is not None]
@@ -101,7 +103,7 @@ def _for_all(group: Sequence[Finding]) -> Finding:
     )
 
 
-def _with_log(finding: Finding, trials: Trials, names: Sequence[str]) -> Finding:
+def _with_log(finding: Finding, trials: Reruns, names: Sequence[str]) -> Finding:
     """The finding with what the runtime's own log says of the nodes and of the optimizer."""
     if finding.cause not in _OF_THE_RUNTIME:
         return finding
@@ -110,17 +112,17 @@ def _with_log(finding: Finding, trials: Trials, names: Sequence[str]) -> Finding
     return replace(finding, evidence={**finding.evidence, "log": lines}) if lines else finding
 
 
-def _names(case: FaultContext) -> list[str]:
+def _names(context: FaultContext) -> list[str]:
     """The guilty nodes, what they make, and the constants that they read."""
-    stored = case.candidate.constants
-    nodes = [node.name for node in case.nodes]
-    made = [name for node in case.nodes for name in node.outputs]
+    stored = context.candidate.constants
+    nodes = [node.name for node in context.nodes]
+    made = [name for node in context.nodes for name in node.outputs]
     return list(
-        dict.fromkeys([*nodes, *made, *(n for v in case.nodes for n in v.inputs if n in stored)])
+        dict.fromkeys([*nodes, *made, *(n for v in context.nodes for n in v.inputs if n in stored)])
     )
 
 
-def _whole(candidate: EvaluatedModel, trials: Trials, names: Sequence[str]) -> Finding:
+def _whole(candidate: EvaluatedModel, trials: Reruns, names: Sequence[str]) -> Finding:
     """No node could be singled out: what is known of the run as a whole."""
     finding = Finding(
         rank=0,
@@ -131,22 +133,24 @@ def _whole(candidate: EvaluatedModel, trials: Trials, names: Sequence[str]) -> F
         summary="the deployed run is off, but no node is by itself",
         tensors=tuple(names),
     )
-    case = whole_run(candidate, names)
+    context = whole_run_context(candidate, names)
     execution = trials.execution((), names[0], None)
-    told = explained(finding, replace(case, execution=execution), _frameworks(candidate))
-    told = _with_log(told, trials, ())
-    confirmed = any(each.agrees for each in told.experiments)
-    return replace(told, status="confirmed" if confirmed else "suspected")
+    explained_finding = with_cause(
+        finding, replace(context, execution=execution), _frameworks(candidate)
+    )
+    explained_finding = _with_log(explained_finding, trials, ())
+    confirmed = any(each.agrees for each in explained_finding.experiments)
+    return replace(explained_finding, status="confirmed" if confirmed else "suspected")
 
 
-def whole_run(candidate: EvaluatedModel, names: Sequence[str]) -> FaultContext:
+def whole_run_context(candidate: EvaluatedModel, names: Sequence[str]) -> FaultContext:
     """A case without a place: the outputs as they came, and as they should be."""
     graph = candidate.model.graph
-    run, meaning = candidate.runtime_outputs(), candidate.oracle_outputs()
+    run, oracle_outputs = candidate.runtime_outputs(), candidate.oracle_outputs()
     name = names[0]
     nothing = np.empty(0)
     wrong = run.get(name, nothing) if isinstance(run, dict) else nothing
-    right = meaning.get(name, nothing) if isinstance(meaning, dict) else nothing
+    right = oracle_outputs.get(name, nothing) if isinstance(oracle_outputs, dict) else nothing
     node = _maker(graph, name)
     return FaultContext(
         reference=graph,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import NESTED_BODIES
 from isomorph.core.report import Finding
-from isomorph.diagnose.build_context import cases
-from isomorph.diagnose.diagnose import explained
+from isomorph.diagnose.build_context import fault_contexts
+from isomorph.diagnose.diagnose import with_cause
 from isomorph.localize.findings import findings
 from isomorph.localize.subgraph_search import Inside, enter
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MOST_TENSORS = 3
 
 
-def inside(
+def subgraph_findings(
     finding: Finding,
     located: Located,
     sides: tuple[ModelHandle | None, ModelHandle | None],
@@ -47,25 +47,25 @@ def inside(
             found = [] if within is None else _found(finding, within, depth)
         except (IsomorphError, ValueError, KeyError) as error:
             # A body that cannot be cut out leaves the node that holds it guilty.
-            told = error.sentence if isinstance(error, IsomorphError) else str(error)
-            return [replace(finding, evidence={**finding.evidence, "bodies": told})]
+            text = error.sentence if isinstance(error, IsomorphError) else str(error)
+            return [replace(finding, evidence={**finding.evidence, "bodies": text})]
     return found or [finding]
 
 
 def _found(outer: Finding, within: Inside, depth: int) -> list[Finding]:
     chain, matcher = within.located.chain, within.located.matcher
     known = within.reference.model.framework, within.candidate.model.framework
-    by_node = dict(cases(chain.faults, matcher))
+    by_node = dict(fault_contexts(chain.faults, matcher))
     found: list[Finding] = []
     for each in findings(chain, matcher.reference.graph, matcher.candidate.graph):
-        told = explained(each, by_node[each.node], known) if each.node in by_node else each
+        text = with_cause(each, by_node[each.node], known) if each.node in by_node else each
         sides = (within.reference.opened, within.candidate.opened)
-        deeper = [told]
+        deeper = [text]
         if depth < NESTED_BODIES.most:
-            deeper = inside(told, within.located, sides, depth + 1)
-        elif _holds_bodies(told, within):
+            deeper = subgraph_findings(text, within.located, sides, depth + 1)
+        elif _holds_bodies(text, within):
             NESTED_BODIES.reached()
-        found += [told_inside(inner, outer, within) for inner in deeper]
+        found += [in_outer_names(inner, outer, within) for inner in deeper]
     return found
 
 
@@ -74,7 +74,7 @@ def _holds_bodies(finding: Finding, within: Inside) -> bool:
     return any(node.bodies for node in nodes if node.name == finding.node)
 
 
-def told_inside(inner: Finding, outer: Finding, within: Inside) -> Finding:
+def in_outer_names(inner: Finding, outer: Finding, within: Inside) -> Finding:
     """A finding in a body, with full names, and the share of the node that holds the body."""
     proven = inner.status == outer.status == "confirmed"
     ours, theirs = within.ours, within.theirs
@@ -99,9 +99,9 @@ def told_inside(inner: Finding, outer: Finding, within: Inside) -> Finding:
 
 def _renamed(inner: Finding, within: Inside) -> str:
     """What is told of the node, under the names that the whole model has for it."""
-    told, ours, theirs = inner.summary, within.ours, within.theirs
+    summary, ours, theirs = inner.summary, within.ours, within.theirs
     names = [(inner.node or "", ours), *((name, theirs) for name in inner.reference_nodes[-1:])]
     for name, known in names:
         short = known.node(name).removeprefix(known.prefix)
-        told = told.replace(f"{name!r} (", f"{short!r} (", 1)
-    return told
+        summary = summary.replace(f"{name!r} (", f"{short!r} (", 1)
+    return summary

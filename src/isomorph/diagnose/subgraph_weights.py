@@ -17,46 +17,46 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 
-def inside_bodies(case: FaultContext) -> Iterator[Patch]:
+def inside_bodies(context: FaultContext) -> Iterator[Patch]:
     """Constants that a loop or branch keeps inside, and that the reference's is given.
 
     The likeliest first: values that the reference lacks and values that are lost, then the same
     values in their own order, then whatever is of one size.
     """
-    theirs = [
-        case.reference.constants[name]
-        for name in node_constants.floats(case.reference, case.counterparts)
+    ref_constants = [
+        context.reference.constants[name]
+        for name in node_constants.floats(context.reference, context.counterparts)
     ]
     kept = [
-        (f"{node.name}/{key}#0/{name}", held)
-        for node in case.nodes
+        (f"{node.name}/{key}#0/{name}", constant)
+        for node in context.nodes
         for key, body in node.bodies.items()
-        for name, held in body.constants.items()
-        if "float" in held.dtype and held.shape
+        for name, constant in body.constants.items()
+        if "float" in constant.dtype and constant.shape
     ]
-    known = {each.value_digest for each in theirs}
-    here = {held.value_digest for _, held in kept}
+    known = {each.value_digest for each in ref_constants}
+    here = {constant.value_digest for _, constant in kept}
     couples = [
-        (_likelihood(held, other, known, here), place, held, other)
-        for place, held in kept
-        for other in theirs
-        if np.prod(held.shape) in _sizes(other)
+        (_likelihood(constant, other, known, here), place, constant, other)
+        for place, constant in kept
+        for other in ref_constants
+        if np.prod(constant.shape) in _sizes(other)
     ]
-    for _, place, held, other in sorted(couples, key=lambda couple: couple[0]):
-        whole = case.constant(case.reference, other.name)
-        for right in _of_size(whole, int(np.prod(held.shape))) if whole is not None else ():
-            for moved in ways(right, held.shape):
+    for _, place, constant, other in sorted(couples, key=lambda couple: couple[0]):
+        whole = context.constant(context.reference, other.name)
+        for right in _of_size(whole, int(np.prod(constant.shape))) if whole is not None else ():
+            for moved in ways(right, constant.shape):
                 yield Patch(
                     summary=f"constant {place!r}: the values of the reference's {other.name!r}",
                     edits=(SetConstant(tensor=place, value=moved.array(right)),),
                 )
 
 
-def _likelihood(held: Constant, other: Constant, known: set[str], here: set[str]) -> int:
+def _likelihood(constant: Constant, other: Constant, known: set[str], here: set[str]) -> int:
     """Small where one may well stand for the other."""
-    if held.value_digest == other.value_digest:
+    if constant.value_digest == other.value_digest:
         return 1
-    return 0 if held.value_digest not in known and other.value_digest not in here else 2
+    return 0 if constant.value_digest not in known and other.value_digest not in here else 2
 
 
 def _sizes(constant: Constant) -> tuple[int, int]:

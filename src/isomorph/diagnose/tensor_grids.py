@@ -29,44 +29,44 @@ _REACH = 2.0
 """In steps: half of one is what rounding costs, on either side, and as much again for another."""
 
 
-def readers(case: FaultContext) -> list[Node]:
+def readers(context: FaultContext) -> list[Node]:
     """The nodes that read a stored weight through its grid for the guilty ones.
 
     What merely widens float16 has no grid.
     """
-    fed = {name for node in case.nodes for name in node.inputs}
+    fed = {name for node in context.nodes for name in node.inputs}
     return [
         node
-        for node in case.candidate.nodes
+        for node in context.candidate.nodes
         if node.op == _READING
         and len(node.inputs) > 1
         and node.outputs[0] in fed
-        and node.inputs[0] in case.candidate.constants
+        and node.inputs[0] in context.candidate.constants
     ]
 
 
-def step(case: FaultContext) -> float | None:
+def step(context: FaultContext) -> float | None:
     """The step of the grid on which the wrong tensor's values stand, the widest if it has many."""
-    near = {case.tensor, *(n for node in case.nodes for n in (*node.outputs, *node.inputs))}
-    found = [each for each in case.candidate.quantization if each.tensor in near and each.scale]
-    exact = [each for each in found if each.tensor == case.tensor]
-    live = [each for each in found if each.tensor not in case.candidate.constants]
+    near = {context.tensor, *(n for node in context.nodes for n in (*node.outputs, *node.inputs))}
+    found = [each for each in context.candidate.quantization if each.tensor in near and each.scale]
+    exact = [each for each in found if each.tensor == context.tensor]
+    live = [each for each in found if each.tensor not in context.candidate.constants]
     chosen = exact or live
     return max(max(each.scale) for each in chosen) if chosen else None
 
 
-def bias_scale(case: FaultContext) -> str | None:
+def bias_scale(context: FaultContext) -> str | None:
     """A bias whose scale is not that of the products it is added to, in words."""
     by_tensor: dict[str, Quantization] = {}
-    for each in case.candidate.quantization:
+    for each in context.candidate.quantization:
         by_tensor.setdefault(each.tensor, each)
-    readers = {node.outputs[0]: node for node in case.candidate.nodes if node.op == _READING}
+    readers = {node.outputs[0]: node for node in context.candidate.nodes if node.op == _READING}
 
     def grid(name: str) -> Quantization | None:
         reader = readers.get(name)
         return by_tensor.get(reader.inputs[0] if reader is not None else name)
 
-    for node in case.nodes:
+    for node in context.nodes:
         if node.op not in _LINEAR or len(node.inputs) < 3:
             continue
         data, weight, bias = (grid(name) for name in node.inputs[:3])
@@ -85,64 +85,68 @@ def bias_scale(case: FaultContext) -> str | None:
     return None
 
 
-def misread_weight(case: FaultContext) -> tuple[str, str, str] | None:
+def misread_weight(context: FaultContext) -> tuple[str, str, str] | None:
     """A stored weight whose real values are not the reference's: name, what it is, and its cause.
 
     Told only where the reference's weight in its place puts the node right, or is a multiple.
     """
-    for stored, made, scales, axis in stored_weights(case):
-        held = case.value(case.candidate, made)
-        if held is None:
+    for stored, made, scales, axis in stored_weights(context):
+        wrong = context.value(context.candidate, made)
+        if wrong is None:
             continue
-        steps = _along(scales, axis, held.ndim)
+        steps = _along(scales, axis, wrong.ndim)
         choices = [
             placed
-            for right in _weights(case)
-            if right.size == held.size and right.ndim >= min(held.ndim, 2)
-            for placed in placements(right, held.shape)
+            for right in _weights(context)
+            if right.size == wrong.size and right.ndim >= min(wrong.ndim, 2)
+            for placed in placements(right, wrong.shape)
         ]
-        off = [bool(np.any(np.abs(held - placed) > _REACH * steps)) for placed in choices]
+        off = [bool(np.any(np.abs(wrong - placed) > _REACH * steps)) for placed in choices]
         for placed in (each for each, wrong in zip(choices, off, strict=True) if wrong):
             # A loss farther up can hide that it heals; that every number is the right one
             # times one factor is no accident, unless the factor was worked in.
-            larger = all(off) and _multiple(held, placed, steps) is not None
-            if larger or case.restores({made: placed}) or _much_nearer(case, stored, made, placed):
-                return stored, *_told(held, placed, steps)
+            larger = all(off) and _multiple(wrong, placed, steps) is not None
+            if (
+                larger
+                or context.restores({made: placed})
+                or _much_nearer(context, stored, made, placed)
+            ):
+                return stored, *_grid_change(wrong, placed, steps)
     # Integers that an operator multiplies as they are have no tensor of real numbers.
-    for each in requantized(case):
-        if case.restores({each.name: each.read}):
-            return each.name, *_told(each.held, each.right, each.steps)
+    for each in requantized(context):
+        if context.restores({each.name: each.read}):
+            return each.name, *_grid_change(each.cand_values, each.right, each.steps)
     return None
 
 
-def _much_nearer(case: FaultContext, stored: str, made: str, placed: Array) -> bool:
+def _much_nearer(context: FaultContext, stored: str, made: str, placed: Array) -> bool:
     """Whether a constant put onto its grid takes most of the error away; the rest is older loss."""
     if stored != made:
         return False
     edit = SetConstant(tensor=stored, value=placed)
-    found = case.rehearse(Patch(summary="", edits=(edit,)))
-    if found is None or found.shape != case.right.shape:
+    found = context.rehearse(Patch(summary="", edits=(edit,)))
+    if found is None or found.shape != context.right.shape:
         return False
-    return BETTER * apart(case.right, found)[0] <= apart(case.right, case.wrong)[0]
+    return BETTER * apart(context.right, found)[0] <= apart(context.right, context.wrong)[0]
 
 
-def stored_weights(case: FaultContext) -> list[tuple[str, str, Array, int | None]]:
+def stored_weights(context: FaultContext) -> list[tuple[str, str, Array, int | None]]:
     """Stored integers, the tensor of their real values, and the steps of their grid by axis."""
-    return [*_read_by_nodes(case), *_read_beside(case)]
+    return [*_read_by_nodes(context), *_read_beside(context)]
 
 
-def _read_by_nodes(case: FaultContext) -> Iterator[tuple[str, str, Array, int | None]]:
-    for node in readers(case):
-        scale = case.constant(case.candidate, node.inputs[1])
+def _read_by_nodes(context: FaultContext) -> Iterator[tuple[str, str, Array, int | None]]:
+    for node in readers(context):
+        scale = context.constant(context.candidate, node.inputs[1])
         if scale is not None:
             yield node.inputs[0], node.outputs[0], scale, int(node.attributes.get("axis", 1))
 
 
-def _read_beside(case: FaultContext) -> Iterator[tuple[str, str, Array, int | None]]:
+def _read_beside(context: FaultContext) -> Iterator[tuple[str, str, Array, int | None]]:
     """Where the grid stands beside a constant, it is seen in real numbers itself."""
-    fed = {name for node in case.nodes for name in node.inputs}
-    for name, grid in beside(case.candidate).items():
-        if name in fed and name in case.candidate.constants:
+    fed = {name for node in context.nodes for name in node.inputs}
+    for name, grid in beside(context.candidate).items():
+        if name in fed and name in context.candidate.constants:
             yield name, name, np.asarray(grid.scale), grid.axis
 
 
@@ -153,57 +157,57 @@ def _along(scales: Array, axis: int | None, rank: int) -> Array:
     return scales.reshape([-1 if each == axis % rank else 1 for each in range(rank)])
 
 
-def _weights(case: FaultContext) -> Iterator[Array]:
+def _weights(context: FaultContext) -> Iterator[Array]:
     """The reference's weights in real numbers, stored as such or read through a grid."""
-    names = node_constants.floats(case.reference, case.counterparts)
-    fed = {name for node in case.counterparts for name in node.inputs}
+    names = node_constants.floats(context.reference, context.counterparts)
+    fed = {name for node in context.counterparts for name in node.inputs}
     names += [
-        n.outputs[0] for n in case.reference.nodes if n.op == _READING and n.outputs[0] in fed
+        n.outputs[0] for n in context.reference.nodes if n.op == _READING and n.outputs[0] in fed
     ]
     for name in names:
-        value = case.value(case.reference, name)
+        value = context.value(context.reference, name)
         if value is not None and value.dtype.kind == "f":
             yield value
-    yield from (value for _, value in folded(case))
+    yield from (value for _, value in folded(context))
 
 
-def _multiple(held: Array, right: Array, steps: Array) -> float | None:
+def _multiple(wrong: Array, right: Array, steps: Array) -> float | None:
     """The one factor between all numbers, up to what quantizing them costs."""
-    factor = float(np.vdot(held, right)) / (float(np.vdot(right, right)) or 1.0)
-    near = np.all(np.abs(held - factor * right) <= _REACH * steps)
+    factor = float(np.vdot(wrong, right)) / (float(np.vdot(right, right)) or 1.0)
+    near = np.all(np.abs(wrong - factor * right) <= _REACH * steps)
     return factor if factor > 0 and near else None
 
 
-def _channels_rescaled(held: Array, right: Array, steps: Array) -> int:
+def _channels_rescaled(wrong: Array, right: Array, steps: Array) -> int:
     """In how many channels all numbers are the right ones times one factor; 0 if in some not."""
     others = tuple(axis for axis, size in enumerate(steps.shape) if size == 1)
-    if steps.size == 1 or steps.ndim != held.ndim:
+    if steps.size == 1 or steps.ndim != wrong.ndim:
         return 0
     power = np.sum(np.square(right), axis=others, keepdims=True)
-    factor = np.sum(held * right, axis=others, keepdims=True) / np.where(power > 0, power, 1.0)
-    if np.any(factor <= 0) or np.any(np.abs(held - factor * right) > _REACH * steps):
+    factor = np.sum(wrong * right, axis=others, keepdims=True) / np.where(power > 0, power, 1.0)
+    if np.any(factor <= 0) or np.any(np.abs(wrong - factor * right) > _REACH * steps):
         return 0
     off = np.abs((factor - 1.0) * right) > _REACH * steps
     return int(np.count_nonzero(np.any(off, axis=others)))
 
 
-def _told(held: Array, right: Array, steps: Array) -> tuple[str, str]:
+def _grid_change(wrong: Array, right: Array, steps: Array) -> tuple[str, str]:
     """What happened to the integers, up to the half step that quantizing them costs."""
-    gaps = (held - right) / steps
+    gaps = (wrong - right) / steps
     turned = 256.0 * np.rint(gaps / 256.0)
     if np.any(turned) and np.all(np.abs(gaps - turned) <= _REACH):
         return "int8 is read as uint8 or the reverse", "quantization"
-    factor = _multiple(held, right, steps)
+    factor = _multiple(wrong, right, steps)
     if factor is not None:
         return f"they are {factor:.4g} times too large: the scale is off", "quantization"
-    rescaled = _channels_rescaled(held, right, steps)
+    rescaled = _channels_rescaled(wrong, right, steps)
     if rescaled:
         return f"the scales of {rescaled} of {steps.size} channels are off", "quantization"
     shift = float(np.median(gaps))
     if np.all(np.abs(gaps - shift) <= _REACH):
         return f"they are shifted by {shift:.0f} steps: the zero point is off", "quantization"
     astray = int(np.count_nonzero(np.abs(gaps) > _REACH))
-    if lesser_part(astray, held.size):
-        return f"{astray} of {held.size} values are off by more than a step", "weight"
-    told, cause = difference(held, right)
-    return (told, cause) if "order" in told else ("other values", "weight")
+    if lesser_part(astray, wrong.size):
+        return f"{astray} of {wrong.size} values are off by more than a step", "weight"
+    change, cause = difference(wrong, right)
+    return (change, cause) if "order" in change else ("other values", "weight")

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm"})
 
 
-def stated_scale(case: FaultContext, tensor: str) -> float | None:
+def stated_scale(context: FaultContext, tensor: str) -> float | None:
     """The scale that the biases behind a dequantized tensor imply; None unless they agree."""
     found: list[float] = []
-    for node in case.candidate.nodes:
+    for node in context.candidate.nodes:
         if node.op in _LINEAR and node.inputs[0] == tensor:
-            _, weight, bias = (_scale(case, maker) for maker in _dequantizers(case, node))
+            _, weight, bias = (_scale(context, maker) for maker in _dequantizers(context, node))
             if weight is not None and bias is not None and weight.size and bias.size:
                 found += _quotient(bias, weight).tolist()
     if not found or not np.isfinite(found).all():
@@ -36,13 +36,13 @@ def stated_scale(case: FaultContext, tensor: str) -> float | None:
     return middle if all(same_scale(each, middle) for each in found) else None
 
 
-def stated_by_the_others(case: FaultContext) -> Iterator[tuple[str, Array]]:
+def stated_by_the_others(context: FaultContext) -> Iterator[tuple[str, Array]]:
     """For each linear node here, the scale of its weight and of its bias from the other two."""
-    for node in case.nodes:
+    for node in context.nodes:
         if node.op not in _LINEAR:
             continue
-        makers = _dequantizers(case, node)
-        data, weight, bias = (_scale(case, maker) for maker in makers)
+        makers = _dequantizers(context, node)
+        data, weight, bias = (_scale(context, maker) for maker in makers)
         if data is None or weight is None or bias is None or data.size != 1:
             continue
         for maker, now, meant in (
@@ -54,9 +54,9 @@ def stated_by_the_others(case: FaultContext) -> Iterator[tuple[str, Array]]:
                 yield maker.inputs[1], meant.reshape(now.shape)
 
 
-def _dequantizers(case: FaultContext, node: Node) -> list[Node | None]:
+def _dequantizers(context: FaultContext, node: Node) -> list[Node | None]:
     """What makes the data, the weight and the bias of a linear node."""
-    maker = {name: each for each in case.candidate.nodes for name in each.outputs}
+    maker = {name: each for each in context.candidate.nodes for name in each.outputs}
     return [maker.get(node.inputs[p]) if p < len(node.inputs) else None for p in range(3)]
 
 
@@ -71,8 +71,8 @@ def same_scale(one: float, other: float) -> bool:
     return abs(one - other) <= ROUNDING * abs(other)
 
 
-def _scale(case: FaultContext, node: Node | None) -> Array | None:
+def _scale(context: FaultContext, node: Node | None) -> Array | None:
     if node is None or node.op != "DequantizeLinear" or len(node.inputs) < 2:
         return None
-    value = case.constant(case.candidate, node.inputs[1])
+    value = context.constant(context.candidate, node.inputs[1])
     return None if value is None else np.asarray(value, np.float64)

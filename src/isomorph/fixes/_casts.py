@@ -17,8 +17,8 @@ from isomorph.core.patch import (
     SetInput,
     SetOp,
 )
-from isomorph.diagnose.parameters import fresh
-from isomorph.fixes._around import neighbors, readers
+from isomorph.diagnose.parameters import unused_name
+from isomorph.fixes._neighbors import neighbors, readers
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -31,16 +31,16 @@ _WIDE = {1: "float32", 7: "int64", 11: "float64", 6: "int32"}
 _NUMBER = {name: number for number, name in _WIDE.items()}
 
 
-def widened(case: FaultContext, *, depth: int) -> Iterator[Patch]:
+def widened(context: FaultContext, *, depth: int) -> Iterator[Patch]:
     """The casts near the wrong tensor, in the type of what they read first."""
-    casts = [node for node in neighbors(case, depth=depth) if node.op == "Cast"]
+    casts = [node for node in neighbors(context, depth=depth) if node.op == "Cast"]
     for node in casts:
-        for number in _targets(case, node):
+        for number in _targets(context, node):
             yield Patch(
-                summary=f"Cast {node.name!r}: to {_WIDE[number]} instead of {_kind(case, node)}",
+                summary=f"Cast {node.name!r}: to {_WIDE[number]} instead of {_kind(context, node)}",
                 edits=(
                     SetAttribute(node=node.name, name="to", value=number),
-                    *_operands_too(case, node, _WIDE[number]),
+                    *_operands_too(context, node, _WIDE[number]),
                 ),
             )
     for node in casts:
@@ -54,33 +54,33 @@ def widened(case: FaultContext, *, depth: int) -> Iterator[Patch]:
                 )
 
 
-def _operands_too(case: FaultContext, cast: Node, wide: str) -> Iterator[Edit]:
+def _operands_too(context: FaultContext, cast: Node, wide: str) -> Iterator[Edit]:
     """Constants that meet the cast value in its narrow type meet it in the wide one."""
-    narrow = _kind(case, cast)
-    for node in case.candidate.nodes:
+    narrow = _kind(context, cast)
+    for node in context.candidate.nodes:
         if cast.outputs[0] not in node.inputs or node.op not in _ARITHMETIC:
             continue
         for place, name in enumerate(node.inputs):
-            held = case.candidate.constants.get(name)
-            value = case.constant(case.candidate, name) if held is not None else None
-            if held is not None and value is not None and held.dtype == narrow:
-                own = fresh(case, f"{name}_{wide}")
+            constant = context.candidate.constants.get(name)
+            value = context.constant(context.candidate, name) if constant is not None else None
+            if constant is not None and value is not None and constant.dtype == narrow:
+                own = unused_name(context, f"{name}_{wide}")
                 yield AddConstant(name=own, value=np.asarray(value).astype(wide))
                 yield SetInput(node=node.name, index=place, tensor=own)
 
 
-def divided(case: FaultContext) -> Iterator[Patch]:
+def divided(context: FaultContext) -> Iterator[Patch]:
     """A division of integers made one of real numbers: both operands cast before it."""
-    for node in case.nodes:
-        kind = "" if not node.inputs else _declared(case, node.inputs[0])
+    for node in context.nodes:
+        kind = "" if not node.inputs else _declared(context, node.inputs[0])
         if node.op != "Div" or len(node.inputs) != 2 or "int" not in kind:
             continue
         edits: list[Edit] = []
         for place, name in enumerate(node.inputs):
-            held = case.constant(case.candidate, name) if _stored(case, name) else None
-            if held is not None:
-                own = fresh(case, f"{name}_float")
-                edits.append(AddConstant(name=own, value=np.asarray(held).astype(np.float32)))
+            value = context.constant(context.candidate, name) if _stored(context, name) else None
+            if value is not None:
+                own = unused_name(context, f"{name}_float")
+                edits.append(AddConstant(name=own, value=np.asarray(value).astype(np.float32)))
                 edits.append(SetInput(node=node.name, index=place, tensor=own))
             else:
                 edits.append(
@@ -88,25 +88,25 @@ def divided(case: FaultContext) -> Iterator[Patch]:
                         node=node.name,
                         index=place,
                         op="Cast",
-                        name=fresh(case, f"{node.name}_float_{place}"),
+                        name=unused_name(context, f"{node.name}_float_{place}"),
                         attributes={"to": _NUMBER["float32"]},
                     )
                 )
         yield Patch(summary=f"Div {node.name!r}: computes on floats", edits=tuple(edits))
 
 
-def _stored(case: FaultContext, name: str) -> bool:
-    return name in case.candidate.constants
+def _stored(context: FaultContext, name: str) -> bool:
+    return name in context.candidate.constants
 
 
-def _declared(case: FaultContext, name: str) -> str:
-    spec = case.candidate.tensors.get(name)
+def _declared(context: FaultContext, name: str) -> str:
+    spec = context.candidate.tensors.get(name)
     return (spec.dtype if spec is not None else None) or ""
 
 
-def rounded(case: FaultContext) -> Iterator[Patch]:
+def rounded(context: FaultContext) -> Iterator[Patch]:
     """Another rounding, none, or one more, before the values become integers."""
-    near = [*neighbors(case), *readers(case)]
+    near = [*neighbors(context), *readers(context)]
     for node in near:
         if node.op in _ROUNDINGS:
             yield Patch(
@@ -119,26 +119,29 @@ def rounded(case: FaultContext) -> Iterator[Patch]:
                         edits=(SetOp(node=node.name, op=op),),
                     )
     for node in near:
-        if node.op == "Cast" and "int" in _kind(case, node):
+        if node.op == "Cast" and "int" in _kind(context, node):
             for op in _ROUNDINGS:
                 yield Patch(
                     summary=f"{op} inserted before Cast {node.name!r}",
                     edits=(
                         InsertAhead(
-                            node=node.name, index=0, op=op, name=fresh(case, f"{node.name}_{op}")
+                            node=node.name,
+                            index=0,
+                            op=op,
+                            name=unused_name(context, f"{node.name}_{op}"),
                         ),
                     ),
                 )
 
 
-def _targets(case: FaultContext, node: Node) -> list[int]:
-    spec = case.candidate.tensors.get(node.inputs[0])
+def _targets(context: FaultContext, node: Node) -> list[int]:
+    spec = context.candidate.tensors.get(node.inputs[0])
     source = _NUMBER.get((spec.dtype if spec is not None else None) or "")
-    wanted = [source] if source is not None else []
+    preferred = [source] if source is not None else []
     now = node.attributes.get("to")
-    return [number for number in dict.fromkeys([*wanted, *_WIDE]) if number != now]
+    return [number for number in dict.fromkeys([*preferred, *_WIDE]) if number != now]
 
 
-def _kind(case: FaultContext, node: Node) -> str:
-    spec = case.candidate.tensors.get(node.outputs[0])
+def _kind(context: FaultContext, node: Node) -> str:
+    spec = context.candidate.tensors.get(node.outputs[0])
     return (spec.dtype if spec is not None else None) or "another type"

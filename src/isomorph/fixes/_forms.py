@@ -16,31 +16,31 @@ from isomorph.core.patch import (
     SetOp,
 )
 from isomorph.diagnose.flattened_softmax import taken_as_one
-from isomorph.diagnose.parameters import dtype_of, fresh
+from isomorph.diagnose.parameters import dtype_of, unused_name
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
 
 
-def exact_gelu(case: FaultContext) -> Iterator[Patch]:
+def exact_gelu(context: FaultContext) -> Iterator[Patch]:
     """The error function of x/√2 in the place of the hyperbolic tangent of a cubic in x.
 
     What computed the cubic is left behind and no longer read by this node.
     """
-    made = {name for node in case.nodes for name in node.outputs}
+    made = {name for node in context.nodes for name in node.outputs}
     sources = [
         name
-        for node in case.nodes
+        for node in context.nodes
         for name in node.inputs
-        if name and name not in made and name not in case.candidate.constants
+        if name and name not in made and name not in context.candidate.constants
     ]
-    for node in case.nodes:
-        if node.op != "Tanh" or len(case.nodes) < 2:
+    for node in context.nodes:
+        if node.op != "Tanh" or len(context.nodes) < 2:
             continue
         for source in dict.fromkeys(sources):
-            kind = dtype_of(case, source) or np.dtype(np.float32)
-            constant = fresh(case, f"{node.outputs[0]}_inverse_root_2")
+            kind = dtype_of(context, source) or np.dtype(np.float32)
+            constant = unused_name(context, f"{node.outputs[0]}_inverse_root_2")
             yield Patch(
                 summary=f"Tanh {node.name!r} replaced by Erf of {source!r} / √2: the exact GELU",
                 edits=(
@@ -49,7 +49,7 @@ def exact_gelu(case: FaultContext) -> Iterator[Patch]:
                         node=node.name,
                         index=0,
                         op="Mul",
-                        name=fresh(case, f"{node.name}_scaled"),
+                        name=unused_name(context, f"{node.name}_scaled"),
                         inputs=(source, constant),
                     ),
                     SetOp(node=node.name, op="Erf"),
@@ -57,17 +57,17 @@ def exact_gelu(case: FaultContext) -> Iterator[Patch]:
             )
 
 
-def over_its_own_axes(case: FaultContext) -> Iterator[Patch]:
+def over_its_own_axes(context: FaultContext) -> Iterator[Patch]:
     """Softmax as the reference's operator set reads its axis: that one alone, or all from it on."""
-    found = taken_as_one(case)
+    found = taken_as_one(context)
     if found is not None:
         node, axis, flat, _ = found
-        yield _along_one(case, node, axis) if flat else _over_all(case, node, axis)
+        yield _along_one(context, node, axis) if flat else _over_all(context, node, axis)
 
 
-def _along_one(case: FaultContext, node: Node, axis: int) -> Patch:
+def _along_one(context: FaultContext, node: Node, axis: int) -> Patch:
     """Before opset 13, along one axis only: that axis last, and back behind it."""
-    order = list(range(case.right.ndim))
+    order = list(range(context.right.ndim))
     order[axis], order[-1] = order[-1], order[axis]
     return Patch(
         summary=f"{node.op} {node.name!r}: along axis {axis} alone, by transposing it to the end",
@@ -76,23 +76,23 @@ def _along_one(case: FaultContext, node: Node, axis: int) -> Patch:
                 node=node.name,
                 index=0,
                 op="Transpose",
-                name=fresh(case, f"{node.name}_ahead"),
+                name=unused_name(context, f"{node.name}_ahead"),
                 attributes={"perm": tuple(order)},
             ),
-            SetAttribute(node=node.name, name="axis", value=case.right.ndim - 1),
+            SetAttribute(node=node.name, name="axis", value=context.right.ndim - 1),
             InsertBehind(
                 tensor=node.outputs[0],
                 op="Transpose",
-                name=fresh(case, f"{node.name}_behind"),
+                name=unused_name(context, f"{node.name}_behind"),
                 attributes={"perm": tuple(order)},
             ),
         ),
     )
 
 
-def _over_all(case: FaultContext, node: Node, axis: int) -> Patch:
+def _over_all(context: FaultContext, node: Node, axis: int) -> Patch:
     """Since opset 13, over several axes: they are made one, and parted again behind it."""
-    back = fresh(case, f"{node.name}_behind")
+    back = unused_name(context, f"{node.name}_behind")
     return Patch(
         summary=f"{node.op} {node.name!r}: over all axes from {axis} on, by flattening them",
         edits=(
@@ -100,7 +100,7 @@ def _over_all(case: FaultContext, node: Node, axis: int) -> Patch:
                 node=node.name,
                 index=0,
                 op="Flatten",
-                name=fresh(case, f"{node.name}_ahead"),
+                name=unused_name(context, f"{node.name}_ahead"),
                 attributes={"axis": axis},
             ),
             SetAttribute(node=node.name, name="axis", value=1),
@@ -108,6 +108,8 @@ def _over_all(case: FaultContext, node: Node, axis: int) -> Patch:
                 tensor=node.outputs[0], op="Reshape", name=back, inputs=("", node.inputs[0])
             ),
             # The sizes are those of the input, whatever they are.
-            InsertAhead(node=back, index=1, op="Shape", name=fresh(case, f"{node.name}_sizes")),
+            InsertAhead(
+                node=back, index=1, op="Shape", name=unused_name(context, f"{node.name}_sizes")
+            ),
         ),
     )

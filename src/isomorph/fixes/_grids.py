@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 
-def stored_on_grids(case: FaultContext) -> dict[str, Quantization]:
+def stored_on_grids(context: FaultContext) -> dict[str, Quantization]:
     """The constants of the guilty nodes that are integers on a grid of their own."""
-    grids = beside(case.candidate)
-    names = node_constants.names(case.candidate, case.nodes)
+    grids = beside(context.candidate)
+    names = node_constants.names(context.candidate, context.nodes)
     return {name: grids[name] for name in names if name in grids}
 
 
-def reals(case: FaultContext, name: str, grid: Quantization) -> Array | None:
+def reals(context: FaultContext, name: str, grid: Quantization) -> Array | None:
     """The numbers that a stored constant stands for."""
-    held = case.constant(case.candidate, name)
-    if held is None:
+    value = context.constant(context.candidate, name)
+    if value is None:
         return None
-    return held if held.dtype.kind == "f" else real_values(np.asarray(held), grid)
+    return value if value.dtype.kind == "f" else real_values(np.asarray(value), grid)

@@ -12,7 +12,7 @@ import numpy as np
 from isomorph.core.ops import RESHAPES
 from isomorph.core.patch import AddConstant, Edit, InsertAhead
 from isomorph.diagnose import node_constants
-from isomorph.diagnose.parameters import dtype_of, fresh
+from isomorph.diagnose.parameters import dtype_of, unused_name
 from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:
@@ -44,13 +44,13 @@ class Operands:
     after: tuple[Edit, ...] = ()
 
 
-def operands(case: FaultContext, counterpart: Node, name: str) -> Iterator[Operands]:
+def operands(context: FaultContext, counterpart: Node, name: str) -> Iterator[Operands]:
     """Every way to read what the counterpart reads, for a new node of this name."""
     if counterpart.op not in _WITH_OPERANDS:
         return
     inputs = _in_onnx(counterpart)
     for signal in range(len(inputs)):
-        found = _Reading(case, counterpart.op, name)
+        found = _Reading(context, counterpart.op, name)
         for place, (tensor, value) in enumerate(inputs):
             found.read(place, tensor, value, signal=place == signal)
         if found.complete:
@@ -84,8 +84,11 @@ def _bounds(node: Node) -> tuple[float, float]:
     if "relu6" in word:
         return 0.0, 6.0
     low, high = (-1.0, 1.0) if "hardtanh" in word else (-math.inf, math.inf)
-    told = node.attributes
-    bounds = (told.get("min", told.get("min_val", low)), told.get("max", told.get("max_val", high)))
+    stated = node.attributes
+    bounds = (
+        stated.get("min", stated.get("min_val", low)),
+        stated.get("max", stated.get("max_val", high)),
+    )
     least, most = (
         edge if bound is None else float(bound)
         for bound, edge in zip(bounds, (-math.inf, math.inf), strict=True)
@@ -96,8 +99,8 @@ def _bounds(node: Node) -> tuple[float, float]:
 class _Reading:
     """The inputs of one new node, collected place by place."""
 
-    def __init__(self, case: FaultContext, op: str, name: str) -> None:
-        self._case, self._op, self._name = case, op, name
+    def __init__(self, context: FaultContext, op: str, name: str) -> None:
+        self._context, self._op, self._name = context, op, name
         self.reads: list[str] = []
         self.before: list[AddConstant] = []
         self.after: list[Edit] = []
@@ -106,7 +109,7 @@ class _Reading:
 
     def read(self, place: int, tensor: str, number: float | None, *, signal: bool) -> None:
         """One operand: the signal itself, a constant, or a tensor that the candidate has."""
-        case = self._case
+        context = self._context
         value = self._steady(tensor, number)
         if signal and value is None:
             self.reads.append("")
@@ -114,7 +117,7 @@ class _Reading:
         elif value is not None:
             self.reads.append(self._stored(place, value))
         else:
-            here, shape = _held_here(case, tensor)
+            here, shape = _held_here(context, tensor)
             self.reads.append(here or "?")
             if here is None:
                 self._lost, self.complete = True, False
@@ -124,12 +127,12 @@ class _Reading:
     def _steady(self, tensor: str, number: float | None) -> Array | None:
         if number is not None:
             return np.asarray(float(number))
-        steady = bool(tensor) and node_constants.fixed(self._case.reference, tensor)
-        return self._case.value(self._case.reference, tensor) if steady else None
+        steady = bool(tensor) and node_constants.fixed(self._context.reference, tensor)
+        return self._context.value(self._context.reference, tensor) if steady else None
 
     def _stored(self, place: int, value: Array) -> str:
-        own = fresh(self._case, f"{self._case.tensor}_{self._op}_{place}")
-        kind = dtype_of(self._case, self._case.tensor) or value.dtype
+        own = unused_name(self._context, f"{self._context.tensor}_{self._op}_{place}")
+        kind = dtype_of(self._context, self._context.tensor) or value.dtype
         if value.dtype.kind == "f" and np.dtype(kind).kind in "iu":
             ends = np.iinfo(kind)  # the largest float below: the end itself may be rounded up
             value = np.clip(value, ends.min, np.nextafter(float(ends.max), 0.0))
@@ -138,28 +141,28 @@ class _Reading:
         return own
 
     def _shaped(self, place: int, shape: tuple[int, ...]) -> None:
-        own = fresh(self._case, f"{self._case.tensor}_{self._op}_{place}_shape")
+        own = unused_name(self._context, f"{self._context.tensor}_{self._op}_{place}_shape")
         self.before.append(AddConstant(name=own, value=np.asarray(shape, np.int64)))
         self.after.append(
             InsertAhead(
                 node=self._name, index=place, op="Reshape", inputs=("", own),
-                name=fresh(self._case, f"{self._name}_{place}_shaped"),
+                name=unused_name(self._context, f"{self._name}_{place}_shaped"),
             )
         )  # fmt: skip
 
 
-def _held_here(case: FaultContext, tensor: str) -> tuple[str | None, tuple[int, ...] | None]:
+def _held_here(context: FaultContext, tensor: str) -> tuple[str | None, tuple[int, ...] | None]:
     """The candidate's tensor of these values, and the shape that it needs to stand for it.
 
     What the reference only reshaped may be here in the shape that it had before.
     """
-    makers = Topology(case.reference).maker
-    wanted, name = case.value(case.reference, tensor), tensor
+    makers = Topology(context.reference).maker
+    meant, name = context.value(context.reference, tensor), tensor
     for _ in range(_MOST_STEPS):
-        twin = case.twin(name)
-        held = case.value(case.candidate, twin) if twin is not None else None
-        if twin is not None and held is not None and wanted is not None:
-            return twin, _shape_to_take(held.shape, wanted.shape)
+        matched = context.matching_tensor(name)
+        value = context.value(context.candidate, matched) if matched is not None else None
+        if matched is not None and value is not None and meant is not None:
+            return matched, _shape_to_take(value.shape, meant.shape)
         maker = makers.get(name)
         if maker is None or maker.op not in _RESHAPING or not maker.inputs:
             break
@@ -167,17 +170,17 @@ def _held_here(case: FaultContext, tensor: str) -> tuple[str | None, tuple[int, 
     return None, None
 
 
-def _shape_to_take(held: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...] | None:
+def _shape_to_take(shape: tuple[int, ...], target: tuple[int, ...]) -> tuple[int, ...] | None:
     """A shape of the wanted rank: leading sizes as they come, what is left by itself."""
-    while wanted and len(wanted) > len(held) and wanted[0] == 1:
-        wanted = wanted[1:]  # an axis of one in front comes of itself
-    if held == wanted[-len(held) :] or not held:
+    while target and len(target) > len(shape) and target[0] == 1:
+        target = target[1:]  # an axis of one in front comes of itself
+    if shape == target[-len(shape) :] or not shape:
         return None
-    if int(np.prod(held)) != int(np.prod(wanted)):
+    if int(np.prod(shape)) != int(np.prod(target)):
         # It was expanded: without that, it is spread out by whoever reads it.
-        rest = list(held)
-        wanted = tuple(rest.pop(0) if rest and size == rest[0] else 1 for size in wanted)
-    taken = [0 if i < len(held) and held[i] == size else size for i, size in enumerate(wanted)]
+        left = list(shape)
+        target = tuple(left.pop(0) if left and size == left[0] else 1 for size in target)
+    taken = [0 if i < len(shape) and shape[i] == size else size for i, size in enumerate(target)]
     free = [i for i, size in enumerate(taken) if size > 1]
     if len(free) == 1:
         taken[free[0]] = -1

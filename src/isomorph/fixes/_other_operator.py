@@ -33,26 +33,26 @@ _OF_TWO = frozenset({
 _TWO = 2
 
 
-def other_operators(case: FaultContext) -> Iterator[Patch]:
+def other_operators(context: FaultContext) -> Iterator[Patch]:
     """The single guilty node as another operator on the same operands."""
-    if len(case.nodes) != 1:
+    if len(context.nodes) != 1:
         return
-    node = case.nodes[0]
-    live = [name for name in node.inputs if name and name not in case.candidate.constants]
+    node = context.nodes[0]
+    live = [name for name in node.inputs if name and name not in context.candidate.constants]
     if len(node.inputs) == len(live) == 1:
-        _, theirs = forms(case)
-        op, attributes = _AS_ONE.get(theirs or "", (node.op, {}))
+        _, form = forms(context)
+        op, attributes = _AS_ONE.get(form or "", (node.op, {}))
         if op != node.op:
             yield _replaced(node, op, attributes)
     if len(node.inputs) == _TWO and node.op in _OF_TWO:
-        alike = (each.op for each in case.counterparts if len(each.inputs) == _TWO)
-        for op in dict.fromkeys(each for each in alike if each in _OF_TWO and each != node.op):
+        binary = (each.op for each in context.counterparts if len(each.inputs) == _TWO)
+        for op in dict.fromkeys(each for each in binary if each in _OF_TWO and each != node.op):
             yield _replaced(node, op, {})
 
 
-def floored(case: FaultContext) -> Iterator[Patch]:
+def floored(context: FaultContext) -> Iterator[Patch]:
     """A division of whole numbers that rounds down, where the framework has it as an operator."""
-    for node in case.nodes:
+    for node in context.nodes:
         if node.op == "Div" and len(node.inputs) == _TWO:
             yield _replaced(node, "FloorDiv", {})
 

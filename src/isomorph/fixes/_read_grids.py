@@ -9,7 +9,7 @@ import numpy as np
 
 from isomorph.core.patch import Patch, SetConstant
 from isomorph.diagnose.requantize import requantized
-from isomorph.fixes._around import neighbors
+from isomorph.fixes._neighbors import neighbors
 from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ
 
 if TYPE_CHECKING:
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 _WRITTEN = {**GRID_OF_RESULT, "QuantizeLinear": (1, 2)}
 
 
-def as_written(case: FaultContext) -> Iterator[Patch]:
+def writer_grids(context: FaultContext) -> Iterator[Patch]:
     """A scale or zero point that a reader has otherwise than the writer of the integers."""
-    makers = {name: node for node in case.candidate.nodes for name in node.outputs}
-    for node in neighbors(case, depth=1):
+    makers = {name: node for node in context.candidate.nodes for name in node.outputs}
+    for node in neighbors(context, depth=1):
         for tensor, *places in GRIDS_READ.get(node.op, ()):
             maker = makers.get(_input(node, tensor))
             if maker is None or maker.op not in _WRITTEN:
                 continue
             for cand, ref in zip(places, _WRITTEN[maker.op], strict=True):
                 name, meant = _input(node, cand), _input(maker, ref)
-                here, there = _held(case, name), _held(case, meant)
+                here, there = _constant(context, name), _constant(context, meant)
                 if here is None or there is None or here.size != there.size:
                     continue
                 better = there.reshape(here.shape)
@@ -38,17 +38,17 @@ def as_written(case: FaultContext) -> Iterator[Patch]:
                     yield _set(name, better, f"{node.op} {node.name!r}: {name!r} as {meant!r} is")
 
 
-def shifted_zeros(case: FaultContext) -> Iterator[Patch]:
+def shifted_zeros(context: FaultContext) -> Iterator[Patch]:
     """The zero point of stored integers moved by as many steps as they are off."""
-    for each in requantized(case):
-        gaps = (each.held - each.right) / each.steps
+    for each in requantized(context):
+        gaps = (each.cand_values - each.right) / each.steps
         shift = float(np.median(gaps))
         if not round(shift) or float(np.mean(np.abs(gaps - shift))) > 1.0:
             continue
-        for node in case.candidate.nodes:
+        for node in context.candidate.nodes:
             for tensor, _, zero in GRIDS_READ.get(node.op, ()):
                 name = _input(node, zero)
-                now = _held(case, name) if _input(node, tensor) == each.name else None
+                now = _constant(context, name) if _input(node, tensor) == each.name else None
                 if now is not None:
                     better = now.astype(np.int64) + round(shift)
                     yield _set(name, better, f"zero point {name!r}: moved by {round(shift)} steps")
@@ -58,8 +58,10 @@ def _input(node: Node, place: int) -> str:
     return node.inputs[place] if place < len(node.inputs) else ""
 
 
-def _held(case: FaultContext, name: str) -> Array | None:
-    return case.constant(case.candidate, name) if name in case.candidate.constants else None
+def _constant(context: FaultContext, name: str) -> Array | None:
+    return (
+        context.constant(context.candidate, name) if name in context.candidate.constants else None
+    )
 
 
 def _set(name: str, value: Array, words: str) -> Patch:

@@ -15,7 +15,7 @@ import numpy as np
 from isomorph.core.patch import Patch, SetQuantization
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.constant_diff import ROUNDING
-from isomorph.fixes._around import neighbors
+from isomorph.fixes._neighbors import neighbors
 from isomorph.fixes._weight_scales import fitted_scale
 from isomorph.match.dequantized_graph import beside
 from isomorph.match.value_match import ways
@@ -36,24 +36,24 @@ _SAME_GRID = frozenset({"MaxPool", "AveragePool", "Reshape", "Squeeze", "Unsquee
 _ENDS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
 
 
-def on_other_grids(case: FaultContext) -> Iterator[Patch]:
+def on_other_grids(context: FaultContext) -> Iterator[Patch]:
     """Patches of single grids around the guilty place, the surest first."""
-    grids = beside(case.candidate)
+    grids = beside(context.candidate)
     if not grids:
         return
-    near = list(neighbors(case, depth=1))
+    near = list(neighbors(context, depth=1))
     read = {name for node in near for name in node.outputs}
-    near += [n for n in case.candidate.nodes if n not in near and read & set(n.inputs)]
+    near += [n for n in context.candidate.nodes if n not in near and read & set(n.inputs)]
     for node in near:
         yield from _stated_by_bias(grids, node)
     for node in near:
         yield from _as_neighbors(grids, node)
-    for node in case.nodes:
-        yield from _fitted_to_weights(case, grids, node)
-    seen = dict.fromkeys(n for node in case.nodes for n in (*node.outputs, *node.inputs))
+    for node in context.nodes:
+        yield from _fitted_to_weights(context, grids, node)
+    seen = dict.fromkeys(n for node in context.nodes for n in (*node.outputs, *node.inputs))
     for name in seen:
-        if name in grids and name not in case.candidate.constants:
-            yield from _calibrated(case, name, grids[name])
+        if name in grids and name not in context.candidate.constants:
+            yield from _calibrated(context, name, grids[name])
 
 
 def _patch(name: str, now: Quantization, words: str, scale: Array, zero: Sequence[int]) -> Patch:
@@ -100,21 +100,21 @@ def _as_neighbors(grids: dict[str, Quantization], node: Node) -> Iterator[Patch]
 
 
 def _fitted_to_weights(
-    case: FaultContext, grids: dict[str, Quantization], node: Node
+    context: FaultContext, grids: dict[str, Quantization], node: Node
 ) -> Iterator[Patch]:
     """The scales under which stored integers come nearest to the reference's weight."""
     for name in node.inputs:
         grid = grids.get(name)
-        if grid is None or name not in case.candidate.constants:
+        if grid is None or name not in context.candidate.constants:
             continue
-        real = case.constant(case.candidate, name)
+        real = context.constant(context.candidate, name)
         if real is None or real.ndim < 2:
             continue
         scale = np.asarray(grid.scale, np.float64)
         shape = [-1 if axis == grid.axis else 1 for axis in range(real.ndim)]
         steps = real / (scale.reshape(shape) if scale.size > 1 else scale)
-        for other in node_constants.floats(case.reference, case.counterparts):
-            right = case.constant(case.reference, other)
+        for other in node_constants.floats(context.reference, context.counterparts):
+            right = context.constant(context.reference, other)
             if right is None or right.size != steps.size:
                 continue
             for moved in ways(right, steps.shape):
@@ -129,9 +129,9 @@ def _visible(found: Array, scale: Array, steps: Array) -> bool:
     return bool(np.any(np.abs(found - scale) * np.max(np.abs(steps)) >= 0.5 * scale))
 
 
-def _calibrated(case: FaultContext, name: str, grid: Quantization) -> Iterator[Patch]:
+def _calibrated(context: FaultContext, name: str, grid: Quantization) -> Iterator[Patch]:
     """The zero point moved, the scale fitted, or both, to what should go through."""
-    seen = case.right if name == case.tensor else case.value(case.candidate, name)
+    seen = context.right if name == context.tensor else context.value(context.candidate, name)
     if seen is None or not seen.size or not np.isfinite(seen).all() or grid.dtype not in _ENDS:
         return
     least, most = _ENDS[grid.dtype]

@@ -16,7 +16,7 @@ from isomorph.core.patch import (
     SetInput,
     SetOp,
 )
-from isomorph.diagnose.parameters import dtype_of, fresh
+from isomorph.diagnose.parameters import dtype_of, unused_name
 from isomorph.diagnose.rounding_ties import rounding_places
 
 if TYPE_CHECKING:
@@ -33,38 +33,39 @@ _FORMS = {
 }
 
 
-def halves(case: FaultContext, meant: str | None = None) -> Iterator[Patch]:
+def halves(context: FaultContext, meant: str | None = None) -> Iterator[Patch]:
     """Every way to round halves in the place of the one that the candidate has.
 
     ``meant`` is the way of the reference, where it is known; it is tried first.
     """
     ways = sorted(_FORMS, key=lambda way: way != meant)
-    for node, source in rounding_places(case):
+    for node, source in rounding_places(context):
         for way in ways:
             yield Patch(
                 summary=f"{node.op} {node.name!r}: rounds halves {way}",
-                edits=tuple(_edits(case, node, source, way)),
+                edits=tuple(_edits(context, node, source, way)),
             )
 
 
-def _edits(case: FaultContext, node: Node, source: str, way: str) -> Iterator[Edit]:
+def _edits(context: FaultContext, node: Node, source: str, way: str) -> Iterator[Edit]:
     op, amount, signed = _FORMS[way]
     if node.inputs[0] != source:
         yield SetInput(node=node.name, index=0, tensor=source)
     if node.op != op:
         yield SetOp(node=node.name, op=op)
     if signed:
-        name = fresh(case, f"{node.name}_size")
+        name = unused_name(context, f"{node.name}_size")
         yield InsertAhead(node=node.name, index=0, op="Abs", name=name)
     if amount:
-        constant = fresh(case, f"{node.outputs[0]}_half")
+        constant = unused_name(context, f"{node.outputs[0]}_half")
         yield AddConstant(
-            name=constant, value=np.asarray(amount, dtype_of(case, source) or np.dtype(np.float32))
+            name=constant,
+            value=np.asarray(amount, dtype_of(context, source) or np.dtype(np.float32)),
         )
-        name = fresh(case, f"{node.name}_moved")
+        name = unused_name(context, f"{node.name}_moved")
         yield InsertAhead(node=node.name, index=0, op="Add", name=name, inputs=("", constant))
     if signed:
-        name = fresh(case, f"{node.name}_signed")
+        name = unused_name(context, f"{node.name}_signed")
         yield InsertBehind(tensor=node.outputs[0], op="Mul", name=name, inputs=("", source))
-        sign = fresh(case, f"{node.name}_sign")
+        sign = unused_name(context, f"{node.name}_sign")
         yield InsertAhead(node=name, index=1, op="Sign", name=sign)

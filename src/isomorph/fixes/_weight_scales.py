@@ -24,20 +24,20 @@ STORED = {
     "MatMulIntegerToFloat": ((1, 3, 5),),
     "DynamicQuantizeLSTM": ((1, 8, 9), (2, 10, 11)),
 }
-_ALIKE = 0.1
+_MOST_RESIDUE = 0.1
 """Eight bits lose far less than this part of a weight; another weight shares nothing with it."""
 
 
-def fitted_scales(case: FaultContext, node: Node) -> Iterator[tuple[str, Array, str]]:
+def fitted_scales(context: FaultContext, node: Node) -> Iterator[tuple[str, Array, str]]:
     """Scales by least squares: the constant's name, its values, and the reference's weight."""
     for places in STORED.get(node.op, ()):
         names = [node.inputs[p] if p < len(node.inputs) else "" for p in places]
-        held = [_held(case, name) for name in names]
-        whole, scale, zero = held
+        arrays = [_constant(context, name) for name in names]
+        whole, scale, zero = arrays
         if whole is None or scale is None or not whole.size:
             continue
-        for name in node_constants.floats(case.reference, case.counterparts):
-            right = case.constant(case.reference, name)
+        for name in node_constants.floats(context.reference, context.counterparts):
+            right = context.constant(context.reference, name)
             if right is None or right.size != whole.size:
                 continue
             for moved in ways(right, whole.shape):
@@ -47,8 +47,10 @@ def fitted_scales(case: FaultContext, node: Node) -> Iterator[tuple[str, Array, 
                         yield names[1], value.reshape(scale.shape), name
 
 
-def _held(case: FaultContext, name: str) -> Array | None:
-    return case.constant(case.candidate, name) if name in case.candidate.constants else None
+def _constant(context: FaultContext, name: str) -> Array | None:
+    return (
+        context.constant(context.candidate, name) if name in context.candidate.constants else None
+    )
 
 
 def _axes(scale: Array, whole: Array) -> list[int | None]:
@@ -67,6 +69,6 @@ def fitted_scale(whole: Array, zero: Array | None, right: Array, axis: int | Non
     others = tuple(each for each in range(whole.ndim) if each != axis)
     power = np.sum(np.square(steps), axis=others)
     scale: Array = np.asarray(np.sum(steps * right, axis=others) / np.where(power > 0, power, 1.0))
-    rest = right - steps * (scale.reshape(shape) if axis is not None else scale)
+    residue = right - steps * (scale.reshape(shape) if axis is not None else scale)
     size = float(np.sqrt(np.mean(np.square(right))))
-    return scale if float(np.sqrt(np.mean(np.square(rest)))) <= _ALIKE * size else None
+    return scale if float(np.sqrt(np.mean(np.square(residue)))) <= _MOST_RESIDUE * size else None

@@ -9,15 +9,15 @@ import numpy as np
 
 from isomorph.core.patch import Edit, Patch, SetAttribute
 from isomorph.diagnose import node_constants
-from isomorph.diagnose.parameter_values import parts, several, single
+from isomorph.diagnose.parameter_values import combined_changes, shifted_slices, single_changes
 from isomorph.diagnose.parameters import (
+    constant_edits,
     current,
-    in_full,
     parameter,
     parameter_places,
-    stored,
+    shortest_decimal,
 )
-from isomorph.diagnose.reference_attributes import SAME_MEANING, read, told
+from isomorph.diagnose.reference_attributes import SAME_MEANING, stated_attributes, stated_inputs
 from isomorph.fixes._forms import exact_gelu, over_its_own_axes
 from isomorph.fixes._numbers import apart, decimals, fitted
 from isomorph.oracle.fingerprint import FLOAT64_ORDER, fingerprint
@@ -40,45 +40,45 @@ class Attribute:
 
     name = "attribute"
 
-    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
+    def propose(self, finding: Finding, context: FaultContext) -> Iterator[Patch]:
         """From cheap and likely to wide."""
-        for node in _in_question(case):
-            yield from _as_told(case, node)
-        for node in _in_question(case):
-            yield from _bounds(case, node)
-            for name, value in single(case, node, _rank(case, node)):
-                yield _patch(case, node, {name: value})
-            for values in parts(case, node):
-                yield _patch(case, node, values)
-        yield from exact_gelu(case)
-        yield from over_its_own_axes(case)
-        for node in _in_question(case):
-            yield from _moved(case, node)
-            yield from _numbers(case, node)
-        yield from _scalars(case)
-        for node in _in_question(case):
-            for values in several(case, node, _rank(case, node)):
-                yield _patch(case, node, values)
+        for node in _in_question(context):
+            yield from _from_reference(context, node)
+        for node in _in_question(context):
+            yield from _bounds(context, node)
+            for name, value in single_changes(context, node, _rank(context, node)):
+                yield _patch(context, node, {name: value})
+            for values in shifted_slices(context, node):
+                yield _patch(context, node, values)
+        yield from exact_gelu(context)
+        yield from over_its_own_axes(context)
+        for node in _in_question(context):
+            yield from _moved(context, node)
+            yield from _numbers(context, node)
+        yield from _scalars(context)
+        for node in _in_question(context):
+            for values in combined_changes(context, node, _rank(context, node)):
+                yield _patch(context, node, values)
 
 
-def _in_question(case: FaultContext) -> list[Node]:
-    return [case.node, *(node for node in case.nodes if node.name != case.node.name)]
+def _in_question(context: FaultContext) -> list[Node]:
+    return [context.node, *(node for node in context.nodes if node.name != context.node.name)]
 
 
-def _rank(case: FaultContext, node: Node) -> int:
-    spec = case.candidate.tensors.get(node.inputs[0]) if node.inputs else None
+def _rank(context: FaultContext, node: Node) -> int:
+    spec = context.candidate.tensors.get(node.inputs[0]) if node.inputs else None
     if spec is not None and spec.shape is not None:
         return len(spec.shape)
-    value = case.value(case.candidate, node.inputs[0]) if node.inputs else None
-    return value.ndim if value is not None else case.right.ndim
+    value = context.value(context.candidate, node.inputs[0]) if node.inputs else None
+    return value.ndim if value is not None else context.right.ndim
 
 
-def _patch(case: FaultContext, node: Node, values: dict[str, Any]) -> Patch:
+def _patch(context: FaultContext, node: Node, values: dict[str, Any]) -> Patch:
     edits: tuple[Edit, ...] = ()
     for name, value in values.items():
-        edits += parameter(case, node, name, value)
+        edits += parameter(context, node, name, value)
     words = ", ".join(
-        f"{name} from {_short(current(case, node, name))} to {_short(value)}"
+        f"{name} from {_short(current(context, node, name))} to {_short(value)}"
         for name, value in values.items()
     )
     return Patch(summary=f"{node.op} {node.name!r}: {words}", edits=edits)
@@ -87,73 +87,76 @@ def _patch(case: FaultContext, node: Node, values: dict[str, Any]) -> Patch:
 def _short(value: Any) -> str:  # noqa: ANN401
     if isinstance(value, np.ndarray):
         return "the reference's"
-    return in_full(value) if isinstance(value, float) else str(value)
+    return shortest_decimal(value) if isinstance(value, float) else str(value)
 
 
-def _as_told(case: FaultContext, node: Node) -> Iterator[Patch]:
+def _from_reference(context: FaultContext, node: Node) -> Iterator[Patch]:
     """Each parameter that the counterpart states otherwise, then all of them at once."""
     stated: dict[str, Any] = {}
-    for name, value in (*told(case, node, stored=True), *read(case, node)):
+    for name, value in (
+        *stated_attributes(context, node, stored=True),
+        *stated_inputs(context, node),
+    ):
         stated.setdefault(name, value)
-        yield _patch(case, node, {name: value})
+        yield _patch(context, node, {name: value})
     if len(stated) > 1:
-        yield _patch(case, node, stated)
-    yield from _left_out(case, node)
+        yield _patch(context, node, stated)
+    yield from _left_out(context, node)
 
 
-def _left_out(case: FaultContext, node: Node) -> Iterator[Patch]:
+def _left_out(context: FaultContext, node: Node) -> Iterator[Patch]:
     """Numbers that the same operator is not told in the reference: what it does by itself."""
-    same = [each for each in case.counterparts if each.op == node.op]
-    said = {
+    same = [each for each in context.counterparts if each.op == node.op]
+    named = {
         SAME_MEANING.get(k, k) for each in same for k, v in each.attributes.items() if v is not None
     }
     for name, value in node.attributes.items() if same and not node.native_op.isupper() else ():
-        if isinstance(value, float) and name not in said:
+        if isinstance(value, float) and name not in named:
             yield Patch(
                 summary=f"{node.op} {node.name!r}: {name} left out, which was {_short(value)}",
                 edits=(SetAttribute(node=node.name, name=name, value=None),),
             )
 
 
-def _bounds(case: FaultContext, node: Node) -> Iterator[Patch]:
+def _bounds(context: FaultContext, node: Node) -> Iterator[Patch]:
     """The bounds of a Clip are the extremes that its right values reach more than once."""
-    if node.op != "Clip" or case.right.size < 2:
+    if node.op != "Clip" or context.right.size < 2:
         return
-    flat = np.sort(case.right.reshape(-1))
+    flat = np.sort(context.right.reshape(-1))
     bounds: dict[str, Any] = {}
     for name, edge, beside in (("min", flat[0], flat[1]), ("max", flat[-1], flat[-2])):
         if edge == beside:
             # The shortest number that the file stores as this one.
             same = (v for v in decimals(float(edge)) if np.float32(v) == np.float32(edge))
             bounds[name] = next(same, float(edge))
-            yield _patch(case, node, {name: bounds[name]})
+            yield _patch(context, node, {name: bounds[name]})
     if len(bounds) > 1:
-        yield _patch(case, node, bounds)
+        yield _patch(context, node, bounds)
 
 
-def _moved(case: FaultContext, node: Node) -> Iterator[Patch]:
+def _moved(context: FaultContext, node: Node) -> Iterator[Patch]:
     """Where a slice begins, ends and how far it steps, moved by one or two."""
     for name in _BOUNDARIES & {*node.attributes, *parameter_places(node)}:
-        now = current(case, node, name)
+        now = current(context, node, name)
         for place in range(len(now)) if isinstance(now, (tuple, list)) else ():
             for by in (-1, 1, -2, 2):
                 moved = (*now[:place], now[place] + by, *now[place + 1 :])
-                yield _patch(case, node, {name: moved})
+                yield _patch(context, node, {name: moved})
 
 
-def _numbers(case: FaultContext, node: Node) -> Iterator[Patch]:
+def _numbers(context: FaultContext, node: Node) -> Iterator[Patch]:
     """Real parameters, one at a time, at the value where the error is least."""
     names = [*node.attributes, *parameter_places(node)]
     for name in dict.fromkeys(names):
-        now = current(case, node, name)
+        now = current(context, node, name)
         if not isinstance(now, float) or not np.isfinite(now):
             continue
 
         def error(value: float, name: str = name) -> float:
-            return apart(case.right, case.rehearse(_patch(case, node, {name: value})))
+            return apart(context.right, context.rehearse(_patch(context, node, {name: value})))
 
-        for value in _helping(error, now, _floor(case)):
-            yield _patch(case, node, {name: value})
+        for value in _helping(error, now, _floor(context)):
+            yield _patch(context, node, {name: value})
 
 
 def _helping(error: Any, now: float, floor: float) -> Iterator[float]:  # noqa: ANN401
@@ -163,49 +166,49 @@ def _helping(error: Any, now: float, floor: float) -> Iterator[float]:  # noqa: 
         yield from fitted(error, now, floor=floor)
 
 
-def _floor(case: FaultContext) -> float:
+def _floor(context: FaultContext) -> float:
     """What float64 itself makes of two ways to the same values."""
-    size = fingerprint(case.right).rms
+    size = fingerprint(context.right).rms
     return FLOAT64_ORDER * size if np.isfinite(size) else 0.0
 
 
-def _scalars(case: FaultContext) -> Iterator[Patch]:
+def _scalars(context: FaultContext) -> Iterator[Patch]:
     """Single numbers that the guilty nodes read: where an operator is spelled out, its parameters.
 
     Numbers of the counterpart are tried first, then what the data shows.
     """
     stated = [
         float(value)
-        for node in case.counterparts
+        for node in context.counterparts
         for value in node.attributes.values()
         if isinstance(value, (int, float)) and not isinstance(value, bool)
     ]
-    for name in node_constants.floats(case.reference, case.counterparts):
-        held = case.reference.constants[name].values
-        stated += [float(held[0])] if held is not None and len(held) == 1 else []
+    for name in node_constants.floats(context.reference, context.counterparts):
+        values = context.reference.constants[name].values
+        stated += [float(values[0])] if values is not None and len(values) == 1 else []
     # A scale is not free to be fitted: it belongs to a grid (see the fix for quantizers).
-    grids = [n for n in case.candidate.nodes if n.op in {"QuantizeLinear", "DequantizeLinear"}]
+    grids = [n for n in context.candidate.nodes if n.op in {"QuantizeLinear", "DequantizeLinear"}]
     scales = {name for node in grids for name in node.inputs[1:]}
-    for name in node_constants.floats(case.candidate, case.nodes):
-        constant = case.candidate.constants[name]
+    for name in node_constants.floats(context.candidate, context.nodes):
+        constant = context.candidate.constants[name]
         if constant.values is None or len(constant.values) != 1 or name in scales:
             continue
         now = float(constant.values[0])
         for value in dict.fromkeys(stated):
             if value != now:
-                yield _scalar(case, name, now, value)
+                yield _scalar(context, name, now, value)
 
         def error(value: float, name: str = name, now: float = now) -> float:
-            return apart(case.right, case.rehearse(_scalar(case, name, now, value)))
+            return apart(context.right, context.rehearse(_scalar(context, name, now, value)))
 
-        for value in _helping(error, now, _floor(case)):
-            yield _scalar(case, name, now, value)
+        for value in _helping(error, now, _floor(context)):
+            yield _scalar(context, name, now, value)
 
 
-def _scalar(case: FaultContext, name: str, now: float, value: float) -> Patch:
-    constant = case.candidate.constants[name]
+def _scalar(context: FaultContext, name: str, now: float, value: float) -> Patch:
+    constant = context.candidate.constants[name]
     array = np.full(constant.shape, value, np.float64)
     return Patch(
-        summary=f"constant {name!r}: from {in_full(now)} to {in_full(value)}",
-        edits=stored(case, name, array),
+        summary=f"constant {name!r}: from {shortest_decimal(now)} to {shortest_decimal(value)}",
+        edits=constant_edits(context, name, array),
     )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.patch import InsertAhead, Patch, SetInput, SetOp, SwapBodies
-from isomorph.diagnose.parameters import fresh, stored
-from isomorph.fixes._around import neighbors
+from isomorph.diagnose.parameters import constant_edits, unused_name
+from isomorph.fixes._neighbors import neighbors
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -25,9 +25,9 @@ class ControlFlow:
 
     name = "control_flow"
 
-    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
+    def propose(self, finding: Finding, context: FaultContext) -> Iterator[Patch]:
         """The node itself first, then what it decides upon."""
-        for node in case.nodes:
+        for node in context.nodes:
             if node.op == "If":
                 yield Patch(
                     summary=f"If {node.name!r}: branches exchanged",
@@ -42,14 +42,17 @@ class ControlFlow:
                     ),
                 )
             elif node.op == "Loop":
-                yield from _rounds(case, node)
-        for node in neighbors(case, depth=2):
+                yield from _rounds(context, node)
+        for node in neighbors(context, depth=2):
             if node.op in {"If", "Where"}:
                 yield Patch(
                     summary=f"the condition of {node.op} {node.name!r} inverted",
                     edits=(
                         InsertAhead(
-                            node=node.name, index=0, op="Not", name=fresh(case, f"{node.name}_not")
+                            node=node.name,
+                            index=0,
+                            op="Not",
+                            name=unused_name(context, f"{node.name}_not"),
                         ),
                     ),
                 )
@@ -62,24 +65,28 @@ class ControlFlow:
                         )
 
 
-def _rounds(case: FaultContext, node: Node) -> Iterator[Patch]:
+def _rounds(context: FaultContext, node: Node) -> Iterator[Patch]:
     """As many rounds as the reference's loop runs, or a few more or fewer than now.
 
     The input that gives their number in the reference comes before any number.
     """
     count = node.inputs[0] if node.inputs else ""
-    held = case.candidate.constants.get(count)
-    if held is None or held.values is None or len(held.values) != 1:
+    constant = context.candidate.constants.get(count)
+    if constant is None or constant.values is None or len(constant.values) != 1:
         return
-    now = int(held.values[0])
-    theirs = [each.inputs[0] for each in case.counterparts if each.op == "Loop" and each.inputs]
-    for name in filter(None, map(case.twin, filter(None, theirs))):
+    now = int(constant.values[0])
+    ref_counts = [
+        each.inputs[0] for each in context.counterparts if each.op == "Loop" and each.inputs
+    ]
+    for name in filter(None, map(context.matching_tensor, filter(None, ref_counts))):
         yield Patch(
             summary=f"Loop {node.name!r}: its number of rounds is read from {name!r}",
             edits=(SetInput(node=node.name, index=0, tensor=name),),
         )
     known = [
-        case.reference.constants[name].values for name in theirs if name in case.reference.constants
+        context.reference.constants[name].values
+        for name in ref_counts
+        if name in context.reference.constants
     ]
     stated = [int(values[0]) for values in known if values is not None and len(values) == 1]
     near = [now + step for by in range(1, _MOST_ROUNDS + 1) for step in (by, -by)]
@@ -87,5 +94,5 @@ def _rounds(case: FaultContext, node: Node) -> Iterator[Patch]:
         if rounds >= 0 and rounds != now:
             yield Patch(
                 summary=f"Loop {node.name!r}: {rounds} rounds instead of {now}",
-                edits=stored(case, count, np.full(held.shape, rounds)),
+                edits=constant_edits(context, count, np.full(constant.shape, rounds)),
             )

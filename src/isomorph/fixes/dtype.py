@@ -20,11 +20,11 @@ class Dtype:
 
     name = "dtype"
 
-    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
+    def propose(self, finding: Finding, context: FaultContext) -> Iterator[Patch]:
         """Widening of the guilty casts first: it keeps every node where it is."""
-        yield from widened(case, depth=0)
-        yield from floored(case)
-        yield from divided(case)
-        yield from rounded(case)
-        yield from halves(case)
-        yield from widened(case, depth=3)
+        yield from widened(context, depth=0)
+        yield from floored(context)
+        yield from divided(context)
+        yield from rounded(context)
+        yield from halves(context)
+        yield from widened(context, depth=3)

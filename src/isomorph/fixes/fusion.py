@@ -29,34 +29,34 @@ class Fusion:
 
     name = "fusion"
 
-    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
+    def propose(self, finding: Finding, context: FaultContext) -> Iterator[Patch]:
         """What the counterparts apply first, then every other activation, none, its parts."""
-        for node in case.nodes:
+        for node in context.nodes:
             if "activation" not in node.attributes:
                 continue
-            for word, parameters in _stated(case):
+            for word, parameters in _stated(context):
                 yield _patch(node, word, parameters)
             for word, parameters in _ACTIVATIONS.items():
                 yield _patch(node, word, parameters)
             yield _patch(node, None, ())
-            yield from _slopes(case, node)
-        yield from original_nodes(case)
+            yield from _slopes(context, node)
+        yield from original_nodes(context)
 
 
-def _stated(case: FaultContext) -> Iterator[tuple[str, tuple[float, ...]]]:
-    for counterpart in reversed(case.counterparts):
+def _stated(context: FaultContext) -> Iterator[tuple[str, tuple[float, ...]]]:
+    for counterpart in reversed(context.counterparts):
         if counterpart.op in _ACTIVATIONS:
-            told = [counterpart.attributes.get(name) for name in _PARAMETERS]
-            numbers = tuple(float(each) for each in told if isinstance(each, (int, float)))
+            stated = [counterpart.attributes.get(name) for name in _PARAMETERS]
+            numbers = tuple(float(each) for each in stated if isinstance(each, (int, float)))
             yield counterpart.op, numbers[: len(_ACTIVATIONS[counterpart.op])]
 
 
-def _slopes(case: FaultContext, node: Node) -> Iterator[Patch]:
+def _slopes(context: FaultContext, node: Node) -> Iterator[Patch]:
     """A slope that the values themselves show."""
     for word in ("LeakyRelu", "Elu"):
 
         def error(value: float, word: str = word) -> float:
-            return apart(case.right, case.rehearse(_patch(node, word, (value,))))
+            return apart(context.right, context.rehearse(_patch(node, word, (value,))))
 
         if np.isfinite(error(0.01)):
             for value in fitted(error, 0.01):

@@ -20,23 +20,23 @@ class Interface:
 
     name = "interface"
 
-    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
+    def propose(self, finding: Finding, context: FaultContext) -> Iterator[Patch]:
         """Another order where that is the finding; other names where one output is another's."""
-        now = tuple(spec.name for spec in case.candidate.outputs)
+        now = tuple(spec.name for spec in context.candidate.outputs)
         if finding.code == "OUTPUT_ORDER":
-            yield from _in_order(finding, case, now)
+            yield from _in_order(finding, context, now)
         elif finding.cause == "interface" and "reference_output" in finding.evidence:
             yield from _renamed(now)
 
 
-def _in_order(finding: Finding, case: FaultContext, now: tuple[str, ...]) -> Iterator[Patch]:
+def _in_order(finding: Finding, context: FaultContext, now: tuple[str, ...]) -> Iterator[Patch]:
     """As the finding tells it, by name where the names are the reference's; then all orders."""
-    there = [spec.name for spec in case.reference.outputs]
+    there = [spec.name for spec in context.reference.outputs]
     moved = [name for name in finding.tensors if name in now]
     if all(name in there for name in moved):
         moved.sort(key=there.index)
-    rest = iter(moved)
-    order = tuple(next(rest) if name in moved else name for name in now)
+    remaining = iter(moved)
+    order = tuple(next(remaining) if name in moved else name for name in now)
     orders = [order, *(permutations(now) if len(now) <= _MOST_OUTPUTS else ())]
     for names in dict.fromkeys(orders):
         if names != now:
@@ -50,5 +50,5 @@ def _renamed(now: tuple[str, ...]) -> Iterator[Patch]:
     """Every tensor under another output's name: the signature stays, what it stands for moves."""
     for names in permutations(now) if len(now) <= _MOST_OUTPUTS else ():
         if names != now:
-            told = ", ".join(f"{n} as {c}" for n, c in zip(names, now, strict=True) if n != c)
-            yield Patch(summary=f"outputs: {told}", edits=(SetOutputs(names=names, called=now),))
+            pairs = ", ".join(f"{n} as {c}" for n, c in zip(names, now, strict=True) if n != c)
+            yield Patch(summary=f"outputs: {pairs}", edits=(SetOutputs(names=names, called=now),))

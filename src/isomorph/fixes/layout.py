@@ -17,8 +17,8 @@ from isomorph.core.patch import (
 )
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.operand_swaps import exchanges, outputs_exchanged
-from isomorph.diagnose.parameters import current, fresh, parameter, stored
-from isomorph.fixes._around import neighbors
+from isomorph.diagnose.parameters import constant_edits, current, parameter, unused_name
+from isomorph.fixes._neighbors import neighbors
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -36,60 +36,60 @@ class Layout:
 
     name = "layout"
 
-    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
+    def propose(self, finding: Finding, context: FaultContext) -> Iterator[Patch]:
         """What changes a node that is there comes before what inserts one."""
-        for node in neighbors(case, depth=2):
+        for node in neighbors(context, depth=2):
             if node.op == "Transpose":
-                yield from _permutations(case, node)
-        for node in case.nodes:
+                yield from _permutations(context, node)
+        for node in context.nodes:
             yield from _parts(node)
-            yield from _exchanged(case, node)
-            yield from _outputs(case, node)
-        yield from _transposed_constants(case)
-        for node in neighbors(case, depth=2):
+            yield from _exchanged(context, node)
+            yield from _outputs(context, node)
+        yield from _transposed_constants(context)
+        for node in neighbors(context, depth=2):
             if node.op == "Transpose":
                 yield Patch(
                     summary=f"Transpose {node.name!r} removed", edits=(RemoveNode(node=node.name),)
                 )
-        yield from _inserted(case)
-        for node in neighbors(case, depth=1):
+        yield from _inserted(context)
+        for node in neighbors(context, depth=1):
             if node.op == "Reshape":
-                yield from _cut_otherwise(case, node)
+                yield from _cut_otherwise(context, node)
 
 
-def _cut_otherwise(case: FaultContext, node: Node) -> Iterator[Patch]:
+def _cut_otherwise(context: FaultContext, node: Node) -> Iterator[Patch]:
     """A Reshape whose sizes came out right and whose axes did not: cut first, then moved."""
     name = node.inputs[1] if len(node.inputs) > 1 else ""
-    held = case.candidate.constants.get(name)
-    value = case.value(case.candidate, node.outputs[0])
-    if held is None or held.values is None or value is None or not 2 <= value.ndim <= 4:
+    constant = context.candidate.constants.get(name)
+    value = context.value(context.candidate, node.outputs[0])
+    if constant is None or constant.values is None or value is None or not 2 <= value.ndim <= 4:
         return
     for order in islice(permutations(range(value.ndim)), 1, None):
         sizes = np.zeros(value.ndim, np.int64)
         sizes[list(order)] = value.shape
         if order[0] == 0:
-            sizes[0] = held.values[0]  # a batch that is free stays so
+            sizes[0] = constant.values[0]  # a batch that is free stays so
         yield Patch(
             summary=f"Reshape {node.name!r}: to {sizes.tolist()}, then transposed by {order}",
             edits=(
-                *stored(case, name, sizes),
+                *constant_edits(context, name, sizes),
                 InsertBehind(
                     tensor=node.outputs[0],
                     op="Transpose",
-                    name=fresh(case, f"{node.name}_transposed"),
+                    name=unused_name(context, f"{node.name}_transposed"),
                     attributes={"perm": order},
                 ),
             ),
         )
 
 
-def _permutations(case: FaultContext, node: Node) -> Iterator[Patch]:
-    now = tuple(current(case, node, "perm") or ())
+def _permutations(context: FaultContext, node: Node) -> Iterator[Patch]:
+    now = tuple(current(context, node, "perm") or ())
     for order in _orders(now):
         if order != now:
             yield Patch(
                 summary=f"Transpose {node.name!r}: perm from {now} to {order}",
-                edits=parameter(case, node, "perm", order),
+                edits=parameter(context, node, "perm", order),
             )
 
 
@@ -104,11 +104,11 @@ def _orders(now: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         yield tuple(order)
 
 
-def _exchanged(case: FaultContext, node: Node) -> Iterator[Patch]:
+def _exchanged(context: FaultContext, node: Node) -> Iterator[Patch]:
     """Two inputs of one shape among more of them, each in the other's place."""
     if node.op == "Concat" or len(node.inputs) <= 2:
         return
-    for order in islice(exchanges(case.candidate, node), _MOST_EXCHANGES):
+    for order in islice(exchanges(context.candidate, node), _MOST_EXCHANGES):
         moved = [place for place, name in enumerate(order) if name != node.inputs[place]]
         yield Patch(
             summary=f"{node.op} {node.name!r}: inputs {moved[0]} and {moved[1]} exchanged",
@@ -118,9 +118,9 @@ def _exchanged(case: FaultContext, node: Node) -> Iterator[Patch]:
         )
 
 
-def _outputs(case: FaultContext, node: Node) -> Iterator[Patch]:
+def _outputs(context: FaultContext, node: Node) -> Iterator[Patch]:
     """Two outputs of one node, each read where the other was."""
-    for (left, right), edits in islice(outputs_exchanged(case.candidate, node), _MOST_EXCHANGES):
+    for (left, right), edits in islice(outputs_exchanged(context.candidate, node), _MOST_EXCHANGES):
         yield Patch(
             summary=f"{node.op} {node.name!r}: outputs {left} and {right} exchanged", edits=edits
         )
@@ -145,50 +145,52 @@ def _parts(node: Node) -> Iterator[Patch]:
         )
 
 
-def _transposed_constants(case: FaultContext) -> Iterator[Patch]:
-    for name in node_constants.floats(case.candidate, case.nodes):
-        shape = case.candidate.constants[name].shape
+def _transposed_constants(context: FaultContext) -> Iterator[Patch]:
+    for name in node_constants.floats(context.candidate, context.nodes):
+        shape = context.candidate.constants[name].shape
         if not 2 <= len(shape) <= 4:
             continue
-        value = case.constant(case.candidate, name)
+        value = context.constant(context.candidate, name)
         for order in permutations(range(len(shape))):
             fits = tuple(shape[axis] for axis in order) == shape
             if value is not None and fits and order != tuple(range(len(shape))):
                 yield Patch(
                     summary=f"constant {name!r}: its axes permuted by {order}",
-                    edits=stored(case, name, np.ascontiguousarray(value.transpose(order))),
+                    edits=constant_edits(
+                        context, name, np.ascontiguousarray(value.transpose(order))
+                    ),
                 )
 
 
-def _inserted(case: FaultContext) -> Iterator[Patch]:
+def _inserted(context: FaultContext) -> Iterator[Patch]:
     """A Transpose behind the wrong tensor, or before one of the inputs of the guilty nodes."""
-    name = fresh(case, f"{case.node.name}_transposed")
-    shape = case.wrong.shape
-    if 2 <= len(shape) <= _MOST_AXES and case.tensor in case.node.outputs:
+    name = unused_name(context, f"{context.node.name}_transposed")
+    shape = context.wrong.shape
+    if 2 <= len(shape) <= _MOST_AXES and context.tensor in context.node.outputs:
         for order in permutations(range(len(shape))):
-            fits = tuple(shape[axis] for axis in order) == case.right.shape
+            fits = tuple(shape[axis] for axis in order) == context.right.shape
             if fits and order != tuple(range(len(shape))):
                 yield Patch(
-                    summary=f"Transpose by {order} inserted behind {case.tensor!r}",
+                    summary=f"Transpose by {order} inserted behind {context.tensor!r}",
                     edits=(
                         InsertBehind(
-                            tensor=case.tensor,
+                            tensor=context.tensor,
                             op="Transpose",
                             name=name,
                             attributes={"perm": order},
                         ),
                     ),
                 )
-    others = [node for node in case.nodes if node.name != case.node.name]
-    for node in (case.node, *others[:_MOST_NODES]):
-        yield from _inserted_before(case, node, name)
+    others = [node for node in context.nodes if node.name != context.node.name]
+    for node in (context.node, *others[:_MOST_NODES]):
+        yield from _inserted_before(context, node, name)
 
 
-def _inserted_before(case: FaultContext, node: Node, name: str) -> Iterator[Patch]:
+def _inserted_before(context: FaultContext, node: Node, name: str) -> Iterator[Patch]:
     for place, tensor in enumerate(node.inputs):
-        spec = case.candidate.tensors.get(tensor)
+        spec = context.candidate.tensors.get(tensor)
         rank = len(spec.shape) if spec is not None and spec.shape is not None else 0
-        if not 2 <= rank <= 4 or tensor in case.candidate.constants:
+        if not 2 <= rank <= 4 or tensor in context.candidate.constants:
             continue
         for order in permutations(range(rank)):
             if order != tuple(range(rank)):

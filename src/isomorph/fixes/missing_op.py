@@ -14,7 +14,7 @@ from isomorph.core.patch import (
     SetOp,
 )
 from isomorph.diagnose.missing_inputs import QUANTIZERS, connections
-from isomorph.diagnose.parameters import fresh
+from isomorph.diagnose.parameters import unused_name
 from isomorph.diagnose.reference_attributes import SAME_MEANING
 from isomorph.fixes._operands import Operands, operands
 from isomorph.fixes._other_operator import other_operators
@@ -67,14 +67,14 @@ class MissingOp:
 
     name = "missing_op"
 
-    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
+    def propose(self, finding: Finding, context: FaultContext) -> Iterator[Patch]:
         """Connections first, then nodes."""
-        for node in case.nodes:
-            yield from connections(case, node)
-        yield from _replaced(case, finding.evidence.get("operators", ()))
-        yield from other_operators(case)
-        yield from _inserted(case)
-        for node in case.nodes:
+        for node in context.nodes:
+            yield from connections(context, node)
+        yield from _replaced(context, finding.evidence.get("operators", ()))
+        yield from other_operators(context)
+        yield from _inserted(context)
+        for node in context.nodes:
             # Without its quantizers a model would agree, and be another model.
             kept = node.op in QUANTIZERS
             if node.inputs and node.inputs[0] and len(node.outputs) == 1 and not kept:
@@ -83,10 +83,10 @@ class MissingOp:
                 )
 
 
-def _replaced(case: FaultContext, named: Sequence[str]) -> Iterator[Patch]:
+def _replaced(context: FaultContext, named: Sequence[str]) -> Iterator[Patch]:
     """The counterpart's operator, or one of the same family, in the place of the guilty one."""
-    ops = [*named, *(node.op for node in case.counterparts)]
-    for node in case.nodes:
+    ops = [*named, *(node.op for node in context.counterparts)]
+    for node in context.nodes:
         family = next((each for each in _FAMILIES if node.op in each), ())
         unary = tuple(op for op in ops if op in _UNARY) if len(node.inputs) == 1 else ()
         same_arity = [op for op in ops if op in family] + [op for op in family if op not in ops]
@@ -95,41 +95,46 @@ def _replaced(case: FaultContext, named: Sequence[str]) -> Iterator[Patch]:
                 continue
             alone = _ALONE.get(node.op, ())
             same = {k: v for k, v in node.attributes.items() if k not in alone}
-            kept = same if op in family else _attributes(case, op)
+            kept = same if op in family else _attributes(context, op)
             yield Patch(
                 summary=f"{node.op} {node.name!r} replaced by {op}",
                 edits=(SetOp(node=node.name, op=op, attributes=kept),),
             )
 
 
-def _inserted(case: FaultContext) -> Iterator[Patch]:
+def _inserted(context: FaultContext) -> Iterator[Patch]:
     """The counterpart's operators that nothing here does, behind the wrong tensor or before it."""
-    here = {node.op for node in case.nodes}
-    for counterpart in (*reversed(case.counterparts), *_masks(case)):
-        if counterpart.op in here and len(case.counterparts) <= len(case.nodes):
+    here = {node.op for node in context.nodes}
+    for counterpart in (*reversed(context.counterparts), *_masks(context)):
+        if counterpart.op in here and len(context.counterparts) <= len(context.nodes):
             continue
-        name = fresh(case, f"{case.node.name}_{counterpart.op}")
+        name = unused_name(context, f"{context.node.name}_{counterpart.op}")
         unary = [Operands(reads=("",))] if counterpart.op in _UNARY else []
-        for read in (*unary, *operands(case, counterpart, name)):
-            yield from _put_in(case, counterpart.op, name, read)
-    for op in (each for node in case.counterparts for each in _WITHIN.get(node.op, ())):
+        for read in (*unary, *operands(context, counterpart, name)):
+            yield from _put_in(context, counterpart.op, name, read)
+    for op in (each for node in context.counterparts for each in _WITHIN.get(node.op, ())):
         if op not in here:
             yield from _put_in(
-                case, op, fresh(case, f"{case.node.name}_{op}"), Operands(reads=("",))
+                context,
+                op,
+                unused_name(context, f"{context.node.name}_{op}"),
+                Operands(reads=("",)),
             )
 
 
-def _put_in(case: FaultContext, op: str, name: str, read: Operands) -> Iterator[Patch]:
+def _put_in(context: FaultContext, op: str, name: str, read: Operands) -> Iterator[Patch]:
     """One operator behind the wrong tensor, then before each input of the guilty nodes."""
-    told = _attributes(case, op)
-    behind = InsertBehind(tensor=case.tensor, op=op, name=name, inputs=read.reads, attributes=told)
+    stated = _attributes(context, op)
+    behind = InsertBehind(
+        tensor=context.tensor, op=op, name=name, inputs=read.reads, attributes=stated
+    )
     yield Patch(
-        summary=f"{op} inserted behind {case.tensor!r}",
+        summary=f"{op} inserted behind {context.tensor!r}",
         edits=(*read.before, behind, *read.after),
     )
-    for node, place in _live_inputs(case):
+    for node, place in _live_inputs(context):
         ahead = InsertAhead(
-            node=node.name, index=place, op=op, name=name, inputs=read.reads, attributes=told
+            node=node.name, index=place, op=op, name=name, inputs=read.reads, attributes=stated
         )
         yield Patch(
             summary=f"{op} inserted before input {place} of {node.name!r}",
@@ -137,27 +142,27 @@ def _put_in(case: FaultContext, op: str, name: str, read: Operands) -> Iterator[
         )
 
 
-def _masks(case: FaultContext) -> Iterator[Node]:
+def _masks(context: FaultContext) -> Iterator[Node]:
     """The mask that an attention adds to its scores, as the addition that it is."""
-    for node in case.counterparts:
+    for node in context.counterparts:
         if node.op == "Attention" and len(node.inputs) > _MASK and node.inputs[_MASK]:
             yield replace(node, op="Add", native_op="Add", inputs=("", node.inputs[_MASK]))
 
 
-def _live_inputs(case: FaultContext) -> Iterator[tuple[Node, int]]:
-    for node in case.nodes:
+def _live_inputs(context: FaultContext) -> Iterator[tuple[Node, int]]:
+    for node in context.nodes:
         for place, name in enumerate(node.inputs):
-            if name and name not in case.candidate.constants:
+            if name and name not in context.candidate.constants:
                 yield node, place
 
 
-def _attributes(case: FaultContext, op: str) -> dict[str, Any]:
+def _attributes(context: FaultContext, op: str) -> dict[str, Any]:
     """What the counterpart says of those parameters that the operator has in ONNX."""
-    for counterpart in case.counterparts:
+    for counterpart in context.counterparts:
         if counterpart.op == op:
             elsewhere = _ELSEWHERE.get(op, {}) if counterpart.native_op != op else {}
-            told = {SAME_MEANING.get(k, k): v for k, v in counterpart.attributes.items()}
-            named = {**elsewhere, **told}
+            stated = {SAME_MEANING.get(k, k): v for k, v in counterpart.attributes.items()}
+            named = {**elsewhere, **stated}
             known = _UNARY.get(op, ("epsilon",) if op.endswith("Normalization") else ())
             return {k: named[k] for k in known if named.get(k) is not None}
     return {}

@@ -21,13 +21,13 @@ class Nondeterminism:
 
     name = "nondeterminism"
 
-    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
+    def propose(self, finding: Finding, context: FaultContext) -> Iterator[Patch]:
         """All random nodes at once: one that is left keeps the model random."""
-        dropouts = [node for node in case.nodes if node.op == "Dropout"]
-        noise = [node for node in case.nodes if node.op in RANDOM]
+        dropouts = [node for node in context.nodes if node.op == "Dropout"]
+        noise = [node for node in context.nodes if node.op in RANDOM]
         if dropouts and not noise:
             names = ", ".join(repr(node.name) for node in dropouts)
-            switched = tuple(edit for node in dropouts for edit in _switched_off(case, node))
+            switched = tuple(edit for node in dropouts for edit in _switched_off(context, node))
             if switched:
                 yield Patch(summary=f"Dropout {names}: training mode off", edits=switched)
             yield Patch(
@@ -35,25 +35,27 @@ class Nondeterminism:
                 edits=tuple(RemoveNode(node=node.name) for node in dropouts),
             )
         if noise:
-            readers = list(_adders(case, noise))
+            readers = list(_adders(context, noise))
             edits: list[Edit] = [RemoveNode(node=node.name) for node in (*dropouts, *readers)]
             names = ", ".join(repr(node.name) for node in readers)
             if readers:
                 yield Patch(summary=f"{names}, which only adds noise, removed", edits=tuple(edits))
 
 
-def _switched_off(case: FaultContext, node: Node) -> Iterator[Edit]:
+def _switched_off(context: FaultContext, node: Node) -> Iterator[Edit]:
     mode = node.inputs[2] if len(node.inputs) > 2 else ""
-    if mode in case.candidate.constants:
-        yield SetConstant(tensor=mode, value=np.zeros(case.candidate.constants[mode].shape, bool))
+    if mode in context.candidate.constants:
+        yield SetConstant(
+            tensor=mode, value=np.zeros(context.candidate.constants[mode].shape, bool)
+        )
     elif mode:
         yield SetInput(node=node.name, index=2, tensor="")
 
 
-def _adders(case: FaultContext, noise: list[Node]) -> Iterator[Node]:
+def _adders(context: FaultContext, noise: list[Node]) -> Iterator[Node]:
     """Nodes whose first input is the signal and whose second is the noise."""
     random = {name for node in noise for name in node.outputs}
-    for node in case.candidate.nodes:
+    for node in context.candidate.nodes:
         if set(node.inputs) & random and node.op in {"Mul", "Div"}:
             random |= set(node.outputs)
         elif node.op in {"Add", "Sub"} and node.inputs[1] in random:

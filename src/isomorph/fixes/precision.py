@@ -18,6 +18,6 @@ class Precision:
 
     name = "precision"
 
-    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
+    def propose(self, finding: Finding, context: FaultContext) -> Iterator[Patch]:
         """Casts alone: what is stored narrowly is a matter of weights."""
-        yield from widened(case, depth=3)
+        yield from widened(context, depth=3)

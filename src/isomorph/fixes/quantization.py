@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.patch import AddConstant, Edit, Patch, SetAttribute, SetConstant, SetInput
-from isomorph.diagnose.parameters import fresh
-from isomorph.fixes._around import neighbors
+from isomorph.diagnose.parameters import unused_name
 from isomorph.fixes._bias_scale import same_scale, stated_by_the_others, stated_scale
+from isomorph.fixes._neighbors import neighbors
 from isomorph.fixes._numbers import apart
-from isomorph.fixes._read_grids import as_written, shifted_zeros
+from isomorph.fixes._read_grids import shifted_zeros, writer_grids
 from isomorph.fixes._tensor_grids import on_other_grids
 from isomorph.fixes._ties import halves
 from isomorph.fixes._weight_scales import fitted_scales
@@ -38,42 +38,42 @@ class Quantization:
 
     name = "quantization"
 
-    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
+    def propose(self, finding: Finding, context: FaultContext) -> Iterator[Patch]:
         """What the model itself states first; then by what is lost, as several may do."""
         if "reference_ties" in finding.evidence:
-            yield from halves(case, finding.evidence["reference_ties"])
-        yield from _by_what_is_lost(case, on_other_grids(case))
-        if beside(case.candidate):
+            yield from halves(context, finding.evidence["reference_ties"])
+        yield from _by_what_is_lost(context, on_other_grids(context))
+        if beside(context.candidate):
             return
-        yield from as_written(case)
-        yield from shifted_zeros(case)
-        nodes = [node for node in neighbors(case, depth=1) if node.op in _PARAMETERS]
-        yield from _stated(case, nodes)
-        yield from _by_what_is_lost(case, _patches(case, nodes))
+        yield from writer_grids(context)
+        yield from shifted_zeros(context)
+        nodes = [node for node in neighbors(context, depth=1) if node.op in _PARAMETERS]
+        yield from _stated(context, nodes)
+        yield from _by_what_is_lost(context, _patches(context, nodes))
 
 
-def _by_what_is_lost(case: FaultContext, proposals: Iterator[Patch]) -> Iterator[Patch]:
+def _by_what_is_lost(context: FaultContext, proposals: Iterator[Patch]) -> Iterator[Patch]:
     patches = list(proposals)
-    errors = [apart(case.right, case.rehearse(patch)) for patch in patches]
+    errors = [apart(context.right, context.rehearse(patch)) for patch in patches]
     order = sorted(range(len(patches)), key=lambda place: errors[place])
     yield from (patches[place] for place in order if np.isfinite(errors[place]))
 
 
-def _patches(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
+def _patches(context: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
     """One parameter before two; a parameter that only one of the pair has, first."""
-    yield from _one_of_the_pair(case, nodes)
-    yield from _axes(case, nodes)
-    yield from _other_sign(case, nodes)
+    yield from _one_of_the_pair(context, nodes)
+    yield from _axes(context, nodes)
+    yield from _other_sign(context, nodes)
     for node in nodes:
-        seen = _seen(case, node)
+        seen = _seen(context, node)
         if seen is not None:
-            yield from _calibrated(case, [node, *_partners(nodes, node)], seen)
-    for node in neighbors(case, depth=1):
-        for name, value, theirs in fitted_scales(case, node):
-            yield _set({name: value}, f"scale {name!r} fitted to the reference's {theirs!r}")
+            yield from _calibrated(context, [node, *_partners(nodes, node)], seen)
+    for node in neighbors(context, depth=1):
+        for name, value, ref_name in fitted_scales(context, node):
+            yield _set({name: value}, f"scale {name!r} fitted to the reference's {ref_name!r}")
 
 
-def _stated(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
+def _stated(context: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
     """The scale that the biases behind a tensor were made for, and those of weights and biases.
 
     A quantizer and a dequantizer that agree speak for each other: then the weight or the bias
@@ -81,15 +81,15 @@ def _stated(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
     """
     late: list[Patch] = []
     for node in nodes:
-        stated = stated_scale(case, node.outputs[0]) if node.op == "DequantizeLinear" else None
+        stated = stated_scale(context, node.outputs[0]) if node.op == "DequantizeLinear" else None
         if stated is None:
             continue
-        pair = [node, *_partners(list(neighbors(case, depth=2)), node)]
-        held = {name: _held(case, name) for name in (_names(each)[0] for each in pair)}
-        known = {name: float(v.reshape(-1)[0]) for name, v in held.items() if v is not None}
+        pair = [node, *_partners(list(neighbors(context, depth=2)), node)]
+        scales = {name: _constant(context, name) for name in (_names(each)[0] for each in pair)}
+        known = {name: float(v.reshape(-1)[0]) for name, v in scales.items() if v is not None}
         # One of the two may have it to the last digit, and the quotient has not.
         exact = next((value for value in known.values() if same_scale(value, stated)), None)
-        wrong = {name: held[name] for name, v in known.items() if not same_scale(v, stated)}
+        wrong = {name: scales[name] for name, v in known.items() if not same_scale(v, stated)}
         better = stated if exact is None else exact
         values = {name: np.full(v.shape, better) for name, v in wrong.items() if v is not None}
         words = f"quantizer of {node.inputs[0]!r}: scale {better:.6g}, as the bias behind it was"
@@ -97,7 +97,7 @@ def _stated(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
             late.append(_set(values, f"{words} made for"))
         if values and exact is not None:
             yield late.pop()
-    for name, value in stated_by_the_others(case):
+    for name, value in stated_by_the_others(context):
         yield _set({name: value}, f"scale {name!r}: such that bias = input × weight holds")
     yield from late
 
@@ -119,8 +119,10 @@ def _names(node: Node) -> tuple[str, str]:
     return read[0], read[1]
 
 
-def _held(case: FaultContext, name: str) -> Array | None:
-    return case.constant(case.candidate, name) if name in case.candidate.constants else None
+def _constant(context: FaultContext, name: str) -> Array | None:
+    return (
+        context.constant(context.candidate, name) if name in context.candidate.constants else None
+    )
 
 
 def _set(values: Mapping[str, Array], words: str) -> Patch:
@@ -128,14 +130,14 @@ def _set(values: Mapping[str, Array], words: str) -> Patch:
     return Patch(summary=words, edits=edits)
 
 
-def _one_of_the_pair(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
+def _one_of_the_pair(context: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
     """Quantizer and dequantizer of one tensor that do not agree: the one as the other."""
     for first in nodes:
         for second in nodes:
             if first is second:
                 continue
             for cand, ref in zip(_names(first), _names(second), strict=True):
-                here, there = _held(case, cand), _held(case, ref)
+                here, there = _constant(context, cand), _constant(context, ref)
                 if here is None or there is None or cand == ref or here.shape != there.shape:
                     continue
                 if not np.array_equal(here, there):
@@ -144,10 +146,10 @@ def _one_of_the_pair(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
                     )
 
 
-def _axes(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
+def _axes(context: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
     for node in nodes:
-        scale = _held(case, _names(node)[0])
-        spec = case.candidate.tensors.get(node.inputs[0])
+        scale = _constant(context, _names(node)[0])
+        spec = context.candidate.tensors.get(node.inputs[0])
         if scale is None or scale.size == 1 or spec is None or spec.shape is None:
             continue
         now = node.attributes.get("axis")
@@ -159,19 +161,19 @@ def _axes(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
                 )
 
 
-def _other_sign(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
+def _other_sign(context: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
     """Stored bytes taken for signed instead of unsigned, or the reverse."""
     for node in nodes:
-        held, kinds = _held(case, node.inputs[0]), {"int8": "uint8", "uint8": "int8"}
-        now = case.candidate.constants[node.inputs[0]].dtype if held is not None else ""
-        if held is None or node.op != "DequantizeLinear" or now not in kinds:
+        weight, kinds = _constant(context, node.inputs[0]), {"int8": "uint8", "uint8": "int8"}
+        now = context.candidate.constants[node.inputs[0]].dtype if weight is not None else ""
+        if weight is None or node.op != "DequantizeLinear" or now not in kinds:
             continue
         zero_name = _names(node)[1]
-        zero = _held(case, zero_name)
+        zero = _constant(context, zero_name)
         edits: list[Edit] = []
-        for place, name, value in ((0, node.inputs[0], held), (2, zero_name, zero)):
+        for place, name, value in ((0, node.inputs[0], weight), (2, zero_name, zero)):
             if value is not None:
-                own = fresh(case, f"{name}_{kinds[now]}")
+                own = unused_name(context, f"{name}_{kinds[now]}")
                 turned = np.ascontiguousarray(value.astype(now)).view(kinds[now])
                 edits.append(AddConstant(name=own, value=turned.reshape(value.shape)))
                 edits.append(SetInput(node=node.name, index=place, tensor=own))
@@ -182,26 +184,26 @@ def _other_sign(case: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
         )
 
 
-def _seen(case: FaultContext, node: Node) -> Array | None:
+def _seen(context: FaultContext, node: Node) -> Array | None:
     """The real values that this quantizer should let through."""
-    if node.op == "DequantizeLinear" and node.outputs[0] == case.tensor:
-        return case.right.astype(np.float64)
+    if node.op == "DequantizeLinear" and node.outputs[0] == context.tensor:
+        return context.right.astype(np.float64)
     if node.op == "QuantizeLinear":
-        return case.value(case.candidate, node.inputs[0])
-    return case.right.astype(np.float64) if case.tensor in node.outputs else None
+        return context.value(context.candidate, node.inputs[0])
+    return context.right.astype(np.float64) if context.tensor in node.outputs else None
 
 
-def _calibrated(case: FaultContext, nodes: list[Node], seen: Array) -> Iterator[Patch]:
+def _calibrated(context: FaultContext, nodes: list[Node], seen: Array) -> Iterator[Patch]:
     """The zero point moved, the scale fitted, or both, in quantizer and dequantizer alike."""
     scale_name, zero_name = _names(nodes[0])
-    scale, zero = _held(case, scale_name), _held(case, zero_name)
+    scale, zero = _constant(context, scale_name), _constant(context, zero_name)
     if scale is None or scale.size != 1 or not seen.size or not np.isfinite(seen).all():
         return
     low, high = min(0.0, float(seen.min())), max(0.0, float(seen.max()))
-    kind = np.dtype(case.candidate.constants[zero_name].dtype if zero is not None else np.uint8)
+    kind = np.dtype(context.candidate.constants[zero_name].dtype if zero is not None else np.uint8)
     ends = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
     step, place = float(scale.reshape(-1)[0]), int(zero.reshape(-1)[0]) if zero is not None else 0
-    told = f"quantizer of {nodes[0].inputs[0]!r}"
+    place_text = f"quantizer of {nodes[0].inputs[0]!r}"
     found: list[tuple[float | None, int | None]] = []
     if zero is not None:
         found += [(None, better) for better in _zero_points(low, high, step, ends)]
@@ -213,22 +215,22 @@ def _calibrated(case: FaultContext, nodes: list[Node], seen: Array) -> Iterator[
     for better_step, better_place in found:
         words = [] if better_step is None else [f"scale from {step:.6g} to {better_step:.6g}"]
         words += [] if better_place is None else [f"zero point from {place} to {better_place}"]
-        values = _everywhere(case, nodes, better_step, better_place)
+        values = _everywhere(context, nodes, better_step, better_place)
         if values:
-            yield _set(values, f"{told}: {', '.join(words)}")
+            yield _set(values, f"{place_text}: {', '.join(words)}")
 
 
 def _everywhere(
-    case: FaultContext, nodes: list[Node], step: float | None, place: int | None
+    context: FaultContext, nodes: list[Node], step: float | None, place: int | None
 ) -> dict[str, Array]:
     """The constants to change in all of the nodes; those that have the value already stay."""
     values: dict[str, Array] = {}
     for node in nodes:
-        for name, wanted in zip(_names(node), (step, place), strict=True):
-            held = _held(case, name)
-            if held is not None and wanted is not None:
-                whole = np.full(held.shape, wanted, np.float64)
-                if not np.array_equal(whole, held):
+        for name, number in zip(_names(node), (step, place), strict=True):
+            now = _constant(context, name)
+            if now is not None and number is not None:
+                whole = np.full(now.shape, number, np.float64)
+                if not np.array_equal(whole, now):
                     values[name] = whole
     return values
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.patch import AddConstant, InsertAhead, Patch
-from isomorph.diagnose.parameters import fresh, stored
+from isomorph.diagnose.parameters import constant_edits, unused_name
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -28,25 +28,27 @@ class Shape:
 
     name = "shape"
 
-    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
+    def propose(self, finding: Finding, context: FaultContext) -> Iterator[Patch]:
         """What the operator can work out by itself first, as it takes no new node."""
         named, sizes = finding.evidence.get("constant"), finding.evidence.get("sizes")
         if not isinstance(named, str) or not isinstance(sizes, Sequence):
             return
-        held = case.candidate.constants.get(named)
-        if held is None or held.values is None or len(held.values) != len(sizes):
+        constant = context.candidate.constants.get(named)
+        if constant is None or constant.values is None or len(constant.values) != len(sizes):
             return
-        now, right = [int(each) for each in held.values], [int(each) for each in sizes]
+        now, right = [int(each) for each in constant.values], [int(each) for each in sizes]
         frozen = [place for place, size in enumerate(now) if size != right[place]]
-        for node in case.candidate.nodes:
+        for node in context.candidate.nodes:
             for index, name in enumerate(node.inputs):
                 if name == named and frozen:
                     if node.op == "Reshape":
-                        yield from _worked_out(case, named, now, right)
-                    yield from _computed(case, node, index, now, right)
+                        yield from _worked_out(context, named, now, right)
+                    yield from _computed(context, node, index, now, right)
 
 
-def _worked_out(case: FaultContext, name: str, now: list[int], right: list[int]) -> Iterator[Patch]:
+def _worked_out(
+    context: FaultContext, name: str, now: list[int], right: list[int]
+) -> Iterator[Patch]:
     """One size of a Reshape at a time as read, as whatever is left, or both."""
     frozen = [p for p, size in enumerate(now) if size not in (right[p], _WHATEVER_IS_LEFT)]
     for place in frozen:
@@ -55,46 +57,46 @@ def _worked_out(case: FaultContext, name: str, now: list[int], right: list[int])
             changed = [word if p == place else size for p, size in enumerate(sizes)]
             yield Patch(
                 summary=f"sizes {name!r}: {changed} instead of {now}: they follow the input",
-                edits=stored(case, name, np.asarray(changed, np.int64)),
+                edits=constant_edits(context, name, np.asarray(changed, np.int64)),
             )
 
 
 def _computed(
-    case: FaultContext, node: Node, index: int, now: list[int], right: list[int]
+    context: FaultContext, node: Node, index: int, now: list[int], right: list[int]
 ) -> Iterator[Patch]:
     """The first size, or the only one, read off the shape of an input of the model."""
     if any(size != right[place] for place, size in enumerate(now) if place and size >= 0):
         return
-    for spec in case.candidate.inputs:
-        value = case.value(case.candidate, spec.name)
+    for spec in context.candidate.inputs:
+        value = context.value(context.candidate, spec.name)
         for axis, size in enumerate(value.shape if value is not None else ()):
             if size == right[0]:
-                yield _read_off(case, node, index, now, (spec.name, axis))
+                yield _read_off(context, node, index, now, (spec.name, axis))
 
 
 def _read_off(
-    case: FaultContext, node: Node, index: int, now: list[int], source: tuple[str, int]
+    context: FaultContext, node: Node, index: int, now: list[int], source: tuple[str, int]
 ) -> Patch:
     tensor, axis = source
     size = InsertAhead(
         node=node.name,
         index=index,
         op="Shape",
-        name=fresh(case, f"{node.name}_size"),
+        name=unused_name(context, f"{node.name}_size"),
         inputs=(tensor,),
         attributes={"start": axis, "end": axis + 1},
     )
     summary = f"{node.op} {node.name!r}: a size is read off axis {axis} of {tensor!r}"
     if len(now) == 1:
         return Patch(summary=summary, edits=(size,))
-    rest = fresh(case, f"{node.name}_sizes")
+    tail = unused_name(context, f"{node.name}_sizes")
     joined = InsertAhead(
         node=node.name,
         index=index,
         op="Concat",
-        name=fresh(case, f"{node.name}_all_sizes"),
-        inputs=("", rest),
+        name=unused_name(context, f"{node.name}_all_sizes"),
+        inputs=("", tail),
         attributes={"axis": 0},
     )
-    kept = AddConstant(name=rest, value=np.asarray(now[1:], np.int64))
+    kept = AddConstant(name=tail, value=np.asarray(now[1:], np.int64))
     return Patch(summary=summary, edits=(kept, size, joined))

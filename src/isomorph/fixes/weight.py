@@ -18,12 +18,12 @@ from isomorph.core.patch import (
 )
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.folded_constants import folded
-from isomorph.diagnose.parameters import dtype_of, fresh, stored
+from isomorph.diagnose.parameters import constant_edits, dtype_of, unused_name
 from isomorph.diagnose.recurrent_weights import recurrent
 from isomorph.diagnose.requantize import requantized
 from isomorph.diagnose.subgraph_weights import inside_bodies
-from isomorph.fixes._around import neighbors
 from isomorph.fixes._grids import reals, stored_on_grids
+from isomorph.fixes._neighbors import neighbors
 from isomorph.localize.weight_findings import CODE
 from isomorph.match.dequantized_graph import beside
 from isomorph.match.value_match import placements, ways
@@ -43,73 +43,78 @@ class Weight:
 
     name = "weight"
 
-    def propose(self, finding: Finding, case: FaultContext) -> Iterator[Patch]:
+    def propose(self, finding: Finding, context: FaultContext) -> Iterator[Patch]:
         """The constant that the evidence names first; then the others; then reordering."""
         if finding.code == CODE:
             yield _set(
-                case, [(case.tensor, case.right)], "the reference's numbers, where it differs"
+                context,
+                [(context.tensor, context.right)],
+                "the reference's numbers, where it differs",
             )
             return
         named = finding.evidence.get("constant")
-        mine = [*node_constants.floats(case.candidate, case.nodes), *stored_on_grids(case)]
-        mine.sort(key=lambda name: name != named)
-        for name in mine:
-            yield from _replaced(case, name)
-        yield from _of_another_node(case)
-        yield from _folded(case, mine)
-        for each in requantized(case):
+        names = [
+            *node_constants.floats(context.candidate, context.nodes),
+            *stored_on_grids(context),
+        ]
+        names.sort(key=lambda name: name != named)
+        for name in names:
+            yield from _replaced(context, name)
+        yield from _of_another_node(context)
+        yield from _folded(context, names)
+        for each in requantized(context):
             words = f"the reference's {each.source}, quantized again"
-            yield _set(case, [(each.name, each.integers)], words)
-        yield from inside_bodies(case)
-        yield from _channels(case, mine)
-        yield from _biases(case)
-        for values, words in recurrent(case):
-            yield _set(case, values, words)
+            yield _set(context, [(each.name, each.integers)], words)
+        yield from inside_bodies(context)
+        yield from _channels(context, names)
+        yield from _biases(context)
+        for values, words in recurrent(context):
+            yield _set(context, values, words)
 
 
-def _set(case: FaultContext, values: Sequence[tuple[str, Array]], source: str) -> Patch:
+def _set(context: FaultContext, values: Sequence[tuple[str, Array]], source: str) -> Patch:
     edits: tuple[Edit, ...] = ()
     for name, value in values:
-        edits += stored(case, name, value)
+        edits += constant_edits(context, name, value)
     names = ", ".join(repr(name) for name, _ in values)
     return Patch(summary=f"constant {names}: {source}", edits=edits)
 
 
-def _held(case: FaultContext, name: str) -> Array | None:
+def _constant(context: FaultContext, name: str) -> Array | None:
     """The real numbers that a constant of the candidate holds or stands for."""
-    grid = stored_on_grids(case).get(name)
-    return case.constant(case.candidate, name) if grid is None else reals(case, name, grid)
+    grid = stored_on_grids(context).get(name)
+    return context.constant(context.candidate, name) if grid is None else reals(context, name, grid)
 
 
-def _replaced(case: FaultContext, cand: str) -> Iterator[Patch]:
+def _replaced(context: FaultContext, cand: str) -> Iterator[Patch]:
     """The counterpart's constants of the same size, in every arrangement that fits."""
-    wrong = _held(case, cand)
+    wrong = _constant(context, cand)
     if wrong is None:
         return
-    for ref, right in node_constants.alike_in_size(case, cand):
+    for ref, right in node_constants.constants_of_equal_size(context, cand):
         for value in placements(right, wrong.shape):
             if not np.array_equal(value, wrong):
-                yield _set(case, [(cand, value)], f"the values of the reference's {ref!r}")
+                yield _set(context, [(cand, value)], f"the values of the reference's {ref!r}")
 
 
-def _of_another_node(case: FaultContext) -> Iterator[Patch]:
+def _of_another_node(context: FaultContext) -> Iterator[Patch]:
     """The reference's constant where another is read: of another size, or twice by one node."""
-    for node in case.nodes:
-        for counterpart in case.counterparts:
+    for node in context.nodes:
+        for counterpart in context.counterparts:
             # Either node may leave optional inputs out.
             places = zip(node.inputs, counterpart.inputs, strict=False)
             for place, (here, there) in enumerate(places if counterpart.op == node.op else ()):
-                held, right = (
-                    case.candidate.constants.get(here),
-                    case.reference.constants.get(there),
+                current, right = (
+                    context.candidate.constants.get(here),
+                    context.reference.constants.get(there),
                 )
-                if held is None or right is None or held.digest == right.digest:
+                if current is None or right is None or current.digest == right.digest:
                     continue
-                value = case.constant(case.reference, there)
-                other = held.shape != right.shape or node.inputs.count(here) > 1
-                if value is None or not other or held.dtype != right.dtype:
+                value = context.constant(context.reference, there)
+                other = current.shape != right.shape or node.inputs.count(here) > 1
+                if value is None or not other or current.dtype != right.dtype:
                     continue
-                own = fresh(case, f"{node.outputs[0]}_input_{place}")
+                own = unused_name(context, f"{node.outputs[0]}_input_{place}")
                 yield Patch(
                     summary=f"{node.op} {node.name!r}: input {place} is the reference's {there!r}",
                     edits=(
@@ -119,41 +124,41 @@ def _of_another_node(case: FaultContext) -> Iterator[Patch]:
                 )
 
 
-def _folded(case: FaultContext, mine: Sequence[str]) -> Iterator[Patch]:
+def _folded(context: FaultContext, names: Sequence[str]) -> Iterator[Patch]:
     """The counterpart's weights with its normalization worked in, one by one and together."""
     found: list[tuple[str, Array, str]] = []
-    for source, right in folded(case):
-        for name in mine:
-            wrong = _held(case, name)
+    for source, right in folded(context):
+        for name in names:
+            wrong = _constant(context, name)
             if wrong is None or wrong.size != right.size:
                 continue
             for moved in ways(right, wrong.shape):
                 value = moved.array(right)
                 found.append((name, value, source))
-                yield _set(case, [(name, value)], f"the values of the reference's {source}")
+                yield _set(context, [(name, value)], f"the values of the reference's {source}")
     for one, other in combinations(found, 2):
         if one[0] != other[0]:
-            yield _set(case, [one[:2], other[:2]], f"the values of the reference's {one[2]}")
+            yield _set(context, [one[:2], other[:2]], f"the values of the reference's {one[2]}")
 
 
-def _channels(case: FaultContext, mine: Sequence[str]) -> Iterator[Patch]:
+def _channels(context: FaultContext, names: Sequence[str]) -> Iterator[Patch]:
     """The rows of the weights in the order in which the right channels stand."""
-    if case.right.ndim < 2 or case.right.shape != case.wrong.shape:
+    if context.right.ndim < 2 or context.right.shape != context.wrong.shape:
         return
-    for axis in range(1, case.right.ndim):
-        order = _matched(case.wrong, case.right, axis)
-        if order is None or not case.equals(np.take(case.wrong, order, axis)):
+    for axis in range(1, context.right.ndim):
+        order = _matched(context.wrong, context.right, axis)
+        if order is None or not context.equals(np.take(context.wrong, order, axis)):
             continue
         moved = []
-        for name in mine:
-            value = case.constant(case.candidate, name)
+        for name in names:
+            value = context.constant(context.candidate, name)
             for place in range(value.ndim) if value is not None else ():
                 if value is not None and value.shape[place] == len(order):
                     moved.append((name, np.take(value, order, place)))
-                    yield _set(case, [moved[-1]], "its channels reordered")
+                    yield _set(context, [moved[-1]], "its channels reordered")
                     break
         if len(moved) > 1:
-            yield _set(case, moved, "their channels reordered")
+            yield _set(context, moved, "their channels reordered")
 
 
 def _matched(wrong: Array, right: Array, axis: int) -> list[int] | None:
@@ -166,94 +171,102 @@ def _matched(wrong: Array, right: Array, axis: int) -> list[int] | None:
     return order if sorted(order) == list(range(len(order))) != order else None
 
 
-def _biases(case: FaultContext) -> Iterator[Patch]:
+def _biases(context: FaultContext) -> Iterator[Patch]:
     """A bias of the reference, or the one that the difference itself shows, added again."""
-    slots = [node for node in neighbors(case, depth=1) if node.op in _BIAS_INPUT]
-    for source, bias in (*_known_biases(case), *_shown_bias(case)):
+    slots = [node for node in neighbors(context, depth=1) if node.op in _BIAS_INPUT]
+    for source, bias in (*_known_biases(context), *_shown_bias(context)):
         for node in slots:
             place = _TFLITE_BIAS_INPUT.get(node.native_op, _BIAS_INPUT[node.op])
             if place < len(node.inputs) and node.inputs[place]:
-                yield from _raised(case, node, place, source, bias)
+                yield from _raised(context, node, place, source, bias)
                 continue
-            if _fits(case, node, bias):
+            if _fits(context, node, bias):
                 yield Patch(
                     summary=f"{node.op} {node.name!r}: bias connected, {source}",
-                    edits=_connected(case, node, place, bias),
+                    edits=_connected(context, node, place, bias),
                 )
-        for axis in range(case.wrong.ndim):
-            if case.wrong.shape[axis] == bias.size:
-                yield _added(case, bias, axis, source)
+        for axis in range(context.wrong.ndim):
+            if context.wrong.shape[axis] == bias.size:
+                yield _added(context, bias, axis, source)
 
 
-def _fits(case: FaultContext, node: Node, bias: Array) -> bool:
+def _fits(context: FaultContext, node: Node, bias: Array) -> bool:
     """Whether a node with one step for each of its channels has as many as the bias."""
-    grid = beside(case.candidate).get(node.inputs[1]) if len(node.inputs) > 1 else None
+    grid = beside(context.candidate).get(node.inputs[1]) if len(node.inputs) > 1 else None
     return grid is None or len(grid.scale) in (1, bias.size)
 
 
 def _raised(
-    case: FaultContext, node: Node, place: int, source: str, bias: Array
+    context: FaultContext, node: Node, place: int, source: str, bias: Array
 ) -> Iterator[Patch]:
     """A bias that is there, and lacks this: it may have been zeroed, or be another's part."""
     name = node.inputs[place]
-    grid = beside(case.candidate).get(name)
-    held = case.constant(case.candidate, name) if name in case.candidate.constants else None
-    if held is None or held.size != bias.size or (grid is None and held.dtype.kind != "f"):
+    grid = beside(context.candidate).get(name)
+    value_now = (
+        context.constant(context.candidate, name) if name in context.candidate.constants else None
+    )
+    if (
+        value_now is None
+        or value_now.size != bias.size
+        or (grid is None and value_now.dtype.kind != "f")
+    ):
         return
-    real = held if grid is None else reals(case, name, grid)
+    real = value_now if grid is None else reals(context, name, grid)
     if real is not None:
-        value = real.astype(np.float64) + bias.reshape(held.shape)
-        yield _set(case, [(name, value)], f"with {source} added")
+        value = real.astype(np.float64) + bias.reshape(value_now.shape)
+        yield _set(context, [(name, value)], f"with {source} added")
 
 
-def _known_biases(case: FaultContext) -> Iterator[tuple[str, Array]]:
-    for name in node_constants.floats(case.reference, case.counterparts):
-        value = case.constant(case.reference, name)
+def _known_biases(context: FaultContext) -> Iterator[tuple[str, Array]]:
+    for name in node_constants.floats(context.reference, context.counterparts):
+        value = context.constant(context.reference, name)
         if value is not None and value.ndim == 1 and np.any(value):
             yield f"the reference's {name!r}", value
-    for source, value in folded(case):
+    for source, value in folded(context):
         if value.ndim == 1:
             yield f"the reference's {source}", value
 
 
-def _shown_bias(case: FaultContext) -> Iterator[tuple[str, Array]]:
+def _shown_bias(context: FaultContext) -> Iterator[tuple[str, Array]]:
     """What is missing is one number for each channel: then those numbers are the bias."""
-    if case.right.shape != case.wrong.shape or not case.right.size:
+    if context.right.shape != context.wrong.shape or not context.right.size:
         return
-    gap = case.right.astype(np.float64) - case.wrong.astype(np.float64)
+    gap = context.right.astype(np.float64) - context.wrong.astype(np.float64)
     for axis in range(gap.ndim):
         others = tuple(each for each in range(gap.ndim) if each != axis)
         bias = gap.mean(axis=others)
         lined_up = [bias.size if each == axis else 1 for each in range(gap.ndim)]
-        if others and case.equals(case.wrong + bias.reshape(lined_up)):
+        if others and context.equals(context.wrong + bias.reshape(lined_up)):
             yield "what is missing in each channel", bias
 
 
-def _connected(case: FaultContext, node: Node, place: int, bias: Array) -> tuple[Edit, ...]:
+def _connected(context: FaultContext, node: Node, place: int, bias: Array) -> tuple[Edit, ...]:
     """The edits that give a node this bias as its input at a place."""
-    grids = beside(case.candidate)
+    grids = beside(context.candidate)
     if node.inputs[0] in grids and node.inputs[1] in grids:
-        return _connected_on_grid(case, node, place, bias)
-    kind = dtype_of(case, node.inputs[1]) or np.dtype(np.float32)
+        return _connected_on_grid(context, node, place, bias)
+    kind = dtype_of(context, node.inputs[1]) or np.dtype(np.float32)
     value = bias.astype(kind)
-    for name, constant in case.candidate.constants.items():
+    for name, constant in context.candidate.constants.items():
         if constant.shape == value.shape and constant.dtype == kind.name:
-            held = case.constant(case.candidate, name)
-            if held is not None and np.array_equal(held.astype(kind), value):
+            value_now = context.constant(context.candidate, name)
+            if value_now is not None and np.array_equal(value_now.astype(kind), value):
                 return (SetInput(node=node.name, index=place, tensor=name),)
-    name = fresh(case, f"{node.outputs[0]}_bias")
+    name = unused_name(context, f"{node.outputs[0]}_bias")
     return (
         AddConstant(name=name, value=value),
         SetInput(node=node.name, index=place, tensor=name),
     )
 
 
-def _connected_on_grid(case: FaultContext, node: Node, place: int, bias: Array) -> tuple[Edit, ...]:
+def _connected_on_grid(
+    context: FaultContext, node: Node, place: int, bias: Array
+) -> tuple[Edit, ...]:
     """A bias of whole numbers, which counts in products of the two scales it is added to."""
-    grids = beside(case.candidate)
+    grids = beside(context.candidate)
     data, weight = (np.asarray(grids[name].scale, np.float64) for name in node.inputs[:2])
     scale = (data * weight).astype(np.float32)
-    name = fresh(case, f"{node.outputs[0]}_bias")
+    name = unused_name(context, f"{node.outputs[0]}_bias")
     whole = np.rint(bias / scale.astype(np.float64)).astype(np.int32)
     return (
         AddConstant(name=name, value=whole),
@@ -267,14 +280,17 @@ def _connected_on_grid(case: FaultContext, node: Node, place: int, bias: Array) 
     )
 
 
-def _added(case: FaultContext, bias: Array, axis: int, source: str) -> Patch:
-    kind = dtype_of(case, case.tensor) or np.dtype(np.float32)
-    shape = [bias.size if each == axis else 1 for each in range(case.wrong.ndim)]
-    name, node = fresh(case, f"{case.tensor}_bias"), fresh(case, f"{case.node.name}_bias_added")
+def _added(context: FaultContext, bias: Array, axis: int, source: str) -> Patch:
+    kind = dtype_of(context, context.tensor) or np.dtype(np.float32)
+    shape = [bias.size if each == axis else 1 for each in range(context.wrong.ndim)]
+    name, node = (
+        unused_name(context, f"{context.tensor}_bias"),
+        unused_name(context, f"{context.node.name}_bias_added"),
+    )
     return Patch(
-        summary=f"{source} added behind {case.tensor!r}",
+        summary=f"{source} added behind {context.tensor!r}",
         edits=(
             AddConstant(name=name, value=bias.reshape(shape).astype(kind)),
-            InsertBehind(tensor=case.tensor, op="Add", name=node, inputs=("", name)),
+            InsertBehind(tensor=context.tensor, op="Add", name=node, inputs=("", name)),
         ),
     )

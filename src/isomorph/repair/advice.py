@@ -21,7 +21,7 @@ _AT_THE_SOURCE = {
 _MOST = 3
 
 
-def by_hand(findings: Sequence[Finding], *, patchable: bool) -> Iterator[str]:
+def manual_advice(findings: Sequence[Finding], *, patchable: bool) -> Iterator[str]:
     """One line for each guilty node, the worst first; then what the export call should say."""
     named = [each for each in findings if each.node is not None and each.cause is not None]
     if named and not patchable:

@@ -13,7 +13,7 @@ from isomorph.core.errors import UsageError
 from isomorph.core.limits import noted_limits
 from isomorph.core.patch import Applied, Patch, Repair
 from isomorph.repair.keep_float import keep_float
-from isomorph.repair.proof import told_limits
+from isomorph.repair.proof import with_limits
 from isomorph.repair.repair import repair
 from isomorph.sessions.in_process import can_patch
 from isomorph.store.targets import check_target
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from isomorph.sessions.model_handle import ModelHandle
 
 
-def delivered(
+def write_repair(
     reference: ModelHandle,
     candidate: ModelHandle,
     given: Sample | None,
@@ -37,7 +37,7 @@ def delivered(
     with TemporaryDirectory(prefix="isomorph-fix-") as folder:
         with noted_limits() as hit:
             done = repair(reference, candidate, given, options, Path(folder))
-        done = told_limits(done, hit)
+        done = with_limits(done, hit)
         nothing = done.session is not None or not can_patch(candidate.model)
         if output is None or not done.repaired or nothing:
             return done
@@ -66,14 +66,14 @@ def _applied(candidate: ModelHandle, patches: Sequence[Patch], output: Path, fol
     host.apply(model, patches[-1], output)
 
 
-def delivered_in_float(
+def write_float_repair(
     reference: ModelHandle,
     candidate: ModelHandle,
     given: Sample | None,
     options: CheckOptions,
     *,
     output: Path | None,
-    wanted: int | None,
+    count: int | None,
 ) -> Repair:
     """Keep nodes in float, and write the last step of the trade if it is verified."""
     if not getattr(registry.framework(candidate.model.framework), "keeps_float", False):
@@ -88,9 +88,9 @@ def delivered_in_float(
     with TemporaryDirectory(prefix="isomorph-fix-") as folder:
         with noted_limits() as hit:
             done, last = keep_float(
-                reference, candidate, given, options, folder=Path(folder), wanted=wanted
+                reference, candidate, given, options, folder=Path(folder), count=count
             )
-        done = told_limits(done, hit)
+        done = with_limits(done, hit)
         if output is None or not done.repaired:
             return done
         candidate.host.apply(last.model, Patch(summary="", edits=()), output)

@@ -57,10 +57,10 @@ def _patch(applied: Applied) -> dict[str, Any]:
 
 
 def _edit(edit: Edit) -> dict[str, Any]:
-    held = {field.name: _value(getattr(edit, field.name)) for field in fields(edit)}
+    entries = {field.name: _value(getattr(edit, field.name)) for field in fields(edit)}
     if isinstance(edit, EditBody):
-        held["edits"] = [_edit(inner) for inner in edit.edits]
-    return {"edit": type(edit).__name__, **held}
+        entries["edits"] = [_edit(inner) for inner in edit.edits]
+    return {"edit": type(edit).__name__, **entries}
 
 
 def _value(value: Any) -> Any:  # noqa: ANN401
@@ -68,8 +68,8 @@ def _value(value: Any) -> Any:  # noqa: ANN401
         return {str(key): _value(item) for key, item in value.items()}
     if not isinstance(value, np.ndarray):
         return value
-    told = {"shape": value.shape, "dtype": str(value.dtype)}
+    entries = {"shape": value.shape, "dtype": str(value.dtype)}
     if value.size <= _MOST_VALUES:
-        return {**told, "values": value}
+        return {**entries, "values": value}
     raw = np.ascontiguousarray(value).tobytes()
-    return {**told, "sha256": hashlib.sha256(raw).hexdigest()}
+    return {**entries, "sha256": hashlib.sha256(raw).hexdigest()}

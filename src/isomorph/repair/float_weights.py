@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.sessions.model_handle import ModelHandle
 
-_ALIKE = 0.1
+_SAME_WEIGHT = 0.1
 """Eight bits lose far less than this part of a weight; another weight shares nothing with it."""
 
 
@@ -51,9 +51,9 @@ def _stored(candidate: ModelHandle, node: Node) -> Iterator[tuple[int, Array]]:
                 yield place, np.asarray(real(value, grids.get(name)), np.float64)
 
 
-def _read(opened: ModelHandle, name: str) -> Array | None:
+def _read(handle: ModelHandle, name: str) -> Array | None:
     try:
-        return np.asarray(opened.oracle().run({}, [name])[name])
+        return np.asarray(handle.oracle().run({}, [name])[name])
     except IsomorphError:
         return None
 
@@ -65,10 +65,10 @@ def _original(reference: ModelHandle, value: Array) -> Array | None:
     for name, constant in reference.model.graph.constants.items():
         if "float" not in constant.dtype or int(np.prod(constant.shape)) != value.size:
             continue
-        held = _read(reference, name)
-        for moved in ways(held, value.shape) if held is not None else ():
-            array = moved.array(np.asarray(held))
+        array = _read(reference, name)
+        for moved in ways(array, value.shape) if array is not None else ():
+            array = moved.array(np.asarray(array))
             gap = float(np.linalg.norm(array - value)) / size
-            if gap <= _ALIKE and (best is None or gap < best[0]):
+            if gap <= _SAME_WEIGHT and (best is None or gap < best[0]):
                 best = gap, array
     return None if best is None else best[1]

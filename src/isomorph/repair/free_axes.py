@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from isomorph.core.report import Binding, Finding, Report
 
 
-def freed(reference: Graph, candidate: Graph, report: Report) -> tuple[Patch, Finding] | None:
+def freed_axes(reference: Graph, candidate: Graph, report: Report) -> tuple[Patch, Finding] | None:
     """The patch, with the finding that it answers; None where every axis is as free as it was."""
     finding = next((each for each in report.findings if FIXED_AXES in each.evidence), None)
     if finding is None:
@@ -22,11 +22,11 @@ def freed(reference: Graph, candidate: Graph, report: Report) -> tuple[Patch, Fi
         *_edits(reference.inputs, candidate.inputs, report.input_bindings),
         *_edits(reference.outputs, candidate.outputs, report.output_bindings),
     )
-    told = ", ".join(f"axis {each.axis} of {each.tensor!r}" for each in edits)
-    return Patch(summary=f"free again: {told}", edits=edits), finding
+    names = ", ".join(f"axis {each.axis} of {each.tensor!r}" for each in edits)
+    return Patch(summary=f"free again: {names}", edits=edits), finding
 
 
-def redeclared(reference: Graph, candidate: Graph, report: Report) -> Patch | None:
+def redeclared_shapes(reference: Graph, candidate: Graph, report: Report) -> Patch | None:
     """Outputs whose file still declares the shape that the fault gave them."""
     left, right = (
         {spec.name: spec.shape for spec in side.outputs} for side in (reference, candidate)
@@ -39,8 +39,8 @@ def redeclared(reference: Graph, candidate: Graph, report: Report) -> Patch | No
         sizes = tuple(size for size in ref if isinstance(size, int))
         if len(sizes) == len(ref) and all(isinstance(size, int) for size in cand):
             edits.append(DeclareShape(tensor=pair.candidate, shape=sizes))
-    told = ", ".join(repr(each.tensor) for each in edits)
-    return Patch(summary=f"declared as it is now: {told}", edits=tuple(edits)) if edits else None
+    names = ", ".join(repr(each.tensor) for each in edits)
+    return Patch(summary=f"declared as it is now: {names}", edits=tuple(edits)) if edits else None
 
 
 def _edits(

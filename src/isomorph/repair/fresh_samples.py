@@ -22,7 +22,7 @@ _FRESH = 7919
 """Added to the user's seed, so that fresh inputs are never the ones of the check."""
 
 
-def proving(
+def proof_samples(
     graph: Graph,
     given: Sample | None,
     dims: Mapping[str, int],
@@ -40,7 +40,7 @@ def proving(
             for number in (seed, seed + _FRESH)
             for kind in _kinds(graph)
         ]
-    fresh = _alike(graph, given.feeds, seed + _FRESH)
+    fresh = _resampled(graph, given.feeds, seed + _FRESH)
     return [given, *fresh, _redrawn(graph, given.feeds, seed)]
 
 
@@ -49,7 +49,7 @@ def _kinds(graph: Graph) -> tuple[str, ...]:
     return SAMPLES if floats else SAMPLES[:1]
 
 
-def _alike(graph: Graph, feeds: Arrays, seed: int) -> list[Sample]:
+def _resampled(graph: Graph, feeds: Arrays, seed: int) -> list[Sample]:
     """Made up for the graph, in the given shapes, with the given mean and spread.
 
     Integers stay between the smallest and the largest given one.

@@ -43,9 +43,9 @@ def keep_float(
     options: CheckOptions,
     *,
     folder: Path,
-    wanted: int | None,
+    count: int | None,
 ) -> tuple[Repair, ModelHandle]:
-    """The trade step by step, and the model of its last one; ``wanted`` None: until it is good."""
+    """The trade step by step, and the model of its last one; ``count`` None: until it is good."""
     started = time.monotonic()
     nodes = quantized_nodes(candidate.model.graph)
     if not nodes:
@@ -55,28 +55,28 @@ def keep_float(
             file=candidate.model.location,
             fix="leave --keep-float out",
         )
-    shop = RepairRun(
+    run = RepairRun(
         reference, proving_samples(reference, candidate, given, options), options, folder
     )
-    before = shop.measured(candidate)
+    before = run.measured(candidate)
     patches = {node.name: with_weights(reference, candidate, node) for node in nodes}
-    trial = _Trial(reference, candidate, shop.samples[0], patches, options)
+    trial = _Trial(reference, candidate, run.samples[0], patches, options)
     kept: list[str] = []
     trades, state, reports = [_trade((), candidate, before)], candidate, before
     for names in trial.worthwhile(kept):
-        if (wanted is None and trusted(reports)) or len(kept) + len(names) > (wanted or len(nodes)):
+        if (count is None and trusted(reports)) or len(kept) + len(names) > (count or len(nodes)):
             break
-        told = ", ".join(patches[name].summary for name in names)
-        after = _with(shop, candidate, [patches[each] for each in (*kept, *names)])
+        text = ", ".join(patches[name].summary for name in names)
+        after = _with(run, candidate, [patches[each] for each in (*kept, *names)])
         if after is None:
             continue
-        found = shop.measured(after)
+        found = run.measured(after)
         trade = _trade((*kept, *names), after, found)
         if found[-1].verdict is Verdict.UNKNOWN:
-            shop.refused.append(f"{told}: {found[-1].reason}")
+            run.refused.append(f"{text}: {found[-1].reason}")
             continue
         if not _nearer(trades[-1], trade) and not (trusted(found) and not trusted(reports)):
-            shop.refused.append(f"{told}: gains nothing beside the others")
+            run.refused.append(f"{text}: gains nothing beside the others")
             continue
         kept += names
         trades.append(trade)
@@ -88,18 +88,18 @@ def keep_float(
         for place, name in enumerate(now.nodes[len(was.nodes) :], len(was.nodes) + 1)
     )
     good = trusted(reports) and len(reports) > 1
-    count = f"{len(kept)} of {len(nodes)} quantized nodes kept in float"
+    summary = f"{len(kept)} of {len(nodes)} quantized nodes kept in float"
     repair = Repair(
         verdict=reports[-1].verdict,
-        reason=f"{count}; {reports[-1].reason}",
+        reason=f"{summary}; {reports[-1].reason}",
         repaired=good,
         applied=applied,
         proof=Proof(
-            before=measured_on(shop.samples, before),
-            after=measured_on(shop.samples, reports) if kept else (),
+            before=measured_on(run.samples, before),
+            after=measured_on(run.samples, reports) if kept else (),
         ),
         trades=tuple(trades),
-        refused=tuple(shop.refused),
+        refused=tuple(run.refused),
         seed=options.seed,
         elapsed=time.monotonic() - started,
     )
@@ -200,18 +200,18 @@ def _apart(right: object, found: object) -> float:
     return float(np.linalg.norm(left.reshape(-1) - other.reshape(-1))) / size
 
 
-def _with(shop: RepairRun, candidate: ModelHandle, patches: Sequence[Patch]) -> ModelHandle | None:
+def _with(run: RepairRun, candidate: ModelHandle, patches: Sequence[Patch]) -> ModelHandle | None:
     try:
-        return shop.patched(candidate, patches)
+        return run.patched(candidate, patches)
     except IsomorphError as error:
-        shop.refused.append(f"{patches[-1].summary}: {error.sentence}")
+        run.refused.append(f"{patches[-1].summary}: {error.sentence}")
         return None
 
 
-def _trade(nodes: tuple[str, ...], opened: ModelHandle, reports: Sequence[Report]) -> Trade:
+def _trade(nodes: tuple[str, ...], handle: ModelHandle, reports: Sequence[Report]) -> Trade:
     outputs = measured_on(None, reports[:1])[0].outputs
     worst = max(outputs, key=lambda each: each.relative_l2 or 0.0, default=None)
-    path = Path(opened.model.location)
+    path = Path(handle.model.location)
     return Trade(
         nodes=nodes,
         size=path.stat().st_size if path.is_file() else 0,

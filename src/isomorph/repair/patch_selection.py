@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.limits import PROPOSALS
-from isomorph.diagnose.diagnose import EXPECTED
+from isomorph.diagnose.diagnose import EXTENSION_ERRORS
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -22,18 +22,18 @@ _MOST_KEPT = 4
 
 
 def proposed(
-    fix: Fix, finding: Finding, case: FaultContext, on_failure: Callable[[str], None]
+    fix: Fix, finding: Finding, context: FaultContext, on_failure: Callable[[str], None]
 ) -> Iterator[Patch]:
     """What one fix proposes, until it has no more or fails; a failure is reported, never raised.
 
     Fixes try values that nobody would write: what overflows there restores nothing.
     """
-    proposals = fix.propose(finding, case)
+    proposals = fix.propose(finding, context)
     while True:
         try:
             with np.errstate(all="ignore"):
                 patch = next(proposals, None)
-        except EXPECTED as error:
+        except EXTENSION_ERRORS as error:
             on_failure(f"the fix for {fix.name} failed: {type(error).__name__}: {error}")
             return
         if patch is None:
@@ -60,7 +60,7 @@ def cheapest_first(
     yield from sorted(kept, key=lambda each: each.cost)
 
 
-class Supply:
+class LazyPatches:
     """What an iterator gives, worked out when asked for and kept."""
 
     def __init__(self, source: Iterator[Patch]) -> None:
@@ -79,7 +79,7 @@ class Supply:
         return self._kept[place]
 
 
-def picks(supplies: Sequence[Supply]) -> Iterator[tuple[int, ...]]:
+def selections(supplies: Sequence[LazyPatches]) -> Iterator[tuple[int, ...]]:
     """The first of each; then one of them at a time replaced by its next ones, in turn."""
     if not supplies:
         return

@@ -65,7 +65,7 @@ def _measured_output(found: Divergence) -> MeasuredOutput:
     )
 
 
-def told_limits(done: Repair, hit: Iterable[Limit]) -> Repair:
+def with_limits(done: Repair, hit: Iterable[Limit]) -> Repair:
     """A repair that failed, with what was not tried beside what was refused."""
     if done.repaired:
         return done

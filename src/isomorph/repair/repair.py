@@ -16,15 +16,15 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import REPAIR_ATTEMPTS, REPAIR_ROUNDS
 from isomorph.core.patch import Applied, Patch, Proof, RaiseOpset, Repair
 from isomorph.match.binding import bind_inputs
-from isomorph.repair import targets as ail
-from isomorph.repair.advice import by_hand
-from isomorph.repair.free_axes import freed, redeclared
-from isomorph.repair.fresh_samples import proving
-from isomorph.repair.patch_selection import Supply, cheapest_first, picks, proposed
+from isomorph.repair import targets
+from isomorph.repair.advice import manual_advice
+from isomorph.repair.free_axes import freed_axes, redeclared_shapes
+from isomorph.repair.fresh_samples import proof_samples
+from isomorph.repair.patch_selection import LazyPatches, cheapest_first, proposed, selections
 from isomorph.repair.proof import GOOD, measured_on, measured_pairs, trusted
-from isomorph.repair.settings_search import cured, only_the_run
+from isomorph.repair.settings_search import only_runtime_wrong, restoring_settings
 from isomorph.repair.unsigned_weights import unsigned_weights
-from isomorph.repair.weight_targets import of_constants, showing
+from isomorph.repair.weight_targets import constant_targets, revealing_samples
 from isomorph.sessions.in_process import can_patch
 from isomorph.sessions.model_handle import ModelHandle
 
@@ -42,7 +42,7 @@ _MUCH_WORSE = 2.0
 class _State:
     """A candidate on the way: its patches so far and what every sample says of it."""
 
-    opened: ModelHandle
+    handle: ModelHandle
     applied: tuple[Applied, ...]
     reports: tuple[Report, ...]
 
@@ -67,11 +67,11 @@ class RepairRun:
         self._copies = 0
         self._sized = False
 
-    def measured(self, opened: ModelHandle) -> tuple[Report, ...]:
+    def measured(self, handle: ModelHandle) -> tuple[Report, ...]:
         """The verdict on every sample, no farther than to the first bad one."""
         reports: list[Report] = []
         for sample in self.samples:
-            reports.append(check_pair(self.reference, opened, sample, self.options))
+            reports.append(check_pair(self.reference, handle, sample, self.options))
             if reports[-1].verdict not in GOOD:
                 break
         return tuple(reports)
@@ -88,9 +88,9 @@ class RepairRun:
         """One round: a patch for every ailment that has one, tried together."""
         found = [pair for each in self._targets(state) for pair in self._supplied(each)]
         if any(each.finding.cause == "shape" for each, _ in found):
-            self._prove_at_other_sizes(state.opened)
+            self._prove_at_other_sizes(state.handle)
         best: _State | None = None
-        for pick in REPAIR_ATTEMPTS.first(picks([supply for _, supply in found])):
+        for pick in REPAIR_ATTEMPTS.first(selections([supply for _, supply in found])):
             chosen = [
                 Applied(patch=supply[place], finding=each.finding, round=state.rounds)
                 for (each, supply), place in zip(found, pick, strict=True)
@@ -103,29 +103,29 @@ class RepairRun:
 
     def freed(self, state: _State) -> _State:
         """With the axes free again that the conversion fixed, if that holds at other sizes."""
-        graphs = self.reference.model.graph, state.opened.model.graph
-        found = freed(*graphs, state.reports[0])
+        graphs = self.reference.model.graph, state.handle.model.graph
+        found = freed_axes(*graphs, state.reports[0])
         if found is None:
             return state
         patch, finding = found
         before, known = self.samples, self._sized
         try:
-            opened = self.patched(state.opened, [patch])
-            self._prove_at_other_sizes(opened)
-            reports = self.measured(opened)
+            handle = self.patched(state.handle, [patch])
+            self._prove_at_other_sizes(handle)
+            reports = self.measured(handle)
         except IsomorphError as error:
             self.refused.append(f"{patch.summary}: {error.sentence}")
         else:
             if len(reports) > len(before) and trusted(reports):
                 chosen = Applied(patch=patch, finding=finding, round=state.rounds)
-                return _State(opened=opened, applied=(*state.applied, chosen), reports=reports)
+                return _State(handle=handle, applied=(*state.applied, chosen), reports=reports)
             self.refused.append(f"{patch.summary}: {reports[-1].reason}")
         self.samples, self._sized = before, known
         return state
 
     def stored_unsigned(self, state: _State, findings: Sequence[Finding]) -> _State | None:
         """With weights whose products saturate nowhere, if that makes every sample good."""
-        found = unsigned_weights(state.opened, findings) if can_patch(state.opened.model) else None
+        found = unsigned_weights(state.handle, findings) if can_patch(state.handle.model) else None
         if found is None:
             return None
         chosen = Applied(patch=found[0], finding=found[1], round=state.rounds)
@@ -134,9 +134,9 @@ class RepairRun:
 
     def redeclared(self, state: _State) -> _State:
         """With outputs declared in the shape that they have since the repair."""
-        graphs = self.reference.model.graph, state.opened.model.graph
-        same = self.reference.model.framework == state.opened.model.framework
-        patch = redeclared(*graphs, state.reports[0]) if same and state.applied else None
+        graphs = self.reference.model.graph, state.handle.model.graph
+        same = self.reference.model.framework == state.handle.model.framework
+        patch = redeclared_shapes(*graphs, state.reports[0]) if same and state.applied else None
         if patch is None:
             return state
         chosen = replace(state.applied[-1], patch=patch, round=state.rounds)
@@ -150,71 +150,71 @@ class RepairRun:
             sized = of_other_sizes(self.reference, candidate, self.options)
             self.samples = [*self.samples, *(each for each in sized if each.origin not in known)]
 
-    def _supplied(self, target: RepairTarget) -> Iterator[tuple[RepairTarget, Supply]]:
+    def _supplied(self, target: RepairTarget) -> Iterator[tuple[RepairTarget, LazyPatches]]:
         """The ailment with its patches; where none heals it, its parts with theirs."""
-        supply = Supply(self._healing(target))
+        supply = LazyPatches(self._restoring(target))
         if supply.has(0):
             yield target, supply
             return
         for part in target.parts():
-            healing = Supply(self._healing(part))
-            if healing.has(0):
-                yield part, healing
+            restoring = LazyPatches(self._restoring(part))
+            if restoring.has(0):
+                yield part, restoring
 
     def _targets(self, state: _State) -> Iterator[RepairTarget]:
         """Of the first sample that tells something."""
         for sample, report in measured_pairs(self.samples, state.reports):
             if report.verdict in GOOD:
                 continue
-            sides = self.reference, state.opened
-            outer = list(ail.without_a_place(*sides, report.findings))
+            sides = self.reference, state.handle
+            outer = list(targets.unlocated_targets(*sides, report.findings))
             if outer:
                 yield from outer
                 return
             inner = []
             try:
-                inner = list(ail.guilty(*sides, sample, self.options, self.folder))
+                inner = list(targets.fault_targets(*sides, sample, self.options, self.folder))
             except IsomorphError as error:
                 self.refused.append(f"nothing could be located: {error.sentence}")
             # A node that running proves guilty says more than its weight: how that is to be read.
-            inner = inner or list(of_constants(*sides, report.findings))
+            inner = inner or list(constant_targets(*sides, report.findings))
             if inner:
                 yield from inner
                 return
 
-    def _healing(self, target: RepairTarget) -> Iterator[Patch]:
+    def _restoring(self, target: RepairTarget) -> Iterator[Patch]:
         """Patches that put the place right, the diagnosed cause's first."""
         for name in _causes(target):
             fix = registry.fix(name)
-            proposals = proposed(fix, target.finding, target.case, self.refused.append)
+            proposals = proposed(fix, target.finding, target.context, self.refused.append)
             yield from map(target.whole, cheapest_first(proposals, target.restores))
 
     def _attempt(self, state: _State, chosen: Sequence[Applied]) -> _State | None:
         """Apply, load and measure; None where it cannot be run or is worse than before."""
         applied = (*state.applied, *chosen)
-        told = "; ".join(each.patch.summary for each in chosen)
+        text = "; ".join(each.patch.summary for each in chosen)
         try:
-            opened = self.patched(state.opened, [each.patch for each in chosen])
-            reports = self.measured(opened)
+            handle = self.patched(state.handle, [each.patch for each in chosen])
+            reports = self.measured(handle)
         except IsomorphError as error:
-            self.refused.append(f"{told}: {error.sentence}")
+            self.refused.append(f"{text}: {error.sentence}")
             return None
         if not reports or _worse(state.reports, reports):
-            self.refused.append(f"{told}: {reports[-1].reason}")
+            self.refused.append(f"{text}: {reports[-1].reason}")
             return None
-        taken = _raised(state.opened.model, opened.model)
+        taken = _raised(state.handle.model, handle.model)
         applied = (*applied[:-1], _also(applied[-1], taken)) if taken and chosen else applied
-        return _State(opened=opened, applied=applied, reports=reports)
+        return _State(handle=handle, applied=applied, reports=reports)
 
-    def patched(self, opened: ModelHandle, patches: Sequence[Patch]) -> ModelHandle:
+    def patched(self, handle: ModelHandle, patches: Sequence[Patch]) -> ModelHandle:
         """A copy with these patches, written and opened."""
         self._copies += 1
-        path = self.folder / f"patched-{self._copies}{Path(opened.model.location).suffix}"
+        path = self.folder / f"patched-{self._copies}{Path(handle.model.location).suffix}"
         edits = tuple(edit for patch in patches for edit in patch.edits)
         whole = Patch(summary="; ".join(patch.summary for patch in patches), edits=edits)
-        opened.host.apply(opened.model, whole, path)
-        model = opened.host.load(str(path), opened.model.framework, {})
-        return replace(opened, model=model, _sessions={})
+        handle.host.apply(handle.model, whole, path)
+        model = handle.host.load(str(path), handle.model.framework, {})
+        return replace(handle, model=model, _sessions={})
 
 
 def _raised(before: Model, after: Model) -> tuple[int, int] | None:
@@ -278,7 +278,7 @@ def proving_samples(
     inputs = bind_inputs(left.inputs, right.inputs, options.bind_inputs)
     there = {spec.name: spec.shape for spec in right.inputs}
     shapes = {pair.reference: there[pair.candidate] for pair in inputs}
-    samples = proving(left, given, options.dims, shapes, options.seed)
+    samples = proof_samples(left, given, options.dims, shapes, options.seed)
     return (
         samples if given is not None else [*samples, *of_other_sizes(reference, candidate, options)]
     )
@@ -312,45 +312,45 @@ def repair(
     """What was tried, what was kept, and the measurements that speak for it."""
     started = time.monotonic()
     samples = proving_samples(reference, candidate, given, options)
-    shop = RepairRun(reference, samples, options, folder)
-    before = shop.measured(candidate)
-    shop.samples += showing(before)
-    state = _State(opened=candidate, applied=(), reports=before)
-    if not state.good and only_the_run(before):
-        return _run_otherwise(shop, candidate, before, started)
+    run = RepairRun(reference, samples, options, folder)
+    before = run.measured(candidate)
+    run.samples += revealing_samples(before)
+    state = _State(handle=candidate, applied=(), reports=before)
+    if not state.good and only_runtime_wrong(before):
+        return _run_otherwise(run, candidate, before, started)
     patchable = can_patch(candidate.model)
     while patchable and not state.good:
         if state.rounds >= REPAIR_ROUNDS.most:
             REPAIR_ROUNDS.reached()
             break
-        better = shop.improved(state)
+        better = run.improved(state)
         if better is None:
             break
         state = better
     if patchable and state.good:
-        state = shop.freed(shop.redeclared(state))
-    done = _result(shop, state, before, options, time.monotonic() - started)
+        state = run.freed(run.redeclared(state))
+    done = _result(run, state, before, options, time.monotonic() - started)
     if done.repaired:
         return done
-    words = by_hand(shop.examined(candidate, before), patchable=patchable)
+    words = manual_advice(run.examined(candidate, before), patchable=patchable)
     return replace(done, advice=tuple(words))
 
 
 def _run_otherwise(
-    shop: RepairRun, candidate: ModelHandle, before: Sequence[Report], started: float
+    run: RepairRun, candidate: ModelHandle, before: Sequence[Report], started: float
 ) -> Repair:
     """The file is right and its run is not: the settings that cure it, or why none does."""
-    findings = shop.examined(candidate, before)
-    state = _State(opened=candidate, applied=(), reports=tuple(before))
-    stored = shop.stored_unsigned(state, findings)
+    findings = run.examined(candidate, before)
+    state = _State(handle=candidate, applied=(), reports=tuple(before))
+    stored = run.stored_unsigned(state, findings)
     if stored is not None:
-        return _result(shop, stored, before, shop.options, time.monotonic() - started)
-    found = cured(candidate, findings, shop.measured)
-    done = _result(shop, state, before, shop.options, time.monotonic() - started)
+        return _result(run, stored, before, run.options, time.monotonic() - started)
+    found = restoring_settings(candidate, findings, run.measured)
+    done = _result(run, state, before, run.options, time.monotonic() - started)
     if found is None:
-        return replace(done, advice=tuple(by_hand(findings, patchable=True)))
+        return replace(done, advice=tuple(manual_advice(findings, patchable=True)))
     option, reports = found
-    after = measured_on(shop.samples, reports)
+    after = measured_on(run.samples, reports)
     return replace(
         done,
         verdict=reports[-1].verdict,
@@ -362,11 +362,11 @@ def _run_otherwise(
 
 
 def _result(
-    shop: RepairRun, state: _State, before: Sequence[Report], options: CheckOptions, elapsed: float
+    run: RepairRun, state: _State, before: Sequence[Report], options: CheckOptions, elapsed: float
 ) -> Repair:
-    after = measured_on(shop.samples, state.reports)
+    after = measured_on(run.samples, state.reports)
     proof = Proof(
-        before=measured_on(shop.samples, before),
+        before=measured_on(run.samples, before),
         after=after if state.applied else (),
     )
     worst = next((r for r in state.reports if r.verdict not in GOOD), state.reports[0])
@@ -384,7 +384,7 @@ def _result(
         repaired=repaired,
         applied=state.applied if repaired else (),
         proof=proof,
-        refused=tuple(dict.fromkeys(shop.refused)),
+        refused=tuple(dict.fromkeys(run.refused)),
         seed=options.seed,
         elapsed=elapsed,
     )

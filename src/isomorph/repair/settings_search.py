@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from isomorph.core.report import Finding, Report
 
 
-def only_the_run(reports: Sequence[Report]) -> bool:
+def only_runtime_wrong(reports: Sequence[Report]) -> bool:
     """Whether every output that is off is off in the run alone, and right in float64."""
     bad = [d for report in reports for d in report.outputs if d.verdict not in GOOD]
     return bool(bad) and all(
@@ -36,7 +36,7 @@ def _within(part: ErrorTerm | None) -> Judgment:
     return Judgment.UNKNOWN if part is None else part.budget.within
 
 
-def cured(
+def restoring_settings(
     candidate: ModelHandle,
     findings: Sequence[Finding],
     measured: Callable[[ModelHandle], tuple[Report, ...]],

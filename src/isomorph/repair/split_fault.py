@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from isomorph.localize.fault import Fault
 
 
-def taken_apart(located: Located, fault: Fault) -> tuple[Located, frozenset[str]] | None:
+def split_fault(located: Located, fault: Fault) -> tuple[Located, frozenset[str]] | None:
     """The trail with this guilt as several, and the tensors of those; None if it stays one."""
     place = located.chain.faults.index(fault)
     before, after = located.chain.faults[:place], located.chain.faults[place + 1 :]
@@ -36,15 +36,15 @@ def _inner(located: Located, fault: Fault, earlier: dict[str, Array]) -> list[Fa
     """The steps that are wrong although everything before them has been put right."""
     matcher, given = located.matcher, dict(earlier)
     found: list[Fault] = []
-    rest = list(fault.nodes)
+    remaining = list(fault.nodes)
     for cand, ref in _namesakes(located, fault):
         tensor, counterpart = cand.outputs[0], ref.outputs[0]
         right = matcher.reference.values.get(counterpart)
         value = matcher.candidate.run([tensor], given).get(tensor)
         if right is None or value is None or right.shape != value.shape or tensor == fault.tensor:
             continue
-        until = rest.index(cand.name) + 1
-        own, rest = tuple(rest[:until]), rest[until:]
+        until = remaining.index(cand.name) + 1
+        own, remaining = tuple(remaining[:until]), remaining[until:]
         if not matcher.equal(counterpart, tensor, right, value):
             whole = Rearrangement(permutation=tuple(range(right.ndim)), shape=right.shape)
             found.append(
@@ -64,7 +64,7 @@ def _inner(located: Located, fault: Fault, earlier: dict[str, Array]) -> list[Fa
     settled = value is not None and value.shape == fault.value.shape
     if settled and matcher.equal(fault.counterpart, fault.tensor, fault.value, value):  # type: ignore[arg-type]
         return found
-    return [*found, replace(fault, nodes=tuple(rest))] if rest else found
+    return [*found, replace(fault, nodes=tuple(remaining))] if remaining else found
 
 
 def _namesakes(located: Located, fault: Fault) -> Iterator[tuple[Node, Node]]:

@@ -16,13 +16,13 @@ from isomorph.core.chance import threshold
 from isomorph.core.errors import IsomorphError
 from isomorph.core.fault_context import FaultContext
 from isomorph.core.patch import EditBody, Patch
-from isomorph.diagnose.build_context import cases
-from isomorph.diagnose.diagnose import explained
+from isomorph.diagnose.build_context import fault_contexts
+from isomorph.diagnose.diagnose import with_cause
 from isomorph.diagnose.patch_trial import PatchTrial
-from isomorph.diagnose.subgraph_faults import told_inside
+from isomorph.diagnose.subgraph_faults import in_outer_names
 from isomorph.diagnose.tensor_grids import BETTER
 from isomorph.inputs import feeds as feeding
-from isomorph.localize.findings import findings as guilty_findings
+from isomorph.localize.findings import findings as fault_findings
 from isomorph.localize.locate import Located, locate
 from isomorph.localize.subgraph_search import Inside, enter
 from isomorph.match.binding import bind_inputs, bind_outputs
@@ -30,7 +30,7 @@ from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ, beside
 from isomorph.match.tensor_capture import apart
 from isomorph.measure import input_layout
 from isomorph.measure.evaluated_model import EvaluatedModel
-from isomorph.repair.split_fault import taken_apart
+from isomorph.repair.split_fault import split_fault
 
 if TYPE_CHECKING:
     from isomorph.checking.check import CheckOptions
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from isomorph.match.value_match import ValueMatcher
     from isomorph.sessions.model_handle import ModelHandle
 
-WITHOUT_A_PLACE = frozenset({"OUTPUT_ORDER", "NONDETERMINISM"})
+UNLOCATED_CODES = frozenset({"OUTPUT_ORDER", "NONDETERMINISM"})
 """Findings that a check makes without looking inside, and that a patch can answer."""
 
 
@@ -56,7 +56,7 @@ class RepairTarget:
     """
 
     finding: Finding
-    case: FaultContext
+    context: FaultContext
     restores: Callable[[Patch], bool]
     local: bool = True
     parts: Callable[[], Iterator[RepairTarget]] = field(default=lambda: iter(()), repr=False)
@@ -72,7 +72,7 @@ class Sides:
     folder: Path
 
 
-def guilty(
+def fault_targets(
     reference: ModelHandle,
     candidate: ModelHandle,
     sample: Sample,
@@ -89,18 +89,20 @@ def _targets(
     located: Located, sides: Sides, only: frozenset[str] | None = None
 ) -> Iterator[RepairTarget]:
     left, right = located.matcher.reference.graph, located.matcher.candidate.graph
-    by_node = dict(cases(located.chain.faults, located.matcher))
-    for finding in guilty_findings(located.chain, left, right):
+    by_node = dict(fault_contexts(located.chain.faults, located.matcher))
+    for finding in fault_findings(located.chain, left, right):
         faults = [each for each in located.chain.faults if each.node == finding.node]
-        case = by_node.get(finding.node or "")
-        if case is not None and (only is None or faults[0].tensor in only):
-            told = explained(finding, case)
-            target = _target(told, case, faults, located, sides.candidate)
-            yield replace(target, parts=partial(_parts, located, faults[0], told, sides))
+        context = by_node.get(finding.node or "")
+        if context is not None and (only is None or faults[0].tensor in only):
+            explained_finding = with_cause(finding, context)
+            target = _target(explained_finding, context, faults, located, sides.candidate)
+            yield replace(
+                target, parts=partial(_parts, located, faults[0], explained_finding, sides)
+            )
 
 
 def _parts(located: Located, fault: Fault, outer: Finding, sides: Sides) -> Iterator[RepairTarget]:
-    pieces = taken_apart(located, fault) if len(fault.nodes) > 1 else None
+    pieces = split_fault(located, fault) if len(fault.nodes) > 1 else None
     if pieces is not None:
         yield from _targets(pieces[0], sides, pieces[1])
     within = _entered(located, fault, sides)
@@ -137,7 +139,7 @@ def _placed(inner: RepairTarget, within: Inside, outer: Finding) -> RepairTarget
 
     return replace(
         inner,
-        finding=told_inside(inner.finding, outer, within),
+        finding=in_outer_names(inner.finding, outer, within),
         parts=lambda: (_placed(each, within, outer) for each in inner.parts()),
         whole=whole,
     )
@@ -149,7 +151,7 @@ def _located(
     left, right = reference.model.graph, candidate.model.graph
     inputs = bind_inputs(left.inputs, right.inputs, options.bind_inputs)
     outputs = bind_outputs(left.outputs, right.outputs, options.bind_outputs)
-    ref = _subject(reference, reference.real(sample.feeds), options)
+    ref = _evaluated(reference, reference.real(sample.feeds), options)
     taker = input_layout.Taker(
         inputs=right.inputs,
         outputs=list(dict.fromkeys(spec.name for spec in right.outputs)),
@@ -158,29 +160,29 @@ def _located(
     settled = input_layout.settle(ref, taker, inputs, options.layouts)
     arrays = {name: np.asarray(value) for name, value in ref.feeds.items()}
     feeds = input_layout.rearranged(feeding.carried_over(arrays, inputs, right.inputs), settled)
-    cand = _subject(candidate, feeds, options)
+    cand = _evaluated(candidate, feeds, options)
     return locate(ref, cand, [(pair.reference, pair.candidate) for pair in outputs])
 
 
-def _subject(
-    opened: ModelHandle, feeds: Mapping[str, object], options: CheckOptions
+def _evaluated(
+    handle: ModelHandle, feeds: Mapping[str, object], options: CheckOptions
 ) -> EvaluatedModel:
     return EvaluatedModel(
-        role=opened.role,
-        model=opened.model,
+        role=handle.role,
+        model=handle.model,
         feeds=feeds,  # type: ignore[arg-type]
-        runtime=opened.run,
-        plain=opened.plain,
-        oracle=opened.oracle,
+        runtime=handle.run,
+        plain=handle.plain,
+        oracle=handle.oracle,
         seed=options.seed,
-        opened=opened,
+        opened=handle,
         on_progress=options.on_progress,
     )
 
 
 def _target(
     finding: Finding,
-    case: FaultContext,
+    context: FaultContext,
     faults: Sequence[Fault],
     located: Located,
     candidate: ModelHandle,
@@ -188,13 +190,13 @@ def _target(
     matcher, chain = located.matcher, located.chain
     first = chain.faults.index(faults[0])
     earlier = {each.tensor: each.value for each in chain.faults[:first]}
-    stage = PatchTrial(candidate, matcher.candidate, case.nodes, earlier)
+    stage = PatchTrial(candidate, matcher.candidate, context.nodes, earlier)
 
     behind = matcher.candidate.topology.below([each.tensor for each in faults])
-    late = {n.name for n in case.candidate.nodes if set(n.outputs) & behind}
+    late = {n.name for n in context.candidate.nodes if set(n.outputs) & behind}
     outputs = Outputs(located, faults)
-    quantizers = _parameters_of_quantizers(case.candidate)
-    casts = {node.name for node in case.nodes if node.op == "Cast"}
+    quantizers = _parameters_of_quantizers(context.candidate)
+    casts = {node.name for node in context.nodes if node.op == "Cast"}
 
     def restores(patch: Patch) -> bool:
         if set(patch.nodes) & late:
@@ -202,11 +204,11 @@ def _target(
             return outputs.agree(stage.run(patch, outputs.names, outputs.others))
         found = stage.run(patch, [each.tensor for each in faults])
         if found is not None and _put_right(
-            matcher, case, faults, found, graded=set(patch.tensors) <= quantizers
+            matcher, context, faults, found, graded=set(patch.tensors) <= quantizers
         ):
             # Values that only stand elsewhere are known again in any order: the outputs tell.
             moved = any(found[each.tensor].shape != each.value.shape for each in faults)
-            return not (case.permuted and moved) or outputs.agree(
+            return not (context.permuted and moved) or outputs.agree(
                 stage.run(patch, outputs.names, outputs.others)
             )
         # In a wider type the tensor holds what the narrow one could not: then the outputs tell.
@@ -215,25 +217,25 @@ def _target(
         )
 
     def rehearse(patch: Patch) -> Array | None:
-        found = stage.run(patch, [case.tensor])
-        return None if found is None else found[case.tensor]
+        found = stage.run(patch, [context.tensor])
+        return None if found is None else found[context.tensor]
 
     def value(graph: Graph, name: str) -> Array | None:
         side, given = (
-            (matcher.candidate, earlier) if graph is case.candidate else (matcher.reference, {})
+            (matcher.candidate, earlier) if graph is context.candidate else (matcher.reference, {})
         )
         try:
             return side.run([name], given).get(name)
         except IsomorphError:
             return None
 
-    whole = replace(case, value=value, rehearse=rehearse)
-    return RepairTarget(finding=finding, case=whole, restores=restores)
+    whole = replace(context, value=value, rehearse=rehearse)
+    return RepairTarget(finding=finding, context=whole, restores=restores)
 
 
 def _put_right(
     matcher: ValueMatcher,
-    case: FaultContext,
+    context: FaultContext,
     faults: Sequence[Fault],
     found: Mapping[str, Array],
     *,
@@ -242,22 +244,22 @@ def _put_right(
     """Whether the guilty tensors are right now; ``graded`` where only quantizers were changed."""
     if any(found[g.tensor].shape != g.value.shape for g in faults):
         # What stood for it may have been the tensor of a later step, of the same size.
-        pair = matcher.pair(case.tensor, found[case.tensor])
-        return pair is not None and any(pair[0] in node.outputs for node in case.counterparts)
+        pair = matcher.pair(context.tensor, found[context.tensor])
+        return pair is not None and any(pair[0] in node.outputs for node in context.counterparts)
     if all(matcher.equal(g.counterpart, g.tensor, g.value, found[g.tensor]) for g in faults):
         return True
     # A calibration made for other data may cut a little off, and be the right one.
-    lost = apart(case.right, found[case.tensor])[0]
-    return graded and BETTER * lost <= apart(case.right, case.wrong)[0]
+    lost = apart(context.right, found[context.tensor])[0]
+    return graded and BETTER * lost <= apart(context.right, context.wrong)[0]
 
 
 def _parameters_of_quantizers(graph: Graph) -> frozenset[str]:
-    held: set[str] = set()
+    names: set[str] = set()
     for node in graph.nodes:
         read = [place for _, *places in GRIDS_READ.get(node.op, ()) for place in places]
         made = (1, 2) if node.op == "QuantizeLinear" else GRID_OF_RESULT.get(node.op, ())
-        held.update(node.inputs[p] for p in (*read, *made) if p < len(node.inputs))
-    return frozenset((held - {""}) | beside(graph).keys())
+        names.update(node.inputs[p] for p in (*read, *made) if p < len(node.inputs))
+    return frozenset((names - {""}) | beside(graph).keys())
 
 
 class Outputs:
@@ -290,22 +292,22 @@ class Outputs:
         return True
 
 
-def without_a_place(
+def unlocated_targets(
     reference: ModelHandle, candidate: ModelHandle, findings: Sequence[Finding]
 ) -> Iterator[RepairTarget]:
     """Outputs in another order, random nodes: answered by a patch, tried on the whole model."""
     graph = candidate.model.graph
     for finding in findings:
         nodes = _nodes(graph, finding)
-        if finding.code not in WITHOUT_A_PLACE or not nodes:
+        if finding.code not in UNLOCATED_CODES or not nodes:
             continue
         nothing = np.empty(0)
         graphs = reference.model.graph, graph
         place = nodes[0], nodes
-        yield unrehearsed(finding, graphs, place, nodes[0].outputs[0], (nothing, nothing))
+        yield whole_model_target(finding, graphs, place, nodes[0].outputs[0], (nothing, nothing))
 
 
-def unrehearsed(
+def whole_model_target(
     finding: Finding,
     graphs: tuple[Graph, Graph],
     place: tuple[Node, tuple[Node, ...]],
@@ -316,7 +318,7 @@ def unrehearsed(
 
     ``place`` is the node that is named, and all that belong to it.
     """
-    case = FaultContext(
+    context = FaultContext(
         reference=graphs[0],
         candidate=graphs[1],
         node=place[0],
@@ -330,7 +332,7 @@ def unrehearsed(
         restores=lambda _given: False,
         equals=lambda _array: False,
     )
-    return RepairTarget(finding=finding, case=case, restores=lambda _patch: True, local=False)
+    return RepairTarget(finding=finding, context=context, restores=lambda _patch: True, local=False)
 
 
 def _nodes(graph: Graph, finding: Finding) -> tuple[Node, ...]:

@@ -32,8 +32,8 @@ def lines(repair: Repair, *, diff: bool = False) -> Iterator[str]:
         yield f"cure    without {repair.session.name}: {repair.session.flags}"
         yield from (f"  code   {line}" for line in repair.session.code)
     yield ""
-    yield from (f"before  {_told(each)}" for each in repair.proof.before)
-    yield from (f"after   {_told(each)}" for each in repair.proof.after)
+    yield from (f"before  {_measured_text(each)}" for each in repair.proof.before)
+    yield from (f"after   {_measured_text(each)}" for each in repair.proof.after)
     if repair.advice:
         yield ""
         yield from (f"by hand {each}" for each in repair.advice)
@@ -51,7 +51,7 @@ def _trade(trade: Trade) -> str:
     return f"{len(trade.nodes):3d}  {trade.size:12,d}  {error:>14s}  {trade.verdict}  {last}"
 
 
-def _told(measured: Measured) -> str:
+def _measured_text(measured: Measured) -> str:
     errors = [each.relative_l2 for each in measured.outputs if each.relative_l2 is not None]
     error = f", relative error {max(errors):.2g}" if any(errors) else ""
     return f"{measured.verdict}: {measured.reason}{error} ({measured.origin})"
@@ -86,8 +86,8 @@ def _other_words(edit: Edit) -> str:
     """Edits of the whole model, of branches and of precision."""
     match edit:
         case edits.SetOutputs(names=names, called=called):
-            told = [f"{n} as {c}" for n, c in zip(names, called, strict=True)] if called else names
-            return f"outputs: {', '.join(told)}"
+            shown = [f"{n} as {c}" for n, c in zip(names, called, strict=True)] if called else names
+            return f"outputs: {', '.join(shown)}"
         case edits.AddNode(name=name, op=op, outputs=outputs):
             return f"new node {name} ({op}) makes {', '.join(filter(None, outputs))}"
         case edits.KeepFloat(node=node):

@@ -40,15 +40,17 @@ def unsigned_weights(
     candidate: ModelHandle, findings: Sequence[Finding]
 ) -> tuple[Patch, Finding] | None:
     """The patch for all weights of products of bytes, if a finding says that sums saturated."""
-    told = next((each for each in findings if SATURATED in each.evidence), None)
+    finding = next((each for each in findings if SATURATED in each.evidence), None)
     graph = candidate.model.graph
     nodes = list(_signed(graph))
-    if told is None or not nodes:
+    if finding is None or not nodes:
         return None
     names = {name: _free(graph, name) for node in nodes for name in _stored(node)}
-    held = candidate.oracle().run({}, list(names))
+    values = candidate.oracle().run({}, list(names))
     added = [
-        AddConstant(name=new, value=(np.asarray(held[old]).astype(np.int16) + _SHIFT).astype("u1"))
+        AddConstant(
+            name=new, value=(np.asarray(values[old]).astype(np.int16) + _SHIFT).astype("u1")
+        )
         for old, new in names.items()
     ]
     read = [
@@ -57,7 +59,7 @@ def unsigned_weights(
         for place in _PLACES[node.op]
     ]
     summary = f"store signed weights unsigned, with their zero points, for {_count(nodes)}"
-    return Patch(summary=summary, edits=(*added, *read)), told
+    return Patch(summary=summary, edits=(*added, *read)), finding
 
 
 def _signed(graph: Graph) -> Iterator[Node]:

@@ -14,7 +14,7 @@ from isomorph.localize.weight_findings import CODE
 from isomorph.match.stored_weights import Weights
 from isomorph.match.topology import Topology
 from isomorph.match.weight_differences import constant_differences
-from isomorph.repair.targets import RepairTarget, unrehearsed
+from isomorph.repair.targets import RepairTarget, whole_model_target
 from isomorph.store.reported_inputs import decoded_inputs
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from isomorph.sessions.model_handle import ModelHandle
 
 
-def of_constants(
+def constant_targets(
     reference: ModelHandle, candidate: ModelHandle, findings: Sequence[Finding]
 ) -> Iterator[RepairTarget]:
     """One place for each weight that a finding names, with the numbers that belong there."""
@@ -33,17 +33,17 @@ def of_constants(
     graph = candidate.model.graph
     for difference in constant_differences(*sides):
         name = difference.weight.name
-        held = sides[1].value(name)
-        if name not in blamed or held is None:
+        value = sides[1].value(name)
+        if name not in blamed or value is None:
             continue
         readers = tuple(each for each in graph.nodes if name in Topology.reads(each))
-        right = difference.corrected(held if held.dtype.kind in "iu" else None)
+        right = difference.corrected(value if value.dtype.kind in "iu" else None)
         graphs = reference.model.graph, graph
         node = difference.weight.readers[0].node
-        yield unrehearsed(blamed[name], graphs, (node, readers), name, (held, right))
+        yield whole_model_target(blamed[name], graphs, (node, readers), name, (value, right))
 
 
-def showing(reports: Sequence[Report]) -> Iterator[Sample]:
+def revealing_samples(reports: Sequence[Report]) -> Iterator[Sample]:
     """The inputs that a search found to show a weight that differs: a repair is proven on them."""
     for report in reports:
         for finding in report.findings:

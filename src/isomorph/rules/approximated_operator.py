@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import Abilities, LintedModel, Remark, Severity
-from isomorph.core.rule_examples import node, subject
+from isomorph.core.rule_examples import linted_model, node
 
 
 class ApproximatedOperator:
@@ -19,30 +19,30 @@ class ApproximatedOperator:
 
     name = "approximated_operator"
     code = "ISO120"
-    speaks = (
-        subject(
+    positive_examples = (
+        linted_model(
             node("Erf"),
             to="tflite",
             abilities=Abilities(approximated={"erf": {"onnx_to_tflite": 1e-7}}, ways=1),
         ),
-        subject(
+        linted_model(
             node("Erf"),
             to="tflite",
             abilities=Abilities(approximated={"erf": {"onnx_to_tflite": 1e-7}}, ways=2),
         ),
     )
-    silent = (
-        subject(
+    negative_examples = (
+        linted_model(
             node("Relu"),
             to="tflite",
             abilities=Abilities(approximated={"erf": {"onnx_to_tflite": 1e-7}}, ways=1),
         ),
     )
 
-    def check(self, subject: LintedModel) -> Iterator[Remark]:
+    def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark for each such node."""
-        able = subject.abilities
-        for each in subject.nodes:
+        able = linted.abilities
+        for each in linted.nodes:
             errors = able.approximated.get(each.name, {})
             if not errors:
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
-from isomorph.core.rule_examples import node, subject
+from isomorph.core.rule_examples import linted_model, node
 
 _STANDARD = {
     "onnx": ("", "ai.onnx", "ai.onnx.ml"),
@@ -22,27 +22,27 @@ class CustomDomain:
 
     name = "custom_domain"
     code = "ISO102"
-    speaks = (
-        subject(node("Fused", native="my.company::Fused")),
-        subject(node("roll", native="mylib.roll.default"), framework="pytorch"),
-        subject(node("CUSTOM", native="CUSTOM"), framework="tflite"),
-        subject(node("Flex", native="FlexErf"), framework="tflite"),
+    positive_examples = (
+        linted_model(node("Fused", native="my.company::Fused")),
+        linted_model(node("roll", native="mylib.roll.default"), framework="pytorch"),
+        linted_model(node("CUSTOM", native="CUSTOM"), framework="tflite"),
+        linted_model(node("Flex", native="FlexErf"), framework="tflite"),
     )
-    silent = (
-        subject(node("Relu")),
-        subject(node("Relu", native="aten.relu.default"), framework="pytorch"),
-        subject(node("Relu", native="RELU"), framework="tflite"),
+    negative_examples = (
+        linted_model(node("Relu")),
+        linted_model(node("Relu", native="aten.relu.default"), framework="pytorch"),
+        linted_model(node("Relu", native="RELU"), framework="tflite"),
     )
 
-    def check(self, subject: LintedModel) -> Iterator[Remark]:
+    def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark for each such node."""
-        for each in subject.nodes:
-            domain = _custom(subject.model.framework, each.native_op)
+        for each in linted.nodes:
+            domain = _custom(linted.model.framework, each.native_op)
             if domain is not None:
                 yield Remark(
                     code=self.code,
                     check=self.name,
-                    severity=Severity.ERROR if subject.to else Severity.WARNING,
+                    severity=Severity.ERROR if linted.to else Severity.WARNING,
                     message=f"{each.native_op} is no standard operator ({domain})",
                     advice="replace it by standard operators, or export without the optimizer "
                     "that made it",

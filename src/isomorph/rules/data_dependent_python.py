@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.model import Source
-from isomorph.core.rule_examples import node, subject
+from isomorph.core.rule_examples import linted_model, node
 
 _REFUSED = "torch.export refused the module"
 _PLACE = re.compile(r"\(at (?P<file>[^():]+):(?P<line>\d+)\)")
@@ -23,15 +23,17 @@ class DataDependentPython:
 
     name = "data_dependent_python"
     code = "ISO107"
-    speaks = (subject(node("Relu"), framework="pytorch", runs_python=True, notes=(_NOTE,)),)
-    silent = (
-        subject(node("Relu"), framework="pytorch", runs_python=False),
-        subject(node("If"), framework="onnx"),
+    positive_examples = (
+        linted_model(node("Relu"), framework="pytorch", runs_python=True, notes=(_NOTE,)),
+    )
+    negative_examples = (
+        linted_model(node("Relu"), framework="pytorch", runs_python=False),
+        linted_model(node("If"), framework="onnx"),
     )
 
-    def check(self, subject: LintedModel) -> Iterator[Remark]:
+    def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark, with the diagnosis of ``torch.export``."""
-        for note in subject.model.notes:
+        for note in linted.model.notes:
             if not note.startswith(_REFUSED):
                 continue
             place = _PLACE.search(note)

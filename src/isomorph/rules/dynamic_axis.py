@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import Abilities, LintedModel, Remark, Severity
-from isomorph.core.rule_examples import node, spec, subject
+from isomorph.core.rule_examples import linted_model, node, spec
 
 _FREE = (spec("x", shape=("batch", 4)),)
 _RECURRENT = frozenset({"LSTM", "GRU", "RNN", "Loop", "While", "StatelessWhile", "Scan"})
@@ -19,28 +19,28 @@ class DynamicAxis:
 
     name = "dynamic_axis"
     code = "ISO118"
-    speaks = (
-        subject(
+    positive_examples = (
+        linted_model(
             node("Relu"),
             inputs=_FREE,
             to="tflite",
             framework="pytorch",
             abilities=Abilities(fixes_axes=("pytorch_to_tflite",)),
         ),
-        subject(node("LSTM"), inputs=_FREE, to="tflite", framework="tensorflow"),
+        linted_model(node("LSTM"), inputs=_FREE, to="tflite", framework="tensorflow"),
     )
-    silent = (
-        subject(node("Relu"), inputs=_FREE, to="onnx", framework="pytorch"),
-        subject(node("LSTM"), to="tflite", framework="tensorflow"),
+    negative_examples = (
+        linted_model(node("Relu"), inputs=_FREE, to="onnx", framework="pytorch"),
+        linted_model(node("LSTM"), to="tflite", framework="tensorflow"),
     )
 
-    def check(self, subject: LintedModel) -> Iterator[Remark]:
+    def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark for each such input."""
-        recurrent = subject.to == "tflite" and any(each.op in _RECURRENT for each in subject.nodes)
-        who = subject.abilities.fixes_axes
+        recurrent = linted.to == "tflite" and any(each.op in _RECURRENT for each in linted.nodes)
+        who = linted.abilities.fixes_axes
         if not recurrent and not who:
             return
-        for each in subject.model.graph.inputs:
+        for each in linted.model.graph.inputs:
             free = [
                 str(size) if size else f"axis {place}"
                 for place, size in enumerate(each.shape or ())

@@ -8,7 +8,7 @@ import numpy as np
 
 from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.model import Node
-from isomorph.core.rule_examples import constant, node, spec, subject
+from isomorph.core.rule_examples import constant, linted_model, node, spec
 
 _HALF = (spec("x", "float16"),)
 _NAMES = ("epsilon", "eps")
@@ -24,20 +24,20 @@ class EpsilonUnderflow:
 
     name = "epsilon_underflow"
     code = "ISO104"
-    speaks = (
-        subject(node("LayerNormalization", epsilon=1e-12), inputs=_HALF),
-        subject(node("LayerNormalization", epsilon=1e-12), width="float16"),
-        subject(
+    positive_examples = (
+        linted_model(node("LayerNormalization", epsilon=1e-12), inputs=_HALF),
+        linted_model(node("LayerNormalization", epsilon=1e-12), width="float16"),
+        linted_model(
             node("Add", "x", "e", out="a"),
             node("Sqrt", "a"),
             constants=(constant("e", 1e-9, shape=()),),
             width="float16",
         ),
     )
-    silent = (
-        subject(node("LayerNormalization", epsilon=1e-12)),
-        subject(node("LayerNormalization", epsilon=1e-5), inputs=_HALF),
-        subject(
+    negative_examples = (
+        linted_model(node("LayerNormalization", epsilon=1e-12)),
+        linted_model(node("LayerNormalization", epsilon=1e-5), inputs=_HALF),
+        linted_model(
             node("Add", "x", "e", out="a"),
             node("Relu", "a"),
             constants=(constant("e", 1e-9, shape=()),),
@@ -45,12 +45,12 @@ class EpsilonUnderflow:
         ),
     )
 
-    def check(self, subject: LintedModel) -> Iterator[Remark]:
+    def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark for each such node."""
-        read = _readers(subject)
-        for each in subject.model.graph.nodes:
-            dtype = _type(subject, each)
-            for epsilon in _epsilons(subject, each, read):
+        read = _readers(linted)
+        for each in linted.model.graph.nodes:
+            dtype = _type(linted, each)
+            for epsilon in _epsilons(linted, each, read):
                 if dtype is not None and epsilon != 0 and np.asarray(epsilon, dtype) == 0:
                     yield Remark(
                         code=self.code,
@@ -64,22 +64,22 @@ class EpsilonUnderflow:
                     )
 
 
-def _type(subject: LintedModel, each: Node) -> str | None:
-    dtype = subject.dtype(each.outputs[0]) if each.outputs else None
-    if subject.width == "float16" and dtype == "float32":
+def _type(linted: LintedModel, each: Node) -> str | None:
+    dtype = linted.dtype(each.outputs[0]) if each.outputs else None
+    if linted.width == "float16" and dtype == "float32":
         return "float16"
     return dtype if dtype in {"float16", "float32", "float64"} else None
 
 
-def _readers(subject: LintedModel) -> dict[str, set[str]]:
+def _readers(linted: LintedModel) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
-    for each in subject.model.graph.nodes:
+    for each in linted.model.graph.nodes:
         for tensor in each.inputs:
             found.setdefault(tensor, set()).add(each.op)
     return found
 
 
-def _epsilons(subject: LintedModel, each: Node, read: dict[str, set[str]]) -> Iterator[float]:
+def _epsilons(linted: LintedModel, each: Node, read: dict[str, set[str]]) -> Iterator[float]:
     yield from (
         float(each.attributes[name])
         for name in _NAMES
@@ -87,7 +87,7 @@ def _epsilons(subject: LintedModel, each: Node, read: dict[str, set[str]]) -> It
     )
     guarded = each.outputs and read.get(each.outputs[0], set()) & _GUARDS
     if each.op == "Add" and guarded:
-        stored = [subject.model.graph.constants.get(name) for name in each.inputs]
+        stored = [linted.model.graph.constants.get(name) for name in each.inputs]
         yield from (
             float(one.values[0])
             for one in stored

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.model import Dimension
-from isomorph.core.rule_examples import node, spec, subject
+from isomorph.core.rule_examples import linted_model, node, spec
 
 _FIRST = frozenset({"pytorch", "onnx"})
 _LAST = frozenset({"tensorflow", "tflite"})
@@ -28,19 +28,19 @@ class EqualAxes:
 
     name = "equal_axes"
     code = "ISO113"
-    speaks = (
-        subject(node("Conv"), inputs=(spec("x", shape=(1, 8, 8, 8)),), to="tflite"),
-        subject(
+    positive_examples = (
+        linted_model(node("Conv"), inputs=(spec("x", shape=(1, 8, 8, 8)),), to="tflite"),
+        linted_model(
             node("LSTM", out="h"),
             node("Gather", "h", "last"),
             tensors=(spec("h", shape=(2, 5, 5)),),
             to="tensorflow",
         ),
     )
-    silent = (
-        subject(node("Conv"), inputs=(spec("x", shape=(1, 3, 8, 8)),), to="tflite"),
-        subject(node("Conv"), inputs=(spec("x", shape=(1, 8, 8, 8)),), to="onnx"),
-        subject(
+    negative_examples = (
+        linted_model(node("Conv"), inputs=(spec("x", shape=(1, 3, 8, 8)),), to="tflite"),
+        linted_model(node("Conv"), inputs=(spec("x", shape=(1, 8, 8, 8)),), to="onnx"),
+        linted_model(
             node("LSTM", out="h"),
             node("Gather", "h", "last"),
             tensors=(spec("h", shape=(2, 5, 6)),),
@@ -48,13 +48,13 @@ class EqualAxes:
         ),
     )
 
-    def check(self, subject: LintedModel) -> Iterator[Remark]:
+    def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark for each input of a convolution, and one for the first tensor inside."""
-        here, there = subject.model.framework, subject.to
+        here, there = linted.model.framework, linted.to
         if not ((here in _FIRST and there in _LAST) or (here in _LAST and there in _FIRST)):
             return
-        spatial = any(each.op.startswith("Conv") or "Pool" in each.op for each in subject.nodes)
-        for each in subject.model.graph.inputs if spatial else ():
+        spatial = any(each.op.startswith("Conv") or "Pool" in each.op for each in linted.nodes)
+        for each in linted.model.graph.inputs if spatial else ():
             if _ambiguous(each.shape or (), last=here in _LAST):
                 yield Remark(
                     code=self.code,
@@ -65,14 +65,14 @@ class EqualAxes:
                     advice="check the converted model with --layout stated, or with real inputs",
                     tensor=each.name,
                 )
-        yield from self._inside(subject)
+        yield from self._inside(linted)
 
-    def _inside(self, subject: LintedModel) -> Iterator[Remark]:
+    def _inside(self, linted: LintedModel) -> Iterator[Remark]:
         """Sequences whose axes are equal where a node works along one of them."""
-        known = subject.model.graph.tensors
+        known = linted.model.graph.tensors
         found = [
             (each, known[name])
-            for each in subject.model.graph.nodes
+            for each in linted.model.graph.nodes
             if each.op in _ALONG_AXES
             for name in each.inputs[:1]
             if name in known and _twice(known[name].shape or ())

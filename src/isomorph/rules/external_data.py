@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
-from isomorph.core.rule_examples import node, subject
+from isomorph.core.rule_examples import linted_model, node
 
 
 class ExternalData:
@@ -16,15 +16,18 @@ class ExternalData:
 
     name = "external_data"
     code = "ISO117"
-    speaks = (
-        subject(node("Relu"), notes=("weights lie in other files: model.data",)),
-        subject(node("Relu"), notes=("EXTERNAL_DATA_SHORT: the file 'w.bin' is missing",)),
+    positive_examples = (
+        linted_model(node("Relu"), notes=("weights lie in other files: model.data",)),
+        linted_model(node("Relu"), notes=("EXTERNAL_DATA_SHORT: the file 'w.bin' is missing",)),
     )
-    silent = (subject(node("Relu")), subject(node("Relu"), notes=("a note about a suffix",)))
+    negative_examples = (
+        linted_model(node("Relu")),
+        linted_model(node("Relu"), notes=("a note about a suffix",)),
+    )
 
-    def check(self, subject: LintedModel) -> Iterator[Remark]:
+    def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark for each note that tells of it."""
-        for note in subject.model.notes:
+        for note in linted.model.notes:
             broken = note.startswith("EXTERNAL_DATA")
             if broken or note.startswith("weights lie in other files"):
                 yield Remark(

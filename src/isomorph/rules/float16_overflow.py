@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from isomorph.core.lint import LintedModel, Remark, Severity
-from isomorph.core.rule_examples import constant, node, spec, subject
+from isomorph.core.rule_examples import constant, linted_model, node, spec
 
 _MOST = float(np.finfo(np.float16).max)
 
@@ -21,49 +21,49 @@ class Float16Overflow:
 
     name = "float16_overflow"
     code = "ISO110"
-    speaks = (
-        subject(
+    positive_examples = (
+        linted_model(
             node("Where", "m", "x", "low"),
             constants=(constant("low", -1e9, shape=()),),
             width="float16",
         ),
-        subject(node("Clip", min=-1e6, max=1e6), width="float16"),
-        subject(
+        linted_model(node("Clip", min=-1e6, max=1e6), width="float16"),
+        linted_model(
             node("ReduceSum"),
             inputs=(spec("x", shape=(2, 70000)),),
             tensors=(spec("y", shape=(2, 1)),),
             width="float16",
         ),
     )
-    silent = (
-        subject(
+    negative_examples = (
+        linted_model(
             node("Where", "m", "x", "low"),
             constants=(constant("low", -1e4, shape=()),),
             width="float16",
         ),
-        subject(node("Where", "m", "x", "low"), constants=(constant("low", -1e9, shape=()),)),
-        subject(
+        linted_model(node("Where", "m", "x", "low"), constants=(constant("low", -1e9, shape=()),)),
+        linted_model(
             node("Add", "x", "low"),
             constants=(constant("low", 1e9, shape=(), dtype="int64"),),
             width="float16",
         ),
     )
 
-    def check(self, subject: LintedModel) -> Iterator[Remark]:
+    def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark for each constant, attribute or sum."""
-        if subject.width != "float16":
+        if linted.width != "float16":
             return
-        for stored in subject.model.graph.constants.values():
+        for stored in linted.model.graph.constants.values():
             if stored.dtype in {"float32", "float64"} and _beyond(stored.values or ()):
                 yield self._remark(f"constant {stored.name!r} is infinite in float16", stored.name)
-        for each in subject.nodes:
+        for each in linted.nodes:
             wide = [name for name, value in each.attributes.items() if _beyond((value,))]
-            floats = subject.dtype(each.outputs[0]) in {"float32", "float64"}
+            floats = linted.dtype(each.outputs[0]) in {"float32", "float64"}
             if wide and floats and each.op in {"Clip", "Pad", "LeakyRelu", "Mul", "Add"}:
                 yield self._remark(
                     f"{', '.join(wide)} of {each.op} is infinite in float16", None, each.name
                 )
-            if each.op == "ReduceSum" and _summed(subject, each.inputs[0], each.outputs[0]) > _MOST:
+            if each.op == "ReduceSum" and _summed(linted, each.inputs[0], each.outputs[0]) > _MOST:
                 yield self._remark(
                     f"{each.op} adds more elements than float16 counts up to", None, each.name
                 )
@@ -85,11 +85,11 @@ def _beyond(values: tuple[object, ...]) -> bool:
     return any(_MOST < abs(value) < float("inf") for value in numbers)
 
 
-def _summed(subject: LintedModel, before: str, after: str) -> float:
+def _summed(linted: LintedModel, before: str, after: str) -> float:
     """How many elements go into one, where both shapes are known."""
     sizes = []
     for name in (before, after):
-        known = subject.model.graph.tensors.get(name)
+        known = linted.model.graph.tensors.get(name)
         shape = known.shape if known is not None else None
         if shape is None or not all(isinstance(size, int) for size in shape):
             return 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
-from isomorph.core.rule_examples import constant, node, spec, subject
+from isomorph.core.rule_examples import constant, linted_model, node, spec
 
 _FREE = (spec("x", shape=("batch", 3, 4)),)
 _SHAPED = frozenset({"Reshape", "Expand", "Tile", "ConstantOfShape", "BroadcastTo"})
@@ -20,34 +20,34 @@ class FrozenAxis:
 
     name = "frozen_axis"
     code = "ISO106"
-    speaks = (
-        subject(
+    positive_examples = (
+        linted_model(
             node("Reshape", "x", "shape"),
             inputs=_FREE,
             constants=(constant("shape", 2, 12, dtype="int64"),),
         ),
     )
-    silent = (
-        subject(
+    negative_examples = (
+        linted_model(
             node("Reshape", "x", "shape"),
             inputs=_FREE,
             constants=(constant("shape", -1, 12, dtype="int64"),),
         ),
-        subject(
+        linted_model(
             node("Reshape", "x", "shape"),
             inputs=(spec("x", shape=(2, 3, 4)),),
             constants=(constant("shape", 2, 12, dtype="int64"),),
         ),
-        subject(
+        linted_model(
             node("Reshape", "w", "shape"),
             inputs=_FREE,
             constants=(constant("shape", 2, 12, dtype="int64"), constant("w", shape=(24,))),
         ),
     )
 
-    def check(self, subject: LintedModel) -> Iterator[Remark]:
+    def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark for each such node that depends on a dynamic input."""
-        graph = subject.model.graph
+        graph = linted.model.graph
         free = {
             each.name
             for each in graph.inputs
@@ -57,7 +57,7 @@ class FrozenAxis:
             if not free & set(each.inputs):
                 continue
             free |= set(each.outputs)
-            shape = _constant_shape(subject, each.inputs[1:2], each.op)
+            shape = _constant_shape(linted, each.inputs[1:2], each.op)
             if shape and all(size > 0 for size in shape) and len(shape) > 1:
                 yield Remark(
                     code=self.code,
@@ -72,10 +72,10 @@ class FrozenAxis:
                 )
 
 
-def _constant_shape(subject: LintedModel, names: tuple[str, ...], op: str) -> tuple[int, ...]:
+def _constant_shape(linted: LintedModel, names: tuple[str, ...], op: str) -> tuple[int, ...]:
     if op not in _SHAPED or not names:
         return ()
-    stored = subject.model.graph.constants.get(names[0])
+    stored = linted.model.graph.constants.get(names[0])
     if stored is None or not stored.values or "int" not in stored.dtype:
         return ()
     return tuple(int(size) for size in stored.values)

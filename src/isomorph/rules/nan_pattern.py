@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.model import Node
-from isomorph.core.rule_examples import constant, node, subject
+from isomorph.core.rule_examples import constant, linted_model, node
 
 _PARTIAL = frozenset({"Log", "Sqrt", "Rsqrt", "Reciprocal", "Div"})
 _POSITIVE = frozenset({"Exp", "Sigmoid", "Softmax", "Softplus", "Cosh"})
@@ -27,31 +27,31 @@ class NanPattern:
 
     name = "nan_pattern"
     code = "ISO112"
-    speaks = (
-        subject(node("Log")),
-        subject(node("Abs", out="a"), node("Log", "a")),
-        subject(node("Div", "x", "x")),
+    positive_examples = (
+        linted_model(node("Log")),
+        linted_model(node("Abs", out="a"), node("Log", "a")),
+        linted_model(node("Div", "x", "x")),
     )
-    silent = (
-        subject(node("Exp", out="a"), node("Log", "a")),
-        subject(node("Relu", out="a"), node("Sqrt", "a")),
-        subject(
+    negative_examples = (
+        linted_model(node("Exp", out="a"), node("Log", "a")),
+        linted_model(node("Relu", out="a"), node("Sqrt", "a")),
+        linted_model(
             node("Abs", out="a"),
             node("Add", "a", "e", out="b"),
             node("Log", "b"),
             constants=(constant("e", 1e-5, shape=()),),
         ),
-        subject(node("Div", "x", "c"), constants=(constant("c", 2.0, shape=()),)),
+        linted_model(node("Div", "x", "c"), constants=(constant("c", 2.0, shape=()),)),
     )
 
-    def check(self, subject: LintedModel) -> Iterator[Remark]:
+    def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark for each such node."""
-        makers = {name: each for each in subject.model.graph.nodes for name in each.outputs}
-        for each in subject.model.graph.nodes:
-            if each.op not in _PARTIAL or not _floats(subject, each):
+        makers = {name: each for each in linted.model.graph.nodes for name in each.outputs}
+        for each in linted.model.graph.nodes:
+            if each.op not in _PARTIAL or not _floats(linted, each):
                 continue
             operand = each.inputs[-1] if each.op == "Div" else each.inputs[0]
-            sign = _sign(subject, makers, operand, _MOST_STEPS)
+            sign = _sign(linted, makers, operand, _MOST_STEPS)
             if sign == "positive" or (each.op == "Sqrt" and sign == "not negative"):
                 continue
             yield Remark(
@@ -66,13 +66,13 @@ class NanPattern:
             )
 
 
-def _floats(subject: LintedModel, each: Node) -> bool:
-    return "float" in (subject.dtype(each.outputs[0]) or "")
+def _floats(linted: LintedModel, each: Node) -> bool:
+    return "float" in (linted.dtype(each.outputs[0]) or "")
 
 
-def _sign(subject: LintedModel, makers: Mapping[str, Node], tensor: str, left: int) -> str:
+def _sign(linted: LintedModel, makers: Mapping[str, Node], tensor: str, left: int) -> str:
     """``positive``, ``not negative`` or ``any``, as far as a few steps back tell."""
-    stored = subject.model.graph.constants.get(tensor)
+    stored = linted.model.graph.constants.get(tensor)
     if stored is not None:
         # Values of a large weight are not described; whoever trained it saw to that.
         known = [value for value in stored.values or () if isinstance(value, (int, float))]
@@ -81,36 +81,36 @@ def _sign(subject: LintedModel, makers: Mapping[str, Node], tensor: str, left: i
     made = makers.get(tensor)
     if made is None or not left:
         return "any"
-    signs = [_sign(subject, makers, name, left - 1) for name in made.inputs if name]
-    return _after(subject, made, signs)
+    signs = [_sign(linted, makers, name, left - 1) for name in made.inputs if name]
+    return _after(linted, made, signs)
 
 
-def _after(subject: LintedModel, made: Node, signs: list[str]) -> str:
+def _after(linted: LintedModel, made: Node, signs: list[str]) -> str:
     if made.op in _POSITIVE:
         return "positive"
-    if made.op in _NOT_NEGATIVE or (made.op == "Pow" and _even(subject, made)):
+    if made.op in _NOT_NEGATIVE or (made.op == "Pow" and _even(linted, made)):
         return "not negative"
     if made.op == "Mul" and len(set(made.inputs)) == 1:
         return "not negative"
     if made.op in {"Add", "Max"} and "any" not in signs and "positive" in signs:
         return "positive"
-    if made.op in {"Clip", "Max"} and _floor(subject, made) > 0:
+    if made.op in {"Clip", "Max"} and _floor(linted, made) > 0:
         return "positive"
     if made.op in {"Mul", "Div", "Add"} and "any" not in signs:
         return "positive" if set(signs) == {"positive"} else "not negative"
     return signs[0] if made.op in _KEEPS_SIGN and signs else "any"
 
 
-def _even(subject: LintedModel, made: Node) -> bool:
-    stored = subject.model.graph.constants.get(made.inputs[-1])
+def _even(linted: LintedModel, made: Node) -> bool:
+    stored = linted.model.graph.constants.get(made.inputs[-1])
     power = stored.values[0] if stored is not None and stored.values else None
     power = made.attributes.get("exponent", power)
     return isinstance(power, (int, float)) and power % 2 == 0
 
 
-def _floor(subject: LintedModel, made: Node) -> float:
+def _floor(linted: LintedModel, made: Node) -> float:
     low = made.attributes.get("min")
     if low is None and len(made.inputs) > 1:
-        stored = subject.model.graph.constants.get(made.inputs[1])
+        stored = linted.model.graph.constants.get(made.inputs[1])
         low = stored.values[0] if stored is not None and stored.values else None
     return float(low) if isinstance(low, (int, float)) else 0.0

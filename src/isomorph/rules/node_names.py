@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
-from isomorph.core.rule_examples import node, spec, subject
+from isomorph.core.rule_examples import linted_model, node, spec
 
 
 class NodeNames:
@@ -17,16 +17,19 @@ class NodeNames:
 
     name = "node_names"
     code = "ISO114"
-    speaks = (
-        subject(node("Relu", name="Relu@y")),
-        subject(node("Relu"), inputs=(spec("_x"),), to="tensorflow"),
+    positive_examples = (
+        linted_model(node("Relu", name="Relu@y")),
+        linted_model(node("Relu"), inputs=(spec("_x"),), to="tensorflow"),
     )
-    silent = (subject(node("Relu")), subject(node("Relu"), inputs=(spec("_x"),)))
+    negative_examples = (
+        linted_model(node("Relu")),
+        linted_model(node("Relu"), inputs=(spec("_x"),)),
+    )
 
-    def check(self, subject: LintedModel) -> Iterator[Remark]:
+    def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark for all unnamed nodes, and one for each such input."""
-        unnamed = [each for each in subject.nodes if each.name == f"{each.op}@{_first(each)}"]
-        if unnamed and subject.model.framework == "onnx":
+        unnamed = [each for each in linted.nodes if each.name == f"{each.op}@{_first(each)}"]
+        if unnamed and linted.model.framework == "onnx":
             most = Counter(each.op for each in unnamed).most_common(3)
             yield Remark(
                 code=self.code,
@@ -38,8 +41,8 @@ class NodeNames:
                 advice="name them when exporting; reports call them by operator and output",
                 node=unnamed[0].name,
             )
-        if subject.to in {"tensorflow", "tflite"}:
-            for each in subject.model.graph.inputs:
+        if linted.to in {"tensorflow", "tflite"}:
+            for each in linted.model.graph.inputs:
                 if each.name.startswith("_"):
                     yield Remark(
                         code=self.code,

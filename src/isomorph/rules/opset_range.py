@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import Abilities, LintedModel, Remark, Severity
-from isomorph.core.rule_examples import node, subject
+from isomorph.core.rule_examples import linted_model, node
 
 _RANGE = Abilities(opsets=(7, 21))
 
@@ -15,18 +15,18 @@ class OpsetRange:
 
     name = "opset_range"
     code = "ISO103"
-    speaks = (
-        subject(node("Relu"), opset={"": 99}, abilities=_RANGE),
-        subject(node("Relu"), opset={"": 5}, abilities=_RANGE),
+    positive_examples = (
+        linted_model(node("Relu"), opset={"": 99}, abilities=_RANGE),
+        linted_model(node("Relu"), opset={"": 5}, abilities=_RANGE),
     )
-    silent = (
-        subject(node("Relu"), opset={"": 18}, abilities=_RANGE),
-        subject(node("Relu"), opset={"": 99}),
+    negative_examples = (
+        linted_model(node("Relu"), opset={"": 18}, abilities=_RANGE),
+        linted_model(node("Relu"), opset={"": 99}),
     )
 
-    def check(self, subject: LintedModel) -> Iterator[Remark]:
+    def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark for the standard domain."""
-        limits, opset = subject.abilities.opsets, subject.model.opset.get("")
+        limits, opset = linted.abilities.opsets, linted.model.opset.get("")
         if limits is None or opset is None or limits[0] <= opset <= limits[1]:
             return
         old = opset < limits[0]

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.model import Quantization
-from isomorph.core.rule_examples import constant, node, subject
+from isomorph.core.rule_examples import constant, linted_model, node
 
 
 def _weight(**about: object) -> LintedModel:
     given = {"scale": (0.1, 0.2), "zero_point": (0, 0), "axis": 0, "dtype": "int8", **about}
-    return subject(
+    return linted_model(
         node("Conv", "x", "w"),
         constants=(constant("w", shape=(2, 3)),),
         quantization=(Quantization(tensor="w", **given),),  # type: ignore[arg-type]
@@ -28,10 +28,10 @@ class QuantizationScheme:
 
     name = "quantization_scheme"
     code = "ISO111"
-    speaks = (
+    positive_examples = (
         _weight(zero_point=(3, 4)),
         _weight(dtype="uint8", zero_point=(128, 128)),
-        subject(
+        linted_model(
             node("Relu"),
             quantization=(
                 Quantization(tensor="y", dtype="int8", scale=(0.1, 0.2), zero_point=(0, 0), axis=1),
@@ -39,21 +39,21 @@ class QuantizationScheme:
             to="tflite",
         ),
     )
-    silent = (
+    negative_examples = (
         _weight(),
-        subject(
+        linted_model(
             node("Relu"),
             quantization=(Quantization(tensor="y", dtype="int8", scale=(0.1,), zero_point=(3,)),),
             to="tflite",
         ),
     )
 
-    def check(self, subject: LintedModel) -> Iterator[Remark]:
+    def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark for each tensor; models that are TFLite already are what TFLite can say."""
-        if subject.to != "tflite" or subject.model.framework == "tflite":
+        if linted.to != "tflite" or linted.model.framework == "tflite":
             return
-        for one in subject.model.graph.quantization:
-            trouble = _trouble(one, weight=one.tensor in subject.model.graph.constants)
+        for one in linted.model.graph.quantization:
+            trouble = _trouble(one, weight=one.tensor in linted.model.graph.constants)
             if trouble is not None:
                 yield Remark(
                     code=self.code,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.ops import RANDOM
-from isomorph.core.rule_examples import node, subject
+from isomorph.core.rule_examples import linted_model, node
 
 
 class RandomOperator:
@@ -14,12 +14,12 @@ class RandomOperator:
 
     name = "random_operator"
     code = "ISO109"
-    speaks = (subject(node("RandomNormalLike")), subject(node("Bernoulli")))
-    silent = (subject(node("Relu")),)
+    positive_examples = (linted_model(node("RandomNormalLike")), linted_model(node("Bernoulli")))
+    negative_examples = (linted_model(node("Relu")),)
 
-    def check(self, subject: LintedModel) -> Iterator[Remark]:
+    def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark for each such node."""
-        for each in subject.nodes:
+        for each in linted.nodes:
             if each.op in RANDOM:
                 yield Remark(
                     code=self.code,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
-from isomorph.core.rule_examples import constant, node, subject
+from isomorph.core.rule_examples import constant, linted_model, node
 
 _FEW = 16
 """Constants this small are numbers rather than weights, and are shared by everybody."""
@@ -19,33 +19,33 @@ class SharedWeight:
 
     name = "shared_weight"
     code = "ISO115"
-    speaks = (
-        subject(
+    positive_examples = (
+        linted_model(
             node("MatMul", "x", "w", out="a"),
             node("MatMul", "a", "w", name="second"),
             constants=(constant("w", shape=(32, 32)),),
         ),
     )
-    silent = (
-        subject(
+    negative_examples = (
+        linted_model(
             node("MatMul", "x", "w", out="a"),
             node("MatMul", "a", "v", name="second"),
             constants=(constant("w", shape=(32, 32)), constant("v", shape=(32, 32))),
         ),
-        subject(
+        linted_model(
             node("Add", "x", "c", out="a"),
             node("Add", "a", "c", name="second"),
             constants=(constant("c", 1.0, shape=(1,)),),
         ),
     )
 
-    def check(self, subject: LintedModel) -> Iterator[Remark]:
+    def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark for each such weight."""
         readers: dict[str, list[str]] = {}
-        for each in subject.nodes:
+        for each in linted.nodes:
             for name in set(each.inputs):
                 readers.setdefault(name, []).append(each.name)
-        for name, stored in subject.model.graph.constants.items():
+        for name, stored in linted.model.graph.constants.items():
             size = 1
             for length in stored.shape:
                 size *= length

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
-from isomorph.core.rule_examples import constant, node, subject
+from isomorph.core.rule_examples import constant, linted_model, node
 
 LEAST = 1024
 """Elements below which TensorFlow's converter leaves a weight in float; it states no option."""
@@ -19,30 +19,32 @@ class SmallWeights:
 
     name = "small_weights"
     code = "ISO119"
-    speaks = (
-        subject(
+    positive_examples = (
+        linted_model(
             node("MatMul", "x", "w"),
             constants=(constant("w", shape=(8, 8)),),
             to="tflite",
             width="dynamic",
         ),
     )
-    silent = (
-        subject(
+    negative_examples = (
+        linted_model(
             node("MatMul", "x", "w"),
             constants=(constant("w", shape=(64, 64)),),
             to="tflite",
             width="dynamic",
         ),
-        subject(node("MatMul", "x", "w"), constants=(constant("w", shape=(8, 8)),), to="tflite"),
+        linted_model(
+            node("MatMul", "x", "w"), constants=(constant("w", shape=(8, 8)),), to="tflite"
+        ),
     )
 
-    def check(self, subject: LintedModel) -> Iterator[Remark]:
+    def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark for the model."""
-        if subject.to != "tflite" or subject.width != "dynamic":
+        if linted.to != "tflite" or linted.width != "dynamic":
             return
         sizes = []
-        for stored in subject.model.graph.constants.values():
+        for stored in linted.model.graph.constants.values():
             size = 1
             for length in stored.shape:
                 size *= length

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.model import Node
-from isomorph.core.rule_examples import constant, node, subject
+from isomorph.core.rule_examples import constant, linted_model, node
 
 _FLAGS = ("training_mode", "training", "train", "is_training")
 _AFFECTED = frozenset({"Dropout", "BatchNormalization", "InstanceNormalization"})
@@ -17,26 +17,30 @@ class TrainingMode:
 
     name = "training_mode"
     code = "ISO108"
-    speaks = (
-        subject(node("BatchNormalization", training_mode=1)),
-        subject(node("Dropout", "x", "p", "t"), constants=(constant("t", True, dtype="bool"),)),
-        subject(node("Dropout", train=True), framework="pytorch"),
-        subject(node("Relu"), framework="pytorch", notes=("the module is in training mode",)),
+    positive_examples = (
+        linted_model(node("BatchNormalization", training_mode=1)),
+        linted_model(
+            node("Dropout", "x", "p", "t"), constants=(constant("t", True, dtype="bool"),)
+        ),
+        linted_model(node("Dropout", train=True), framework="pytorch"),
+        linted_model(node("Relu"), framework="pytorch", notes=("the module is in training mode",)),
     )
-    silent = (
-        subject(node("BatchNormalization", training_mode=0)),
-        subject(node("Dropout", "x", "p", "t"), constants=(constant("t", False, dtype="bool"),)),
-        subject(node("Dropout")),
+    negative_examples = (
+        linted_model(node("BatchNormalization", training_mode=0)),
+        linted_model(
+            node("Dropout", "x", "p", "t"), constants=(constant("t", False, dtype="bool"),)
+        ),
+        linted_model(node("Dropout")),
     )
 
-    def check(self, subject: LintedModel) -> Iterator[Remark]:
+    def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark for each such node, or for the module as a whole."""
         found = False
-        for each in subject.nodes:
-            if each.op in _AFFECTED and _trains(subject, each):
+        for each in linted.nodes:
+            if each.op in _AFFECTED and _trains(linted, each):
                 found = True
                 yield self._remark(f"{each.op} is in training mode", each)
-        if not found and "the module is in training mode" in subject.model.notes:
+        if not found and "the module is in training mode" in linted.model.notes:
             yield self._remark("the module is in training mode", None)
 
     def _remark(self, message: str, each: Node | None) -> Remark:
@@ -51,9 +55,9 @@ class TrainingMode:
         )
 
 
-def _trains(subject: LintedModel, each: Node) -> bool:
+def _trains(linted: LintedModel, each: Node) -> bool:
     if any(each.attributes.get(flag) in (True, 1) for flag in _FLAGS):
         return True
-    stored = subject.model.graph.constants.get(each.inputs[2]) if len(each.inputs) > 2 else None
+    stored = linted.model.graph.constants.get(each.inputs[2]) if len(each.inputs) > 2 else None
     switch = each.op == "Dropout" and stored is not None and stored.dtype == "bool"
     return bool(switch and stored is not None and stored.values == (True,))

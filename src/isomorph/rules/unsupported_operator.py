@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import Abilities, LintedModel, Remark, Severity
-from isomorph.core.rule_examples import node, subject
+from isomorph.core.rule_examples import linted_model, node
 
 
 class UnsupportedOperator:
@@ -19,25 +19,25 @@ class UnsupportedOperator:
 
     name = "unsupported_operator"
     code = "ISO101"
-    speaks = (
-        subject(
+    positive_examples = (
+        linted_model(
             node("Det"),
             to="tflite",
             abilities=Abilities(lacking={"det": ("onnx_to_tflite",)}, hopeless=frozenset({"det"})),
         ),
-        subject(
+        linted_model(
             node("Det"), to="tflite", abilities=Abilities(lacking={"det": ("onnx_to_tflite",)})
         ),
-        subject(
+        linted_model(
             node("Tan"), to="tflite", abilities=Abilities(refused={"tan": ("onnx_to_tflite",)})
         ),
     )
-    silent = (subject(node("Relu"), to="tflite"),)
+    negative_examples = (linted_model(node("Relu"), to="tflite"),)
 
-    def check(self, subject: LintedModel) -> Iterator[Remark]:
+    def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark for each such node."""
-        able = subject.abilities
-        for each in subject.nodes:
+        able = linted.abilities
+        for each in linted.nodes:
             lacking = able.lacking.get(each.name, ())
             refused = [who for who in able.refused.get(each.name, ()) if who not in lacking]
             if refused:

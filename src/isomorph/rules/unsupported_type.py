@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import Abilities, LintedModel, Remark, Severity
-from isomorph.core.rule_examples import constant, node, spec, subject
+from isomorph.core.rule_examples import constant, linted_model, node, spec
 
 _FLOATS = Abilities(types=frozenset({"float32", "int32", "int64", "bool"}))
 
@@ -19,25 +19,25 @@ class UnsupportedType:
 
     name = "unsupported_type"
     code = "ISO105"
-    speaks = (
-        subject(node("Mul"), inputs=(spec("x", "float64"),), to="tflite", abilities=_FLOATS),
-        subject(
+    positive_examples = (
+        linted_model(node("Mul"), inputs=(spec("x", "float64"),), to="tflite", abilities=_FLOATS),
+        linted_model(
             node("Conv"),
             inputs=(spec("x", "bfloat16"),),
             abilities=Abilities(kernels={"Conv": ("float32", "float16")}),
         ),
-        subject(
+        linted_model(
             node("Gather"),
             inputs=(spec("x", "int64"),),
             to="tflite",
             abilities=Abilities(changed={"int64": "int32"}),
         ),
     )
-    silent = (
-        subject(node("Mul"), to="tflite", abilities=_FLOATS),
-        subject(node("Mul"), inputs=(spec("x", "float64"),)),
-        subject(node("Conv"), abilities=Abilities(kernels={"Conv": ("float32", "float16")})),
-        subject(
+    negative_examples = (
+        linted_model(node("Mul"), to="tflite", abilities=_FLOATS),
+        linted_model(node("Mul"), inputs=(spec("x", "float64"),)),
+        linted_model(node("Conv"), abilities=Abilities(kernels={"Conv": ("float32", "float16")})),
+        linted_model(
             node("Cast", "c", out="d"),
             node("Mul", "x", "d"),
             constants=(constant("c", 2.0, dtype="float64", shape=()),),
@@ -47,11 +47,11 @@ class UnsupportedType:
         ),
     )
 
-    def check(self, subject: LintedModel) -> Iterator[Remark]:
+    def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark for each type, at the first tensor of it; one for each kernel that lacks."""
-        able = subject.abilities
+        able = linted.abilities
         seen: set[str] = set()
-        for each in subject.model.graph.inputs:
+        for each in linted.model.graph.inputs:
             become = able.changed.get(each.dtype or "")
             if become is not None:
                 yield self._remark(
@@ -60,8 +60,8 @@ class UnsupportedType:
                     "feed the converted model with that type, and values that fit it",
                     tensor=each.name,
                 )
-        moving = subject.moving
-        for tensor in subject.model.graph.tensors.values():
+        moving = linted.moving
+        for tensor in linted.model.graph.tensors.values():
             dtype = tensor.dtype
             if tensor.name not in moving:
                 continue  # what depends on constants alone is folded away
@@ -70,17 +70,17 @@ class UnsupportedType:
             seen.add(dtype)
             yield self._remark(
                 Severity.ERROR,
-                f"{subject.to or subject.model.framework} does not compute with {dtype}, "
+                f"{linted.to or linted.model.framework} does not compute with {dtype}, "
                 f"first at {tensor.name!r}",
                 "cast it to a type that the target has before converting",
                 tensor=tensor.name,
             )
-        yield from self._kernels(subject)
+        yield from self._kernels(linted)
 
-    def _kernels(self, subject: LintedModel) -> Iterator[Remark]:
-        for each in subject.model.graph.nodes:
-            known = subject.abilities.kernels.get(each.native_op)
-            dtype = subject.dtype(each.inputs[0]) if each.inputs else None
+    def _kernels(self, linted: LintedModel) -> Iterator[Remark]:
+        for each in linted.model.graph.nodes:
+            known = linted.abilities.kernels.get(each.native_op)
+            dtype = linted.dtype(each.inputs[0]) if each.inputs else None
             if known and dtype is not None and dtype not in known:
                 yield Remark(
                     code=self.code,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
-from isomorph.core.rule_examples import constant, node, subject
+from isomorph.core.rule_examples import constant, linted_model, node
 
 
 class UnusedWeight:
@@ -13,16 +13,16 @@ class UnusedWeight:
 
     name = "unused_weight"
     code = "ISO116"
-    speaks = (subject(node("Relu"), constants=(constant("w", shape=(4, 4)),)),)
-    silent = (
-        subject(node("MatMul", "x", "w"), constants=(constant("w", shape=(4, 4)),)),
-        subject(node("Relu"), constants=(constant("c", 1.0, shape=()),)),
+    positive_examples = (linted_model(node("Relu"), constants=(constant("w", shape=(4, 4)),)),)
+    negative_examples = (
+        linted_model(node("MatMul", "x", "w"), constants=(constant("w", shape=(4, 4)),)),
+        linted_model(node("Relu"), constants=(constant("c", 1.0, shape=()),)),
     )
 
-    def check(self, subject: LintedModel) -> Iterator[Remark]:
+    def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark for each weight; single numbers are not worth one."""
-        graph = subject.model.graph
-        read = {name for each in subject.nodes for name in each.inputs}
+        graph = linted.model.graph
+        read = {name for each in linted.nodes for name in each.inputs}
         read |= {each.name for each in graph.outputs}
         for name, stored in graph.constants.items():
             if name not in read and stored.shape and stored.shape != (1,):

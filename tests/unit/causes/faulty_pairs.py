@@ -24,8 +24,8 @@ def chain(*steps, takes="float[P,Q] x", gives="float[R,S] y", opset=20, **weight
 
 
 def on_images(op, attributes, *reads, gives="float[P,Q,R,S] y", opset=20, **weights):
-    told = f"<{attributes}>" if attributes else ""
-    step = f"h = {op} {told} ({', '.join(('x', *reads))})"
+    stated = f"<{attributes}>" if attributes else ""
+    step = f"h = {op} {stated} ({', '.join(('x', *reads))})"
     return chain(
         step, "y = Tanh (h)", takes="float[2,4,6,6] x", gives=gives, opset=opset, **weights
     )

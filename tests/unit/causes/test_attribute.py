@@ -18,8 +18,8 @@ def resize(modes, factors=DOUBLE):
     return on_images("Resize", modes, "", "f", f=factors)
 
 
-def conv(told):
-    return on_images("Conv", told, "w", **KERNEL)
+def conv(attributes):
+    return on_images("Conv", attributes, "w", **KERNEL)
 
 
 IN_IMAGES = {
@@ -130,10 +130,10 @@ IN_IMAGES = {
 
 @pytest.mark.parametrize("name", IN_IMAGES)
 def test_the_parameter_and_its_right_value_are_named_and_confirmed(name):
-    reference, candidate, told = IN_IMAGES[name]
+    reference, candidate, expected = IN_IMAGES[name]
     answer = believed(reference, candidate, x=IMAGES)
     assert (answer.cause, answer.certainty) == ("attribute", 3)
-    assert told in answer.summary
+    assert expected in answer.summary
     assert answer.experiments[0].agrees
     assert answer.fix.startswith("set ")
 

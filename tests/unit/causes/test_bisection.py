@@ -14,7 +14,7 @@ from isomorph.core.trace import Environment
 from isomorph.frameworks.onnx.runtime import OnnxRuntime
 from network import network
 
-GUILTY = "QuickGeluFusion"
+FAULTY = "QuickGeluFusion"
 
 
 class Breaking(OnnxRuntime):
@@ -23,7 +23,7 @@ class Breaking(OnnxRuntime):
     def open(self, model, environment):
         session = super().open(model, environment)
         words = environment.settings
-        off = GUILTY in words["disable_optimizers"] or words["optimization"] in {"none", "basic"}
+        off = FAULTY in words["disable_optimizers"] or words["optimization"] in {"none", "basic"}
         return session if off or words["deterministic"] == "no" else Off(session)
 
 
@@ -58,17 +58,17 @@ def test_the_guilty_optimizer_is_named_with_the_setting_that_switches_it_off(rep
     assert report.verdict == "divergent"
     first = report.findings[0]
     assert (first.code, first.cause, first.status) == ("RUN_AS_A_WHOLE", "fusion", "confirmed")
-    assert GUILTY in first.summary
-    assert first.fix == f"run with --set disable_optimizers={GUILTY}"
-    told = {each.question: each for each in first.experiments}
-    assert told["Does an optimizer of the runtime change the result?"].agrees
-    assert told["Is it an extended optimizer?"].agrees
-    assert told[f"Is it {GUILTY}?"].agrees
+    assert FAULTY in first.summary
+    assert first.fix == f"run with --set disable_optimizers={FAULTY}"
+    by_question = {each.question: each for each in first.experiments}
+    assert by_question["Does an optimizer of the runtime change the result?"].agrees
+    assert by_question["Is it an extended optimizer?"].agrees
+    assert by_question[f"Is it {FAULTY}?"].agrees
 
 
 def test_the_runtime_s_own_log_shows_that_the_optimizer_ran(report):
     lines = report.findings[0].evidence["log"]
-    assert any(f"{GUILTY} modified: 1" in line for line in lines)
+    assert any(f"{FAULTY} modified: 1" in line for line in lines)
 
 
 def test_every_experiment_states_its_prediction(report):

@@ -50,10 +50,10 @@ def test_a_packed_bias_of_zeros():
     assert (found.cause, found.certainty) == ("weight", 3)
 
 
-def gated(told):
+def gated(more):
     text = (
         "g (float[5,2,4] x) => (float[5,2,2,3] y) {"
-        f' h, last, cell = LSTM <hidden_size: int = 3, direction: string = "bidirectional"{told}>'
+        f' h, last, cell = LSTM <hidden_size: int = 3, direction: string = "bidirectional"{more}>'
         " (x, w, r, b) y = Abs (h) }"
     )
     return network(text, w=drawn(2, 12, 4), r=drawn(2, 12, 3), b=drawn(2, 24))
@@ -71,9 +71,9 @@ def test_what_a_loop_reads_from_around_it_is_repaired(tmp_path, wrong):
     constants = {"trips": np.array(4), "w": drawn(4, 4)}
     paths = []
     for number, given in enumerate((constants, constants | wrong)):
-        held = {name: v.astype("f4") if name == "w" else v for name, v in given.items()}
+        weights = {name: v.astype("f4") if name == "w" else v for name, v in given.items()}
         paths.append(tmp_path / f"{number}.onnx")
-        onnx.save(network(ROUNDS, **held), paths[-1])
+        onnx.save(network(ROUNDS, **weights), paths[-1])
     done = api.fix(*paths, output=tmp_path / "f.onnx", inputs={"x": X}, in_process=True)
     assert done.repaired
     kept = {

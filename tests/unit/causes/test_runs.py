@@ -11,14 +11,14 @@ from isomorph.diagnose.diagnose import diagnoses
 from isomorph.diagnose.narrow_float import cut_off, narrowed
 
 
-def best(case):
-    return next(each for each in diagnoses(case) if each.certainty)
+def best(context):
+    return next(each for each in diagnoses(context) if each.certainty)
 
 
 def test_a_kernel_that_reads_subnormal_numbers_as_zero_is_recognized():
     plain = accused()
-    case = accused(imitated=lambda _: plain.wrong)
-    answer = best(case)
+    context = accused(imitated=lambda _: plain.wrong)
+    answer = best(context)
     assert (answer.cause, answer.certainty) == ("kernel", 3)
     assert "subnormal numbers as zero" in answer.summary
     assert any("subnormal" in each.question and each.agrees for each in answer.experiments)
@@ -43,10 +43,10 @@ def test_a_narrow_type_leaves_its_fingerprint(kind, way):
     def imitated(change):
         return change(inputs)
 
-    case = replace(
+    context = replace(
         accused(imitated=imitated), right=inputs, wrong=off * (1 + 1e-7), equals=lambda _: False
     )
-    answers = list(registry.cause("precision").examine(case))
+    answers = list(registry.cause("precision").examine(context))
     assert [answer.certainty for answer in answers] == [2]
     assert kind in answers[0].summary
     assert answers[0].experiments[-1].agrees

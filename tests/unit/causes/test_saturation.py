@@ -34,9 +34,9 @@ def node(op, names, **attributes):
 
 
 def of(op, *operands, **attributes):
-    held = {f"i{k}": each for k, each in enumerate(operands) if each is not None}
-    names = tuple(f"i{k}" if f"i{k}" in held else "" for k in range(len(operands)))
-    return emulated(node(op, names, **attributes), held.get)
+    fed = {f"i{k}": each for k, each in enumerate(operands) if each is not None}
+    names = tuple(f"i{k}" if f"i{k}" in fed else "" for k in range(len(operands)))
+    return emulated(node(op, names, **attributes), fed.get)
 
 
 def scale(value):
@@ -198,9 +198,9 @@ def explained(report, code="GUILTY_NODE"):
     assert found.code == code
     assert (found.node, found.cause) == ("product", "kernel")
     assert "saturate at 16 bits" in found.summary
-    told = next(each for each in found.experiments if "saturate" in each.question)
-    assert told.agrees
-    assert "lands on the run" in told.predicts
+    experiment = next(each for each in found.experiments if "saturate" in each.question)
+    assert experiment.agrees
+    assert "lands on the run" in experiment.predicts
     assert "7 bits" in found.fix
     assert any("16 bits" in each for each in found.evidence["known_issues"])
     return True

@@ -30,23 +30,23 @@ WEIGHTS = {
 
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_what_happened_to_a_weight_is_told(name):
-    wrong, cause, told = WEIGHTS[name]
+    wrong, cause, expected = WEIGHTS[name]
     answer = believed(dense(W), dense(np.ascontiguousarray(wrong)), x=X)
     assert (answer.cause, answer.certainty) == (cause, 3)
-    assert told in answer.summary
+    assert expected in answer.summary
 
 
 @pytest.mark.parametrize(
-    ("candidate", "told"),
+    ("candidate", "expected"),
     [
         (dense(W, adds=False), "bias 'b' is not added"),
         (dense(W, np.zeros(5, np.float32)), "it is all zeros"),
     ],
 )
-def test_a_bias_that_is_not_added_is_a_weight_that_is_lost(candidate, told):
+def test_a_bias_that_is_not_added_is_a_weight_that_is_lost(candidate, expected):
     answer = believed(dense(W), candidate, x=X)
     assert (answer.cause, answer.certainty) == ("weight", 3)
-    assert told in answer.summary
+    assert expected in answer.summary
 
 
 def pair(reference, candidate, **more):
@@ -66,10 +66,10 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_what_stands_in_the_wrong_place_is_told(name):
-    reference, candidate, told = LAYOUTS[name]
+    reference, candidate, expected = LAYOUTS[name]
     found = believed(*pair(reference, candidate, takes="float[4,4] x"), x=drawn(4, 4))
     assert (found.cause, found.certainty) == ("layout", 3)
-    assert told in found.summary
+    assert expected in found.summary
 
 
 TYPES = {
@@ -88,11 +88,11 @@ TYPES = {
 
 @pytest.mark.parametrize("name", TYPES)
 def test_what_a_type_does_to_the_values_is_told(name):
-    reference, candidate, told, x, gives = TYPES[name]
+    reference, candidate, expected, x, gives = TYPES[name]
     more = {"takes": "int64[6] x", "gives": gives, "k": np.float32(3), "n": np.int64(3)}
     found = believed(*pair(reference, candidate, **more), x=x)
     assert (found.cause, found.certainty) == ("dtype", 3)
-    assert told in found.summary
+    assert expected in found.summary
 
 
 def test_a_comparison_that_is_turned_round_is_an_inverted_condition():
@@ -138,10 +138,10 @@ GRIDS = {
 
 @pytest.mark.parametrize("name", GRIDS)
 def test_the_wrong_parameter_of_a_quantizer_is_told(name):
-    other, told = GRIDS[name]
+    other, expected = GRIDS[name]
     found = believed(quantized(), quantized(**other), x=drawn(8, 6))
     assert (found.cause, found.certainty >= 3) == ("quantization", True)
-    assert told in found.summary
+    assert expected in found.summary
 
 
 def test_a_scale_that_is_infinite_is_no_step():
@@ -154,11 +154,11 @@ def test_a_scale_that_is_infinite_is_no_step():
 def stored_weight(axis, **other):
     codes = np.random.default_rng(0).integers(-100, 100, (8, 8)).astype(np.int8)
     scales = np.geomspace(0.01, 0.1, 8).astype(np.float32)
-    held = {"c": codes, "s": scales, "z": np.zeros(8, np.int8), **other}
+    weights = {"c": codes, "s": scales, "z": np.zeros(8, np.int8), **other}
     return chain(
         f"w = DequantizeLinear <axis={axis}> (c, s, z)", "h = MatMul (x, w)", "y = Tanh (h)",
-        takes="float[4,8] x", gives="float[4,8] y", **held,
-    ), held  # fmt: skip
+        takes="float[4,8] x", gives="float[4,8] y", **weights,
+    ), weights  # fmt: skip
 
 
 def test_scales_along_another_axis():
@@ -168,8 +168,8 @@ def test_scales_along_another_axis():
 
 
 def test_a_few_integers_that_are_corrupted_are_a_weight():
-    right, held = stored_weight(1)
-    codes = held["c"].copy()
+    right, weights = stored_weight(1)
+    codes = weights["c"].copy()
     codes[2, 7] = -codes[2, 7]
     found = believed(right, stored_weight(1, c=codes)[0], x=drawn(4, 8))
     assert (found.cause, found.certainty) == ("weight", 3)

@@ -12,7 +12,7 @@ from isomorph.core.cpu import CpuScope
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.model import OutputOrder, Source
 from isomorph.core.report import Binding, InputSummary, ModelSummary, Report
-from isomorph.core.rule_examples import node, spec, subject
+from isomorph.core.rule_examples import linted_model, node, spec
 
 STEP = Step(converter="onnx_to_tflite", source="onnx", target="tflite")
 SUMMARY = ModelSummary(
@@ -25,10 +25,10 @@ COVERED = Coverage(given=1, values=4, outputs=(OutputCoverage(output="y", within
 
 def test_names_types_axes_metadata_and_origin_are_missed():
     traced = replace(node("Relu"), source=Source(file="net.py", line=3))
-    first = subject(
+    first = linted_model(
         traced, inputs=(spec("x", "int64", ("batch", 3)),), metadata={"author": "us"}
     ).model
-    result = subject(node("Relu"), inputs=(spec("args_0", "int32", (2, 3)),)).model
+    result = linted_model(node("Relu"), inputs=(spec("args_0", "int32", (2, 3)),)).model
     assert losses(first, result, PAIR) == (
         "the name of input 'x': it is 'args_0' now",
         "the type of input 'x': int64 became int32",
@@ -39,13 +39,13 @@ def test_names_types_axes_metadata_and_origin_are_missed():
 
 
 def test_nothing_is_missed_where_nothing_changed():
-    model = subject(node("Relu"), inputs=(spec("x", shape=("batch", 3)),)).model
+    model = linted_model(node("Relu"), inputs=(spec("x", shape=("batch", 3)),)).model
     same = (Binding(reference="x", candidate="x", how="name"),)
     assert losses(model, model, same) == ()
 
 
 def test_outputs_under_other_names_and_in_another_order_are_missed():
-    model = subject(node("Relu", out="y"), node("Relu", out="z")).model
+    model = linted_model(node("Relu", out="y"), node("Relu", out="z")).model
     first = replace(model, graph=replace(model.graph, outputs=(spec("y"), spec("z"))))
     result = replace(model, graph=replace(model.graph, outputs=(spec("z"), spec("a"))))
     pairs = [

@@ -8,8 +8,8 @@ import pytest
 import isomorph
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import RuntimeFailedError
-from isomorph.core.rule_examples import node, subject
-from isomorph.diagnose.crash_bisect import deadly, named
+from isomorph.core.rule_examples import linted_model, node
+from isomorph.diagnose.crash_bisect import crashing_node, with_crashing_node
 from isomorph.sessions.model_handle import ModelHandle
 
 
@@ -25,8 +25,8 @@ class _Host:
 
     isolation = "process"
 
-    def __init__(self, deadly, *, needs=()):
-        self.deadly, self.needs, self.asked, self.cutting = deadly, needs, 0, {}
+    def __init__(self, fatal, *, needs=()):
+        self.fatal, self.needs, self.asked, self.cutting = fatal, needs, 0, {}
 
     def cut(self, model, piece, feeds, path):
         wanted, kept = set(piece.fetch), []
@@ -37,12 +37,12 @@ class _Host:
         self.cutting[str(path)] = set(kept)
 
     def load(self, source, framework, options):
-        return replace(subject(node("Relu")).model, location=source)
+        return replace(linted_model(node("Relu")).model, location=source)
 
     def open(self, model, environment):
         self.asked += 1
         inside = self.cutting[model.location]
-        if self.deadly in inside and inside.issuperset(self.needs):
+        if self.fatal in inside and inside.issuperset(self.needs):
             raise RuntimeFailedError("RUNTIME_CRASHED", "it died")
         return _Session()
 
@@ -52,7 +52,7 @@ def _chain(length):
         node("Relu", f"t{place}" if place else "x", out=f"t{place + 1}", name=f"n{place}")
         for place in range(length)
     ]
-    return subject(*nodes).model
+    return linted_model(*nodes).model
 
 
 def _opened(host, length=40):
@@ -64,14 +64,14 @@ def _opened(host, length=40):
 @pytest.mark.parametrize("name", ["n0", "n17", "n39"])
 def test_the_node_is_found_by_halves(name):
     host = _Host(name)
-    found = deadly(_opened(host), {})
+    found = crashing_node(_opened(host), {})
     assert found.node.name == name
     assert found.alone
     assert host.asked <= 8
 
 
 def test_a_node_that_dies_only_behind_another_is_told_as_such():
-    found = deadly(_opened(_Host("n17", needs=("n3",))), {})
+    found = crashing_node(_opened(_Host("n17", needs=("n3",))), {})
     assert found.node.name == "n17"
     assert not found.alone
     assert "comes before" in found.sentence
@@ -79,7 +79,7 @@ def test_a_node_that_dies_only_behind_another_is_told_as_such():
 
 def test_nothing_is_blamed_where_nothing_dies():
     crash = RuntimeFailedError("RUNTIME_CRASHED", "it died")
-    assert named(crash, _opened(_Host("nobody")), {}) is crash
+    assert with_crashing_node(crash, _opened(_Host("nobody")), {}) is crash
 
 
 def test_no_node_is_blamed_for_a_runtime_that_dies_of_anything(monkeypatch):
@@ -87,13 +87,13 @@ def test_no_node_is_blamed_for_a_runtime_that_dies_of_anything(monkeypatch):
         raise RuntimeFailedError("RUNTIME_CRASHED", "it died")
 
     monkeypatch.setattr(_Host, "open", dies)
-    assert deadly(_opened(_Host("nobody")), {}) is None
+    assert crashing_node(_opened(_Host("nobody")), {}) is None
 
 
 def test_a_crash_that_names_its_node_is_left_alone():
     host = _Host("n3")
     crash = RuntimeFailedError("RUNTIME_CRASHED", "it died", node="n5")
-    assert named(crash, _opened(host), {}).node == "n5"
+    assert with_crashing_node(crash, _opened(host), {}).node == "n5"
     assert not host.asked
 
 

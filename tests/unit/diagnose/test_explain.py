@@ -40,6 +40,6 @@ def test_everything_is_listed_once():
 
 
 def test_a_cause_shows_public_cases_one_for_each_mechanism():
-    told = explain("attribute").issues
-    assert any("linear" in each and "https://github.com/" in each for each in told)
-    assert len(told) == len({each.partition(":")[0] for each in told})
+    issues = explain("attribute").issues
+    assert any("linear" in each and "https://github.com/" in each for each in issues)
+    assert len(issues) == len({each.partition(":")[0] for each in issues})

@@ -29,12 +29,12 @@ def test_a_depthwise_weight_by_input_and_multiplier_is_scaled_by_channel(tmp_pat
     path = tmp_path / "m.onnx"
     onnx.save(helper.make_model(graph), path)
     described = OnnxFramework().load(str(path), {}).graph
-    held = {"w": WEIGHT, "s": SCALE}
-    case = SimpleNamespace(
+    values = {"w": WEIGHT, "s": SCALE}
+    context = SimpleNamespace(
         reference=described,
         counterparts=tuple(described.nodes),
-        constant=lambda graph, name: held.get(name),
+        constant=lambda graph, name: values.get(name),
     )
-    found = [value for _, value in folded(case)]
+    found = [value for _, value in folded(context)]
     right = WEIGHT.reshape(3, 3, 10) * SCALE
     assert any(value.shape == right.shape and np.allclose(value, right) for value in found)

@@ -1,8 +1,8 @@
 """Many nodes that one setting puts right are one finding."""
 
 from isomorph.core.report import Finding
-from isomorph.diagnose.experiments import put_right
-from isomorph.diagnose.runtime_faults import joined
+from isomorph.diagnose.experiments import restore_experiment
+from isomorph.diagnose.runtime_faults import merged_findings
 
 
 def finding(node, fix, *, right):
@@ -16,14 +16,14 @@ def finding(node, fix, *, right):
         node=node,
         nodes=(node,),
         tensors=(f"{node}:0",),
-        experiments=(put_right("?", "another setting", of="the run", right=right),),
+        experiments=(restore_experiment("?", "another setting", of="the run", right=right),),
         fix=fix,
         share=0.1,
     )
 
 
 def test_nodes_that_one_setting_heals_are_joined_and_proven():
-    (one,) = joined([finding(name, "run with a", right=True) for name in "abcde"])
+    (one,) = merged_findings([finding(name, "run with a", right=True) for name in "abcde"])
     assert (one.node, one.status, one.share) == ("a", "confirmed", None)
     assert one.nodes == tuple("abcde")
     assert one.evidence["alike"] == list("bcde")
@@ -36,7 +36,7 @@ def test_what_another_setting_heals_or_none_stays_by_itself():
         finding("b", "run with b", right=True),
         finding("c", "run with a", right=False),
     ]
-    found = joined(given)
+    found = merged_findings(given)
     assert [each.node for each in found] == ["a", "b", "c"]
     assert [each.status for each in found] == ["confirmed", "confirmed", "suspected"]
     assert found[2] == given[2]

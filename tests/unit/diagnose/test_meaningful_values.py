@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from isomorph.core.model import Constant, Graph, Node
-from isomorph.diagnose.node_constants import alike_in_size
-from isomorph.diagnose.parameter_values import choices, parts
+from isomorph.diagnose.node_constants import constants_of_equal_size
+from isomorph.diagnose.parameter_values import alternatives, shifted_slices
 from isomorph.diagnose.parameters import parameter
-from isomorph.diagnose.reference_attributes import told
+from isomorph.diagnose.reference_attributes import stated_attributes
 from isomorph.match.value_match import placements
 
 
-def held(name, *values):
+def stored(name, *values):
     shape = (len(values),)
     return Constant(
         name=name, dtype="int32", shape=shape, digest=name, value_digest=name, values=values
@@ -37,35 +37,35 @@ def made(op, native, *constants, **attributes):
 
 
 def test_a_border_that_is_split_otherwise_along_two_axes_at_once():
-    graph, node = made("Pad", "PAD", held("p", 0, 0, 0, 2, 0, 2, 0, 0))
-    tried = choices(SimpleNamespace(candidate=graph), node, 4)["paddings"]
+    graph, node = made("Pad", "PAD", stored("p", 0, 0, 0, 2, 0, 2, 0, 0))
+    tried = alternatives(SimpleNamespace(candidate=graph), node, 4)["paddings"]
     assert tried[0] == (0, 0, 1, 1, 1, 1, 0, 0)
     assert (0, 0, 2, 0, 1, 1, 0, 0) in tried
 
 
 def test_what_a_maximum_does_not_see_may_stand_around():
-    graph, node = made("Pad", "PADV2", held("p", 1, 1), held("v", 7.0))
-    tried = choices(SimpleNamespace(candidate=graph), node, 1)["constant_value"]
+    graph, node = made("Pad", "PADV2", stored("p", 1, 1), stored("v", 7.0))
+    tried = alternatives(SimpleNamespace(candidate=graph), node, 1)["constant_value"]
     assert tried == [0.0, float("-inf")]
 
 
 @pytest.mark.parametrize(
     ("native", "bounds", "right"),
     [
-        ("SLICE", (held("b", 0, 8), held("s", 4, 16)), {"begin": (0, 0)}),
-        ("SLICE", (held("b", 0, 16), held("s", 4, 16)), {"begin": (0, 32)}),
-        ("STRIDED_SLICE", (held("b", 0, 1), held("e", 4, 2)), {"begin": (0, 0), "end": (4, 1)}),
-        ("Slice", (held("b", 3), held("e", 6)), {"starts": (0,), "ends": (3,)}),
+        ("SLICE", (stored("b", 0, 8), stored("s", 4, 16)), {"begin": (0, 0)}),
+        ("SLICE", (stored("b", 0, 16), stored("s", 4, 16)), {"begin": (0, 32)}),
+        ("STRIDED_SLICE", (stored("b", 0, 1), stored("e", 4, 2)), {"begin": (0, 0), "end": (4, 1)}),
+        ("Slice", (stored("b", 3), stored("e", 6)), {"starts": (0,), "ends": (3,)}),
     ],
 )
 def test_a_slice_may_have_taken_another_part_of_the_same_length(native, bounds, right):
     graph, node = made("Slice", native, *bounds)
-    assert right in list(parts(SimpleNamespace(candidate=graph), node))
+    assert right in list(shifted_slices(SimpleNamespace(candidate=graph), node))
 
 
 def test_an_open_end_has_no_length():
-    graph, node = made("Slice", "Slice", held("b", 3), held("e", 2**63 - 1))
-    assert not list(parts(SimpleNamespace(candidate=graph), node))
+    graph, node = made("Slice", "Slice", stored("b", 3), stored("e", 2**63 - 1))
+    assert not list(shifted_slices(SimpleNamespace(candidate=graph), node))
 
 
 @pytest.mark.parametrize("vector", [(1, 2, 2, 1), (1, 1, 2, 2)])
@@ -73,8 +73,8 @@ def test_a_vector_with_batch_and_channels_says_no_more_than_one_without(vector):
     reference, there = made("Conv", "Conv2D", strides=vector)
     for strides, other in (((2, 2), []), ((1, 1), [("strides", (2, 2))])):
         graph, node = made("Conv", "Conv", strides=strides)
-        case = SimpleNamespace(candidate=graph, reference=reference, counterparts=(there,))
-        assert [each for each in told(case, node) if each[0] == "strides"] == other
+        context = SimpleNamespace(candidate=graph, reference=reference, counterparts=(there,))
+        assert [each for each in stated_attributes(context, node) if each[0] == "strides"] == other
 
 
 def test_a_kernel_by_channel_and_multiplier_as_one_row_of_channels():
@@ -89,14 +89,14 @@ def test_who_divides_there_multiplies_here_by_the_inverse():
 
     candidate, cand = made("Mul", "MUL", number("m"))
     reference, ref = made("Div", "RealDiv", number("d"))
-    case = SimpleNamespace(
+    context = SimpleNamespace(
         candidate=candidate,
         reference=reference,
         nodes=(cand,),
         counterparts=(ref,),
         constant=lambda *_: np.array([4.0]),
     )
-    assert [float(value[0]) for _, value in alike_in_size(case, "m")] == [4.0, 0.25]
+    assert [float(value[0]) for _, value in constants_of_equal_size(context, "m")] == [4.0, 0.25]
 
 
 def test_of_two_flags_that_exclude_each_other_one_is_taken_back():

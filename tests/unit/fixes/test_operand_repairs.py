@@ -61,7 +61,7 @@ def program(tmp_path_factory):
 
 def moved(proto):
     for name, value in (("start", 2), ("end", 8)):
-        weight(name, lambda held, value=value: np.full_like(held, value))(proto)
+        weight(name, lambda old, value=value: np.full_like(old, value))(proto)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def moved(proto):
     [
         moved,
         bypassed("half"),
-        weight("mask", lambda held: held / 2),
+        weight("mask", lambda old: old / 2),
         operator("size", "ReduceL1"),
     ],
     ids=["slice", "number", "mask", "norm"],
@@ -111,7 +111,7 @@ def read_elsewhere(nodes):
 def shared(proto):
     """Where it starts is 2, which it also reads as the axis."""
     faulty.node_of(proto, "part").input[1] = "axes"
-    weight("end", lambda held: np.full_like(held, 8))(proto)
+    weight("end", lambda old: np.full_like(old, 8))(proto)
 
 
 def another_number(nodes):
@@ -125,7 +125,7 @@ FAULTS = {
     "operand inside": (SCANNED, in_the_body(read_elsewhere)),
     "clip": (KEPT_BACK, bypassed("keep")),
     "pool": (KEPT_BACK, averaged),
-    "index": (PICKED, weight("places", lambda held: held[:, ::-1].copy())),
+    "index": (PICKED, weight("places", lambda old: old[:, ::-1].copy())),
     "training": (PICKED, trained),
     "twice": (PICKED, inputs("norm", "y", "b1", "b1", "m1", "v1")),
     "backwards": (SCANNED, attribute("scan", "scan_input_directions", [1])),

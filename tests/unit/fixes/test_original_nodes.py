@@ -11,7 +11,7 @@ from onnx_pairs import check, model, node
 RNG = np.random.default_rng(5)
 SHAPES = {"x": [2, 4, 4]}, {"y": [2, 4, 4]}
 X = RNG.normal(size=(2, 4, 4)).astype(np.float32)
-HELD = {
+WEIGHTS = {
     "w": RNG.normal(size=(4, 4)).astype(np.float32),
     "scale": RNG.normal(size=4).astype(np.float32),
     "bias": RNG.normal(size=4).astype(np.float32),
@@ -20,39 +20,39 @@ HELD = {
 
 def normalized(*, joined):
     """The fourth power where an optimizer saw a variance."""
-    held = dict(HELD)
+    weights = dict(WEIGHTS)
     if joined:
         parts = [node("LayerNormalization", "t scale bias", "n", axis=-1)]
     else:
-        held |= {"last": np.array([-1]), "four": np.float32(4), "eps": np.float32(1e-5)}
+        weights |= {"last": np.array([-1]), "four": np.float32(4), "eps": np.float32(1e-5)}
         parts = [
             node("ReduceMean", "t last", "m"), node("Sub", "t m", "d"), node("Pow", "d four", "p"),
             node("ReduceMean", "p last", "v"), node("Add", "v eps", "e"), node("Sqrt", "e", "s"),
             node("Div", "d s", "q"), node("Mul", "q scale", "k"), node("Add", "k bias", "n"),
         ]  # fmt: skip
-    return model([node("Tanh", "x", "t"), *parts, node("MatMul", "n w", "y")], *SHAPES, held)
+    return model([node("Tanh", "x", "t"), *parts, node("MatMul", "n w", "y")], *SHAPES, weights)
 
 
 def padded(*, joined):
     """Zeros at the border of what is below zero: no pool pads with them by itself."""
-    told = {"kernel_shape": [3], "strides": [1]}
+    window = {"kernel_shape": [3], "strides": [1]}
     if joined:
-        parts, held = [node("MaxPool", "n", "p", pads=[1, 1], **told)], {}
+        parts, weights = [node("MaxPool", "n", "p", pads=[1, 1], **window)], {}
     else:
-        held = {"pads": np.array([0, 0, 1, 0, 0, 1]), "zero": np.float32(0)}
-        parts = [node("Pad", "n pads zero", "q"), node("MaxPool", "q", "p", **told)]
+        weights = {"pads": np.array([0, 0, 1, 0, 0, 1]), "zero": np.float32(0)}
+        parts = [node("Pad", "n pads zero", "q"), node("MaxPool", "q", "p", **window)]
     ends = [node("Softplus", "x", "t"), node("Neg", "t", "n")], [node("Tanh", "p", "y")]
-    return model([*ends[0], *parts, *ends[1]], *SHAPES, held)
+    return model([*ends[0], *parts, *ends[1]], *SHAPES, weights)
 
 
 def scaled(*, joined):
     """A product with another factor than was worked in."""
-    held = {"w": HELD["w"], **({} if joined else {"half": np.float32(0.5)})}
+    weights = {"w": WEIGHTS["w"], **({} if joined else {"half": np.float32(0.5)})}
     fused = helper.make_node(
         "FusedMatMul", ["t", "w"], ["f"], name="FusedMatMul_f", domain="com.microsoft", alpha=0.25
     )
     parts = [fused] if joined else [node("MatMul", "t w", "k"), node("Mul", "k half", "f")]
-    made = model([node("Tanh", "x", "t"), *parts, node("Softmax", "f", "y")], *SHAPES, held)
+    made = model([node("Tanh", "x", "t"), *parts, node("Softmax", "f", "y")], *SHAPES, weights)
     if joined:
         made.opset_import.append(helper.make_opsetid("com.microsoft", 1))
     return made

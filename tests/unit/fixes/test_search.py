@@ -59,7 +59,7 @@ def test_pads_keep_their_total_and_the_even_split_comes_first():
 
 
 @pytest.mark.parametrize(
-    ("theirs", "now", "meant"),
+    ("ref_value", "now", "meant"),
     [
         ((1, 2), (0, 0, 0, 0), (1, 2, 1, 2)),
         (3, (1, 1), (3, 3)),
@@ -71,8 +71,8 @@ def test_pads_keep_their_total_and_the_even_split_comes_first():
         ((1, 2), 5, None),
     ],
 )
-def test_a_value_takes_the_form_of_the_one_it_replaces(theirs, now, meant):
-    assert _fitted(theirs, now) == meant
+def test_a_value_takes_the_form_of_the_one_it_replaces(ref_value, now, meant):
+    assert _fitted(ref_value, now) == meant
 
 
 def test_storage_in_float32_is_no_difference():

@@ -29,8 +29,8 @@ QUANTIZED = network(
 
 def unquantized(proto, channels=3):
     """The float network that was quantized."""
-    held = {t.name: numpy_helper.to_array(t) for t in proto.graph.initializer}
-    kernel = held["wq"].astype(np.float32) * held["ws"].reshape(-1, 1, 1, 1)
+    weights = {t.name: numpy_helper.to_array(t) for t in proto.graph.initializer}
+    kernel = weights["wq"].astype(np.float32) * weights["ws"].reshape(-1, 1, 1, 1)
     return network(
         f"g (float[4,{channels},6,6] x) => (float[4,5,6,6] y) {{"
         " [conv] c = Conv<pads: ints = [1,1,1,1]>(x, k) [act] y = Relu(c) }",
@@ -107,18 +107,18 @@ def test_of_three_scales_the_one_that_does_not_fit_the_others_is_put_right(tmp_p
         wq=np.clip(np.round(drawn(5, 3, 3, 3) * 40), -127, 127).astype(np.int8),
         bq=(drawn(5) * 1000).astype(np.int32), bs=step * kernel_step,
     )  # fmt: skip
-    held = {t.name: numpy_helper.to_array(t) for t in quantized.graph.initializer}
+    weights = {t.name: numpy_helper.to_array(t) for t in quantized.graph.initializer}
     clean = network(
         "g (float[4,3,6,6] x) => (float[4,5,6,6] y)"
         " { [conv] c = Conv<pads: ints = [1,1,1,1]>(x, k, b) [act] y = Relu(c) }",
-        k=held["wq"].astype(np.float32) * kernel_step,
-        b=held["bq"].astype(np.float32) * held["bs"],
+        k=weights["wq"].astype(np.float32) * kernel_step,
+        b=weights["bq"].astype(np.float32) * weights["bs"],
     )
     candidate = faulty.broken(quantized, weight(name, lambda value: value * np.float32(factor)))
     repair, output = fixed(tmp_path, clean, candidate, {"x": np.clip(drawn(4, 3, 6, 6), -2.5, 2.5)})
     assert repair.repaired, (repair.reason, repair.refused)
     left = {t.name: numpy_helper.to_array(t) for t in onnx.load(output).graph.initializer}
-    np.testing.assert_allclose(left[name], held[name], rtol=1e-6)
+    np.testing.assert_allclose(left[name], weights[name], rtol=1e-6)
 
 
 def test_outputs_are_put_back_in_order(tmp_path):
@@ -183,8 +183,8 @@ def test_a_parameter_of_a_spelled_out_operator_is_found_among_its_constants(tmp_
     )  # fmt: skip
     repair, output = fixed(tmp_path, clean, spelled, {"x": drawn(3, 6)})
     assert repair.repaired, repair.refused
-    held = {t.name: numpy_helper.to_array(t) for t in onnx.load(output).graph.initializer}
-    assert held["eps"] == np.float32(0.01)
+    weights = {t.name: numpy_helper.to_array(t) for t in onnx.load(output).graph.initializer}
+    assert weights["eps"] == np.float32(0.01)
 
 
 def test_a_spelled_out_approximation_of_gelu_is_made_exact(tmp_path):

@@ -42,7 +42,7 @@ def repaired(tmp_path, reference, clean, edit):
 
 
 @pytest.mark.parametrize(
-    ("edit", "told"),
+    ("edit", "expected"),
     [
         (option(0, fusedActivationFunction=faulty.RELU), "fused_activation_function from RELU"),
         (option(0, dilationWFactor=2), "dilation_w_factor from 2 to 1"),
@@ -57,14 +57,14 @@ def repaired(tmp_path, reference, clean, edit):
     ids=["activation", "dilation", "alpha", "operands", "resize", "channels", "turned", "half",
          "no_bias"],
 )  # fmt: skip
-def test_the_repaired_file_is_the_unbroken_one(tmp_path, edit, told):
+def test_the_repaired_file_is_the_unbroken_one(tmp_path, edit, expected):
     repair, gap = repaired(tmp_path, faulty.network, faulty.network, edit)
     assert gap <= 1e-5
-    assert told in "; ".join(each.patch.summary for each in repair.applied)
+    assert expected in "; ".join(each.patch.summary for each in repair.applied)
 
 
 @pytest.mark.parametrize(
-    ("edit", "told"),
+    ("edit", "expected"),
     [
         (stored("kernel", lambda k: k[::-1]), "constant 'kernel'"),
         (stored("bias", np.zeros_like), "constant 'bias'"),
@@ -73,9 +73,9 @@ def test_the_repaired_file_is_the_unbroken_one(tmp_path, edit, told):
     ],
     ids=["channels", "bias", "weight_scale", "data_scale"],
 )
-def test_a_quantized_model_stays_quantized_and_gets_its_numbers_back(tmp_path, edit, told):
+def test_a_quantized_model_stays_quantized_and_gets_its_numbers_back(tmp_path, edit, expected):
     repair, gap = repaired(tmp_path, faulty.floats_of_eight_bits, faulty.eight_bits, edit)
-    assert told in "; ".join(each.patch.summary for each in repair.applied)
+    assert expected in "; ".join(each.patch.summary for each in repair.applied)
     # One step of the output's grid: a weight that is rounded again may fall on its neighbor.
     assert gap <= 40 / 255 + 1e-6
     left = api.inspect(tmp_path / "fixed.tflite", in_process=True).graph
@@ -116,14 +116,14 @@ def test_where_nothing_is_quantized_nothing_is_kept_in_float(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("edit", "told"),
+    ("edit", "expected"),
     [
         (faulty.operator(0, "RELU6"), "replaced by HardSwish"),
         (faulty.operator(1, "MAXIMUM"), "replaced by SquaredDifference"),
     ],
     ids=["spelled_out", "of_two"],
 )
-def test_another_operator_becomes_the_function_of_the_reference(tmp_path, edit, told):
+def test_another_operator_becomes_the_function_of_the_reference(tmp_path, edit, expected):
     repair, gap = repaired(tmp_path, faulty.spelled_out, faulty.squared_difference, edit)
     assert gap <= 1e-5
-    assert told in "; ".join(each.patch.summary for each in repair.applied)
+    assert expected in "; ".join(each.patch.summary for each in repair.applied)

@@ -49,13 +49,13 @@ def eight_bits():
     model = Building()
     graph = model.graph()
     x = graph.tensor("x", (2, 6, 6, 3))
-    held = graph.tensor("held", (2, 6, 6, 3), "int8", scale=step, zero=0)
+    quantized = graph.tensor("held", (2, 6, 6, 3), "int8", scale=step, zero=0)
     kernel = graph.tensor("kernel", whole.shape, "int8", value=whole, scale=steps)
     bias = graph.tensor("bias", (4,), "int32", value=added, scale=step * steps)
     conv = graph.tensor("conv", (2, 6, 6, 4), "int8", scale=np.float32(40 / 255), zero=0)
     y = graph.tensor("y", (2, 6, 6, 4))
-    graph.op("QUANTIZE", [x], [held], version=1)
-    graph.op("CONV_2D", [held, kernel, bias], [conv], "Conv2D", version=3, **STEPS)
+    graph.op("QUANTIZE", [x], [quantized], version=1)
+    graph.op("CONV_2D", [quantized, kernel, bias], [conv], "Conv2D", version=3, **STEPS)
     graph.op("DEQUANTIZE", [conv], [y], version=2)
     graph.ends([x], [y])
     return model
@@ -76,10 +76,10 @@ def floats_of_eight_bits():
 
 def option(place, **settings):
     def edit(model):
-        held = model.made.subgraphs[0].operators[place].builtinOptions
+        options = model.made.subgraphs[0].operators[place].builtinOptions
         for name, value in settings.items():
-            assert getattr(held, name) != value
-            setattr(held, name, value)
+            assert getattr(options, name) != value
+            setattr(options, name, value)
 
     return edit
 
@@ -96,10 +96,10 @@ def stored(name, change):
         found = tensor(model, name)
         kinds = {schema.TensorType.FLOAT32: np.float32, schema.TensorType.INT8: np.int8,
                  schema.TensorType.INT32: np.int32}  # fmt: skip
-        held = model.made.buffers[found.buffer]
-        old = np.frombuffer(held.data.tobytes(), kinds[found.type]).reshape(found.shape)
+        stored = model.made.buffers[found.buffer]
+        old = np.frombuffer(stored.data.tobytes(), kinds[found.type]).reshape(found.shape)
         new = np.ascontiguousarray(change(old.copy())).astype(old.dtype)
-        held.data = np.frombuffer(new.tobytes(), np.uint8)
+        stored.data = np.frombuffer(new.tobytes(), np.uint8)
 
     return edit
 
@@ -117,9 +117,9 @@ def inputs(place, *order):
 
 def grid(name, *, scale=1.0, zero=0):
     def edit(model):
-        held = tensor(model, name).quantization
-        held.scale = (np.asarray(held.scale) * scale).astype(np.float32)
-        held.zeroPoint = np.asarray(held.zeroPoint) + zero
+        grid_now = tensor(model, name).quantization
+        grid_now.scale = (np.asarray(grid_now.scale) * scale).astype(np.float32)
+        grid_now.zeroPoint = np.asarray(grid_now.zeroPoint) + zero
 
     return edit
 
@@ -161,8 +161,8 @@ def operator(place, op):
         code.builtinCode = code.deprecatedBuiltinCode = getattr(schema.BuiltinOperator, op)
         code.version = 1
         model.made.operatorCodes.append(code)
-        held = model.made.subgraphs[0].operators[place]
-        held.opcodeIndex = len(model.made.operatorCodes) - 1
-        held.builtinOptions, held.builtinOptionsType = None, 0
+        operator = model.made.subgraphs[0].operators[place]
+        operator.opcodeIndex = len(model.made.operatorCodes) - 1
+        operator.builtinOptions, operator.builtinOptionsType = None, 0
 
     return edit

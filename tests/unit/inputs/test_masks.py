@@ -8,7 +8,7 @@ from isomorph.core.model import Graph, Node, TensorSpec
 from isomorph.inputs.feeds import Sample
 from isomorph.inputs.generate import generate
 from isomorph.inputs.masks import hidden_by, longest
-from isomorph.repair.fresh_samples import proving
+from isomorph.repair.fresh_samples import proof_samples
 
 LOW, ZERO, ONE = (np.array(n, np.float32) for n in (-1e9, 0, 1))
 RANGE = np.arange(6)
@@ -100,6 +100,6 @@ def test_a_repair_is_proven_with_whole_rows_of_the_given_mask():
     rng = np.random.default_rng(0)
     given = np.arange(6) >= np.array([[6], [4], [5]])
     feeds = {"x": rng.normal(size=(3, 6, 4)).astype(np.float32), "m": given}
-    for sample in proving(used, Sample(origin="given", feeds=feeds), {}, {}, seed=3):
+    for sample in proof_samples(used, Sample(origin="given", feeds=feeds), {}, {}, seed=3):
         rows = {tuple(row) for row in sample.feeds["m"].tolist()}
         assert rows == {tuple(row) for row in given.tolist()}

@@ -7,7 +7,7 @@ import pytest
 from isomorph import registry
 from isomorph.conversion.converter_worker import ConverterWorker
 from isomorph.core.lint import Severity
-from isomorph.core.rule_examples import node, spec, subject
+from isomorph.core.rule_examples import linted_model, node, spec
 from isomorph.linting import target_support
 from isomorph.linting.target_support import abilities
 
@@ -20,7 +20,7 @@ def workshop():
 
 
 def test_operators_that_onnx2tf_has_no_module_for(workshop):
-    model = subject(node("Relu"), node("Frobnicate", "y", out="z")).model
+    model = linted_model(node("Relu"), node("Frobnicate", "y", out="z")).model
     found, skipped = abilities(model, "tflite", "", workshop)
     assert found.lacking == {"frobnicate": ("onnx_to_tflite", "onnx_to_tensorflow")}
     assert found.hopeless == {"frobnicate"}
@@ -41,10 +41,10 @@ def test_the_kernels_and_opsets_of_onnx_runtime_are_its_own(workshop):
 
 
 def test_a_double_is_told_before_it_reaches_tflite(workshop):
-    drawn = subject(node("Mul"), inputs=(spec("x", "float64"),), to="tflite")
+    drawn = linted_model(node("Mul"), inputs=(spec("x", "float64"),), to="tflite")
     found, _ = abilities(drawn.model, "tflite", "", workshop)
     check = registry.rule("unsupported_type")
-    asked = subject(node("Mul"), inputs=(spec("x", "float64"),), to="tflite", abilities=found)
+    asked = linted_model(node("Mul"), inputs=(spec("x", "float64"),), to="tflite", abilities=found)
     assert [each.severity for each in check.check(asked)] == [Severity.ERROR]
 
 
@@ -79,7 +79,7 @@ def test_an_operator_in_place_is_told_as_the_one_that_is_not(key):
 
 def test_nodes_of_one_run_are_not_what_converters_meet(workshop):
     met = node("add_", native="aten.frobnicate.default")
-    model = subject(met, framework="pytorch", runs_python=True).model
+    model = linted_model(met, framework="pytorch", runs_python=True).model
     found, skipped = abilities(model, "onnx", "", workshop)
     assert not found.lacking
     assert "no exporter meets" in skipped[0].why
@@ -109,7 +109,7 @@ def test_a_row_speaks_of_nodes_of_its_form_alone(monkeypatch, tmp_path):
     )
     assert not skipped
     image = spec("x", shape=(1, 3, 4, 4))
-    model = subject(
+    model = linted_model(
         node("Erf", native="ai.onnx::Erf"),
         node("Resize", name="smooth", mode="cubic"),
         node("Resize", name="straight", mode="linear"),

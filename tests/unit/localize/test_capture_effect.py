@@ -6,7 +6,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from isomorph.core.trace import Capabilities, Environment
-from isomorph.diagnose.runtime_faults import guilty_of_running
+from isomorph.diagnose.runtime_faults import runtime_faults
 from isomorph.frameworks.onnx.framework import OnnxFramework
 from isomorph.frameworks.onnx.oracle import OnnxOracle
 from isomorph.localize.capture_effect import changed_by_capturing
@@ -77,5 +77,5 @@ def test_rounding_is_no_finding(model, error):
 
 def test_an_execution_fault_that_vanishes_when_looked_at_is_told_so(model):
     candidate = subject(model, 0.25)
-    findings, _ = guilty_of_running(candidate, ["y"], FALSE_ALARM)
+    findings, _ = runtime_faults(candidate, ["y"], FALSE_ALARM)
     assert "CAPTURE_CHANGED" in {finding.code for finding in findings}

@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 import isomorph
 from isomorph.core.errors import UsageError
 from isomorph.core.limits import SIZE_COMBINATIONS
-from isomorph.core.rule_examples import node, spec, subject
+from isomorph.core.rule_examples import linted_model, node, spec
 from isomorph.inputs.dynamic_sizes import free_axes, other_sizes
 
 
@@ -118,14 +118,16 @@ def test_a_reference_that_does_not_take_a_size_proves_nothing(free, tmp_path):
 
 
 def test_an_axis_that_is_fixed_on_one_side_is_not_tried():
-    drawn = subject(node("Relu"), inputs=(spec("x", shape=("batch", "length", 3)),)).model.graph
+    drawn = linted_model(
+        node("Relu"), inputs=(spec("x", shape=("batch", "length", 3)),)
+    ).model.graph
     assert free_axes(drawn, {"x": (None, 7, 3)}) == {"batch": 0}
     assert other_sizes(drawn, {"x": (None, 7, 3)}, {}, None) == [{"batch": 1}, {"batch": 3}]
     assert other_sizes(drawn, {"x": (None, 7, 3)}, {"batch": 5}, None) == []
 
 
 def test_an_axis_that_nobody_has_is_wrong_use():
-    drawn = subject(node("Relu"), inputs=(spec("x", shape=("batch", 3)),)).model.graph
+    drawn = linted_model(node("Relu"), inputs=(spec("x", shape=("batch", 3)),)).model.graph
     with pytest.raises(UsageError) as caught:
         other_sizes(drawn, {}, {}, {"length": (1, 2)})
     assert caught.value.code == "UNBOUND_DIM"

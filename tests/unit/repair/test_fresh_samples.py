@@ -5,7 +5,7 @@ import pytest
 
 from isomorph.core.model import Graph, TensorSpec
 from isomorph.inputs.feeds import Sample
-from isomorph.repair.fresh_samples import proving
+from isomorph.repair.fresh_samples import proof_samples
 
 
 def graph(*specs):
@@ -27,7 +27,7 @@ def given():
 
 
 def test_the_given_inputs_come_first_and_fresh_ones_follow(given):
-    samples = proving(graph(FLOAT, WHOLE), given, {}, {}, seed=1)
+    samples = proof_samples(graph(FLOAT, WHOLE), given, {}, {}, seed=1)
     assert samples[0] is given
     assert len(samples) == 3
     for sample in samples[1:]:
@@ -39,27 +39,27 @@ def test_the_given_inputs_come_first_and_fresh_ones_follow(given):
 
 
 def test_redrawn_whole_numbers_stay_among_the_given_ones(given):
-    samples = proving(graph(FLOAT, WHOLE), given, {}, {}, seed=1)
+    samples = proof_samples(graph(FLOAT, WHOLE), given, {}, {}, seed=1)
     assert set(samples[-1].feeds["ids"].reshape(-1)) <= {3, 5, 9}
 
 
 def test_one_seed_makes_the_same_inputs_and_another_makes_others(given):
     def drawn(seed):
-        return proving(graph(FLOAT), given, {}, {}, seed=seed)[1].feeds["x"]
+        return proof_samples(graph(FLOAT), given, {}, {}, seed=seed)[1].feeds["x"]
 
     assert np.array_equal(drawn(1), drawn(1))
     assert not np.array_equal(drawn(1), drawn(2))
 
 
 def test_without_inputs_two_seeds_are_made_up():
-    samples = proving(graph(FLOAT), None, {"batch": 2}, {}, seed=0)
+    samples = proof_samples(graph(FLOAT), None, {"batch": 2}, {}, seed=0)
     assert len(samples) == 4
     assert len({sample.origin for sample in samples}) == 4
 
 
 def test_a_signature_that_cannot_be_made_up_is_proven_on_redrawn_values(given):
     strange = TensorSpec(name="x", dtype=None, shape=None)
-    samples = proving(graph(strange), given, {}, {}, seed=0)
+    samples = proof_samples(graph(strange), given, {}, {}, seed=0)
     assert [sample.origin.partition(":")[0] for sample in samples] == ["given", "fresh"]
 
 
@@ -68,5 +68,5 @@ def test_fresh_integers_stay_where_the_given_ones_are_valid():
         origin="file",
         feeds={"x": np.ones((2, 3), np.float32), "ids": np.array([3, 5, 4, 3, 5], np.int64)},
     )
-    for sample in proving(graph(FLOAT, WHOLE), given, {}, {}, seed=1)[1:]:
+    for sample in proof_samples(graph(FLOAT, WHOLE), given, {}, {}, seed=1)[1:]:
         assert set(np.unique(sample.feeds["ids"])) <= {3, 4, 5}

@@ -5,7 +5,7 @@ from itertools import islice
 import pytest
 
 from isomorph.core.patch import Patch, RemoveNode
-from isomorph.repair.patch_selection import Supply, cheapest_first, picks, proposed
+from isomorph.repair.patch_selection import LazyPatches, cheapest_first, proposed, selections
 
 
 def patch(name, cost=1):
@@ -41,13 +41,13 @@ def test_a_search_ends():
 
 
 def test_first_of_each_then_one_after_the_other_varied():
-    left, right = (Supply(iter([patch(f"{side}{n}") for n in range(2)])) for side in "ab")
-    assert list(picks([left, right])) == [(0, 0), (1, 0), (0, 1)]
+    left, right = (LazyPatches(iter([patch(f"{side}{n}") for n in range(2)])) for side in "ab")
+    assert list(selections([left, right])) == [(0, 0), (1, 0), (0, 1)]
     assert left[1].summary == "a1"
 
 
 def test_nothing_to_pick_from_nothing():
-    assert list(picks([])) == []
+    assert list(selections([])) == []
 
 
 def test_a_supply_asks_only_for_what_is_wanted():
@@ -58,8 +58,8 @@ def test_a_supply_asks_only_for_what_is_wanted():
             asked.append(number)
             yield patch(str(number))
 
-    supply = Supply(source())
-    assert list(islice(picks([supply]), 2)) == [(0,), (1,)]
+    supply = LazyPatches(source())
+    assert list(islice(selections([supply]), 2)) == [(0,), (1,)]
     assert asked == [0, 1]
 
 
@@ -71,7 +71,7 @@ class Failing:
     def __init__(self, error):
         self.error = error
 
-    def propose(self, _finding, _case):
+    def propose(self, _finding, _fault_context):
         yield patch("first")
         raise self.error
 

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from isomorph.core.model import Node
 
 
-def neighbors(case: FaultContext, *, depth: int = 3) -> Iterator[Node]:
+def neighbors(context: FaultContext, *, depth: int = 3) -> Iterator[Node]:
     """The guilty nodes, then the nodes up to ``depth`` before them, nearest first."""
-    maker = {name: node for node in case.candidate.nodes for name in node.outputs}
-    seen = {node.name for node in case.nodes}
-    yield from case.nodes
-    layer = list(case.nodes)
+    maker = {name: node for node in context.candidate.nodes for name in node.outputs}
+    seen = {node.name for node in context.nodes}
+    yield from context.nodes
+    layer = list(context.nodes)
     for _ in range(depth):
         before = [maker[name] for node in layer for name in node.inputs if name in maker]
         layer = []
@@ -26,11 +26,11 @@ def neighbors(case: FaultContext, *, depth: int = 3) -> Iterator[Node]:
                 yield node
 
 
-def readers(case: FaultContext, *, depth: int = 2) -> Iterator[Node]:
+def readers(context: FaultContext, *, depth: int = 2) -> Iterator[Node]:
     """The nodes up to ``depth`` behind the wrong tensor, nearest first."""
-    layer, seen = {case.tensor}, {node.name for node in case.nodes}
+    layer, seen = {context.tensor}, {node.name for node in context.nodes}
     for _ in range(depth):
-        found = [node for node in case.candidate.nodes if set(node.inputs) & layer]
+        found = [node for node in context.candidate.nodes if set(node.inputs) & layer]
         layer = {name for node in found for name in node.outputs}
         for node in found:
             if node.name not in seen:
