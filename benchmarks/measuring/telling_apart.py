@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from isomorph.linting.measured_forms import DTYPE, INPUTS, RANK, speaks_of
+from isomorph.linting.measured_forms import DTYPE, INPUTS, RANK, applies_to
 
 Shown = Mapping[str, Any]
 
@@ -24,14 +24,14 @@ def told_apart(
     for op, shown, error in wrong:
         others = [each for name, each in right if name == op]
         fellows = [each for name, each, _ in wrong if name == op]
-        if any(speaks_of(shown, each) for each in others):
+        if any(applies_to(shown, each) for each in others):
             continue
         when = dict(shown)
         for name in sorted(shown, key=lambda name: _weight(name, shown[name])):
             fewer = {key: value for key, value in when.items() if key != name}
-            if any(speaks_of(fewer, each) for each in others):
+            if any(applies_to(fewer, each) for each in others):
                 continue
-            values = [each.get(name) for each in fellows if speaks_of(fewer, each)]
+            values = [each.get(name) for each in fellows if applies_to(fewer, each)]
             if _weight(name, shown[name])[0] < 0 or any(value != values[0] for value in values):
                 when = fewer
         same = next((row for row in found if row["op"] == op and row["when"] == when), None)

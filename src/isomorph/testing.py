@@ -56,8 +56,8 @@ def _failure_message(report: Report, path: Path) -> str:
         lines += _lines(finding)
     if report.baseline is not None:
         lines += [
-            f"  baseline: {each.what} is {each.state}: {each.told}"
-            for each in report.baseline.standings
+            f"  baseline: {each.what} is {each.state}: {each.message}"
+            for each in report.baseline.statuses
         ]
     repair = repairing(report) or _python_call(report)
     if repair is not None and any(map(mendable, report.findings)):

@@ -6,7 +6,7 @@ import json
 import pytest
 from network_for_pages import HOSTILE
 
-from isomorph.core.baseline import Baseline, Standing
+from isomorph.core.baseline import Baseline, BaselineStatus
 from isomorph.core.coverage import Coverage, OutputCoverage
 from isomorph.core.divergence import Verdict
 from isomorph.core.report import Report
@@ -114,7 +114,7 @@ def test_a_node_inside_a_body_is_shown_at_its_parent_with_the_way_there(opened, 
     card.locator("button.locate").click()
     for place in ("#profile", "#graphs"):
         told = " ".join(page.inner_text(f"{place} .readout").split())
-        assert "guilty inside body#0/deep" in told
+        assert "faulty inside body#0/deep" in told
 
 
 def test_a_node_inside_a_body_that_was_looked_into_has_a_place_and_a_round(opened, divergent):
@@ -125,7 +125,7 @@ def test_a_node_inside_a_body_that_was_looked_into_has_a_place_and_a_round(opene
     page.locator(".card button.locate").first.click()
     told = " ".join(page.inner_text("#profile .readout").split())
     assert "b_loop/body#0/deep round 3" in told
-    assert "guilty inside" not in told
+    assert "faulty inside" not in told
 
 
 def test_what_no_patch_can_mend_offers_none(opened, divergent):
@@ -145,11 +145,11 @@ def test_what_a_tensor_gains_in_float_is_a_column_where_it_was_measured(opened, 
         "local_quanta": 0.0, "gain": None, "changed": [], "misread": [],
     }  # fmt: skip
     page = opened({**divergent, "quantization": [row]})
-    assert "gain" not in page.inner_text("#quantisation thead")
+    assert "gain" not in page.inner_text("#quantization thead")
     page = opened({**divergent, "quantization": [row, {**row, "gain": 0.62}]})
-    assert "gain" in page.inner_text("#quantisation thead")
-    assert "62%" in page.inner_text("#quantisation tbody")
-    first = page.locator("#quantisation tbody tr").first
+    assert "gain" in page.inner_text("#quantization thead")
+    assert "62%" in page.inner_text("#quantization tbody")
+    first = page.locator("#quantization tbody tr").first
     assert first.bounding_box()["height"] < 60, "a long name is told by its ends"
     assert first.locator(".name").get_attribute("title") == row["tensor"]
 
@@ -186,8 +186,8 @@ def test_hostile_names_are_shown_literally(opened, divergent):
 
 def test_what_a_baseline_says_stands_below_the_verdict(opened, divergent):
     accepted = {"why": HOSTILE, "who": "A. Nother", "when": "2027-01-31", "until": "2027-06-30"}
-    standing = {"output": "y", "state": "unchanged", "told": "as accepted", "accepted": accepted}
-    page = opened({**divergent, "baseline": {"file": "b.toml", "standings": [standing]}})
+    status = {"output": "y", "state": "unchanged", "message": "as accepted", "accepted": accepted}
+    page = opened({**divergent, "baseline": {"file": "b.toml", "statuses": [status]}})
     told = page.inner_text("#baseline")
     assert "unchanged" in told
     assert "until 2027-06-30" in told
@@ -340,8 +340,8 @@ def test_the_headline_covers_what_the_report_says(opened, verdict, covered, only
 
 def test_what_was_not_compared_is_listed_and_nothing_is_accepted(opened):
     missing = OutputCoverage(output="lost", within=1, not_compared=2, reasons=("nobody ran it",))
-    standing = Standing(output="y", state="unchanged", told="accepted by Ada")
-    accepted = Baseline(file="known.toml", standings=(standing,))
+    status = BaselineStatus(output="y", state="unchanged", message="accepted by Ada")
+    accepted = Baseline(file="known.toml", statuses=(status,))
     open_question = _report(Verdict.DIVERGENT, {"outputs": (missing,)}, baseline=accepted)
     page = opened(json.loads(as_json(open_question)))
     assert page.locator("#uncompared tbody tr").all_inner_texts() == ["lost\t2 of 3\tnobody ran it"]
@@ -353,7 +353,7 @@ def test_what_was_not_compared_is_listed_and_nothing_is_accepted(opened):
 
 
 def test_an_accepted_constant_is_named_as_one(opened):
-    standing = Standing(output="", constant="w", state="unchanged", told="accepted by Ada")
-    accepted = Baseline(file="known.toml", standings=(standing,))
+    status = BaselineStatus(output="", constant="w", state="unchanged", message="accepted by Ada")
+    accepted = Baseline(file="known.toml", statuses=(status,))
     page = opened(json.loads(as_json(_report(Verdict.DIVERGENT, {}, baseline=accepted))))
     assert "constant w" in page.inner_text("#baseline tbody tr")

@@ -39,7 +39,7 @@ def test_a_converter_is_described(converter):
     assert converter.suffix == "" or converter.suffix.startswith(".")
     assert isinstance(converter.rank, int)
     assert isinstance(converter.named, bool)
-    assert all(cure.name and cure.told and cure.options for cure in converter.cures)
+    assert all(cure.name and cure.description and cure.options for cure in converter.cures)
     assert all(isinstance(each, str) and each for each in converter.loses)
 
 

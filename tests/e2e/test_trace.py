@@ -58,8 +58,8 @@ def test_a_record_survives_the_disk(folder):
     assert list(record.run.tensors) == ["a", "b", "c", "y"]
     assert record.model.graph.nodes[1].attributes["alpha"] == pytest.approx(0.1)
     assert record.inputs["x"].shape == (4, 6)
-    assert record.meaning.tensors["c"].dtype == np.float64
-    rms, peak = record.meaning.spread["rounding"]["c"]
+    assert record.oracle.tensors["c"].dtype == np.float64
+    rms, peak = record.oracle.spread["rounding"]["c"]
     assert 0 < rms <= peak
     assert np.array_equal(record.untouched["y"], record.written["y"])
 

@@ -16,12 +16,12 @@ interface Row {
 export function alignment(report: Report, selection: Selection): HTMLElement | null {
   const side = graph(report, "candidate");
   if (report.alignment) {
-    const told = report.alignment;
-    const rows = ofPairs(told, side, selection);
-    const tensors = told.pairs.filter((one) => one.kind !== "constant").length;
-    const note = `${tensors} tensors and ${told.pairs.length - tensors} constants of the candidate have a counterpart, ${told.unaligned_candidate.length} have none; looked at on ${told.inputs} ${told.inputs === 1 ? "input" : "inputs"}.`;
+    const alignment = report.alignment;
+    const rows = ofPairs(alignment, side, selection);
+    const tensors = alignment.pairs.filter((one) => one.kind !== "constant").length;
+    const note = `${tensors} tensors and ${alignment.pairs.length - tensors} constants of the candidate have a counterpart, ${alignment.unaligned_candidate.length} have none; looked at on ${alignment.inputs} ${alignment.inputs === 1 ? "input" : "inputs"}.`;
     const list = searched(["candidate", "reference", "how one becomes the other", "evidence", "confidence"], rows);
-    return section("alignment", "Alignment", note, ...list, groups(told));
+    return section("alignment", "Alignment", note, ...list, groups(alignment));
   }
   const other = graph(report, "reference");
   if (side === undefined || other === undefined) return null;
@@ -35,8 +35,8 @@ function searched(headings: string[], rows: Row[]): HTMLElement[] {
   const find = h("input", { type: "search", placeholder: "Search names and reasons", "aria-label": "Search the alignment" });
   const only = h("input", { type: "checkbox", id: "unpaired" });
   const show = (): void => {
-    const wanted = find.value.trim().toLowerCase();
-    const found = rows.filter((row) => row.text.includes(wanted) && !(only.checked && row.paired));
+    const query = find.value.trim().toLowerCase();
+    const found = rows.filter((row) => row.text.includes(query) && !(only.checked && row.paired));
     body.replaceChildren(
       table(headings, found.slice(0, MOST_ROWS).map((row) => row.cells()), "tight"),
       h("p", { class: "note" }, found.length > MOST_ROWS ? `${MOST_ROWS} of ${found.length} shown; search for the rest.` : `${found.length} shown.`),
@@ -54,9 +54,9 @@ function link(text: string, index: number | undefined, selection: Selection): HT
   return h("button", { type: "button", class: "link", title: shown(text), click: () => selection.set({ role: "candidate", index }) }, abridged(text, 44));
 }
 
-function ofPairs(told: Alignment, side: GraphProfile | undefined, selection: Selection): Row[] {
+function ofPairs(alignment: Alignment, side: GraphProfile | undefined, selection: Selection): Row[] {
   const places = new Map((side?.tensors ?? []).map((tensor, place) => [tensor, place]));
-  const aligned = told.pairs.map((pair) => ({
+  const aligned = alignment.pairs.map((pair) => ({
     text: [pair.candidate, ...pair.reference, pair.transform, pair.kind].join("\n").toLowerCase(),
     paired: true,
     cells: () => [
@@ -67,13 +67,13 @@ function ofPairs(told: Alignment, side: GraphProfile | undefined, selection: Sel
       pair.confidence,
     ],
   }));
-  const alone = [...told.unaligned_candidate.map((one) => ({ ...one, mine: false })), ...told.unaligned_reference.map((one) => ({ ...one, mine: true }))];
+  const alone = [...alignment.unaligned_candidate.map((one) => ({ ...one, ofReference: false })), ...alignment.unaligned_reference.map((one) => ({ ...one, ofReference: true }))];
   const unaligned = alone.map((one) => ({
     text: [one.name, one.reason, one.kind].join("\n").toLowerCase(),
     paired: false,
     cells: () => [
-      one.mine ? h("span", { class: "dim" }, "–") : h("span", {}, link(one.name, places.get(one.name), selection), one.kind !== "tensor" && h("span", { class: "dim" }, ` ${one.kind}`)),
-      one.mine ? brief(one.name) : h("span", { class: "dim" }, "–"),
+      one.ofReference ? h("span", { class: "dim" }, "–") : h("span", {}, link(one.name, places.get(one.name), selection), one.kind !== "tensor" && h("span", { class: "dim" }, ` ${one.kind}`)),
+      one.ofReference ? brief(one.name) : h("span", { class: "dim" }, "–"),
       one.reason,
       "",
       "",
@@ -86,10 +86,10 @@ function ofNodes(side: GraphProfile, other: GraphProfile, selection: Selection):
   return side.nodes.flatMap((node, place) => {
     if (side.tensors[place] === "") return [];
     const counterpart = side.counterpart[place] ?? null;
-    const theirs = counterpart === null ? [] : [other.nodes[counterpart], other.tensors[counterpart]];
+    const counterparts = counterpart === null ? [] : [other.nodes[counterpart], other.tensors[counterpart]];
     return [
       {
-        text: [node, side.ops[place], side.tensors[place], ...theirs].join("\n").toLowerCase(),
+        text: [node, side.ops[place], side.tensors[place], ...counterparts].join("\n").toLowerCase(),
         paired: counterpart !== null,
         cells: () => [
           link(node, place, selection),
@@ -103,8 +103,8 @@ function ofNodes(side: GraphProfile, other: GraphProfile, selection: Selection):
   });
 }
 
-function groups(told: Alignment): HTMLElement | null {
-  const joined = told.groups.filter((one) => one.reference.length > 0 && one.candidate.length > 0);
+function groups(alignment: Alignment): HTMLElement | null {
+  const joined = alignment.groups.filter((one) => one.reference.length > 0 && one.candidate.length > 0);
   if (joined.length === 0) return null;
   const listed = (names: string[]): HTMLElement => h("span", {}, ...names.flatMap((one, at) => (at === 0 ? [brief(one)] : [", ", brief(one)])));
   return h(

@@ -51,9 +51,9 @@ export function commonRanks(sides: Side[], counterpart: (number | null)[]): Map<
     for (const place of side.places) {
       const other = counterpart[place];
       if (other === null || other === undefined || !reference.has(other)) continue;
-      const mine = key("reference", other);
+      const referenceKey = key("reference", other);
       // Several nodes may hold the values of one: the first of them stands beside it.
-      if (![...joined.values()].includes(mine)) joined.set(key("candidate", place), mine);
+      if (![...joined.values()].includes(referenceKey)) joined.set(key("candidate", place), referenceKey);
     }
   }
   return ranked(sides, joined) ?? ranked(sides, new Map()) ?? new Map();

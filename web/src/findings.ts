@@ -23,7 +23,7 @@ export function findings(report: Report, selection: Selection): HTMLElement {
   );
 }
 
-/** Findings of one code that say nothing but a sentence share a card. */
+/** Findings of one code that consist of a sentence alone share a card. */
 function gathered(all: Finding[]): Finding[][] {
   const groups: Finding[][] = [];
   for (const finding of all) {
@@ -116,9 +116,9 @@ function place(finding: Finding): HTMLElement | null {
 }
 
 /** A public issue that describes this: "owner/project#7: what happens (address)". */
-function issue(told: string): HTMLElement {
-  const [, text, address] = /^(.*) \((https:\/\/github\.com\/[\w.-]+\/[\w.-]+\/(?:issues|pull)\/\d+)\)$/.exec(told) ?? [];
-  if (text === undefined || address === undefined) return h("span", { class: "issue" }, told);
+function issue(reference: string): HTMLElement {
+  const [, text, address] = /^(.*) \((https:\/\/github\.com\/[\w.-]+\/[\w.-]+\/(?:issues|pull)\/\d+)\)$/.exec(reference) ?? [];
+  if (text === undefined || address === undefined) return h("span", { class: "issue" }, reference);
   const [project = "", ...rest] = text.split(": ");
   return h("span", { class: "issue" }, h("a", { href: address, rel: "noreferrer noopener" }, project), rest.length > 0 && `: ${rest.join(": ")}`);
 }
@@ -209,8 +209,8 @@ function changes(finding: Finding): HTMLElement[] {
 }
 
 /** A float32 shows itself in float64 as 9.999999747378752e-05; people wrote 0.0001. */
-function value(told: unknown): string {
-  const text = typeof told === "string" ? told : JSON.stringify(told);
+function value(data: unknown): string {
+  const text = typeof data === "string" ? data : JSON.stringify(data);
   const number = Number(text);
   return text !== "" && Number.isFinite(number) ? String(Number(number.toPrecision(7))) : shown(text);
 }
@@ -225,7 +225,7 @@ function copyable(command: string): HTMLElement {
   return h("p", { class: "command" }, h("code", {}, `$ ${command}`), button);
 }
 
-/** An object that somebody's program held, `<Sequential>`, cannot be named on a command line. */
+/** A live object of a Python program, `<Sequential>`, cannot be named on a command line. */
 function onDisk(one: ModelSummary): boolean {
   return !one.location.startsWith("<");
 }

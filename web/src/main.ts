@@ -38,7 +38,7 @@ const NAMES: Record<string, string> = {
   profile: "Profile",
   graphs: "Graphs",
   tensors: "Tensors",
-  quantisation: "Quantisation",
+  quantization: "Quantization",
   "test-set": "Test set",
   steps: "Time steps",
   alignment: "Alignment",

@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import { css, h, name, section } from "./dom";
 import { figure, raised } from "./figures";
 import { graph, real, type GraphProfile, type Real, type Report } from "./report";
-import { accusedInside, guilty, type Selection } from "./selection";
+import { accusedInside, faulty, type Selection } from "./selection";
 
 const HEIGHT = 340;
 
@@ -46,8 +46,8 @@ function collect(side: GraphProfile, other: GraphProfile | undefined): Rows {
   const rows: Rows = { places: [], translation: [], reference: [], candidate: [], budget: [] };
   side.nodes.forEach((_, place) => {
     const counterpart = side.counterpart[place];
-    const theirs = other !== undefined && counterpart !== null && counterpart !== undefined ? other.execution[counterpart] : null;
-    const measured = [side.translation[place], side.execution[place], theirs, side.budget[place]].map((one) => real(one));
+    const counterpartError = other !== undefined && counterpart !== null && counterpart !== undefined ? other.execution[counterpart] : null;
+    const measured = [side.translation[place], side.execution[place], counterpartError, side.budget[place]].map((one) => real(one));
     if (measured.every((one) => one === null || one === 0)) return;
     rows.places.push(place);
     rows.translation.push(measured[0] ?? null);
@@ -78,7 +78,7 @@ function draw(report: Report, side: GraphProfile, rows: Rows, box: HTMLElement, 
     column.map((one) => (one === null || Number.isNaN(one) ? null : Math.min(Math.max(one, floor), ceiling)));
   const x = rows.places.map((_, at) => at);
   const rank = new Map(rows.places.map((place, at) => [place, at]));
-  const marks = [...guilty(report, side)].flatMap(([place, number]) => {
+  const marks = [...faulty(report, side)].flatMap(([place, number]) => {
     const at = nearest(rows.places, place);
     return at === null ? [] : [{ at, number }];
   });
@@ -105,11 +105,11 @@ function draw(report: Report, side: GraphProfile, rows: Rows, box: HTMLElement, 
     ],
     hooks: {
       draw: [(u) => drawMarks(u, marks, chosen)],
-      setCursor: [(u) => tell(u.cursor.idx ?? chosen)],
+      setCursor: [(u) => showReadout(u.cursor.idx ?? chosen)],
     },
   });
 
-  const tell = (at: number | null | undefined): void => {
+  const showReadout = (at: number | null | undefined): void => {
     const place = at === null || at === undefined ? undefined : rows.places[at];
     readout.replaceChildren(...(place === undefined ? [hint()] : described(report, side, rows, at ?? 0, place)));
   };
@@ -125,7 +125,7 @@ function draw(report: Report, side: GraphProfile, rows: Rows, box: HTMLElement, 
       // The end of a drag is a zoom, not a choice.
       if (place !== undefined && Math.abs(event.clientX - pressed) < 4) selection.set({ role: "candidate", index: place });
     });
-    tell(chosen);
+    showReadout(chosen);
     box.dataset["drawn"] = "yes";
   };
   box.addEventListener("keydown", (event) => {
@@ -139,7 +139,7 @@ function draw(report: Report, side: GraphProfile, rows: Rows, box: HTMLElement, 
     const candidate = selection.onCandidate(place);
     chosen = candidate === null ? null : (rank.get(candidate) ?? nearest(rows.places, candidate));
     plot?.redraw(false);
-    tell(chosen);
+    showReadout(chosen);
   });
   if (selection.current !== null) {
     const candidate = selection.onCandidate(selection.current);
@@ -159,7 +159,7 @@ function font(size: number): string {
   return `${size}px system-ui, sans-serif`;
 }
 
-/** Powers of ten, as many as there is room for. */
+/** Powers of ten, as many as fit. */
 function powers(floor: number, ceiling: number): number[] {
   const [from, to] = [Math.round(Math.log10(floor)), Math.round(Math.log10(ceiling))];
   const every = Math.max(1, Math.ceil((to - from) / 8));
@@ -168,10 +168,10 @@ function powers(floor: number, ceiling: number): number[] {
   return found;
 }
 
-function nearest(places: number[], wanted: number): number | null {
+function nearest(places: number[], target: number): number | null {
   let best: number | null = null;
   places.forEach((place, at) => {
-    if (best === null || Math.abs(place - wanted) < Math.abs((places[best] ?? 0) - wanted)) best = at;
+    if (best === null || Math.abs(place - target) < Math.abs((places[best] ?? 0) - target)) best = at;
   });
   return best;
 }
@@ -229,7 +229,7 @@ function described(report: Report, side: GraphProfile, rows: Rows, at: number, p
   return [
     h("span", { class: "who" }, h("span", { class: "dim" }, `${place + 1} ${side.ops[place] ?? ""}`), " ", name(side.nodes[place])),
     ...round(side.rounds?.[place] ?? null),
-    ...accusedInside(report, side, place).map((inner) => h("span", { class: "pairing" }, h("span", { class: "dim" }, "guilty inside"), h("b", {}, inner))),
+    ...accusedInside(report, side, place).map((inner) => h("span", { class: "pairing" }, h("span", { class: "dim" }, "faulty inside"), h("b", {}, inner))),
     one("translation", rows.translation[at]),
     one("arises here", side.local[place]),
     one("reference run", rows.reference[at]),

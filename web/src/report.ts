@@ -181,11 +181,11 @@ export interface TestSet {
 
 export interface Baseline {
   file: string;
-  standings: {
+  statuses: {
     output: string;
     constant?: string | null;
     state: string;
-    told: string;
+    message: string;
     accepted: { why: string; who: string; when: string; until: string | null } | null;
   }[];
 }
@@ -217,7 +217,7 @@ export interface Alignment {
   unaligned_candidate: { name: string; kind: string; reason: string }[];
 }
 
-/** What `isomorph fix --format json` told. */
+/** The JSON of `isomorph fix --format json`. */
 export interface Repair {
   repaired: boolean;
   reason: string;

@@ -26,9 +26,9 @@ export class Selection {
   }
 
   /** Select a node of the candidate by name; false where it is in no profile. */
-  byName(wanted: string | null): boolean {
+  byName(name: string | null): boolean {
     const side = graph(this.report, "candidate");
-    const index = wanted === null || side === undefined ? -1 : placeOf(side, wanted);
+    const index = name === null || side === undefined ? -1 : placeOf(side, name);
     if (index < 0) return false;
     this.set({ role: "candidate", index });
     return true;
@@ -69,7 +69,7 @@ export function accusedInside(report: Report, side: GraphProfile, place: number)
 }
 
 /** Places of the nodes that a finding accuses. */
-export function guilty(report: Report, side: GraphProfile): Map<number, number> {
+export function faulty(report: Report, side: GraphProfile): Map<number, number> {
   const places = new Map<number, number>();
   for (const finding of report.findings) {
     if (finding.node === null || finding.effect === "none") continue;

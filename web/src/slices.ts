@@ -5,7 +5,7 @@ import { abridged, css, h, section, shown } from "./dom";
 import { figure } from "./figures";
 import { graph, real, type GraphProfile, type Report } from "./report";
 import { commonRanks, HEIGHT, joined, key, layOut, WIDTH, type Role, type Side } from "./arrange";
-import { accusedInside, guilty, type Place, type Selection } from "./selection";
+import { accusedInside, faulty, type Place, type Selection } from "./selection";
 
 const USUAL = 11;
 const MOST = 150;
@@ -15,16 +15,16 @@ export function slices(report: Report, selection: Selection): HTMLElement {
   const [left, right] = [graph(report, "reference"), graph(report, "candidate")];
   if (right === undefined) return h("div", { hidden: true });
   const canvas = h("div", { class: "canvas", role: "img", "aria-label": "Both graphs around the chosen node" });
-  const told = h("p", { class: "readout", "aria-live": "polite" });
+  const readout = h("p", { class: "readout", "aria-live": "polite" });
   const size = h("input", { type: "range", min: 5, max: MOST, value: USUAL, id: "slice-size" });
   const find = h("input", { type: "search", placeholder: "Find a node of the candidate", "aria-label": "Find a node of the candidate", list: "node-names" });
-  const view = new View(report, left, right, canvas, told, selection);
+  const view = new View(report, left, right, canvas, readout, selection);
   size.addEventListener("input", () => view.resize(Number(size.value)));
   find.addEventListener("change", () => {
-    const wanted = find.value.toLowerCase();
-    const place = right.nodes.findIndex((one) => one.toLowerCase() === wanted);
-    const similar = place >= 0 ? place : right.nodes.findIndex((one) => one.toLowerCase().includes(wanted));
-    if (wanted !== "" && similar >= 0) selection.set({ role: "candidate", index: similar });
+    const query = find.value.toLowerCase();
+    const place = right.nodes.findIndex((one) => one.toLowerCase() === query);
+    const similar = place >= 0 ? place : right.nodes.findIndex((one) => one.toLowerCase().includes(query));
+    if (query !== "" && similar >= 0) selection.set({ role: "candidate", index: similar });
   });
   selection.onChange((place) => view.show(place));
   requestAnimationFrame(() => {
@@ -45,13 +45,13 @@ export function slices(report: Report, selection: Selection): HTMLElement {
       h("span", { class: "legend" }, h("i", { class: "ramp" }), h("span", {}, "own error: none … largest")),
     ),
     canvas,
-    told,
+    readout,
   );
 }
 
 /** The first accused node, or where the error is largest. */
 function firstPlace(report: Report, side: GraphProfile): number {
-  const accused = [...guilty(report, side)].sort((a, b) => a[1] - b[1])[0];
+  const accused = [...faulty(report, side)].sort((a, b) => a[1] - b[1])[0];
   if (accused !== undefined) return accused[0];
   const measured = side.translation.some((one) => one !== null) ? side.translation : side.execution;
   const values = measured.map((one) => real(one) ?? -1);
@@ -71,7 +71,7 @@ class View {
     private readonly left: GraphProfile | undefined,
     private readonly right: GraphProfile,
     private readonly box: HTMLElement,
-    private readonly told: HTMLElement,
+    private readonly readout: HTMLElement,
     private readonly selection: Selection,
   ) {
     this.readers = new Map([["candidate", readers(right)]]);
@@ -104,16 +104,16 @@ class View {
 
   private chosen(): string[] {
     if (this.place === null) return [];
-    const [mine, yours] = [this.selection.onReference(this.place), this.selection.onCandidate(this.place)];
-    return [mine === null ? "" : key("reference", mine), yours === null ? "" : key("candidate", yours)].filter(Boolean);
+    const [ref, cand] = [this.selection.onReference(this.place), this.selection.onCandidate(this.place)];
+    return [ref === null ? "" : key("reference", ref), cand === null ? "" : key("candidate", cand)].filter(Boolean);
   }
 
   private redraw(): void {
     if (this.place === null) return;
-    const yours = this.selection.onCandidate(this.place);
-    const mine = this.selection.onReference(this.place);
-    const right = yours === null ? [] : around(this.right, this.readers.get("candidate") ?? [], yours, this.size);
-    const left = this.beside(mine, right);
+    const cand = this.selection.onCandidate(this.place);
+    const ref = this.selection.onReference(this.place);
+    const right = cand === null ? [] : around(this.right, this.readers.get("candidate") ?? [], cand, this.size);
+    const left = this.beside(ref, right);
     const positions = this.arranged(left, right);
     this.cy?.destroy();
     this.cy = cytoscape({
@@ -177,7 +177,7 @@ class View {
   private nodes(role: Role, places: number[]): cytoscape.ElementDefinition[] {
     const side = role === "candidate" ? this.right : this.left;
     if (side === undefined) return [];
-    const accused = role === "candidate" ? guilty(this.report, side) : new Map<number, number>();
+    const accused = role === "candidate" ? faulty(this.report, side) : new Map<number, number>();
     const heat = heatOf(this.right);
     const inner = (place: number): string | undefined => (accused.has(place) ? accusedInside(this.report, side, place)[0] : undefined);
     return places.map((place) => ({
@@ -186,7 +186,7 @@ class View {
         label: `${shown(side.ops[place] ?? "")}${inner(place) === undefined ? "" : ` › ${abridged(shown(inner(place) ?? ""), 22)}`}\n${abridged(shown(side.nodes[place] ?? ""), 26)}`,
         heat: role === "candidate" ? heat(place) : 0,
       },
-      classes: accused.has(place) ? `${role} guilty` : role,
+      classes: accused.has(place) ? `${role} faulty` : role,
     }));
   }
 
@@ -220,11 +220,11 @@ class View {
   }
 
   private describe(id?: string): void {
-    const wanted = id ?? this.chosen().at(-1);
-    const [role, index] = (wanted ?? "").split(":");
+    const query = id ?? this.chosen().at(-1);
+    const [role, index] = (query ?? "").split(":");
     const side = role === "candidate" ? this.right : this.left;
     const place = Number(index);
-    if (side === undefined || wanted === undefined) return;
+    if (side === undefined || query === undefined) return;
     const counterpart = role === "candidate" && this.left !== undefined ? side.counterpart[place] : null;
     const parts = [
       h("span", { class: "who" }, h("span", { class: "dim" }, `${role} · ${side.ops[place] ?? ""} `), h("code", { class: "name" }, side.nodes[place] ?? "")),
@@ -235,11 +235,11 @@ class View {
             pairing("arises here", figure(side.local[place])),
           ]
         : []),
-      ...(role === "candidate" ? accusedInside(this.report, side, place).map((one) => pairing("guilty inside", shown(one))) : []),
+      ...(role === "candidate" ? accusedInside(this.report, side, place).map((one) => pairing("faulty inside", shown(one))) : []),
       pairing("run", figure(side.execution[place])),
       pairing("budget", figure(side.budget[place])),
     ];
-    this.told.replaceChildren(...parts);
+    this.readout.replaceChildren(...parts);
   }
 }
 
@@ -261,9 +261,9 @@ function carries(side: GraphProfile, place: number): boolean {
 }
 
 /** The nodes nearest to one, those first that carry values from the inputs. */
-function around(side: GraphProfile, following: number[][], centre: number, count: number): number[] {
-  const found = new Set([centre]);
-  let layer = [centre];
+function around(side: GraphProfile, following: number[][], center: number, count: number): number[] {
+  const found = new Set([center]);
+  let layer = [center];
   while (layer.length > 0 && found.size < count) {
     const next: number[] = [];
     for (const place of layer) {
@@ -293,7 +293,7 @@ function heatOf(side: GraphProfile): (place: number) => number {
 }
 
 function style(): cytoscape.StylesheetJson {
-  const [ink, dim, paper, lineColour, accent] = ["--ink", "--dim", "--raised", "--edge", "--accent"].map(css);
+  const [ink, dim, paper, lineColor, accent] = ["--ink", "--dim", "--raised", "--edge", "--accent"].map(css);
   return [
     {
       selector: "node",
@@ -303,7 +303,7 @@ function style(): cytoscape.StylesheetJson {
         height: HEIGHT,
         "background-color": `mapData(heat, 0, 1, ${paper}, ${accent})`,
         "border-width": 1,
-        "border-color": lineColour ?? "",
+        "border-color": lineColor ?? "",
         label: "data(label)",
         "text-wrap": "wrap",
         "text-valign": "center",
@@ -315,9 +315,9 @@ function style(): cytoscape.StylesheetJson {
       },
     },
     { selector: "node[heat > 0.55]", style: { color: css("--on-accent") } },
-    { selector: "node.guilty", style: { "border-width": 3, "border-color": accent ?? "" } },
+    { selector: "node.faulty", style: { "border-width": 3, "border-color": accent ?? "" } },
     { selector: "node.chosen", style: { "border-width": 3, "border-color": ink ?? "", "outline-width": 3, "outline-color": css("--reference"), "outline-opacity": 0.45, "outline-offset": 2 } },
-    { selector: "edge", style: { width: 1.25, "line-color": lineColour ?? "", "target-arrow-color": lineColour ?? "", "target-arrow-shape": "triangle", "arrow-scale": 0.8, "curve-style": "bezier" } },
+    { selector: "edge", style: { width: 1.25, "line-color": lineColor ?? "", "target-arrow-color": lineColor ?? "", "target-arrow-shape": "triangle", "arrow-scale": 0.8, "curve-style": "bezier" } },
     { selector: "edge.through", style: { "line-style": "dotted" } },
     { selector: "edge.far", style: { "curve-style": "unbundled-bezier", "control-point-distances": [WIDTH * 0.75], "control-point-weights": [0.5] } },
     { selector: "edge.pair", style: { "line-style": "dashed", "line-dash-pattern": [4, 4], "target-arrow-shape": "none", width: 1, "line-color": dim ?? "", opacity: 0.5, "curve-style": "straight" } },

@@ -1,4 +1,4 @@
-/** What the answer rests on: quantisation, sequences, alignment, environments, inputs, gaps. */
+/** What the answer rests on: quantization, sequences, alignment, environments, inputs, gaps. */
 
 import { brief, h, name, section, table } from "./dom";
 import { decibels, figure, percent, shape } from "./figures";
@@ -14,8 +14,8 @@ export function quantization(report: Report): HTMLElement | null {
   const ends = (interval: Real[] | null): HTMLElement =>
     h("span", { class: "whole" }, interval === null ? "–" : `${figure(interval[0])} … ${figure(interval[1])}`);
   return section(
-    "quantisation",
-    "Quantisation",
+    "quantization",
+    "Quantization",
     "Worst first. Clipped: values beyond the range. Used: the share of the range that values fill. SQNR beside that of an ideal min/max quantiser of the same width. Quanta: steps by which the runtime misses the float64 result of the same operands." + (gains ? " Gain: the share of the outputs' error that goes if this tensor alone stays in float." : ""),
     table(
       ["tensor", "type", "scale", "zero point", "range", "seen", "#clipped", "#used", "#SQNR", "#ideal", "#quanta", ...(gains ? ["#gain"] : []), "parameters"],
@@ -55,7 +55,7 @@ export function steps(report: Report): HTMLElement | null {
   return section(
     "steps",
     "Error by time step",
-    "Along each axis before the features that is as long as one of an input's. Where there are two, one of them is the batch: a file does not say which.",
+    "Along each axis before the features that is as long as one of an input's. Where there are two, one of them is the batch: a file does not state which.",
     h("div", { class: "panels" }, ...all.map(({ label, axis }) => h("figure", {}, h("figcaption", {}, name(label), ` · axis ${axis.axis} (${axis.length}), as in `, name(axis.input)), bars(axis)))),
   );
 }
@@ -65,17 +65,17 @@ function timed(axis: AxisProfile): boolean {
 }
 
 export function testSet(report: Report): HTMLElement | null {
-  const told = report.test_set;
-  if (told === null) return null;
+  const summary = report.test_set;
+  if (summary === null) return null;
   return section(
     "test-set",
     "Test set",
-    `${told.samples} samples of ${told.location}, run against run.`,
+    `${summary.samples} samples of ${summary.location}, run against run.`,
     table(
       ["output", "worst sample", "#its relative error", "#median", "#99%", "#labels agree"],
-      told.outputs.map((one) => [name(one.candidate_output), name(one.worst), figure(one.worst_relative), figure(one.quantiles["0.5"]), figure(one.quantiles["0.99"]), percent(one.label_agreement)]),
+      summary.outputs.map((one) => [name(one.candidate_output), name(one.worst), figure(one.worst_relative), figure(one.quantiles["0.5"]), figure(one.quantiles["0.99"]), percent(one.label_agreement)]),
     ),
-    told.metric !== null && h("p", {}, name(told.metric.name), `: reference ${figure(told.metric.reference, 6)}, candidate ${figure(told.metric.candidate, 6)}`),
+    summary.metric !== null && h("p", {}, name(summary.metric.name), `: reference ${figure(summary.metric.reference, 6)}, candidate ${figure(summary.metric.candidate, 6)}`),
   );
 }
 

@@ -31,7 +31,7 @@ export function tensors(report: Report, selection: Selection, load?: (id: string
     const at = all.findIndex((one) => one.node !== null && one.node === node);
     if (at >= 0) show(at);
   });
-  // Canvases ask for colours, which are known once the page is styled.
+  // Canvases ask for colors, which are known once the page is styled.
   requestAnimationFrame(() => show(0));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => show(Number(choice.value)));
   return section("tensors", "Tensors close up", "", h("div", { class: "tools" }, choice), body);
@@ -88,8 +88,8 @@ function axisTitle(axis: AxisProfile): string {
   return `Relative error along axis ${axis.axis} (${axis.length}${groups}${step})`;
 }
 
-function histogram(told: NonNullable<CloseUp["histogram"]>): SVGElement {
-  const most = Math.max(1, ...told.reference, ...told.candidate);
+function histogram(counts: NonNullable<CloseUp["histogram"]>): SVGElement {
+  const most = Math.max(1, ...counts.reference, ...counts.candidate);
   const outline = (counts: number[]): string => {
     const step = WIDE / counts.length;
     const points = counts.flatMap((count, at) => {
@@ -98,15 +98,15 @@ function histogram(told: NonNullable<CloseUp["histogram"]>): SVGElement {
     });
     return `0,${TALL} ${points.join(" ")} ${WIDE},${TALL}`;
   };
-  const odd = told.reference_not_finite + told.candidate_not_finite;
+  const odd = counts.reference_not_finite + counts.candidate_not_finite;
   return picture(
     "Histogram of both sides",
-    svg("polygon", { points: outline(told.reference), class: "area reference" }),
-    svg("polyline", { points: outline(told.candidate), class: "edge candidate" }),
+    svg("polygon", { points: outline(counts.reference), class: "area reference" }),
+    svg("polyline", { points: outline(counts.candidate), class: "edge candidate" }),
     svg("line", { x1: 0, x2: WIDE, y1: TALL, y2: TALL, class: "axis" }),
-    label(0, "start", figure(told.least)),
-    label(WIDE, "end", figure(told.most)),
-    odd > 0 && label(WIDE / 2, "middle", `not finite: ${told.reference_not_finite} reference, ${told.candidate_not_finite} candidate`),
+    label(0, "start", figure(counts.least)),
+    label(WIDE, "end", figure(counts.most)),
+    odd > 0 && label(WIDE / 2, "middle", `not finite: ${counts.reference_not_finite} reference, ${counts.candidate_not_finite} candidate`),
   );
 }
 
@@ -142,10 +142,10 @@ function picture(title: string, ...content: (SVGElement | false)[]): SVGElement 
   return svg("svg", { viewBox: `0 0 ${WIDE} ${TALL + 20}`, role: "img", "aria-label": title }, ...content);
 }
 
-function heatMap(told: NonNullable<CloseUp["heat_map"]>): HTMLElement {
-  const [rows, columns] = [told.values.length, told.values[0]?.length ?? 0];
+function heatMap(map: NonNullable<CloseUp["heat_map"]>): HTMLElement {
+  const [rows, columns] = [map.values.length, map.values[0]?.length ?? 0];
   const canvas = h("canvas", { width: columns, height: rows, class: "heat", role: "img", "aria-label": "Where the difference sits" });
-  const values = told.values.map((row) => row.map((one) => real(one) ?? 0));
+  const values = map.values.map((row) => row.map((one) => real(one) ?? 0));
   const most = values.flat().filter(Number.isFinite).reduce((a, b) => Math.max(a, b), 0);
   const ctx = canvas.getContext("2d");
   if (ctx !== null) {

@@ -32,7 +32,7 @@ export function verdict(report: Report): HTMLElement {
   );
 }
 
-/** What the verdict covers, as the headline of every other report says it: on 1 given input. */
+/** What the verdict covers, as in the headline of every other report: on 1 given input. */
 function covers(report: Report): string {
   const fine = report.verdict === "equivalent" || report.verdict === "degraded";
   const only = report.only_given === true;
@@ -62,22 +62,22 @@ function uncompared(report: Report): HTMLElement | null {
 /** Whether the baseline lets the divergence pass: every one is known, and none has got worse. */
 function accepted(report: Report): boolean {
   if (!report.coverage || report.coverage.outputs.some((one) => one.not_compared > 0)) return false;
-  const standings = report.baseline?.standings ?? [];
-  const passes = standings.every((one) => one.state === "unchanged" || one.state === "fixed");
-  return report.verdict === "divergent" && passes && standings.some((one) => one.state === "unchanged");
+  const statuses = report.baseline?.statuses ?? [];
+  const passes = statuses.every((one) => one.state === "unchanged" || one.state === "fixed");
+  return report.verdict === "divergent" && passes && statuses.some((one) => one.state === "unchanged");
 }
 
 /** What somebody examined and accepted, and how it stands today. */
 function baseline(report: Report): HTMLElement | null {
-  const told = report.baseline;
-  if (!told || told.standings.length === 0) return null;
-  const rows = told.standings.map((one) => [
+  const baseline = report.baseline;
+  if (!baseline || baseline.statuses.length === 0) return null;
+  const rows = baseline.statuses.map((one) => [
     one.constant ? h("span", {}, "constant ", name(one.constant)) : name(one.output),
     h("span", { class: `chip ${one.state}` }, one.state),
-    one.told,
+    one.message,
     one.accepted === null ? "–" : `${one.accepted.why} (${one.accepted.who}, ${one.accepted.when}${one.accepted.until === null ? "" : `, until ${one.accepted.until}`})`,
   ]);
-  return h("details", { open: true, id: "baseline" }, h("summary", {}, "Baseline ", h("span", { class: "dim" }, told.file)), table(["output or constant", "state", "", "accepted"], rows));
+  return h("details", { open: true, id: "baseline" }, h("summary", {}, "Baseline ", h("span", { class: "dim" }, baseline.file)), table(["output or constant", "state", "", "accepted"], rows));
 }
 
 function arrow(report: Report): HTMLElement | null {
@@ -87,9 +87,9 @@ function arrow(report: Report): HTMLElement | null {
 function side(report: Report, role: string): HTMLElement | null {
   const found = model(report, role);
   if (found === undefined) return null;
-  const told = [found.framework, found.nodes === 1 ? "1 node" : `${found.nodes} nodes`].filter(Boolean).join(", ");
+  const details = [found.framework, found.nodes === 1 ? "1 node" : `${found.nodes} nodes`].filter(Boolean).join(", ");
   const file = found.location.split(/[\\/]/).pop() ?? found.location;
-  return h("span", { class: `side ${role}`, title: found.location }, name(file), h("span", { class: "dim" }, told));
+  return h("span", { class: `side ${role}`, title: found.location }, name(file), h("span", { class: "dim" }, details));
 }
 
 interface Figure {

@@ -68,7 +68,7 @@ export async function viewer(page: HTMLElement, draw: Draw): Promise<void> {
     document.documentElement.removeAttribute("data-verdict");
     document.title = "isomorph";
     const chosen: string[] = [];
-    // What changed is told from the older report to the newer, however they were ticked.
+    // What changed is shown from the older report to the newer, however they were ticked.
     const written = new Map(listed.map((one) => [one.id, one.modified]));
     const inTime = (ids: string[]): string[] => [...ids].sort((a, b) => (written.get(a) ?? 0) - (written.get(b) ?? 0));
     const compare = h("button", { type: "button", disabled: true, click: () => go(`?compare=${inTime(chosen).map(encodeURIComponent).join(",")}`) }, "Compare two");

@@ -47,14 +47,14 @@ def convert(
     from isomorph.checking import check as stage
     from isomorph.conversion.convert import convert as stage_convert
     from isomorph.conversion.converter_worker import ConverterWorker
-    from isomorph.conversion.deliver import refuse_target, wanted, write_report
+    from isomorph.conversion.deliver import conversion_request, refuse_target, write_report
     from isomorph.reporters.json import as_json
 
     samples = _samples(data, inputs, memory)
     stated = options(source, trust=trust, state=state)
     said = {"data": data, "inputs": inputs, "dims": dims, "sizes": sizes, "seed": seed}
     said |= {"state": state, "memory": memory, "timeout": timeout}
-    request = wanted(
+    request = conversion_request(
         target,
         to=to,
         width=quantize,
@@ -63,7 +63,7 @@ def convert(
         repair=repair,
         keep=keep,
         options=stated,
-        said=said,
+        check_options=said,
     )
     refuse_target(request.output, source)
     check_options = stage.CheckOptions(
@@ -104,11 +104,11 @@ def routes(
     trust: bool = False,
 ) -> list[Route]:
     """The ways from a model to a target, the best first; nothing is converted."""
-    from isomorph.conversion.deliver import wanted
+    from isomorph.conversion.deliver import conversion_request
     from isomorph.conversion.plan import routes as planned
     from isomorph.store.format_detection import identify, source_kind
 
-    request = wanted(target, to=to, width=quantize, via=via)
+    request = conversion_request(target, to=to, width=quantize, via=via)
     factory = source_kind(str(source)) == "factory"
     framework = "pytorch" if factory else identify(Path(source))
     return planned(framework, request.target, request.width, request.via)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from isomorph.core.baseline import Accepted, Baseline, Standing
+from isomorph.core.baseline import Accepted, Baseline, BaselineStatus
 from isomorph.core.divergence import Divergence, DivergenceKind, Verdict
 from isomorph.core.errors import UsageError
 from isomorph.core.report import Finding, Report
@@ -48,34 +48,34 @@ def compare_with_baseline(
     """The report with the state of each divergence relative to the baseline."""
     of_pair = [entry for entry in accepted if entry.pair == pair]
     known = {entry.output: entry for entry in of_pair if entry.constant is None}
-    standings = [
-        _standing(each, known.get(_name(each)), report, today)
+    statuses = [
+        _status(each, known.get(_name(each)), report, today)
         for each in report.outputs
         if each.verdict is Verdict.DIVERGENT
     ]
-    named = {standing.output for standing in standings}
+    named = {status.output for status in statuses}
     judged = {_name(each) for each in report.outputs if each.verdict is not Verdict.UNKNOWN}
-    standings += [
-        Standing(output=name, state="fixed", told="no longer divergent", accepted=entry)
+    statuses += [
+        BaselineStatus(output=name, state="fixed", message="no longer divergent", accepted=entry)
         for name, entry in known.items()
         if name not in named and name in judged
     ]
-    standings += _of_constants(
+    statuses += _of_constants(
         report, [each for each in of_pair if each.constant is not None], today
     )
-    return replace(report, pair=pair, baseline=Baseline(file=file, standings=tuple(standings)))
+    return replace(report, pair=pair, baseline=Baseline(file=file, statuses=tuple(statuses)))
 
 
 def _name(divergence: Divergence) -> str:
     return divergence.candidate_output or divergence.reference_output or ""
 
 
-def _standing(
+def _status(
     divergence: Divergence, entry: Accepted | None, report: Report, today: date
-) -> Standing:
+) -> BaselineStatus:
     worse = _worse(divergence, entry) if entry is not None else None
     state, text = _state(report, entry, worse, today)
-    return Standing(output=_name(divergence), state=state, told=text, accepted=entry)
+    return BaselineStatus(output=_name(divergence), state=state, message=text, accepted=entry)
 
 
 def _state(
@@ -101,19 +101,19 @@ def _constants(report: Report) -> dict[str, Finding]:
     return {str(each.evidence.get("constant")): each for each in found}
 
 
-def _of_constants(report: Report, entries: Sequence[Accepted], today: date) -> list[Standing]:
+def _of_constants(report: Report, entries: Sequence[Accepted], today: date) -> list[BaselineStatus]:
     """The state of each constant that differs or was accepted; numbers must be the same."""
     known, found = {str(entry.constant): entry for entry in entries}, _constants(report)
-    standings = []
+    statuses = []
     for name, finding in found.items():
         entry = known.get(name)
         same = entry is not None and entry.numbers == finding.evidence.get("numbers")
         worse = None if same else "its numbers are not those that were accepted"
         state, text = _state(report, entry, worse, today)
-        standings.append(Standing(output="", constant=name, state=state, told=text, accepted=entry))
+        statuses.append(BaselineStatus(output="", constant=name, state=state, message=text, accepted=entry))
     compared = report.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED}
-    return standings + [
-        Standing(output="", constant=name, state="fixed", told="no longer differs", accepted=entry)
+    return statuses + [
+        BaselineStatus(output="", constant=name, state="fixed", message="no longer differs", accepted=entry)
         for name, entry in known.items()
         if compared and name not in found
     ]

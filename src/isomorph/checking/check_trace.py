@@ -55,7 +55,7 @@ def _handle(side: Side) -> ModelHandle:
 
 
 def _lacks_oracle(side: Side) -> bool:
-    return isinstance(side, Replayed) and side.record.meaning is None
+    return isinstance(side, Replayed) and side.record.oracle is None
 
 
 def _refuse(reference: Side, candidate: Side, given: Sample | None, options: CheckOptions) -> None:

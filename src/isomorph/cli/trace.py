@@ -57,7 +57,7 @@ def lines(record: Record, output: Path) -> list[str]:
     """What was recorded, and what can be done with it."""
     environment = record.run.environment
     place = f"{environment.runtime} {environment.version} on {environment.device}"
-    oracle = "with its float64 oracle" if record.meaning is not None else "without an oracle"
+    oracle = "with its float64 oracle" if record.oracle is not None else "without an oracle"
     count = len(record.run.tensors)
     return [
         f"recorded {count} tensors of {record.model.location} in {place}, {oracle}",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trip:
-    """One route, and the hops that were made on it; the last one tells how it ended."""
+    """One route, and the hops that were made on it; the last one shows how it ended."""
 
     route: Route
     hops: tuple[Hop, ...]
@@ -71,10 +71,10 @@ def _planned(
     framework: str, widths: Sequence[str], named: Sequence[str]
 ) -> Iterator[Sequence[Route]]:
     """The ways that are installed, to one target after the other."""
-    wanted = [(target, width, ()) for width in widths for target in formats()] + [
+    targets = [(target, width, ()) for width in widths for target in formats()] + [
         (registry.converter(name).target, AS_IS, (name,)) for name in named
     ]
-    for target, width, via in wanted:
+    for target, width, via in targets:
         try:
             found = routes(framework, target, width, via)
         except UsageError:

@@ -1,4 +1,4 @@
-"""The verb: plan, go route by route until one is proven, deliver, and say how to repeat it."""
+"""Plan the routes, try each until one is proven, deliver, and state the command that repeats it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from isomorph.conversion.converter_worker import ConverterWorker
 
 _WEIGHT = {"failed": 0, "unproven": 1, "guilty": 2, "repaired": 3, "proven": 3}
-"""Of two routes of which none was proven, the one whose last hop tells more is shown."""
+"""Of two routes of which none was proven, the one whose last hop got further is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ConversionRequest:
     """What is to become of the model, and how."""
 
     target: str
@@ -41,12 +41,12 @@ class Wanted:
     """Write the model even where it is not proven."""
     options: Mapping[str, str] = field(default_factory=dict)
     words: tuple[str, ...] = ()
-    """What else has to be said to repeat it."""
+    """Further options of the command that repeats it."""
 
 
 def convert(
     source: str,
-    wanted: Wanted,
+    request: ConversionRequest,
     loader: Loader,
     workshop: ConverterWorker,
     check_options: CheckOptions,
@@ -54,17 +54,21 @@ def convert(
     """One proven conversion, or the farthest that could be gone."""
     started = time.monotonic()
     first = loader.open("reference", source)
-    via = (*wanted.via, "onnx_opset") if _opset_alone(first.model.framework, wanted) else wanted.via
-    planned = routes(first.model.framework, wanted.target, wanted.width, via)
+    via = (
+        (*request.via, "onnx_opset")
+        if _opset_alone(first.model.framework, request)
+        else request.via
+    )
+    planned = routes(first.model.framework, request.target, request.width, via)
     possible = [route for route in planned if not route.missing]
     if not possible:
         raise UsageError(
             "MISSING_CONVERTER",
-            f"no way to {wanted.target} is installed",
+            f"no way to {request.target} is installed",
             why=planned[0].words,
             fix="; ".join(planned[0].missing),
         )
-    _refuse_uncalibrated(wanted, check_options)
+    _refuse_uncalibrated(request, check_options)
     given = None if check_options.data else loader.sample(first.model.graph.inputs)
     runner = RouteRunner(
         first=first,
@@ -72,25 +76,25 @@ def convert(
         loader=loader,
         workshop=workshop,
         check_options=check_options,
-        options={**wanted.options, **({"opset": str(wanted.opset)} if wanted.opset else {})},
-        repair=wanted.repair,
-        name=_stem(wanted),
+        options={**request.options, **({"opset": str(request.opset)} if request.opset else {})},
+        repair=request.repair,
+        name=_stem(request),
     )
     chosen, last = _traveled(possible, Stop(location=source, model=first.model), runner)
     proven = chosen[-1].usable and len(chosen) == len(_route_of(chosen, possible).steps)
     verdict, reason = _verdict(chosen, proven=proven)
-    output = _delivered(last, wanted) if proven or (wanted.keep and last.location) else None
+    output = _delivered(last, request) if proven or (request.keep and last.location) else None
     return Conversion(
         verdict=verdict,
         reason=reason,
         source=first.summary,
-        target=wanted.target,
-        width=wanted.width,
+        target=request.target,
+        width=request.width,
         chosen=tuple(chosen),
         tried=tuple(hop for hop in runner.hops if hop not in chosen),
         alternatives=tuple(route for route in planned if route != _route_of(chosen, planned)),
         output=output,
-        repeat=_repeat(source, wanted, chosen),
+        repeat=_repeat(source, request, chosen),
         seed=check_options.seed,
         skipped=tuple(
             Skipped(what=route.words, why=f"not installed; {'; '.join(route.missing)}")
@@ -140,47 +144,47 @@ def _verdict(chosen: Sequence[Hop], *, proven: bool) -> tuple[Verdict, str]:
     return Verdict.UNKNOWN, f"{name}: {trouble}"
 
 
-def _opset_alone(framework: str, wanted: Wanted) -> bool:
+def _opset_alone(framework: str, request: ConversionRequest) -> bool:
     """An ONNX model that stays one and gets another opset; exporters take the opset themselves."""
-    named = "onnx_opset" in wanted.via
-    return bool(wanted.opset) and framework == wanted.target == "onnx" and not named
+    named = "onnx_opset" in request.via
+    return bool(request.opset) and framework == request.target == "onnx" and not named
 
 
-def _refuse_uncalibrated(wanted: Wanted, check_options: CheckOptions) -> None:
-    if wanted.width in {"int8", "int16x8"} and check_options.data is None:
+def _refuse_uncalibrated(request: ConversionRequest, check_options: CheckOptions) -> None:
+    if request.width in {"int8", "int16x8"} and check_options.data is None:
         raise UsageError(
             "SAMPLES_NEEDED",
-            f"{wanted.width} needs samples to calibrate on",
+            f"{request.width} needs samples to calibrate on",
             why="ranges that were made up fit no real input",
             fix="give a folder of real inputs: --data FOLDER",
         )
 
 
-def _stem(wanted: Wanted) -> str:
+def _stem(request: ConversionRequest) -> str:
     """The file is written under its final name: weights beside it are found by it."""
-    return wanted.output.stem if wanted.output.suffix else wanted.output.name
+    return request.output.stem if request.output.suffix else request.output.name
 
 
-def _delivered(last: Stop, wanted: Wanted) -> str:
+def _delivered(last: Stop, request: ConversionRequest) -> str:
     """Everything that was written beside the model goes where the user wants it."""
     made = Path(last.location)
     if made.is_dir():
-        shutil.copytree(made, wanted.output)
-        return str(wanted.output)
+        shutil.copytree(made, request.output)
+        return str(request.output)
     for companion in made.parent.iterdir():
         # What the converter used on the way stays behind; weights carry the model's name.
         weights = companion.name.startswith(made.name) or companion.name == f"{made.stem}.bin"
         if companion.is_file() and companion != made and weights:
-            shutil.copyfile(companion, wanted.output.parent / companion.name)
-    shutil.copyfile(made, wanted.output)
-    return str(wanted.output)
+            shutil.copyfile(companion, request.output.parent / companion.name)
+    shutil.copyfile(made, request.output)
+    return str(request.output)
 
 
-def _repeat(source: str, wanted: Wanted, chosen: Sequence[Hop]) -> str:
-    words = ["isomorph", "convert", source, str(wanted.output), "--to", wanted.target]
+def _repeat(source: str, request: ConversionRequest, chosen: Sequence[Hop]) -> str:
+    words = ["isomorph", "convert", source, str(request.output), "--to", request.target]
     words += ["--via", ",".join(hop.step.converter for hop in chosen)]
-    words += ["--quantize", wanted.width] if wanted.width != AS_IS else []
-    words += ["--opset", str(wanted.opset)] if wanted.opset else []
-    words += ["--repair"] if wanted.repair else []
-    words += ["--keep"] if wanted.keep else []
-    return shlex.join([*words, *wanted.words])
+    words += ["--quantize", request.width] if request.width != AS_IS else []
+    words += ["--opset", str(request.opset)] if request.opset else []
+    words += ["--repair"] if request.repair else []
+    words += ["--keep"] if request.keep else []
+    return shlex.join([*words, *request.words])

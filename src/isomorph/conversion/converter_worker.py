@@ -24,7 +24,7 @@ PATIENCE = 1200.0
 
 _LOG_CHARACTERS = 4000
 _COLORS = re.compile(r"\x1b\[[0-9;]*m")
-# Packages that would fetch something are told not to; a gate in the worker stops the others.
+# Packages that would download something are switched off; a gate in the worker stops the others.
 _OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "DO_NOT_TRACK": "1"}
 
 
@@ -90,7 +90,7 @@ class ConverterWorker:
         return Attempt(path=target, seconds=seconds, notes=tuple(answer["notes"]))
 
     def abilities(self, kind: str, name: str) -> Mapping[str, Any]:
-        """What a converter or runtime says that it can do, told by itself in its worker."""
+        """What a converter or runtime reports that it can do, asked in its worker."""
         word = registry.load(kind, name).worker
         message = {
             "command": "abilities",
@@ -100,10 +100,10 @@ class ConverterWorker:
         }
         doing = f"asking {name!r} what it can do"
         slot = self._slot(word)
-        told: Mapping[str, Any] = slot.start().exchange(
+        answer: Mapping[str, Any] = slot.start().exchange(
             message, doing=doing, seconds=self._timeout
         )["abilities"]
-        return told
+        return answer
 
     def close(self) -> None:
         """End every worker and remove every folder."""
@@ -120,14 +120,14 @@ class ConverterWorker:
         return self._slots[word]
 
 
-def told(error: IsomorphError, log: str = "") -> Trouble:
+def trouble_of(error: IsomorphError, log: str = "") -> Trouble:
     """One of our errors as data."""
     return Trouble(code=error.code, sentence=error.sentence, why=error.why, fix=error.fix, log=log)
 
 
 def _ended(error: IsomorphError, log: str) -> Trouble:
     """A failure at work; the file that it was about is a copy, and a crash is the package's own."""
-    trouble = replace(told(error, log), sentence=printable(error.what))
+    trouble = replace(trouble_of(error, log), sentence=printable(error.what))
     if error.code != "RUNTIME_CRASHED":
         return trouble
     return replace(trouble, fix="name another way with --via; --plan shows them all")

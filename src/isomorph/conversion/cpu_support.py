@@ -41,10 +41,10 @@ def scope(result: ModelHandle) -> CpuScope | None:
     if not signed:
         return CpuScope.EVERY
     try:
-        held = result.oracle().run({}, signed)
+        weights = result.oracle().run({}, signed)
     except IsomorphError:
         return CpuScope.UNKNOWN
-    exact = all(never_saturates(np.asarray(held[name])) for name in signed)
+    exact = all(never_saturates(np.asarray(weights[name])) for name in signed)
     return CpuScope.EVERY if exact else CpuScope.EXACT_SUMS
 
 

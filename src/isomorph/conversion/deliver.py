@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isomorph.conversion.convert import Wanted
+from isomorph.conversion.convert import ConversionRequest
 from isomorph.conversion.plan import formats
 from isomorph.core.conversion import AS_IS
 from isomorph.core.errors import UsageError
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from isomorph.core.conversion import Conversion
 
 SUFFIXES = {".onnx": "onnx", ".tflite": "tflite", ".xml": "openvino", ".pt2": "pytorch"}
-"""What the end of a name says; a name without one is a folder, which is a SavedModel."""
+"""The format by suffix; a name without a suffix is a folder, which holds a SavedModel."""
 
 
-def wanted(
+def conversion_request(
     target: str | Path,
     *,
     to: str | None,
@@ -31,11 +31,11 @@ def wanted(
     repair: bool = False,
     keep: bool = False,
     options: Mapping[str, str] | None = None,
-    said: Mapping[str, Any] | None = None,
-) -> Wanted:
-    """The words of the user, checked; ``said`` is what has to be said again to repeat it."""
+    check_options: Mapping[str, Any] | None = None,
+) -> ConversionRequest:
+    """The validated request; ``check_options`` are repeated in the command that repeats it."""
     path = Path(target)
-    return Wanted(
+    return ConversionRequest(
         target=to or _format(path),
         output=path,
         width=width or AS_IS,
@@ -44,7 +44,8 @@ def wanted(
         repair=repair,
         keep=keep,
         options={**(options or {}), "home": str(Path.cwd())},
-        words=tuple(_said(said or {})) + (("--trust",) if (options or {}).get("trust") else ()),
+        words=tuple(_repeated_options(check_options or {}))
+        + (("--trust",) if (options or {}).get("trust") else ()),
     )
 
 
@@ -55,27 +56,27 @@ def _format(path: Path) -> str:
     if found is None:
         raise UsageError(
             "UNKNOWN_NAME",
-            f"the suffix {path.suffix!r} says no format",
+            f"the suffix {path.suffix!r} names no format",
             why=f"known: {', '.join(SUFFIXES)}, and a name without suffix for a SavedModel",
             fix=f"state it: --to {'|'.join(formats())}",
         )
     return found
 
 
-def _said(said: Mapping[str, Any]) -> list[str]:
+def _repeated_options(options: Mapping[str, Any]) -> list[str]:
     words: list[str] = []
     for name in ("data", "inputs", "state", "memory", "timeout"):
-        if isinstance(said.get(name), (str, Path, int, float)):
-            words += [f"--{name}", str(said[name])]
-    for axis, size in (said.get("dims") or {}).items():
+        if isinstance(options.get(name), (str, Path, int, float)):
+            words += [f"--{name}", str(options[name])]
+    for axis, size in (options.get("dims") or {}).items():
         words += ["--dim", f"{axis}={size}"]
-    for axis, sizes in (said.get("sizes") or {}).items():
+    for axis, sizes in (options.get("sizes") or {}).items():
         words += ["--dims", f"{axis}={','.join(map(str, sizes))}"]
-    return [*words, "--seed", str(said["seed"])] if said.get("seed") else words
+    return [*words, "--seed", str(options["seed"])] if options.get("seed") else words
 
 
 def refuse_target(output: Path, source: object) -> None:
-    """Said before the work: what cannot or must not be written to."""
+    """Refuse a target that cannot or must not be written to, before any work is done."""
     refuse_link(output)
     refuse_overwriting(output, source if isinstance(source, (str, Path)) else None)
     if output.is_dir():

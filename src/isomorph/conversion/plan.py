@@ -11,7 +11,7 @@ from isomorph.core.errors import UsageError
 from isomorph.core.protocols import Converter
 
 LONGEST = 4
-"""Hops of a route; more formats than that nobody goes through by choice."""
+"""The most hops of a route; longer ones only add errors."""
 
 
 def routes(source: str, target: str, width: str = AS_IS, via: Sequence[str] = ()) -> list[Route]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from isomorph import registry
 from isomorph.checking import check as checking
 from isomorph.conversion.converter_samples import Supply
-from isomorph.conversion.converter_worker import Attempt, ConverterWorker, told
+from isomorph.conversion.converter_worker import Attempt, ConverterWorker, trouble_of
 from isomorph.conversion.cpu_support import scope
 from isomorph.conversion.lost_metadata import losses
 from isomorph.core.conversion import AS_IS, Cure, Hop, Order, Step, Trouble
@@ -34,8 +34,8 @@ _STATUS = {
     Verdict.DIVERGENT: "guilty",
     Verdict.UNKNOWN: "unproven",
 }
-_TELLS = {"failed": 0, "unproven": 1, "guilty": 2}
-"""Of attempts that all came to nothing, the one that tells most is shown."""
+_INFORMATIVE = {"failed": 0, "unproven": 1, "guilty": 2}
+"""Of attempts that all failed, the most informative one is shown."""
 _NEEDS_SAMPLES = frozenset({"int8", "int16x8"})
 
 
@@ -107,7 +107,7 @@ class RouteRunner:
             if cure is not None and not cure.for_divergent and _status(best) == "guilty":
                 continue
             used = (cure,) if cure is not None else ()
-            self._tell(step, cure)
+            self._report_progress(step, cure)
             attempt = self._attempt(origin, step, cure)
             if attempt.trouble is None:
                 stop = self._judged(origin, step, attempt, used, started)
@@ -115,8 +115,8 @@ class RouteRunner:
                 stop = self._failed(origin, step, attempt.trouble, started)
             if stop.hop is not None and stop.hop.usable:
                 return stop
-            # Of those that tell as much, the first is kept.
-            if best is None or _TELLS[_status(stop)] > _TELLS[_status(best)]:
+            # Of equally informative ones, the first is kept.
+            if best is None or _INFORMATIVE[_status(stop)] > _INFORMATIVE[_status(best)]:
                 best = stop
         assert best is not None, "a converter is tried at least once"
         return best
@@ -150,7 +150,7 @@ class RouteRunner:
                 options=options,
             )
         except IsomorphError as error:
-            return Attempt(path=folder, seconds=0.0, trouble=told(error))
+            return Attempt(path=folder, seconds=0.0, trouble=trouble_of(error))
         suffix = registry.converter(step.converter).suffix
         return self.workshop.make(step, origin.location, order, f"{self.name}{suffix}")
 
@@ -165,9 +165,11 @@ class RouteRunner:
         """Load the result, and measure it; an unreadable one is a failure of the converter."""
         hop = Hop(step=step, status="failed", seconds=0.0, cures=cures, notes=attempt.notes)
         try:
-            right = self._opened(origin, step, attempt.path)
+            right = self._open_result(origin, step, attempt.path)
         except IsomorphError as error:
-            invalid = replace(told(error), sentence=f"an invalid model came out: {error.sentence}")
+            invalid = replace(
+                trouble_of(error), sentence=f"an invalid model came out: {error.sentence}"
+            )
             return self._failed(None, step, invalid, started, hop)
         proof = self._proof(right, attempt.path)
         report = proof.report
@@ -187,7 +189,7 @@ class RouteRunner:
         model = right.model if not proof.patches else self.loader.load(str(proof.path))
         return Stop(location=str(proof.path), model=model, hop=hop)
 
-    def _opened(self, origin: Stop, step: Step, path: Path) -> ModelHandle:
+    def _open_result(self, origin: Stop, step: Step, path: Path) -> ModelHandle:
         """The result, or what stands for it: the source in the runtime that the result is for."""
         proven_as = getattr(registry.converter(step.converter), "proven_as", None)
         if proven_as is None:
@@ -212,7 +214,7 @@ class RouteRunner:
         try:
             return checking.check_pair(self.first, right, self.given, self.check_options)
         except IsomorphError as error:
-            return told(error)
+            return trouble_of(error)
 
     def _repaired(
         self, right: ModelHandle, path: Path, report: Report
@@ -246,7 +248,7 @@ class RouteRunner:
         here = origin or Stop(location="", model=self.first.model)
         return Stop(location=here.location, model=here.model, hop=hop)
 
-    def _tell(self, step: Step, cure: Cure | None) -> None:
+    def _report_progress(self, step: Step, cure: Cure | None) -> None:
         if self.check_options.on_progress is not None:
             width = f", {step.width}" if step.width != AS_IS else ""
             again = f", again: {cure.name}" if cure is not None else ""

@@ -85,7 +85,7 @@ def _hop_lines(word: str, hop: Hop) -> Iterator[str]:
     )
     yield from (f"  note    {note}" for note in hop.notes)
     if hop.status != "failed":
-        yield from (f"  cure    {cure.told}" for cure in hop.cures)
+        yield from (f"  cure    {cure.description}" for cure in hop.cures)
     yield from (f"  patch   {patch}" for patch in hop.patches)
     if hop.cpus is not None:
         yield f"  holds   {_HOLDS[hop.cpus]}"
@@ -123,9 +123,9 @@ def _measured(report: Report) -> Iterator[str]:
     for output in report.outputs:
         yield f"  output  {output.reference_output}: {_errors(output)}"
     yield from _sizes(report)
-    told = [finding for finding in report.findings if finding.effect != "none"]
-    yield from (f"  finding {_finding(each)}" for each in told[:_MOST_FINDINGS])
-    if report.verdict.exit_code and not told:
+    shown = [finding for finding in report.findings if finding.effect != "none"]
+    yield from (f"  finding {_finding(each)}" for each in shown[:_MOST_FINDINGS])
+    if report.verdict.exit_code and not shown:
         yield f"  finding {report.reason}"
 
 
@@ -140,7 +140,7 @@ def _sizes(report: Report) -> Iterator[str]:
 
 
 def _errors(output: Divergence) -> str:
-    """How far the float64 meanings are apart, and how far the runs are."""
+    """The distance of the two oracles, and that of the two runs."""
     parts = []
     if output.translation is not None:
         parts.append(f"translation {_number(output.translation.distance.max_abs)}")

@@ -18,16 +18,16 @@ INSTALL = (
 )
 
 CURES = (
-    Cure(name="fixed batch", told="the batch is fixed at 1", options={"batch": "1"}),
-    Cure(name="not simplified", told="without its simplifier", options={"simplify": "no"}),
+    Cure(name="fixed batch", description="the batch is fixed at 1", options={"batch": "1"}),
+    Cure(name="not simplified", description="without its simplifier", options={"simplify": "no"}),
     Cure(
         name="plain names",
-        told="names that begin with an underscore were changed: TensorFlow takes none",
+        description="names that begin with an underscore were changed: TensorFlow takes none",
         options={"names": "plain"},
     ),
     Cure(
         name="pseudo operators",
-        told="operators that TFLite has no kernel for are written as formulas near them",
+        description="operators that TFLite has no kernel for are written as formulas near them",
         options={"pseudo": "yes"},
     ),
 )

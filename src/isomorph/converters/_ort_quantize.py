@@ -12,28 +12,28 @@ from isomorph.core.conversion import Cure, Order
 
 UNPREPARED = Cure(
     name="without preparation",
-    told="quantized without preprocessing and without declared shapes",
+    description="quantized without preprocessing and without declared shapes",
     options={"infer": "no"},
 )
 """For models on which ONNX Runtime's own preparation stumbles."""
 
 RENAMED = Cure(
     name="plain names",
-    told="tensors and nodes inside were given plain names before they were quantized",
+    description="tensors and nodes inside were given plain names before they were quantized",
     options={"names": "plain"},
 )
 """For models whose names meet those that ONNX Runtime makes up: two tensors become one."""
 
 PER_TENSOR = Cure(
     name="one scale for each weight",
-    told="each weight has one scale for all of its channels",
+    description="each weight has one scale for all of its channels",
     options={"channels": "together"},
 )
 """For operator sets and operators that know no scale per channel."""
 
 SEVEN_BITS = Cure(
     name="signed weights of 7 bits",
-    told="weights are signed and use 7 of their 8 bits, so that no product saturates",
+    description="weights are signed and use 7 of their 8 bits, so that no product saturates",
     options={"weights": "7 bits"},
     for_divergent=True,
 )
@@ -41,7 +41,7 @@ SEVEN_BITS = Cure(
 
 SIGNED = Cure(
     name="signed weights of 8 bits",
-    told="weights are signed and use all 8 bits",
+    description="weights are signed and use all 8 bits",
     options={"weights": "signed"},
     for_divergent=True,
 )

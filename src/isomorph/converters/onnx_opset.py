@@ -22,7 +22,7 @@ class OnnxOpset:
     cures = (
         Cure(
             name="number alone",
-            told="only the number of the opset was changed: every node is valid there as it is",
+            description="only the opset's number was changed: every node is valid there as it is",
             options={"adapt": "no"},
         ),
     )

@@ -24,12 +24,12 @@ class OnnxToFloat16:
     cures = (
         Cure(
             name="without shapes",
-            told="converted without inferring shapes first",
+            description="converted without inferring shapes first",
             options={"infer": "no"},
         ),
         Cure(
             name="quantizers as they are",
-            told="quantized constants and their scales stay as they are",
+            description="quantized constants and their scales stay as they are",
             options={"quantizers": "keep"},
         ),
     )

@@ -22,7 +22,7 @@ class PytorchToOnnx:
     cures = (
         Cure(
             name="unoptimized",
-            told="exported without the exporter's own optimizer",
+            description="exported without the exporter's own optimizer",
             options={"optimize": "no"},
         ),
     )

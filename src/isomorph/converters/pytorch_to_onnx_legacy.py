@@ -19,7 +19,9 @@ class PytorchToOnnxLegacy:
     install = "pip install 'isomorph[torch]'"
     worker = "pytorch"
     rank, named = 5, False
-    cures = (Cure(name="older opset", told="exported for opset 13", options={"opset": "13"}),)
+    cures = (
+        Cure(name="older opset", description="exported for opset 13", options={"opset": "13"}),
+    )
     loses = ("gradients and training mode", "where in the source a node came from")
 
     def abilities(self) -> dict[str, object]:

@@ -21,7 +21,9 @@ class TensorflowToOnnx:
     install = "pip install 'isomorph[tensorflow]'"
     worker = "tensorflow"
     rank, named = 0, False
-    cures = (Cure(name="older opset", told="converted for opset 15", options={"opset": "15"}),)
+    cures = (
+        Cure(name="older opset", description="converted for opset 15", options={"opset": "15"}),
+    )
     loses = ("gradients and training mode", "layers, losses and custom objects of Keras")
 
     def abilities(self) -> dict[str, object]:

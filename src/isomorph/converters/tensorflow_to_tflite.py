@@ -28,12 +28,12 @@ class TensorflowToTflite:
     cures = (
         Cure(
             name="fixed batch",
-            told="the batch is fixed at 1: TFLite converts recurrent layers with a fixed one alone",
+            description="the batch is fixed at 1: TFLite converts recurrent layers with no other",
             options={"batch": "1"},
         ),
         Cure(
             name="float where needed",
-            told="operators without an integer kernel stay in float",
+            description="operators without an integer kernel stay in float",
             options={"fallback": "float", "batch": "1"},
         ),
     )

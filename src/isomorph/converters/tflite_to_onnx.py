@@ -19,7 +19,9 @@ class TfliteToOnnx:
     install = "pip install 'isomorph[tensorflow]'"
     worker = "tensorflow"
     rank, named = 0, False
-    cures = (Cure(name="older opset", told="converted for opset 15", options={"opset": "15"}),)
+    cures = (
+        Cure(name="older opset", description="converted for opset 15", options={"opset": "15"}),
+    )
     loses = ("metadata and signatures of the flatbuffer",)
 
     def abilities(self) -> dict[str, object]:

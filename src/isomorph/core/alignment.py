@@ -10,9 +10,9 @@ from enum import StrEnum
 class Confidence(StrEnum):
     """How well founded a pair is.
 
-    ``certain``: equal values that nothing else in the reference has, or that structure tells
-    apart from the others. ``likely``: equal values that several have. ``possible``: by structure
-    or name alone.
+    ``certain``: equal values that nothing else in the reference has, or that structure
+    distinguishes from the others. ``likely``: equal values that several have. ``possible``: by
+    structure or name alone.
     """
 
     CERTAIN = "certain"
@@ -27,12 +27,12 @@ class Pair:
     ``kind``: ``input``, ``tensor``, ``constant`` or ``body`` (inside If, Loop, Scan, While).
     ``reference`` has several names where constants were folded into one. ``permutation`` and
     then ``shape`` bring the reference's axes into the candidate's order; both are empty where
-    nothing moves. ``transform`` says the same in words, and what happened to the numbers.
+    nothing moves. ``transform`` describes the same for people, and what happened to the numbers.
 
-    ``evidence``: ``value`` (equal but for noise), ``substitution`` (put in its place, it heals
-    what lies behind), ``structure`` (computed alike from aligned tensors), ``provenance`` (the
-    same name or module). ``inputs`` counts the inputs on which the values agreed; ``rivals`` the
-    other tensors of the reference that hold the same values.
+    ``evidence``: ``value`` (equal but for noise), ``substitution`` (put in its place, it
+    restores what lies behind), ``structure`` (computed in the same way from aligned tensors),
+    ``provenance`` (the same name or module). ``inputs`` counts the inputs on which
+    the values agreed; ``rivals`` the other tensors of the reference with the same values.
     """
 
     kind: str
@@ -88,14 +88,14 @@ class Alignment:
     def summary(self) -> str:
         """One line for people."""
         (tensors, of_tensors), (constants, of_constants) = self.tensors, self.constants
-        told = f"aligned {tensors} of {of_tensors} tensors"
+        text = f"aligned {tensors} of {of_tensors} tensors"
         if of_constants:
-            told += f" and {constants} of {of_constants} constants"
+            text += f" and {constants} of {of_constants} constants"
         missing = of_tensors - tensors + of_constants - constants
-        told += f", {missing} without a counterpart" if missing else ""
+        text += f", {missing} without a counterpart" if missing else ""
         fused = sum(1 for each in self.groups if each.reference and each.candidate)
         word = "group" if fused == 1 else "groups"
-        return told + (f"; {fused} {word} of fused or split nodes" if fused else "")
+        return text + (f"; {fused} {word} of fused or split nodes" if fused else "")
 
 
 def _share(

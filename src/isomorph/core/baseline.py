@@ -1,4 +1,4 @@
-"""Divergences that somebody examined and accepted, and how today's stand against them."""
+"""Divergences that a person examined and accepted, and the state of today's against them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ FILE = "isomorph.baseline.toml"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
-    """One output or constant that is known to differ: how far, why, who says so, until when.
+    """One output or constant that is known to differ: how far, why, accepted by whom, until when.
 
-    ``causes`` are those of the guilty nodes that were confirmed then, one for each. ``findings``
+    ``causes`` are those of the faulty nodes that were confirmed then, one for each. ``findings``
     are what was accepted, exactly: each as its cause and its place, ``attribute at conv_2``.
     ``when`` and ``until`` are dates as 2027-01-31. ``differing`` counts values that have no
     distance (words); ``shape`` is the candidate's, as 4×3, where nothing could be compared, and
-    ``kind`` says whether values, shapes or nothing stood against the reference's output.
+    ``kind`` states whether values, shapes or nothing was compared with the reference's output.
 
     An entry for a ``constant`` that differs though no output shows it has an empty ``output``;
-    ``numbers`` identifies the numbers that both sides held there.
+    ``numbers`` is a digest of the values of both sides.
     """
 
     pair: str
@@ -46,16 +46,16 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class BaselineStatus:
     """One output, or one constant that differs by itself, against the baseline.
 
-    ``state``: new (nobody accepted it), unchanged, worse (than what was accepted), expired, or
+    ``state``: new (not accepted), unchanged, worse (than what was accepted), expired, or
     fixed (accepted, and no longer divergent).
     """
 
     output: str
     state: str
-    told: str
+    message: str
     accepted: Accepted | None = None
     constant: str | None = None
 
@@ -72,15 +72,15 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """The file of what was accepted, as far as it concerns one pair, and the standings."""
+    """The file of what was accepted, as far as it concerns one pair, and each entry's status."""
 
     file: str
-    standings: tuple[Standing, ...]
+    statuses: tuple[BaselineStatus, ...]
 
     @property
     def accepts(self) -> bool:
         """Whether every divergence is one that was examined and accepted."""
-        return all(standing.accepts for standing in self.standings)
+        return all(status.accepts for status in self.statuses)
 
 
 def _what(output: str, constant: str | None) -> str:

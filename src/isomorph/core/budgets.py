@@ -1,4 +1,4 @@
-"""Budgets that a user states: numbers that an error can be held against, or wrong use."""
+"""Budgets that a user states: numbers that an error is compared with, or a usage error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def stated_budgets(budget: Mapping[str, float] | float | None) -> dict[str, floa
 
 
 def is_budget(value: object) -> bool:
-    """Whether an error can be held against it: a finite number that is not below zero."""
+    """Whether an error can be compared with it: a finite number that is not below zero."""
     if isinstance(value, (bool, str, bytes)):
         return False
     try:

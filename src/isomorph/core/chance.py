@@ -35,8 +35,8 @@ def _student(both_tails: float, freedom: float) -> float:
     The logarithm of the exact tail over log t falls ever steeper, so that Newton's steps reach
     its root from above; the first one is near by Wallace's transformation of a normal quantile.
     """
-    wanted = math.log(max(both_tails, 1e-300))
-    normal = -_NORMAL.inv_cdf(0.5 * math.exp(wanted))
+    target = math.log(max(both_tails, 1e-300))
+    normal = -_NORMAL.inv_cdf(0.5 * math.exp(target))
     if freedom > 1e6:
         return normal
     exponent = (normal * (8 * freedom + 3) / (8 * freedom + 1)) ** 2 / freedom
@@ -44,7 +44,7 @@ def _student(both_tails: float, freedom: float) -> float:
     log_t = min(0.5 * math.log(start), _LARGEST_LOG)
     for _ in range(64):
         tail, slope = _log_tail(math.exp(log_t), freedom)
-        nearer = min(log_t - (tail - wanted) / slope, _LARGEST_LOG)
+        nearer = min(log_t - (tail - target) / slope, _LARGEST_LOG)
         moved, log_t = abs(nearer - log_t), nearer
         if moved < 1e-13:
             break

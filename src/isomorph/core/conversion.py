@@ -10,7 +10,7 @@ from isomorph.core.divergence import Verdict
 from isomorph.core.model import TensorSpec
 from isomorph.core.report import ModelSummary, Report, Skipped
 
-SCHEMA = "isomorph.conversion/1"
+SCHEMA = "isomorph.conversion/2"
 
 AS_IS = ""
 """The width of a conversion that narrows nothing."""
@@ -46,7 +46,7 @@ class Cure:
     """
 
     name: str
-    told: str
+    description: str
     options: Mapping[str, str]
     for_divergent: bool = False
 
@@ -98,7 +98,7 @@ class Hop:
     ``status``: ``proven`` (equivalent, or degraded within its budget), ``repaired``, ``guilty``
     (divergent), ``unproven`` (could not be judged) or ``failed`` (no model came out). ``report``
     is the check of its result against the *first* model. ``lost`` is what did not survive.
-    ``cpus`` says where products of bytes in the result are exact; None where it has none.
+    ``cpus`` states on which CPUs products of bytes in the result are exact; None where it has none.
     """
 
     step: Step

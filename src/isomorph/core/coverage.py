@@ -64,7 +64,7 @@ class Coverage:
 
     ``given``, ``generated`` and ``from_set`` count the inputs on which every output was compared;
     ``in_set`` is how many samples the test set ``set_name`` has. ``values`` is the number of
-    elements that were held against each other.
+    elements that were compared with each other.
     """
 
     given: int = 0
@@ -98,16 +98,16 @@ class Coverage:
 
     @property
     def words(self) -> str:
-        """As a headline says it: ``on 1 given and 2 generated inputs``."""
-        told = []
+        """As in a headline: ``on 1 given and 2 generated inputs``."""
+        parts = []
         if self.set_name is not None:
-            told.append(f"{self.from_set} of {self.in_set} samples of {self.set_name}")
+            parts.append(f"{self.from_set} of {self.in_set} samples of {self.set_name}")
         kinds = (self.given, "given"), (self.generated, "generated")
         counts = [f"{count} {kind}" for count, kind in kinds if count]
         if counts:
             one = self.given + self.generated == 1
-            told.append(f"{' and '.join(counts)} {'input' if one else 'inputs'}")
-        return f"on {' and '.join(told)}" if told else ""
+            parts.append(f"{' and '.join(counts)} {'input' if one else 'inputs'}")
+        return f"on {' and '.join(parts)}" if parts else ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -129,7 +129,7 @@ class Ledger:
         self._set_name: str | None = None
 
     def from_test_set(self, name: str, samples: int) -> None:
-        """Say how many samples a test set has: each of them is owed."""
+        """Record how many samples a test set has: each of them is owed."""
         self._set_name, self._in_set = name, samples
 
     def account(
@@ -224,7 +224,7 @@ def _split(name: str, outputs: Sequence[str]) -> tuple[str, str]:
 
 
 def concluded(verdict: Verdict, reason: str, coverage: Coverage) -> tuple[Verdict, str]:
-    """The verdict that the ledger bears: what nobody compared is not the same function."""
+    """The verdict that the ledger bears: what was not compared is not the same function."""
     if verdict not in {Verdict.EQUIVALENT, Verdict.DEGRADED}:
         return verdict, reason
     wrong = [each for each in coverage.outputs if each.beyond]
@@ -237,6 +237,6 @@ def concluded(verdict: Verdict, reason: str, coverage: Coverage) -> tuple[Verdic
         why = missing[0].reasons[0] if missing[0].reasons else "no reason is known"
         return Verdict.UNKNOWN, f"output {missing[0].output!r} was not compared: {why}"
     if coverage.from_set != coverage.in_set:
-        told = f"{coverage.from_set} of {coverage.in_set} samples of {coverage.set_name}"
-        return Verdict.UNKNOWN, f"only {told} were compared"
+        parts = f"{coverage.from_set} of {coverage.in_set} samples of {coverage.set_name}"
+        return Verdict.UNKNOWN, f"only {parts} were compared"
     return Verdict.UNKNOWN, "no value was compared"

@@ -45,7 +45,7 @@ class CpuScope(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cpu:
-    """An architecture and its features, named as Linux names them; None where nobody told."""
+    """An architecture and its features, named as Linux names them; None where unknown."""
 
     architecture: str
     features: frozenset[str] | None
@@ -71,7 +71,7 @@ def this_cpu() -> Cpu:
     listed, asked = _listed(_CPUINFO), _asked()
     if asked is None:
         return Cpu(architecture=architecture, features=listed)
-    # The file speaks of the machine; where the two contradict each other, the process is right.
+    # The file describes the machine; where the two contradict each other, the process is right.
     return Cpu(architecture=architecture, features=(listed or frozenset()) - set(_LEAVES) | asked)
 
 

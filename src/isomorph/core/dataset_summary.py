@@ -11,7 +11,7 @@ class AxisProfile:
     """The relative error at each index of one axis of an output, over all samples.
 
     ``input`` names an input with an axis of this length: a time step, most likely. A long axis
-    is told in groups of ``step`` neighbors. Infinite where all that is expected is zero.
+    is given in groups of ``step`` neighbors. Infinite where all that is expected is zero.
     """
 
     axis: int

@@ -74,8 +74,8 @@ def _value_digest(dtype: str, plain: np.ndarray[Any, Any]) -> str:
                 mixed *= np.uint64(0xD6E8FEB86659FD93)
                 mixed ^= mixed >> np.uint64(32)
                 sums[n] += mixed.sum(dtype=np.uint64)
-    told = f"{dtype} {plain.size} {int(sums[0]):x} {int(sums[1]):x}"
-    return hashlib.sha256(told.encode()).hexdigest()
+    text = f"{dtype} {plain.size} {int(sums[0]):x} {int(sums[1]):x}"
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _values(array: np.ndarray[Any, Any]) -> tuple[float | int | bool | str, ...]:

@@ -30,7 +30,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distance:
-    """How far ``actual`` stands from ``expected``; None where a measure has no meaning.
+    """How far ``actual`` is from ``expected``; None where a measure is undefined.
 
     ``compared`` counts the elements that are finite on both sides; ``nonfinite_mismatch`` those
     where NaN or an infinity stands on one side only, or with the other sign.
@@ -57,7 +57,7 @@ class Budget:
     """The largest distance that is explained, relative to each element's own spread.
 
     ``ratio`` is the largest |distance| / allowed over the elements: at most 1 is within.
-    ``allowed_max`` and ``allowed_rms`` tell its absolute size; ``derivation`` says in words
+    ``allowed_max`` and ``allowed_rms`` are its absolute size; ``derivation`` describes
     where it comes from. ``ratio`` is None when no budget could be derived. ``freedom`` is how
     many independent draws its deviations are worth; None where they are known exactly.
     ``uncovered`` counts the elements whose value no draw reached, where draws usually leave some;
@@ -91,7 +91,7 @@ class ErrorTerm:
 
 
 class DivergenceKind(StrEnum):
-    """What was held against what at one pair of outputs."""
+    """What was compared at one pair of outputs."""
 
     VALUES = "values"
     """The values, element by element."""
@@ -125,6 +125,6 @@ class Divergence:
 
     @property
     def elements(self) -> int:
-        """How many values were really held against each other."""
+        """How many values were compared."""
         part = self.observed or self.rounding or self.execution_candidate
         return part.distance.elements if part is not None else 0

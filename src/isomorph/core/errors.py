@@ -31,7 +31,7 @@ class IsomorphError(Exception):
         node: str | None = None,
     ) -> None:
         self.code, self.what, self.file, self.where = code, what.removesuffix(":"), file, where
-        # "unknown key 'y' in x", but "there is no such file: x": a colon behind ``what`` says that
+        # "unknown key 'y' in x", but "there is no such file: x": a colon behind ``what`` means that
         # it is about the file as a whole.
         self._joint = ": " if what.endswith(":") else " in "
         self.why, self.fix, self.node = why, fix, node
@@ -50,12 +50,12 @@ class IsomorphError(Exception):
     @property
     def lines(self) -> tuple[str, ...]:
         """The whole message, as it is shown in a terminal."""
-        told = [f"error[{self.code}] {self.sentence}"]
+        lines = [f"error[{self.code}] {self.sentence}"]
         if self.why:
-            told.append(f"  why: {printable(self.why)}")
+            lines.append(f"  why: {printable(self.why)}")
         if self.fix:
-            told.append(f"  fix: {printable(self.fix)}")
-        return tuple(told)
+            lines.append(f"  fix: {printable(self.fix)}")
+        return tuple(lines)
 
 
 class UsageError(IsomorphError):
@@ -67,7 +67,7 @@ class UnreadableModelError(IsomorphError):
 
 
 class RefusedError(IsomorphError):
-    """Opening the file would run code or leave its folder, and nobody allowed that."""
+    """Opening the file would run code or leave its folder, and the user did not allow that."""
 
     exit_code = 4
 

@@ -39,7 +39,7 @@ class Switchable(Protocol):
         ...
 
 
-def _nobody(_settings: Mapping[str, str]) -> tuple[Switch, ...]:
+def _no_switches(_settings: Mapping[str, str]) -> tuple[Switch, ...]:
     return ()
 
 
@@ -52,10 +52,10 @@ class Execution:
     """What an experiment may ask of the accused runtime; None where it cannot be run so.
 
     ``right``: are the accused outputs right under these changed settings? ``steady``: do two runs
-    under them agree bit for bit? ``alone``: the wrong tensor, computed by the guilty nodes alone
+    under them agree bit for bit? ``alone``: the wrong tensor, computed by the faulty nodes alone
     from the oracle's values, in a runtime under changed settings. ``single``: the optimizers that
     ran on this model under these settings, each to be switched off by itself. ``imitated``: the
-    wrong tensor in the oracle, if this is done to everything that the guilty nodes read.
+    wrong tensor in the oracle, if this is done to everything that the faulty nodes read.
     """
 
     environment: Environment
@@ -63,7 +63,9 @@ class Execution:
     right: Callable[[Mapping[str, str]], bool | None] = field(repr=False)
     steady: Callable[[Mapping[str, str]], bool | None] = field(repr=False)
     alone: Callable[[str, Mapping[str, str]], Array | None] = field(repr=False)
-    single: Callable[[Mapping[str, str]], tuple[Switch, ...]] = field(default=_nobody, repr=False)
+    single: Callable[[Mapping[str, str]], tuple[Switch, ...]] = field(
+        default=_no_switches, repr=False
+    )
     imitated: Callable[[Callable[[Array], Array]], Array | None] = field(
         default=_nothing, repr=False
     )

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """What was cut out around a node, and what a check of just that says.
+    """What was cut out around a node, and the report of its check.
 
-    ``reference`` is None where the run is to blame and the graph is not: then the part is held
+    ``reference`` is None where the run is to blame and the graph is not: then the part is compared
     against its own oracle. ``command`` shows the difference, from inside ``folder``. ``whole``
-    says that the part begins at the model's inputs, because no smaller one shows the fault.
+    states that the part begins at the model's inputs, because no smaller one shows the fault.
     """
 
     node: str

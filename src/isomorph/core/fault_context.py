@@ -1,4 +1,4 @@
-"""One guilty place, laid out for the causes to examine."""
+"""One fault with everything that a cause needs to examine it."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class FaultContext:
     """The nodes of both sides, the wrong value and the right one, and two ways to experiment.
 
     ``nodes`` of the candidate lie between right tensors and the wrong one; ``counterparts`` do
-    the same in the reference. ``constant`` reads a constant of a graph. ``restores`` says whether
+    the same in the reference. ``constant`` reads a constant of a graph. ``restores`` is true if
     the wrong tensor becomes right when these tensors of the candidate are replaced.
 
     ``value`` reads any tensor of a graph, with the faults before this place put right;
-    ``rehearse`` is what the wrong tensor would be in the patched candidate; ``twin`` is the
-    candidate's tensor that holds the values of one of the reference's.
+    ``rehearse`` is what the wrong tensor would be in the patched candidate; ``matching_tensor`` is
+    the candidate's tensor that holds the values of one of the reference's.
 
     ``same_framework``: both graphs are of one framework, and hold their axes in one order.
 
@@ -57,10 +57,10 @@ class FaultContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """What one cause has to say of a case.
+    """The answer of one cause for one fault.
 
     ``certainty`` orders the answers: 4 the values themselves show it and nothing else makes them
-    so, 3 an experiment confirmed it, 2 the graphs differ in just this, 1 nothing speaks against
+    so, 3 an experiment confirmed it, 2 the graphs differ in just this, 1 nothing contradicts
     it, 0 an experiment refuted it. ``node`` is the one of the case's nodes that was changed and
     put all of them right, where it was a single one.
     """

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class InterruptedCheck(KeyboardInterrupt):
-    """Ctrl-C during a check; ``report`` says how far it came."""
+    """Ctrl-C during a check; ``report`` holds what was measured."""
 
     def __init__(self, report: Report) -> None:
         self.report = report

@@ -1,4 +1,4 @@
-"""What was begun last, left behind for whoever finds the process dead.
+"""The node that was begun last, left behind in case the process dies.
 
 An interpreter calls ``leave`` before each node. It costs nothing until a worker process asks,
 with ``follow``, to have it kept where its parent can read it.
@@ -14,7 +14,7 @@ _sinks: list[Sink] = []
 
 
 def leave(node: str) -> None:
-    """Say that this node is about to be computed."""
+    """Record that this node is about to be computed."""
     for sink in _sinks:
         sink(node)
 

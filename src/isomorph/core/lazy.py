@@ -9,7 +9,7 @@ from isomorph.core.errors import MissingDependencyError
 
 
 def require(package: str, *, extra: str, needed_for: str) -> Any:  # noqa: ANN401
-    """Import ``package`` now, or say how to install it."""
+    """Import ``package`` now, or raise the error that states how to install it."""
     try:
         return import_module(package)
     except ModuleNotFoundError as error:

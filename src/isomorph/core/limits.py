@@ -49,7 +49,7 @@ _NOTED: ContextVar[dict[Limit, None] | None] = ContextVar("noted limits", defaul
 
 @contextmanager
 def noted_limits() -> Iterator[dict[Limit, None]]:
-    """The limits that are hit meanwhile, each once; whoever asks decides what becomes of them."""
+    """The limits that are hit meanwhile, each once; the caller decides how to report them."""
     noted: dict[Limit, None] = {}
     token = _NOTED.set(noted)
     try:
@@ -64,7 +64,7 @@ still hold, and the reasons of further inputs are left out."""
 
 MOST_LAYOUTS = 24
 """Arrangements of the candidate's inputs that are tried, where several fit. Beyond: the report
-says how many were not tried; a wrong choice shows as a divergence, never as its absence."""
+states how many were not tried; a wrong choice shows as a divergence, never as its absence."""
 
 MOST_EXAMINED = 3
 """Samples of a test set that are examined node by node. Beyond: every sample is still judged;
@@ -73,18 +73,18 @@ compared."""
 
 MOST_SUSPECT_CONSTANTS = 8
 """Constants that differ from the reference's in a few elements and are examined by runs. Beyond:
-the first ones count where an input shows the difference or none reaches them, and the report says
+the first ones count where an input shows the difference or none reaches them, and the report states
 how many were not examined."""
 
 MOST_PROBED_NODES = 24
-"""Nodes of a side that are given edge values. Beyond: the report says how many were not probed."""
+"""Nodes of a side that are given edge values. Beyond: the report counts those not probed."""
 
 MOST_PROBED_VALUES = 1 << 22
 """Values of all probes of a side together. Beyond: as for the nodes; small ones come first."""
 
 MOST_BODIES = 24
-"""Nodes whose bodies are looked into for the error profile; each is cut out and opened as a model
-of its own. Beyond: the report says that others were not looked into."""
+"""Nodes whose bodies are looked into for the error profile; each is cut out and loaded as a model
+of its own. Beyond: the report states that others were not looked into."""
 
 # What is compared
 
@@ -110,7 +110,7 @@ DRAWN_BYTES = Limit(
     left_out="the values that single draws of a large tensor reached",
 )
 """Beyond: of this tensor only the moments of the draws are known, so an element that jumps is
-held against their deviation and not against the values that it reached."""
+compared with their deviation and not with the values that it reached."""
 
 OPEN_DECISIONS = Limit(
     most=4,

@@ -1,4 +1,4 @@
-"""What can be said of a model before it is converted: remarks, and what they rest on."""
+"""What is known of a model before it is converted: remarks, and the facts behind them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SCHEMA = "isomorph.lint/1"
 
 
 class Severity(StrEnum):
-    """How bad it is: an error breaks the conversion or the result, a warning may, a note tells."""
+    """How bad it is: an error breaks the conversion or the result, a warning may."""
 
     ERROR = "error"
     WARNING = "warning"

@@ -20,7 +20,7 @@ def share_of_memory(most: int) -> int:
 def give_back() -> None:
     """Hand the memory that was freed back to the system, which libraries keep for later.
 
-    Reading a model takes twice its size for a moment; afterwards nobody needs the half of it.
+    Reading a model takes twice its size for a moment; afterwards half of it is unused.
     """
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # only glibc has it
     if trim is not None:
@@ -31,7 +31,8 @@ def keep_large_apart(memory_bytes: int) -> None:
     """Where memory is short, give each large tensor pages of its own, which go back when it goes.
 
     In the common heap an aligned block does not fit into the hole that one of the same size has
-    left: a network of equal layers would take the room of all of them. Pages of its own cost time.
+    left: a network of equal layers would take the memory of all of
+    them. Pages of its own cost time.
     """
     large = memory_bytes // _LARGE
     choose = getattr(ctypes.CDLL(None), "mallopt", None)  # only glibc has it

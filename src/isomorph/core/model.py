@@ -99,7 +99,7 @@ class Graph:
 
 
 class OutputOrder(StrEnum):
-    """How a caller tells the outputs of a model apart; the framework's loader sets it.
+    """How a caller identifies the outputs of a model; the framework's loader sets it.
 
     It follows from the kind of the file or object alone, never from what a user wrote into it.
     """
@@ -109,7 +109,7 @@ class OutputOrder(StrEnum):
     UNNAMED = "unnamed"
     """Outputs have an order; their names are those of nodes, and no caller knows them."""
     NAMED = "named"
-    """Outputs are a dict with an order that can be told from the names, which no caller uses."""
+    """Outputs are a dict with an order that follows from the names, which no caller uses."""
     UNORDERED = "unordered"
     """Outputs are a dict without any order."""
 
@@ -121,7 +121,7 @@ class Model:
     ``digest`` identifies the file's bytes (or the live object's export). ``native`` is the
     framework's own object in the process that runs it, and None in the process that only judges.
     ``notes`` are facts about the file that a user should see (a lying suffix, a renamed node).
-    ``metadata`` is text from the file, to be shown; no decision reads it. ``runs_python`` says
+    ``metadata`` is text from the file, to be shown; no decision reads it. ``runs_python`` states
     that the nodes are those of one run of a Python program, which may decide on values.
     ``channels_last`` is the framework's convention for images: a converter from one convention
     to the other moves the channel axis of inputs and outputs.

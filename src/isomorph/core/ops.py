@@ -1,4 +1,4 @@
-"""The neutral vocabulary: one name per meaning, whatever a framework calls it.
+"""Neutral operator names: one per function, whatever a framework calls it.
 
 Names are ONNX's where ONNX has one. Frameworks map their own operators onto these.
 """

@@ -122,7 +122,7 @@ class AddNode:
     """Let a new node make these tensors of those.
 
     A tensor that another node has made so far is made by the new one for everyone who reads it;
-    nodes that nobody reads then are taken out.
+    nodes whose outputs are then unused are removed.
     """
 
     name: str
@@ -220,7 +220,7 @@ class Patch:
 
     @property
     def cost(self) -> int:
-        """How many edits it takes: of two patches that heal, the cheaper one wins."""
+        """How many edits it takes: of two that restore the outputs, the cheaper one wins."""
         return len(self.edits)
 
     @property
@@ -267,7 +267,7 @@ class MeasuredOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One check of the patched model: on which inputs, and what it said."""
+    """One check of the patched model: on which inputs, and the result."""
 
     origin: str
     verdict: Verdict
@@ -335,9 +335,9 @@ class SessionOption:
 class Repair:
     """What ``isomorph fix`` did: the patches, their proof, and where the result lies.
 
-    ``output`` is None where nothing was written. ``reason`` says in words how it ended.
+    ``output`` is None where nothing was written. ``reason`` describes how it ended.
     ``session`` is the measured cure of a fault that lies in the run and not in the file;
-    ``trades`` tell node by node what keeping some in float has cost and gained;
+    ``trades`` state node by node what keeping some in float has cost and gained;
     ``advice`` what to change by hand, where no patch can be written.
     """
 

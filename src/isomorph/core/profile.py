@@ -23,7 +23,7 @@ class GraphProfile:
     side's oracle against the other's at the ``counterpart`` (a place in the other graph), and
     ``local`` the part of it that arises here: what is left when everything before is right.
     Nodes inside a branch or loop stand before the node that holds them, under their full names, and
-    were fed with right values; ``rounds`` says on which round, from 0, and None outside of bodies.
+    were fed with right values; ``rounds`` is the round, from 0, and None outside of bodies.
     """
 
     role: str
@@ -76,7 +76,7 @@ class CloseUp:
     """One tensor of both sides, in the candidate's arrangement of axes.
 
     ``kind``: ``node`` for a node fed with the right inputs, in float64; ``output`` for an output
-    as both sides ran. ``by_axis`` tells the relative error along each axis.
+    as both sides ran. ``by_axis`` holds the relative error along each axis.
     """
 
     kind: str

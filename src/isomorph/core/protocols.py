@@ -78,7 +78,7 @@ class SupportsExtract(Protocol):
 
 
 class Session(Protocol):
-    """One opened model in one runtime with one environment."""
+    """One loaded model in one runtime with one environment."""
 
     capabilities: Capabilities
     environment: Environment
@@ -123,7 +123,7 @@ class EnvironmentReader(Protocol):
     def variables(self, settings: Mapping[str, str]) -> Mapping[str, str]:
         """The environment variables of its process under these settings; few, mostly none.
 
-        Sessions that want other variables are opened in another worker process.
+        Sessions that need other variables run in another worker process.
         """
         ...
 
@@ -144,7 +144,7 @@ class Cause(Protocol):
     name: str
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
-        """What it has to say of a case; nothing where it does not apply."""
+        """The diagnoses of one fault; none where the cause does not apply."""
         ...
 
 
@@ -155,7 +155,7 @@ class Fix(Protocol):
     """The cause that it removes."""
 
     def propose(self, finding: Finding, context: FaultContext) -> Iterator[Patch]:
-        """Patches for this case, the likeliest and cheapest first."""
+        """Patches for this fault, the likeliest and cheapest first."""
         ...
 
 
@@ -199,7 +199,7 @@ class ProvenByRuntime(Protocol):
     """What a converter has besides if no framework of ours reads what it writes.
 
     It has seen to it that its result gives the same bits as its source in that runtime; so the
-    source, run there, is what is held against the first model.
+    source, run there, is what is compared with the first model.
     """
 
     proven_as: tuple[str, Mapping[str, str]]
@@ -208,7 +208,7 @@ class ProvenByRuntime(Protocol):
 class Rule(Protocol):
     """Sees one kind of trouble without running the model; its docstring is its page.
 
-    ``speaks`` and ``silent`` are the smallest cases on either side of the line.
+    The examples are the smallest models that it flags and that it does not flag.
     """
 
     name: str
@@ -218,17 +218,17 @@ class Rule(Protocol):
     negative_examples: tuple[LintedModel, ...]
 
     def check(self, linted: LintedModel) -> Iterator[Remark]:
-        """What it has to say; nothing where all is well."""
+        """The remarks on a model; none where all is well."""
         ...
 
 
 class ReportsCapabilities(Protocol):
-    """What a converter or runtime has besides if it can tell what it is able to do."""
+    """A converter or runtime that reports what it is able to do."""
 
     def abilities(self) -> Mapping[str, Any]:
         """Read from the installed package, as plain data.
 
         ``operators`` that it takes, ``types`` that it computes with, ``kernels`` with the types
-        of each operator, ``opsets`` as (oldest, newest); whatever it cannot tell is left out.
+        of each operator, ``opsets`` as (oldest, newest); what it does not know is left out.
         """
         ...

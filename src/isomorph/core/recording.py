@@ -1,4 +1,4 @@
-"""A trace with all that a comparison on another machine may ask of the model behind it."""
+"""A trace with everything that a comparison on another machine needs of its model."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Meaning:
-    """What the float64 oracle said: every tensor, and how far noise moved each.
+class OracleRecord:
+    """The result of the float64 oracle: every tensor, and how far noise moved each.
 
     ``tensors`` are flattened as those of a trace. ``spread`` holds, for each kind of noise
     (``rounding``, ``intended``, ``execution``), the root mean square and the peak by which it
@@ -31,8 +31,8 @@ class Record:
     """One run of one model, recorded to be compared elsewhere.
 
     ``run`` has every tensor as deployed, with capturing; ``untouched`` the outputs of the run
-    that nobody looked into, ``written`` those with every optimizer off. ``model`` is described,
-    not held. ``meaning`` is None where no oracle was asked for.
+    without capturing, ``written`` those with every optimizer off. ``model`` is its
+    description alone. ``oracle`` is None where none was recorded.
     """
 
     model: Model
@@ -41,7 +41,7 @@ class Record:
     run: Trace
     untouched: Arrays
     written: Arrays
-    meaning: Meaning | None = None
+    oracle: OracleRecord | None = None
     notes: tuple[str, ...] = ()
     location: str = ""
     digest: str = ""

@@ -17,7 +17,7 @@ from isomorph.core.profile import ErrorProfile
 from isomorph.core.quantized_tensor import QuantizedTensor
 from isomorph.core.trace import Environment
 
-SCHEMA = "isomorph.report/1"
+SCHEMA = "isomorph.report/2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ class InputSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """What was not done, and why. Said, never silently fine."""
+    """What was not done, and why."""
 
     what: str
     why: str
@@ -160,7 +160,7 @@ class Report:
     schema: str = SCHEMA
 
     def __post_init__(self) -> None:
-        """What nobody compared is never fine: such a verdict is a mistake of whoever made it."""
+        """Refuse a passing verdict whose coverage is not complete."""
         fine = self.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED}
         covered = self.coverage is not None and self.coverage.complete and not self.coverage.beyond
         if fine and not covered:
@@ -171,10 +171,10 @@ class Report:
         """The verdict and what it covers: ``EQUIVALENT on 1 given and 2 generated inputs``."""
         word = str(self.verdict).upper()
         fine = self.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED}
-        told = f"{word} {self.coverage.words}" if fine and self.coverage is not None else word
+        text = f"{word} {self.coverage.words}" if fine and self.coverage is not None else word
         if self.only_given:
-            return f"{told} only" if fine else f"{told} on the given inputs only"
-        return told
+            return f"{text} only" if fine else f"{text} on the given inputs only"
+        return text
 
     @property
     def accepted(self) -> bool:
@@ -183,7 +183,7 @@ class Report:
             self.baseline is not None
             and self.coverage is not None
             and not self.coverage.not_compared
-            and any(standing.state == "unchanged" for standing in self.baseline.standings)
+            and any(status.state == "unchanged" for status in self.baseline.statuses)
             and self.baseline.accepts
         )
 

@@ -40,7 +40,7 @@ def node(
     native: str | None = None,
     **attributes: Any,  # noqa: ANN401
 ) -> Node:
-    """One operation; it is named for itself unless told otherwise."""
+    """One operation; its name is the operator's unless given."""
     return Node(
         name=op.lower() if name is None else name,
         op=op,

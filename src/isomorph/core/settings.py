@@ -1,4 +1,4 @@
-"""The settings of runtimes: words, understood alike by all of them, and none ignored."""
+"""The settings of runtimes: the same words for all of them, and none ignored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def chosen(runtime: str, settings: Mapping[str, str], key: str, known: Sequence[
 
 
 def thread_count(word: str) -> int | None:
-    """A number of threads, or None where nothing is said."""
+    """A number of threads, or None where none is given."""
     if not word:
         return None
     if not word.isascii() or not word.isdigit() or int(word) < 1:

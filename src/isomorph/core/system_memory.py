@@ -18,14 +18,14 @@ def available_in_all() -> int:
     limits = [int(psutil.virtual_memory().total)]
     for path in _GROUP_LIMITS:
         try:
-            told = path.read_text(encoding="ascii").strip()
+            limit = path.read_text(encoding="ascii").strip()
         except OSError:
             continue
-        if told.isdigit():  # "max" where there is none
-            limits.append(int(told))
+        if limit.isdigit():  # "max" where there is none
+            limits.append(int(limit))
     return min(limits)
 
 
 def usual_share() -> int:
-    """What one worker may hold unless the user says otherwise."""
+    """What one worker may hold unless the user sets another limit."""
     return available_in_all() * 3 // 4

@@ -62,7 +62,7 @@ class Noise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What a session can do; localization says what it could not."""
+    """What a session can do; localization reports what it could not do."""
 
     fetch: str = "all"
     feed: str = "all"

@@ -1,4 +1,4 @@
-"""JSON from files that anybody may have written.
+"""JSON from untrusted files.
 
 Python's parser goes one level deeper into the C stack for every bracket and counts on the
 interpreter's recursion limit to stop it. Converters raise that limit when they are imported,
@@ -22,7 +22,7 @@ _MARK = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
 def read_json(
     text: str | bytes, *, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None
 ) -> Any:  # noqa: ANN401
-    """What the text says; RecursionError where it is nested too deeply, ValueError for no JSON."""
+    """The parsed text; RecursionError where it is nested too deeply, ValueError for no JSON."""
     if sys.getrecursionlimit() > DEEPEST:
         if isinstance(text, bytes):
             text = text.decode(json.detect_encoding(text), "surrogatepass")

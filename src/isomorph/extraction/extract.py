@@ -1,4 +1,4 @@
-"""The smallest pair of sub-models around a guilty node, checked that it still shows the fault."""
+"""The smallest pair of sub-models around a faulty node, checked to still show the fault."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _extracted(request: Request, work: Path) -> Extraction:
     if best is None:
         raise UsageError(
             "NOT_CUT",
-            "no part around the guilty node could be made a model of its own",
+            "no part around the faulty node could be made a model of its own",
             where=request.node,
             fix="attach the whole models to the report",
         )
@@ -80,7 +80,7 @@ class _Attempt:
 
 
 def _attempts(place: Place) -> Iterator[_Attempt]:
-    """The guilty nodes alone; then everything from the inputs to the guilty tensor."""
+    """The faulty nodes alone; then everything from the inputs to the wrong tensor."""
     matcher, fault = place.located.matcher, place.fault
     if place.sides[0] is place.sides[1]:
         alone = part_alone(matcher.candidate, fault.nodes, fault.tensor)
@@ -96,7 +96,7 @@ def _attempts(place: Place) -> Iterator[_Attempt]:
             layouts=_turned(near),
         )  # fmt: skip
     left, right = _from_inputs(place, 0, fault.counterpart), _from_inputs(place, 1, fault.tensor)
-    graphs = [opened.model.graph for opened in place.sides]
+    graphs = [handle.model.graph for handle in place.sides]
     bound = bind_inputs(graphs[0].inputs, graphs[1].inputs, {})
     pairs = {p.reference: p.candidate for p in bound if p.candidate in right.feeds}
     yield _Attempt(candidate=right, reference=left, bound=pairs, layouts={}, whole=True)
@@ -158,14 +158,14 @@ def _tried(place: Place, attempt: _Attempt, request: Request, folder: Path) -> E
     )
 
 
-def _cut(opened: ModelHandle, part: Part, folder: Path, name: str) -> ModelHandle:
-    path = folder / f"{name}{extractor(opened.model.framework).suffix}"
+def _cut(handle: ModelHandle, part: Part, folder: Path, name: str) -> ModelHandle:
+    path = folder / f"{name}{extractor(handle.model.framework).suffix}"
     piece = Piece(feeds=tuple(part.feeds), fetch=(part.fetch,))
-    opened.host.cut(opened.model, piece, part.feeds, path)
-    model = opened.host.load(str(path), opened.model.framework, {})
+    handle.host.cut(handle.model, piece, part.feeds, path)
+    model = handle.host.load(str(path), handle.model.framework, {})
     return ModelHandle(
-        role=name, model=model, host=opened.host, runtime=opened.runtime,
-        settings=opened.settings,
+        role=name, model=model, host=handle.host, runtime=handle.runtime,
+        settings=handle.settings,
     )  # fmt: skip
 
 
@@ -177,8 +177,8 @@ def _command(sides: Sequence[ModelHandle], options: CheckOptions, ops: Sequence[
         usual = registry.framework(side.model.framework).runtime
         if side.runtime != usual:
             words.append(f"--runtime {side.role}={side.runtime}")
-        told = {f"{side.role}.{key}": value for key, value in side.settings.items()}
-        words += [f"--set {shlex.quote(f'{key}={value}')}" for key, value in told.items()]
+        settings = {f"{side.role}.{key}": value for key, value in side.settings.items()}
+        words += [f"--set {shlex.quote(f'{key}={value}')}" for key, value in settings.items()]
     for ref, cand in options.bind_inputs.items():
         if ref != cand:
             words.append(f"--bind-input {shlex.quote(f'{ref}={cand}')}")

@@ -1,4 +1,4 @@
-"""The guilty places of two models, those inside bodies first, with all that cutting them needs."""
+"""The faults of two models, those inside bodies first, with what cutting them out needs."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Request:
     options: CheckOptions
     node: str | None = None
     ops: tuple[str, ...] = ()
-    """Modules that say what custom operators mean."""
+    """Modules that define custom operators."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A guilty place and the two models in which it lies: the given ones, or bodies of theirs."""
+    """A fault and the two models that contain it: the given ones, or bodies in them."""
 
     node: str
     fault: Fault
@@ -52,7 +52,7 @@ class Place:
 
     @property
     def earlier(self) -> dict[str, Array]:
-        """The right values of the guilty places before it."""
+        """The right values at the faults before it."""
         faults = self.located.chain.faults
         if self.fault not in faults:
             return {}
@@ -75,8 +75,8 @@ def places(request: Request, work: Path) -> Iterator[Place]:
     for sample in (request.given, *made_up):
         if sample is None:
             continue
-        ref = _subject(left, left.real(sample.feeds), options)
-        cand = _subject(right, _arranged(ref, right, inputs, options), options)
+        ref = _evaluated(left, left.real(sample.feeds), options)
+        cand = _evaluated(right, _arranged(ref, right, inputs, options), options)
         located, sides = locate(ref, cand, pairs), (left, right)
         fault = _chosen(located, node)
         if fault is None and not located.chain.faults and located.chain.explained:
@@ -91,13 +91,13 @@ def places(request: Request, work: Path) -> Iterator[Place]:
             return
     raise UsageError(
         "NOTHING_TO_EXTRACT",
-        f"node {node!r} is not guilty of anything" if node else "no node is guilty of anything",
-        fix="see what isomorph check says, or give inputs on which the models differ",
+        f"node {node!r} is not at fault" if node else "no node is at fault",
+        fix="see the report of isomorph check, or give inputs on which the models differ",
     )
 
 
 def _arranged(
-    mine: EvaluatedModel, candidate: ModelHandle, inputs: Sequence[Binding], options: CheckOptions
+    ref: EvaluatedModel, candidate: ModelHandle, inputs: Sequence[Binding], options: CheckOptions
 ) -> dict[str, Array]:
     """The reference's feeds under the candidate's names, types and arrangement of axes."""
     graph = candidate.model.graph
@@ -106,22 +106,22 @@ def _arranged(
         outputs=list(dict.fromkeys(spec.name for spec in graph.outputs)),
         oracle=candidate.oracle,
     )
-    settled = input_layout.settle(mine, taker, inputs, options.layouts)
-    feeds = {name: np.asarray(value) for name, value in mine.feeds.items()}
+    settled = input_layout.settle(ref, taker, inputs, options.layouts)
+    feeds = {name: np.asarray(value) for name, value in ref.feeds.items()}
     return input_layout.rearranged(feeding.carried_over(feeds, inputs, graph.inputs), settled)
 
 
-def _subject(
-    opened: ModelHandle, feeds: Mapping[str, Array], options: CheckOptions
+def _evaluated(
+    handle: ModelHandle, feeds: Mapping[str, Array], options: CheckOptions
 ) -> EvaluatedModel:
     return EvaluatedModel(
-        role=opened.role, model=opened.model, feeds=feeds, runtime=opened.run,
-        plain=opened.plain, oracle=opened.oracle, seed=options.seed, opened=opened,
+        role=handle.role, model=handle.model, feeds=feeds, runtime=handle.run,
+        plain=handle.plain, oracle=handle.oracle, seed=options.seed, opened=handle,
     )  # fmt: skip
 
 
 def _chosen(located: Located, node: str | None) -> Fault | None:
-    """The guilt of the named node, or of what holds its body; the first where none is named."""
+    """The fault of the named node, or of the node that contains it; the first by default."""
     faults = located.chain.faults
     if node is None:
         return faults[0] if faults else None
@@ -131,7 +131,7 @@ def _chosen(located: Located, node: str | None) -> Fault | None:
 
 
 def _inside(place: Place, node: str | None, work: Path) -> Iterator[Place]:
-    """Guilty places in the bodies of a guilty node, the innermost first."""
+    """Faults in the bodies of a faulty node, the innermost first."""
     holder = {each.name: each for each in place.located.matcher.candidate.graph.nodes}[place.node]
     if not holder.bodies:
         return
@@ -142,8 +142,8 @@ def _inside(place: Place, node: str | None, work: Path) -> Iterator[Place]:
         return
     if within is None or within.reference.opened is None or within.candidate.opened is None:
         return
-    wanted = within.ours.in_part(node) if node else None
-    fault = _chosen(within.located, wanted) or within.located.chain.faults[0]
+    inner_node = within.ours.in_part(node) if node else None
+    fault = _chosen(within.located, inner_node) or within.located.chain.faults[0]
     inner = Place(
         node=within.ours.node(fault.node),
         fault=fault,
@@ -151,5 +151,5 @@ def _inside(place: Place, node: str | None, work: Path) -> Iterator[Place]:
         sides=(within.reference.opened, within.candidate.opened),
         feeds=(within.reference.feeds, within.candidate.feeds),
     )
-    yield from _inside(replace(inner, node=fault.node), wanted, work / "deeper")
+    yield from _inside(replace(inner, node=fault.node), inner_node, work / "deeper")
     yield inner

@@ -42,14 +42,14 @@ def _summary(found: Extraction) -> list[str]:
     kind = (
         "The candidate's part does not compute what the reference's part does."
         if found.reference
-        else "The part does not run as its own graph says, evaluated in float64."
+        else "The part does not run as its own graph does, evaluated in float64."
     )
     if not found.shows:
         kind = "Cut out alone, the part does not show the fault that the whole model shows."
-    told = [kind]
+    lines = [kind]
     if found.whole:
-        told.append("It begins at the model's inputs: no smaller part shows the fault.")
-    return told
+        lines.append("It begins at the model's inputs: no smaller part shows the fault.")
+    return lines
 
 
 def _figures(found: Extraction) -> list[str]:
@@ -68,8 +68,8 @@ def _figures(found: Extraction) -> list[str]:
 
 def _environments(found: Extraction) -> list[str]:
     return [
-        f"{name}: {told.runtime} {told.version} on {told.device}, {told.precision}"
-        for name, told in found.report.environments.items()
+        f"{name}: {used.runtime} {used.version} on {used.device}, {used.precision}"
+        for name, used in found.report.environments.items()
     ]
 
 

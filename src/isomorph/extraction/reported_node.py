@@ -1,4 +1,4 @@
-"""The guilty node that a report names."""
+"""The faulty node that a report names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_BYTES = 256 << 20
 
 
 def guilty_node(path: Path) -> str:
-    """The node of the first finding that names a guilty one, out of a JSON report."""
+    """The node of the first finding that names a faulty one, out of a JSON report."""
     try:
         with path.open("rb") as file:
             report: Any = read_json(file.read(_MOST_BYTES))
@@ -26,5 +26,5 @@ def guilty_node(path: Path) -> str:
             fix="write one with: isomorph check ... --format json -o FILE",
         ) from error
     if not named or not isinstance(named[0], str):
-        raise UsageError("NOTHING_TO_EXTRACT", "the report names no guilty node", file=str(path))
+        raise UsageError("NOTHING_TO_EXTRACT", "the report names no faulty node", file=str(path))
     return named[0]

@@ -1,4 +1,4 @@
-"""The verb: load the model, ask what the target can do, let every check speak."""
+"""Load the model, ask what the target can do, and apply every rule."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def lint(
     """Every remark on one model, the gravest first; ``ignore`` are codes or names of checks."""
     model = _loaded(source, loader)
     able, skipped = abilities(model, to, width, workshop)
-    subject = LintedModel(model=model, to=to, width=width, abilities=able)
+    linted = LintedModel(model=model, to=to, width=width, abilities=able)
     remarks: list[Remark] = []
     for name in registry.names("rules"):
         check = registry.rule(name)
         if name not in ignore and check.code not in ignore:
-            remarks += check.check(subject)
+            remarks += check.check(linted)
     remarks.sort(key=lambda remark: (_GRAVE.index(remark.severity), remark.code))
     ignored = tuple(Skipped(what=f"check {word}", why="ignored by the user") for word in ignore)
     return Lint(

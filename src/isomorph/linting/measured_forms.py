@@ -1,4 +1,4 @@
-"""Forms of an operator: what a node shows of itself, and whether a measured row speaks of it."""
+"""Forms of an operator: the features of a node, and whether a measured row applies to it."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ DTYPE, RANK, INPUTS = "(dtype)", "(rank)", "(inputs)"
 
 
 def features(node: Node, graph: Graph) -> dict[str, Any]:
-    """What tells this node from others of its operator, in the values of JSON."""
-    told = {name: _plain(value) for name, value in node.attributes.items()}
+    """What distinguishes this node from others of its operator, as JSON values."""
+    found = {name: _plain(value) for name, value in node.attributes.items()}
     first = next((name for name in node.inputs if name), None)
     spec = graph.tensors.get(first or "") or graph.constants.get(first or "")
     if spec is not None and spec.dtype is not None:
-        told[DTYPE] = spec.dtype
+        found[DTYPE] = spec.dtype
     if spec is not None and spec.shape is not None:
-        told[RANK] = len(spec.shape)
-    return {**told, INPUTS: sum(bool(name) for name in node.inputs)}
+        found[RANK] = len(spec.shape)
+    return {**found, INPUTS: sum(bool(name) for name in node.inputs)}
 
 
-def speaks_of(when: Mapping[str, Any], shown: Mapping[str, Any]) -> bool:
-    """Whether a node that shows this is one of those that a row speaks of.
+def applies_to(when: Mapping[str, Any], shown: Mapping[str, Any]) -> bool:
+    """Whether a row with the condition ``when`` applies to a node with the features ``shown``.
 
-    What is not known of the node excludes nothing: it may be such a one.
+    A feature that is unknown excludes nothing.
     """
     return all(shown.get(name, value) == value for name, value in when.items())
 

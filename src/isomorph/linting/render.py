@@ -18,12 +18,12 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE
 
 
 def lines(lint: Lint) -> Iterator[str]:
-    """One block for remarks that say the same, with all their places, and how many there are."""
-    alike: dict[tuple[str, ...], list[str]] = {}
+    """One block for each distinct message with all of its places, and the number of remarks."""
+    places_by_text: dict[tuple[str, ...], list[str]] = {}
     for remark in lint.remarks:
-        said = (f"{remark.severity}[{remark.code}] {remark.message}", remark.advice)
-        alike.setdefault(said, []).append(_place(remark))
-    for (heading, advice), places in alike.items():
+        key = (f"{remark.severity}[{remark.code}] {remark.message}", remark.advice)
+        places_by_text.setdefault(key, []).append(_place(remark))
+    for (heading, advice), places in places_by_text.items():
         known = [place for place in places if place]
         yield heading
         yield from (f"  at   {place}" for place in known[:_MOST_PLACES])
@@ -34,9 +34,9 @@ def lines(lint: Lint) -> Iterator[str]:
     yield from (f"skipped  {each.what}: {each.why}" for each in lint.skipped)
     counted = Counter(remark.severity for remark in lint.remarks)
     there = [(counted[level], level) for level in Severity if counted[level]]
-    told = ", ".join(f"{many} {level}{'s' * (many > 1)}" for many, level in there)
+    counts = ", ".join(f"{many} {level}{'s' * (many > 1)}" for many, level in there)
     target = f" on the way to {lint.to}" if lint.to else ""
-    yield f"{lint.model.location}: {told or 'nothing to remark'}{target}"
+    yield f"{lint.model.location}: {counts or 'nothing to remark'}{target}"
 
 
 def _place(remark: Remark) -> str:

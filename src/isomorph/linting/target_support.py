@@ -1,7 +1,7 @@
 """What the ways to a target can do with this model, asked of the installed packages.
 
 Each is asked in a worker process: their tables come with their imports, and those may fail. What a
-converter only approximates, or fails on in spite of a rule, it does not tell: that was measured,
+converter only approximates, or fails on in spite of a rule, it does not report: that was measured,
 operator by operator in many forms (benchmarks/approximations.py), and is kept beside this file.
 """
 
@@ -19,13 +19,13 @@ from isomorph.core.conversion import Route
 from isomorph.core.errors import IsomorphError
 from isomorph.core.lint import Abilities, every_node
 from isomorph.core.report import Skipped
-from isomorph.linting.measured_forms import features, speaks_of
+from isomorph.linting.measured_forms import applies_to, features
 
 if TYPE_CHECKING:
     from isomorph.conversion.converter_worker import ConverterWorker
     from isomorph.core.model import Graph, Model, Node
 
-Told = Mapping[str, Any]
+Reported = Mapping[str, Any]
 
 _TABLE = Path(__file__).with_name("approximated.json")
 
@@ -36,7 +36,7 @@ def abilities(
     """The tables of every first converter on the way, and of the target's runtime."""
     skipped: list[Skipped] = []
 
-    def ask(kind: str, name: str) -> Told:
+    def ask(kind: str, name: str) -> Reported:
         try:
             return workshop.abilities(kind, name)
         except IsomorphError as error:
@@ -47,20 +47,20 @@ def abilities(
     known = goal in registry.names("frameworks")
     runtime = ask("runtimes", registry.framework(goal).runtime) if known else {}
     firsts = _first_converters(model, to, width)
-    told = {name: ask("converters", name) for name in firsts}
+    reported = {name: ask("converters", name) for name in firsts}
     measured, unmeasured = _measured(firsts)
     skipped += unmeasured
     if model.runs_python:
         why = "Python decides on values: the nodes are those of one run, which no exporter meets"
         skipped.append(Skipped(what="operators that converters lack", why=why))
-        told, measured = {name: {} for name in firsts}, {}
+        reported, measured = {name: {} for name in firsts}, {}
     lacking = {
         node.name: who
         for node in every_node(model.graph)
-        if (who := tuple(name for name in firsts if lacks(told[name], node.native_op)))
+        if (who := tuple(name for name in firsts if lacks(reported[name], node.native_op)))
     }
     refused = _rows_of(model, measured, "refused")
-    changed = [each.get("changed", {}) for each in told.values()]
+    changed = [each.get("changed", {}) for each in reported.values()]
     return Abilities(
         lacking=lacking,
         refused={node: tuple(who) for node, who in refused.items()},
@@ -71,8 +71,8 @@ def abilities(
         approximated=_rows_of(model, measured, "approximated"),
         ways=len(firsts),
         changed=dict(changed[0]) if changed and all(each == changed[0] for each in changed) else {},
-        fixes_axes=tuple(name for name in firsts if told[name].get("fixes_axes"))
-        if all(each.get("fixes_axes") for each in told.values())
+        fixes_axes=tuple(name for name in firsts if reported[name].get("fixes_axes"))
+        if all(each.get("fixes_axes") for each in reported.values())
         else (),
     ), skipped
 
@@ -85,12 +85,12 @@ def _first_converters(model: Model, to: str | None, width: str) -> tuple[str, ..
     return tuple(dict.fromkeys(route.steps[0].converter for route in possible))
 
 
-def _measured(converters: Sequence[str]) -> tuple[dict[str, Told], list[Skipped]]:
+def _measured(converters: Sequence[str]) -> tuple[dict[str, Reported], list[Skipped]]:
     """By converter: what is ``approximated``, and those ``refused`` despite a rule.
 
-    Another version of a package may do otherwise, so nothing is said of it.
+    Another version of a package may do otherwise, so nothing is known of it.
     """
-    known: Mapping[str, Told] = json.loads(_TABLE.read_text(encoding="utf-8"))
+    known: Mapping[str, Reported] = json.loads(_TABLE.read_text(encoding="utf-8"))
     found, skipped = {}, []
     for name in converters:
         others = _other_versions(known.get(name, {}).get("measured_with", {}))
@@ -109,28 +109,30 @@ def _other_versions(measured: Mapping[str, str]) -> list[str]:
             return "none"
 
     return [
-        f"measured with {package} {wanted}, and {there} is installed"
-        for package, wanted in measured.items()
-        if (there := installed(package)) != wanted
+        f"measured with {package} {tested}, and {there} is installed"
+        for package, tested in measured.items()
+        if (there := installed(package)) != tested
     ]
 
 
-def _rows_of(model: Model, measured: Mapping[str, Told], key: str) -> dict[str, dict[str, float]]:
+def _rows_of(
+    model: Model, measured: Mapping[str, Reported], key: str
+) -> dict[str, dict[str, float]]:
     """By node and converter, what was measured of the form that the node has."""
     rows = {name: _by_operator(row[key]) for name, row in measured.items()}
     found: dict[str, dict[str, float]] = {}
     for node, graph in _nodes_in(model.graph):
         for name, known in rows.items():
-            theirs = known.get(_bare(node.native_op), ())
-            shown = features(node, graph) if theirs else {}
-            errors = [row.get("error", 0.0) for row in theirs if speaks_of(row["when"], shown)]
+            candidates = known.get(_bare(node.native_op), ())
+            shown = features(node, graph) if candidates else {}
+            errors = [row.get("error", 0.0) for row in candidates if applies_to(row["when"], shown)]
             if errors:
                 found.setdefault(node.name, {})[name] = max(errors)
     return found
 
 
-def _by_operator(rows: Sequence[Told]) -> dict[str, list[Told]]:
-    found: dict[str, list[Told]] = {}
+def _by_operator(rows: Sequence[Reported]) -> dict[str, list[Reported]]:
+    found: dict[str, list[Reported]] = {}
     for row in rows:
         found.setdefault(row["op"], []).append(row)
     return found
@@ -148,18 +150,18 @@ def _bare(op: str) -> str:
     return op.rpartition("::")[2]
 
 
-def lacks(told: Told, op: str) -> bool:
-    """Whether a converter that tells its operators does not tell of this one.
+def lacks(reported: Reported, op: str) -> bool:
+    """Whether a converter that lists its operators does not list this one.
 
-    One that writes over its input (``aten.relu_``) is told as the one that does not: exporters of
+    One that writes over its input (``aten.relu_``) counts as the one that does not: exporters of
     PyTorch put that in its place before anything else.
     """
     family = _family(op)
     in_place = family.endswith("_") and not family.endswith("__")
-    if "operators" in told and not in_place:
-        return _bare(op) not in told["operators"]
-    if "operators" in told or "families" in told:
-        families = told.get("families") or {_family(each) for each in told["operators"]}
+    if "operators" in reported and not in_place:
+        return _bare(op) not in reported["operators"]
+    if "operators" in reported or "families" in reported:
+        families = reported.get("families") or {_family(each) for each in reported["operators"]}
         return family not in families and not (in_place and family[:-1] in families)
     return False
 

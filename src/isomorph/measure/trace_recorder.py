@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.recording import Meaning, Record
+from isomorph.core.recording import OracleRecord, Record
 from isomorph.core.trace import Noise, Trace
 from isomorph.measure.budget_check import rounded_apart
 from isomorph.measure.compare import differs
@@ -78,7 +78,7 @@ def record(
         run=Trace(environment=session.environment, tensors=tensors),
         untouched=untouched,
         written=written,
-        meaning=meaning,
+        oracle=meaning,
         notes=tuple(notes),
         version=VERSION,
     )
@@ -102,7 +102,7 @@ def _settled(opened: ModelHandle, feeds: Arrays, seed: int) -> EvaluatedModel:
 
 def _meaning(
     subject: EvaluatedModel, names: Sequence[str], on_progress: Progress | None
-) -> Meaning:
+) -> OracleRecord:
     session, feeds, graph = subject.oracle(), subject.feeds, subject.model.graph
     _report_progress(on_progress, "oracle", f"{len(names)} tensors")
     values = session.run(feeds, list(names))
@@ -123,7 +123,7 @@ def _meaning(
             _report_progress(on_progress, "oracle", f"{kind}, draw {number + 1} of {DRAWS}")
             disturbed = replace(noise, seed=noise.seed * SEEDS + number)
             draws[f"{kind}/{number}"] = flattened(session.run(feeds, outputs, noise=disturbed))
-    return Meaning(
+    return OracleRecord(
         environment=session.environment, tensors=flattened(values), spread=spread, draws=draws
     )
 
@@ -136,7 +136,7 @@ def _rms_and_peak(deviation: Array) -> tuple[float, float]:
 
 
 def _changed_by_capturing(
-    captured: Mapping[str, Array], untouched: Mapping[str, Array], meaning: Meaning | None
+    captured: Mapping[str, Array], untouched: Mapping[str, Array], meaning: OracleRecord | None
 ) -> list[str]:
     """A note where looking inside changed the outputs by more than rounding."""
     other = differs(untouched, captured)
@@ -149,7 +149,7 @@ def _changed_by_capturing(
 
 
 def _beyond(
-    name: str, captured: Mapping[str, Array], untouched: Mapping[str, Array], meaning: Meaning
+    name: str, captured: Mapping[str, Array], untouched: Mapping[str, Array], meaning: OracleRecord
 ) -> bool:
     rms = meaning.spread["rounding"].get(name)
     one, two = captured.get(name), untouched[name]

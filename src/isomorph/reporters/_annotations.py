@@ -1,4 +1,4 @@
-"""What tools of continuous integration want of a finding: how grave, where, in one sentence."""
+"""What continuous integration needs of a finding: severity, place, and one sentence."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ def level(finding: Finding, report: Report) -> str:
 
 def accepted(report: Report) -> dict[str, str]:
     """The outputs and constants that a baseline accepts, each with the reason written there."""
-    standings = report.baseline.standings if report.baseline is not None else ()
+    statuses = report.baseline.statuses if report.baseline is not None else ()
     return {
-        one.output or one.what: one.accepted.why if one.accepted is not None else one.told
-        for one in standings
+        one.output or one.what: one.accepted.why if one.accepted is not None else one.message
+        for one in statuses
         if one.accepts
     }
 
 
 def sentence(finding: Finding, *, limit: int = 2000) -> str:
     """The summary, the cause and the fix on one line."""
-    told = [finding.summary.rstrip(".")]
+    parts = [finding.summary.rstrip(".")]
     if finding.cause:
-        told.append(f"cause {finding.cause} ({finding.status})")
+        parts.append(f"cause {finding.cause} ({finding.status})")
     if finding.fix:
-        told.append(f"fix: {finding.fix}")
-    return printable("; ".join(told), limit=limit)
+        parts.append(f"fix: {finding.fix}")
+    return printable("; ".join(parts), limit=limit)
 
 
 def place(finding: Finding, report: Report) -> tuple[str | None, int | None]:

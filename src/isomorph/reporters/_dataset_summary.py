@@ -11,18 +11,18 @@ from isomorph.reporters._figures import number, times
 MOST_OUTPUTS = 4
 
 
-def over_samples(told: OverSamples) -> Iterator[tuple[str, str]]:
+def over_samples(summary: OverSamples) -> Iterator[tuple[str, str]]:
     """Pairs of a label for the margin and a sentence."""
-    yield "test set", f"{printable(told.location)}: {told.samples} samples, run against run"
-    for output in told.outputs[:MOST_OUTPUTS]:
+    yield "test set", f"{printable(summary.location)}: {summary.samples} samples, run against run"
+    for output in summary.outputs[:MOST_OUTPUTS]:
         yield f"  {printable(output.reference_output, limit=40)}", _output(output)
         for profile in output.by_axis:
             if profile.input is not None:
                 yield "", _profile(profile)
-    if len(told.outputs) > MOST_OUTPUTS:
-        yield "", f"… and {len(told.outputs) - MOST_OUTPUTS} more outputs: --format json"
-    if told.metric is not None:
-        metric = told.metric
+    if len(summary.outputs) > MOST_OUTPUTS:
+        yield "", f"… and {len(summary.outputs) - MOST_OUTPUTS} more outputs: --format json"
+    if summary.metric is not None:
+        metric = summary.metric
         yield (
             "  metric",
             (
@@ -30,29 +30,29 @@ def over_samples(told: OverSamples) -> Iterator[tuple[str, str]]:
                 f"candidate {metric.candidate:.6g}"
             ),
         )
-    if told.examined:
-        names = ", ".join(printable(name, limit=40) for name in told.examined)
+    if summary.examined:
+        names = ", ".join(printable(name, limit=40) for name in summary.examined)
         yield "  examined", f"looked into beyond their outputs: {names}"
 
 
 def _output(output: OutputOverSamples) -> str:
-    told = []
+    parts = []
     if output.quantiles:
         median, most = output.quantiles.get("0.5"), output.quantiles.get("0.99")
-        told.append(f"relative error {number(median)} (median), {number(most)} (99%)")
+        parts.append(f"relative error {number(median)} (median), {number(most)} (99%)")
     worst = f"worst {printable(output.worst, limit=40)}: {number(output.worst_relative)}"
     if output.worst_ratio is not None:
         worst += f", {times(output.worst_ratio)} its budget"
-    told.append(worst)
+    parts.append(worst)
     if output.label_agreement is not None:
-        told.append(f"largest element agrees in {output.label_agreement:.2%}")
+        parts.append(f"largest element agrees in {output.label_agreement:.2%}")
     if output.not_finite:
-        told.append(f"NaN/Inf in {output.not_finite} samples")
+        parts.append(f"NaN/Inf in {output.not_finite} samples")
     if output.nonfinite_mismatch:
-        told.append(f"on one side only in {output.nonfinite_mismatch}")
+        parts.append(f"on one side only in {output.nonfinite_mismatch}")
     if output.misshapen:
-        told.append(f"another shape in {output.misshapen} samples")
-    return "; ".join(told)
+        parts.append(f"another shape in {output.misshapen} samples")
+    return "; ".join(parts)
 
 
 def _profile(profile: AxisProfile) -> str:

@@ -9,7 +9,7 @@ from rich.text import Text
 from isomorph.core.divergence import Distance, ErrorTerm, Judgment, Verdict
 
 MOST_TIMES = 1e12
-"""Beyond this a multiple says nothing more: what it is held against is as good as zero."""
+"""A larger multiple is not shown: its denominator is as good as zero."""
 
 NOT_MEASURED = "not measured"
 
@@ -24,7 +24,7 @@ JUDGMENT_STYLE = {Judgment.YES: "green", Judgment.NO: "red", Judgment.UNKNOWN: "
 
 
 def number(value: float | None) -> str:
-    """Three figures; ``n/a`` where a measure has no meaning."""
+    """Three figures; ``n/a`` where a measure is undefined."""
     if value is None:
         return "n/a"
     if value == 0 or not math.isfinite(value):
@@ -51,7 +51,7 @@ def closeness(cosine: float | None) -> str:
 
 
 def size(part: ErrorTerm) -> str:
-    """The largest error, and what no number can say: NaN and infinities on one side only."""
+    """The largest error, and what it leaves out: NaN and infinities on one side only."""
     distance = part.distance
     misplaced = distance.nonfinite_mismatch
     if distance.elements == 0:
@@ -65,10 +65,10 @@ def share(part: ErrorTerm, yardstick: str) -> Text:
     """How much of its yardstick an error uses up; not knowing is never green."""
     ratio = part.budget.ratio
     if ratio is None:
-        told = f"{yardstick} not judged"
+        text = f"{yardstick} not judged"
     else:
-        told = "none is allowed" if ratio == math.inf else f"{times(ratio)} {yardstick}"
-    return Text(told, style=JUDGMENT_STYLE[part.budget.within])
+        text = "none is allowed" if ratio == math.inf else f"{times(ratio)} {yardstick}"
+    return Text(text, style=JUDGMENT_STYLE[part.budget.within])
 
 
 def seen(distance: Distance) -> str:
@@ -76,8 +76,8 @@ def seen(distance: Distance) -> str:
     if distance.max_abs is None:
         return f"{distance.differing} of {distance.elements} differ"
     if distance.max_rel is None and distance.cosine is None:  # whole numbers and truths
-        told = f"{distance.differing} of {distance.elements} differ"
-        return f"{told}\nby {distance.max_abs:g} at most" if distance.max_abs > 1 else told
+        text = f"{distance.differing} of {distance.elements} differ"
+        return f"{text}\nby {distance.max_abs:g} at most" if distance.max_abs > 1 else text
     return (
         f"abs {number(distance.max_abs)}, rel {number(distance.max_rel)}\n"
         f"cosine {closeness(distance.cosine)}"

@@ -42,7 +42,7 @@ def findings(report: Report) -> Iterator[RenderableType]:
 
 
 def mendable(finding: Finding) -> bool:
-    """Whether a patch may help; the words of advice about a runtime that crashed are none.
+    """Whether a patch may help; advice about a runtime that crashed is not a patch.
 
     A constant that its type cannot hold needs another type, which no patch gives it.
     """
@@ -97,14 +97,14 @@ def _kind(finding: Finding) -> tuple[str, ...]:
 def _sentences(group: Sequence[Finding]) -> Text:
     first, last = group[0], group[-1]
     ranks = f"{first.rank}." if first is last else f"{first.rank}–{last.rank}."
-    told = "; ".join(printable(one.summary) for one in group)
-    words = f"({', '.join(_standing(first))})"
+    text = "; ".join(printable(one.summary) for one in group)
+    words = f"({', '.join(_labels(first))})"
     return Text.assemble(
-        f"{ranks} ", (printable(first.code), "bold"), f"  {told}  ", (words, "dim")
+        f"{ranks} ", (printable(first.code), "bold"), f"  {text}  ", (words, "dim")
     )
 
 
-def _standing(finding: Finding) -> list[str]:
+def _labels(finding: Finding) -> list[str]:
     effect = "changes no number" if finding.effect == "none" else finding.effect.replace("_", " ")
     return [finding.status, effect, *([f"cause {finding.cause}"] if finding.cause else [])]
 
@@ -122,12 +122,12 @@ def _finding(finding: Finding) -> Iterator[RenderableType]:
     yield Text.assemble(
         f"{finding.rank}. ", (printable(finding.code), "bold"), f"  {printable(finding.summary)}"
     )
-    told = _standing(finding)
+    evidence = _labels(finding)
     if finding.local_error is not None:
-        told.append(f"own error {number(finding.local_error)}")
+        evidence.append(f"own error {number(finding.local_error)}")
     if finding.inherited_error is not None:
-        told.append(f"inherited {number(finding.inherited_error)}")
-    yield hanging("  evidence", printable(", ".join(told)))
+        evidence.append(f"inherited {number(finding.inherited_error)}")
+    yield hanging("  evidence", printable(", ".join(evidence)))
     if finding.node:
         yield hanging("  node", printable(finding.node) + _counterpart(finding))
     where = finding.evidence.get("where")

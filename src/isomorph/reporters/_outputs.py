@@ -1,4 +1,4 @@
-"""The errors of each output: a table where there is room, a block each where there is not."""
+"""The errors of each output: a table where the terminal is wide enough, else a block each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isomorph.core.divergence import Divergence, ErrorTerm, Verdict
 from isomorph.core.escaping import printable
 from isomorph.reporters._figures import NOT_MEASURED, VERDICT_STYLE, seen, share, size
 
-ROOM_FOR_TABLE = 88
+TABLE_WIDTH = 88
 MOST_ROWS, MOST_BLOCKS = 6, 3
 
 _WORST_FIRST = (Verdict.DIVERGENT, Verdict.UNKNOWN, Verdict.DEGRADED, Verdict.EQUIVALENT)
@@ -24,7 +24,7 @@ Judged = tuple[str, Callable[[Divergence], ErrorTerm | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One of the errors: its heading, and each yardstick that it is held against."""
+    """One of the errors: its heading, and each yardstick that it is compared with."""
 
     heading: str
     yardsticks: tuple[Judged, ...]
@@ -52,14 +52,14 @@ COLUMNS = (
 def outputs(
     found: Sequence[Divergence], width: int, *, alone: bool = False
 ) -> Iterator[RenderableType]:
-    """The worst outputs first; how many are left out is said, and what no output has.
+    """The worst outputs first, the number of those left out, and what no output has.
 
-    A model that is held ``alone`` against its oracle has no other side to be told about.
+    ``alone``: the model is compared with its own oracle, so there is no other side.
     """
     columns = [each for each in COLUMNS if not alone or each.heading == "candidate run"]
     ordered = sorted(found, key=lambda one: _WORST_FIRST.index(one.verdict))
     measured = [column for column in columns if any(column.parts(one) for one in found)]
-    if width >= ROOM_FOR_TABLE:
+    if width >= TABLE_WIDTH:
         shown = ordered[:MOST_ROWS]
         yield _table(shown, measured)
     else:
@@ -69,8 +69,8 @@ def outputs(
     rest = ordered[len(shown) :]
     if rest:
         counts = (f"{sum(one.verdict is word for one in rest)} {word}" for word in _WORST_FIRST)
-        told = ", ".join(count for count in counts if not count.startswith("0 "))
-        yield Text(f"… and {len(rest)} more outputs: {told}")
+        text = ", ".join(count for count in counts if not count.startswith("0 "))
+        yield Text(f"… and {len(rest)} more outputs: {text}")
     absent = [column.heading for column in columns if column not in measured]
     if absent:
         yield Text(f"not measured: {', '.join(absent)}", style="magenta")
@@ -86,7 +86,7 @@ def output_name(one: Divergence) -> str:
 
 
 def kind(one: Divergence) -> str:
-    """``float32[2, 10]``; of a tensor that nobody computed, not even that is known."""
+    """``float32[2, 10]``; empty for a tensor that was not computed."""
     if one.dtype == "unknown":
         return one.dtype
     return f"{printable(one.dtype)}[{', '.join(map(str, one.shape))}]"
@@ -109,8 +109,8 @@ def _table(shown: Sequence[Divergence], measured: Sequence[Column]) -> Table:
 def _cell(parts: Sequence[tuple[str, ErrorTerm]]) -> Text:
     if not parts:
         return Text(NOT_MEASURED, style="magenta")
-    told = {text.plain: text for text in (share(part, word) for word, part in parts)}
-    return Text("\n").join([Text(size(parts[0][1])), *told.values()])
+    shares = {text.plain: text for text in (share(part, word) for word, part in parts)}
+    return Text("\n").join([Text(size(parts[0][1])), *shares.values()])
 
 
 def _block(one: Divergence, measured: Sequence[Column]) -> Text:
@@ -124,8 +124,8 @@ def _block(one: Divergence, measured: Sequence[Column]) -> Text:
             text.append(NOT_MEASURED, style="magenta")
             continue
         text.append(f"{size(parts[0][1]):<10}  ")
-        told = {each.plain: each for each in (share(part, word) for word, part in parts)}
-        text.append_text(Text("\n" + " " * 29).join(told.values()))
+        shares = {each.plain: each for each in (share(part, word) for word, part in parts)}
+        text.append_text(Text("\n" + " " * 29).join(shares.values()))
     if one.observed is not None:
         observed = seen(one.observed.distance).replace("\n", "\n" + " " * 17)
         text.append(f"\n  {'observed':<14} {observed}")

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from isomorph.core.escaping import printable
 from isomorph.core.quantized_tensor import Interval, QuantizedTensor
-from isomorph.reporters._outputs import ROOM_FOR_TABLE
+from isomorph.reporters._outputs import TABLE_WIDTH
 
 MOST_ROWS = 10
 _LOSS_DB = 6.0
@@ -25,7 +25,7 @@ def quantized(rows: Sequence[QuantizedTensor], width: int) -> Iterator[Renderabl
     shown = rows[:MOST_ROWS]
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
     table.add_column("quantized tensor", overflow="fold", min_width=_LEAST_NAME)
-    extra = _EXTRA[: sum(width >= room for room, _, _ in _EXTRA)]
+    extra = _EXTRA[: sum(width >= least for least, _, _ in _EXTRA)]
     for _, heading, _ in extra:
         table.add_column(heading, no_wrap=True)
     for heading in ("clipped", "used", "SQNR (ideal)", "quanta"):
@@ -36,7 +36,7 @@ def quantized(rows: Sequence[QuantizedTensor], width: int) -> Iterator[Renderabl
     remarks = any(row.counterpart is not None or row.misread for row in rows)
     if remarks:
         table.add_column("parameters", overflow="fold")
-    told: list[list[str | Text]] = [
+    cells_of: list[list[str | Text]] = [
         [
             *(cell(row) for _, _, cell in extra),
             _share(row.clipped),
@@ -48,18 +48,18 @@ def quantized(rows: Sequence[QuantizedTensor], width: int) -> Iterator[Renderabl
         ]
         for row in shown
     ]
-    widest = [max(map(len, map(str, column))) for column in zip(*told, strict=True)]
+    widest = [max(map(len, map(str, column))) for column in zip(*cells_of, strict=True)]
     titles = [len(str(column.header)) for column in table.columns[1:]]
-    room = width - sum(max(pair) + _GAP for pair in zip(widest, titles, strict=True))
-    for row, cells in zip(shown, told, strict=True):
-        table.add_row(_ends(row.tensor, max(_LEAST_NAME, room - _GAP)), *cells)
+    free = width - sum(max(pair) + _GAP for pair in zip(widest, titles, strict=True))
+    for row, cells in zip(shown, cells_of, strict=True):
+        table.add_row(_ends(row.tensor, max(_LEAST_NAME, free - _GAP)), *cells)
     yield table
     if len(rows) > len(shown):
         yield Text(f"… and {len(rows) - len(shown)} more quantized tensors: --format json")
 
 
 def _ends(name: str, most: int) -> str:
-    """A name on one line: a long one by both ends, since fused tensors begin alike."""
+    """A name on one line: a long one by both ends, since fused tensors share their beginnings."""
     shown = printable(name, limit=1000)
     head = most // 3
     return shown if len(shown) <= most else f"{shown[:head]}…{shown[head + 1 - most :]}"
@@ -80,12 +80,12 @@ def _share(share: float | None) -> str:
 
 
 def _sqnr(row: QuantizedTensor) -> Text:
-    told = " ".join(
+    text = " ".join(
         shown
         for shown in (_decibels(row.sqnr_db), f"({_decibels(row.ideal_sqnr_db)})")
         if shown not in {"", "()"}
     )
-    return Text(told, style="red" if row.lost_db > _LOSS_DB else "")
+    return Text(text, style="red" if row.lost_db > _LOSS_DB else "")
 
 
 def _decibels(value: float | None) -> str:
@@ -95,10 +95,10 @@ def _decibels(value: float | None) -> str:
 
 
 def _remark(row: QuantizedTensor) -> Text:
-    told = [f"reader has another {_words(row.misread)}"] if row.misread else []
+    parts = [f"reader has another {_words(row.misread)}"] if row.misread else []
     if row.changed:
-        told.append(f"{_words(row.changed)} changed")
-    return Text("; ".join(told), style="red" if row.misread else "")
+        parts.append(f"{_words(row.changed)} changed")
+    return Text("; ".join(parts), style="red" if row.misread else "")
 
 
 def _words(fields: Sequence[str]) -> str:
@@ -118,7 +118,7 @@ def _quanta(row: QuantizedTensor) -> Text:
 
 # From which width on, the heading, and what stands below it.
 _EXTRA: tuple[tuple[int, str, Callable[[QuantizedTensor], str]], ...] = (
-    (ROOM_FOR_TABLE, "type", _type),
-    (ROOM_FOR_TABLE, "seen", lambda row: _interval(row.seen)),
-    (ROOM_FOR_TABLE + 24, "holds", lambda row: _interval(row.representable)),
+    (TABLE_WIDTH, "type", _type),
+    (TABLE_WIDTH, "seen", lambda row: _interval(row.seen)),
+    (TABLE_WIDTH + 24, "holds", lambda row: _interval(row.representable)),
 )

@@ -38,15 +38,15 @@ def _commands(report: Report) -> Iterator[str]:
         found.get(level(finding, report), []).append(finding)
     headline = {0: "notice", 1: "error"}.get(report.exit_code, "error")
     # The verdict itself is one of the ten errors.
-    room = {"error": MOST - (headline == "error"), "warning": MOST}
-    dropped = sum(max(0, len(all_of) - room[word]) for word, all_of in found.items())
+    limits = {"error": MOST - (headline == "error"), "warning": MOST}
+    dropped = sum(max(0, len(all_of) - limits[word]) for word, all_of in found.items())
     covers = report.headline.removeprefix(str(report.verdict).upper())
     message = f"{report.verdict}{printable(covers)}: {printable(report.reason)}"
     if dropped:
         message += f" ({dropped} more findings are not shown here)"
     yield _command(headline, {"title": f"isomorph: {title(report)}"}, message)
     for word, all_of in found.items():
-        for finding in all_of[: room[word]]:
+        for finding in all_of[: limits[word]]:
             file, line = place(finding, report)
             where = {} if file is None else {"file": printable(file)}
             where |= {"line": str(line)} if line and where else {}
@@ -59,8 +59,8 @@ def _heading(finding: Finding) -> str:
 
 
 def _command(word: str, properties: dict[str, str], message: str) -> str:
-    told = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    return f"::{word} {told}::{_data(message)}"
+    listed = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    return f"::{word} {listed}::{_data(message)}"
 
 
 def _data(text: str) -> str:

@@ -17,7 +17,7 @@ class HtmlReporter:
     """One self-contained file: the bundle, and the report as data in it.
 
     The page runs no script but its own and asks the network for nothing; its content security
-    policy says so to the browser. Names from models are text wherever they are shown.
+    policy enforces it in the browser. Names from models are text wherever they are shown.
     """
 
     name = "html"
@@ -29,6 +29,6 @@ class HtmlReporter:
         return page(as_json(report, compact=True))
 
     def render_with(self, report: Report, repair: Mapping[str, Any]) -> str:
-        """The page with what ``isomorph fix`` did, as its JSON tells it, on the cards."""
-        told = {each.name: getattr(report, each.name) for each in fields(report)}
-        return page(as_json({**told, "repair": repair}, compact=True))
+        """The page with the JSON of ``isomorph fix`` on the cards."""
+        data = {each.name: getattr(report, each.name) for each in fields(report)}
+        return page(as_json({**data, "repair": repair}, compact=True))

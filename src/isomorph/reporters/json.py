@@ -19,7 +19,7 @@ class JsonReporter:
 
     name = "json"
     profile = None
-    """The error node by node where it costs little: where guilty nodes were searched anyway."""
+    """The error node by node where it costs little: where faulty nodes were searched anyway."""
 
     def render(self, report: Report) -> str:
         """Sorted keys, so that equal reports are equal bytes."""
@@ -51,7 +51,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401
         return sorted(_plain(item) for item in value)
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
-    # Numbers that a framework's array handed out say what they are by tolist().
+    # Numbers out of a framework's array become plain ones by tolist().
     if not isinstance(value, (str, int, float, bool, type(None))) and hasattr(value, "tolist"):
         return _plain(value.tolist())
     # JSON has no NaN or infinity, and here they are results, not accidents.

@@ -44,24 +44,24 @@ class JunitReporter:
 
 
 def _properties(report: Report) -> list[tuple[str, str]]:
-    told = [("verdict", str(report.verdict)), ("seed", str(report.seed))]
-    told += [(model.role, printable(model.location)) for model in report.models]
-    return [*told, ("isomorph", report.version)]
+    properties = [("verdict", str(report.verdict)), ("seed", str(report.seed))]
+    properties += [(model.role, printable(model.location)) for model in report.models]
+    return [*properties, ("isomorph", report.version)]
 
 
 def _verdict(report: Report) -> ET.Element:
     time = f"{sum(report.elapsed.values()):.3f}"
     case = ET.Element("testcase", {"name": "verdict", "classname": _class(report), "time": time})
-    told = "\n".join(f"{one.rank}. {one.code}: {sentence(one)}" for one in report.findings)
+    text = "\n".join(f"{one.rank}. {one.code}: {sentence(one)}" for one in report.findings)
     if report.exit_code == 0:
         ET.SubElement(case, "system-out").text = _text(
-            "\n".join(filter(None, (printable(report.headline), told)))
+            "\n".join(filter(None, (printable(report.headline), text)))
         )
         return case
     # In strict mode an equivalent model may fail for a fault that rounding hides.
     unknown = report.verdict is Verdict.UNKNOWN
     reason = {"message": _text(printable(report.reason)), "type": str(report.verdict)}
-    ET.SubElement(case, "error" if unknown else "failure", reason).text = _text(told)
+    ET.SubElement(case, "error" if unknown else "failure", reason).text = _text(text)
     return case
 
 
@@ -73,8 +73,8 @@ def _output(one: Divergence, report: Report) -> ET.Element:
     )
     excuse = accepted(report).get(one.candidate_output or one.reference_output or "")
     if one.verdict.exit_code and excuse is not None:
-        told = f"{one.verdict}, accepted by the baseline: {printable(excuse)}"
-        ET.SubElement(case, "system-out").text = _text(told)
+        text = f"{one.verdict}, accepted by the baseline: {printable(excuse)}"
+        ET.SubElement(case, "system-out").text = _text(text)
     elif one.verdict.exit_code:
         kind = "error" if one.verdict is Verdict.UNKNOWN else "failure"
         reason = {"message": _text(printable(one.reason)), "type": str(one.verdict)}

@@ -52,10 +52,11 @@ def _head(report: Report) -> str:
     word = str(report.verdict)
     covers = _plain(report.headline.removeprefix(word.upper()))
     head = f"## {mark} {word.capitalize()}{covers}: {_code(title(report))}\n"
-    standings = report.baseline.standings if report.baseline is not None else ()
+    statuses = report.baseline.statuses if report.baseline is not None else ()
     known = [
-        f"- baseline: {_code(one.output or one.constant or '')} is {one.state}: {_plain(one.told)}"
-        for one in standings
+        f"- baseline: {_code(one.output or one.constant or '')} is {one.state}: "
+        f"{_plain(one.message)}"
+        for one in statuses
     ]
     return "\n".join([f"{head}\n{_plain(report.reason)}\n", *known, ""] if known else
                      [f"{head}\n{_plain(report.reason)}\n"])  # fmt: skip
@@ -94,10 +95,10 @@ def _finding(finding: Finding) -> Iterator[str]:
     yield f"### {finding.rank}. {_plain(finding.code)}{where}\n"
     yield f"{_plain(finding.summary)}\n"
     effect = "changes no number" if finding.effect == "none" else finding.effect.replace("_", " ")
-    told = [finding.status, effect]
+    labels = [finding.status, effect]
     if finding.cause:
-        told.insert(0, f"**{_plain(finding.cause)}**")
-    yield f"- {', '.join(told)}"
+        labels.insert(0, f"**{_plain(finding.cause)}**")
+    yield f"- {', '.join(labels)}"
     if finding.reference_nodes:
         names = ", ".join(_code(name) for name in finding.reference_nodes[:5])
         yield f"- in the reference: {names}"
@@ -115,12 +116,12 @@ def _finding(finding: Finding) -> Iterator[str]:
 
 
 def _foot(report: Report) -> str:
-    told = [f"- skipped: {_plain(one.what)}: {_plain(one.why)}" for one in report.skipped[:20]]
+    lines = [f"- skipped: {_plain(one.what)}: {_plain(one.why)}" for one in report.skipped[:20]]
     repair = repairing(report)
     if repair is not None and any(map(mendable, report.findings)):
-        told.insert(0, f"- repair: {_code(repair)}")
+        lines.insert(0, f"- repair: {_code(repair)}")
     closing = f"<sub>seed {report.seed}, isomorph {_plain(report.version)}</sub>\n"
-    return "\n".join([*told, "", closing] if told else [closing])
+    return "\n".join([*lines, "", closing] if lines else [closing])
 
 
 def _plain(text: str) -> str:

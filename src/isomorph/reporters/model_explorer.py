@@ -22,7 +22,7 @@ _ACCUSED = "#b3261e"
 class ModelExplorerReporter:
     """Node data keyed by tensor: the decimal logarithm of the relative error.
 
-    The candidate's overlay tells the translation error where that was measured, otherwise, as
+    The candidate's overlay shows the translation error where that was measured, otherwise, as
     for the reference, the error of the run. ``render`` gives the candidate's.
     """
 
@@ -39,7 +39,7 @@ class ModelExplorerReporter:
         if report.profile is None or not report.profile.graphs:
             raise UsageError(
                 "NO_PROFILE",
-                "this report does not tell the error of every node",
+                "this report does not hold the error of every node",
                 fix="make it with: isomorph check REFERENCE CANDIDATE --profile --format json",
             )
         accused = {finding.node for finding in report.findings if finding.effect != "none"}

@@ -53,7 +53,7 @@ class SarifReporter:
 
 
 def _rule(code: str) -> dict[str, Any]:
-    known = codes().get(code, {})  # a stranger's extension has codes of its own
+    known = codes().get(code, {})  # an extension of another package has codes of its own
     spelled = printable(code).replace("_", " ").capitalize()
     advice = f"{known['do']} " if known.get("do") else ""
     return {
@@ -104,6 +104,6 @@ def _location(finding: Finding, report: Report) -> dict[str, Any]:
 
 
 def _uri(path: str) -> str:
-    # A name that is no text at all has no address; what is left of it still says which file.
+    # A name that is no text at all has no address; what is left of it still names the file.
     spelled = quote(PurePath(path).as_posix(), safe="/", errors="replace")
     return f"file://{spelled}" if spelled.startswith("/") else spelled

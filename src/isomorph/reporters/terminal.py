@@ -101,10 +101,10 @@ def _sides(report: Report, width: int) -> Iterator[RenderableType]:
             place = key.partition(" ")[2] or "run"
             environment = rest.pop(key)
             run = report.environments.get(f"{model.role} run")
-            told = _environment(environment)
+            text = _environment(environment)
             if place == "plain" and run is not None:
-                told = _beside(environment, run)
-            yield _one_line(f"  {place}", told, width)
+                text = _beside(environment, run)
+            yield _one_line(f"  {place}", text, width)
     for key, environment in rest.items():
         yield _one_line(key, _environment(environment), width)
 
@@ -116,14 +116,14 @@ def _one_line(label: str, text: str, width: int) -> Text:
 
 
 def _model(model: ModelSummary) -> str:
-    told = [model.framework]
+    parts = [model.framework]
     if model.nodes or model.opset:  # recorded outputs have neither
-        told += [counted(model.nodes, "node"), counted(model.constants, "constant")]
+        parts += [counted(model.nodes, "node"), counted(model.constants, "constant")]
     if model.opset:
-        told.append("opset " + ", ".join(_opset(model.opset)))
+        parts.append("opset " + ", ".join(_opset(model.opset)))
     if model.producer:
-        told.append(model.producer)
-    return printable(f"{model.location}: {', '.join(told)}")
+        parts.append(model.producer)
+    return printable(f"{model.location}: {', '.join(parts)}")
 
 
 def _opset(opset: Mapping[str, int]) -> Iterator[str]:
@@ -132,21 +132,21 @@ def _opset(opset: Mapping[str, int]) -> Iterator[str]:
 
 
 def _environment(environment: Environment) -> str:
-    told = [f"{environment.runtime} {environment.version}".strip(), environment.device]
-    told.append(environment.precision)
+    parts = [f"{environment.runtime} {environment.version}".strip(), environment.device]
+    parts.append(environment.precision)
     if environment.threads is not None:
-        told.append(counted(environment.threads, "thread"))
+        parts.append(counted(environment.threads, "thread"))
     if environment.isolation != "process":
-        told.append(f"isolation {environment.isolation}")
-    # What is off is as it usually is, and what was said already needs no second word.
+        parts.append(f"isolation {environment.isolation}")
+    # What is off is as it usually is, and what was shown already is not repeated.
     known = {"", "no", environment.device, environment.precision}
-    told += [f"{key}={value}" for key, value in sorted(environment.settings.items())
+    parts += [f"{key}={value}" for key, value in sorted(environment.settings.items())
              if value not in known]  # fmt: skip
-    return printable(", ".join(told))
+    return printable(", ".join(parts))
 
 
 def _beside(plain: Environment, run: Environment) -> str:
-    """The run without optimizers, by what tells it from the run as deployed."""
+    """The run without optimizers, by its differences from the run as deployed."""
     other = [
         f"{key}={value}"
         for key, value in sorted(plain.settings.items())
@@ -155,11 +155,11 @@ def _beside(plain: Environment, run: Environment) -> str:
     return printable(f"as run, but {', '.join(other) or 'with every optimizer off'}")
 
 
-def _standings(report: Report) -> Iterator[RenderableType]:
-    for each in report.baseline.standings if report.baseline is not None else ():
+def _baseline_statuses(report: Report) -> Iterator[RenderableType]:
+    for each in report.baseline.statuses if report.baseline is not None else ():
         until = each.accepted.until if each.accepted is not None else None
-        told = f"{each.what} is {each.state}: {each.told}"
-        yield hanging("baseline", printable(told + (f", until {until}" if until else "")))
+        text = f"{each.what} is {each.state}: {each.message}"
+        yield hanging("baseline", printable(text + (f", until {until}" if until else "")))
 
 
 def _not_compared(report: Report) -> Iterator[RenderableType]:
@@ -168,25 +168,25 @@ def _not_compared(report: Report) -> Iterator[RenderableType]:
     missing = [each for each in covered if each.not_compared]
     for each in missing[:MOST_NOTES]:
         tried = each.within + each.beyond + each.not_compared
-        told = f"output {each.output!r} on {each.not_compared} of {counted(tried, 'input')}"
-        yield hanging("unjudged", printable(f"{told}: {'; '.join(each.reasons)}"))
+        text = f"output {each.output!r} on {each.not_compared} of {counted(tried, 'input')}"
+        yield hanging("unjudged", printable(f"{text}: {'; '.join(each.reasons)}"))
     if len(missing) > MOST_NOTES:
         yield hanging("unjudged", f"… and {len(missing) - MOST_NOTES} more: --format json")
 
 
 def _notes(report: Report) -> Iterator[RenderableType]:
-    yield from _standings(report)
+    yield from _baseline_statuses(report)
     yield from _not_compared(report)
     if report.alignment is not None:
         yield hanging("alignment", report.alignment.summary)
-    told = [f"{model.role}: {note}" for model in report.models for note in model.notes]
-    told += _renamed("input", report.input_bindings, report.findings)
-    told += _renamed("output", report.output_bindings, report.findings)
-    told += [f"trusted: {what}" for what in report.trusted]
-    for line in told[:MOST_NOTES]:
+    parts = [f"{model.role}: {note}" for model in report.models for note in model.notes]
+    parts += _renamed("input", report.input_bindings, report.findings)
+    parts += _renamed("output", report.output_bindings, report.findings)
+    parts += [f"trusted: {what}" for what in report.trusted]
+    for line in parts[:MOST_NOTES]:
         yield hanging("note", printable(line))
-    if len(told) > MOST_NOTES:
-        yield hanging("note", f"… and {len(told) - MOST_NOTES} more: --format json")
+    if len(parts) > MOST_NOTES:
+        yield hanging("note", f"… and {len(parts) - MOST_NOTES} more: --format json")
     skipped = _skipped(report.skipped)
     for line in skipped[:MOST_NOTES]:
         yield hanging("skipped", printable(line))
@@ -204,35 +204,35 @@ def _skipped(all_of: Sequence[Skipped]) -> list[str]:
 
 def _renamed(kind: str, bindings: Sequence[Binding], findings: Sequence[Finding]) -> list[str]:
     # A pair of equal names, bound by them, is what everyone expects; a finding need no note.
-    told = [finding.summary for finding in findings if finding.code == "INTERFACE"]
+    parts = [finding.summary for finding in findings if finding.code == "INTERFACE"]
     return [
         f"{kind} {one.reference} is {one.candidate} in the candidate ({one.how})"
         for one in bindings
         if (one.reference != one.candidate or one.how != BoundBy.NAME)
-        and not any(repr(one.reference) in each and repr(one.candidate) in each for each in told)
+        and not any(repr(one.reference) in each and repr(one.candidate) in each for each in parts)
     ]
 
 
 def _closing(report: Report) -> str:
-    told = [f"seed {report.seed}", counted(report.draws, "draw")]
-    told.append(f"false alarm {report.false_alarm:g}")
+    parts = [f"seed {report.seed}", counted(report.draws, "draw")]
+    parts.append(f"false alarm {report.false_alarm:g}")
     origins = _origins(report)
     if origins:
-        told.insert(0, "inputs " + "; ".join(printable(origin, limit=120) for origin in origins))
+        parts.insert(0, "inputs " + "; ".join(printable(origin, limit=120) for origin in origins))
     if report.elapsed:
-        told.append(f"{sum(report.elapsed.values()):.1f} s")
+        parts.append(f"{sum(report.elapsed.values()):.1f} s")
     if report.version:
-        told.append(f"isomorph {report.version}")
-    return " · ".join([*told, "more: --format html -o page.html"])
+        parts.append(f"isomorph {report.version}")
+    return " · ".join([*parts, "more: --format html -o page.html"])
 
 
 def _origins(report: Report) -> list[str]:
-    """Where the inputs came from; what was made up in several ways is told as one."""
+    """Where the inputs came from; those generated in several ways share an entry."""
     found = list(dict.fromkeys(one.origin for one in report.inputs))
     made = [each.removeprefix(_GENERATED) for each in found if each.startswith(_GENERATED)]
     rest = sorted(each for each in found if not each.startswith(_GENERATED))
     # "normal, seed 0" and "normal, seed 0, batch=1" share their words; sizes come last.
     words = dict.fromkeys(word for each in made for word in each.split(", "))
     words.pop(f"seed {report.seed}", None)
-    told = ", ".join(sorted(words, key=lambda word: "=" in word))
-    return [*([_GENERATED + told] if made else []), *rest]
+    text = ", ".join(sorted(words, key=lambda word: "=" in word))
+    return [*([_GENERATED + text] if made else []), *rest]

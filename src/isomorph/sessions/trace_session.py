@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from isomorph.core.model import Model
     from isomorph.core.patch import Patch
     from isomorph.core.protocols import Session
-    from isomorph.core.recording import Meaning, Record
+    from isomorph.core.recording import OracleRecord, Record
     from isomorph.core.subgraph import Piece
     from isomorph.core.trace import Array, Arrays
 
@@ -44,11 +44,11 @@ class Playback:
         environment: Environment,
         inputs: Arrays,
         tensors: Arrays,
-        meaning: Meaning | None = None,
+        oracle: OracleRecord | None = None,
     ) -> None:
         self.environment, self.inputs = environment, inputs
-        self.tensors, self.meaning = tensors, meaning
-        self.capabilities = Capabilities(fetch="all", feed="inputs", noise=meaning is not None)
+        self.tensors, self.oracle = tensors, oracle
+        self.capabilities = Capabilities(fetch="all", feed="inputs", noise=oracle is not None)
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
         """The recorded values, provided that the feeds are the recorded ones."""
@@ -56,7 +56,7 @@ class Playback:
             if name not in self.inputs or not _same(value, self.inputs[name]):
                 raise _fixed(name)
         values = {name: _nested(self.tensors, name) for name in fetch}
-        if noise is None or self.meaning is None or not noise.rounding:
+        if noise is None or self.oracle is None or not noise.rounding:
             return values
         return {name: self._moved(name, value, noise) for name, value in values.items()}
 
@@ -65,14 +65,14 @@ class Playback:
 
     def _moved(self, name: str, value: Any, noise: Noise) -> Any:  # noqa: ANN401
         """One of the recorded draws; of a tensor inside, one with the recorded spread."""
-        assert self.meaning is not None
+        assert self.oracle is not None
         kind = "intended" if noise.constants else "execution" if noise.quantizers else "rounding"
         # Wider noise was not recorded: the draws that were are what there is.
         number = noise.seed % SEEDS if noise.scale == 1.0 else noise.seed % RECORDED
-        draw = self.meaning.draws.get(f"{kind}/{number}", {})
+        draw = self.oracle.draws.get(f"{kind}/{number}", {})
         if name in draw:
             return _nested(draw, name)
-        spread = self.meaning.spread.get(kind, {}).get(name)
+        spread = self.oracle.spread.get(kind, {}).get(name)
         if spread is None or not isinstance(value, np.ndarray):
             return value
         return _disturbed(value, *spread, seed=number)
@@ -193,9 +193,9 @@ def replayed(role: str, record: Record) -> Replayed:
         "run": Playback(run.environment, inputs, {**run.tensors, **record.untouched}),
         "plain": Playback(written, inputs, record.written),
     }
-    if record.meaning is not None:
-        meaning = record.meaning
-        sessions["oracle"] = Playback(meaning.environment, inputs, meaning.tensors, meaning)
+    if record.oracle is not None:
+        oracle = record.oracle
+        sessions["oracle"] = Playback(oracle.environment, inputs, oracle.tensors, oracle)
     told = f"{TRACE_OF}{record.model.location}, recorded by isomorph {record.version}"
     model = replace(
         record.model,

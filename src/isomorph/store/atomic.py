@@ -16,7 +16,7 @@ from isomorph.core.errors import IsomorphError, RefusedError, RuntimeFailedError
 from isomorph.store.leftovers import claim, remove_leftovers
 
 _ASIDE = re.compile(r"\.isomorph-[0-9a-f]{16}")
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     aside = _aside(path)
     try:
         aside.mkdir()
-        lock = _held(aside)
+        lock = _locked(aside)
         try:
             yield aside
         finally:
@@ -81,13 +81,13 @@ def refuse_link(path: Path) -> None:
 
 def _aside(path: Path) -> Path:
     # In the same folder, because only there is a rename one step. What a killed process left
-    # there has no name that anybody would look for, so it is removed by whoever writes next.
+    # there is of no use to a user, so the next writer removes it.
     with suppress(OSError):
         remove_leftovers(each for each in path.parent.iterdir() if _ASIDE.fullmatch(each.name))
     return path.parent / f".isomorph-{secrets.token_hex(8)}"
 
 
-def _held(folder: Path) -> int:
+def _locked(folder: Path) -> int:
     lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     claim(lock)
     return lock
@@ -107,7 +107,7 @@ def _flush_folder(folder: Path) -> None:
 
 
 def _unwritable(path: Path, error: OSError) -> IsomorphError:
-    if error.errno not in _NO_ROOM:
+    if error.errno not in _DISK_FULL:
         return UsageError(
             "OUTPUT_UNWRITABLE", "the output cannot be written", file=str(path), why=error.strerror
         )
@@ -116,5 +116,5 @@ def _unwritable(path: Path, error: OSError) -> IsomorphError:
         "the output cannot be written",
         file=str(path),
         why=f"{error.strerror}; {shutil.disk_usage(path.parent).free} bytes are free there",
-        fix="make room, or name a file on a larger disk",
+        fix="free some disk space, or name a file on a larger disk",
     )

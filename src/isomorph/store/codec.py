@@ -1,6 +1,6 @@
 """Our own nouns as JSON and back, led by their type hints: no class name crosses, no pickle.
 
-``encode`` marks whatever JSON cannot say (a tuple, bytes, NaN, an array) with an object of one
+``encode`` marks what JSON cannot express (a tuple, bytes, NaN, an array) with an object of one
 key, so ``decode`` needs a type only to know which dataclass to build.
 """
 
@@ -67,17 +67,17 @@ _WRITERS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Json]], ...] = (
 def _encode_array(value: np.ndarray[Any, Any] | np.generic) -> Json:
     array = np.asarray(value)
     dtype, shape = dtype_name(array.dtype), list(array.shape)
-    told: dict[str, Json] = {"dtype": dtype, "shape": shape}
+    entry: dict[str, Json] = {"dtype": dtype, "shape": shape}
     if dtype == STRING:
-        told["words"] = words_of(array)
+        entry["words"] = words_of(array)
     else:
         dtype_of(dtype)  # what cannot be read back must not be written
-        told["data"] = base64.b64encode(bytes_of(array)).decode("ascii")
-    return {"array" if isinstance(value, np.ndarray) else "scalar": told}
+        entry["data"] = base64.b64encode(bytes_of(array)).decode("ascii")
+    return {"array" if isinstance(value, np.ndarray) else "scalar": entry}
 
 
 def decode(hint: Any, data: Json) -> Any:  # noqa: ANN401
-    """The value that ``encode`` was given, with dataclasses as ``hint`` says."""
+    """The value that ``encode`` was given, with dataclasses as ``hint`` names them."""
     if isinstance(data, dict):
         ((mark, body),) = data.items()
         return _decode_marked(hint, mark, body)

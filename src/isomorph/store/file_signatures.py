@@ -1,4 +1,4 @@
-"""Formats known by their first bytes: those that are no model, and those nobody here reads."""
+"""Formats known by their first bytes: no models, or models that no framework reads."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _markup(head: bytes) -> str | None:
 
 
 def unclaimed(path: Path, head: bytes) -> Verdict:
-    """What to say of a file that no installed framework takes for its own."""
+    """The error for a file that no installed framework accepts."""
     if head[4:8] == _TFLITE:
         return unsupported("a TensorFlow Lite model", "tflite")
     if head.startswith(_HDF5):

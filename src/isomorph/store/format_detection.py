@@ -32,7 +32,7 @@ def source_kind(word: object) -> str:
     path = Path(word)
     if is_factory(word):
         return "factory"
-    # What is wrong with the path is told when it is identified, with a proper error.
+    # What is wrong with the path is reported when it is identified, with a proper error.
     if _exists(path) and _is_recorded(path):
         return "recorded"
     return "file"
@@ -46,7 +46,7 @@ def is_factory(word: object) -> bool:
 
 
 def identify(path: Path) -> str:
-    """The framework whose model this is, or the error that says what it is instead."""
+    """The framework whose model this is, or the error that names what it is instead."""
     if kind_of(path) == "folder":
         return _identify_folder(path)
     head = head_of(path, HEAD_BYTES)
@@ -59,7 +59,7 @@ def identify(path: Path) -> str:
         )
     if head.startswith(ZIP):
         _check_zip(path)
-    # What is certainly no model is told first: frameworks guess, and a magic number does not.
+    # What is certainly no model is reported first: frameworks guess, and a magic number does not.
     if (verdict := file_signatures.not_a_model(head)) is not None:
         raise verdict.error(path)
     claims = [name for name in registry.names("frameworks") if _claims(name, path, head)]
@@ -76,7 +76,7 @@ def identify(path: Path) -> str:
 
 
 def suffix_note(path: Path, framework: str) -> str | None:
-    """What to tell a user whose file is named as something else than it is."""
+    """The note for a file whose name does not fit its content."""
     expected = _SUFFIXES.get(path.suffix.lower())
     if expected is None or expected == framework:
         return None

@@ -105,7 +105,7 @@ def _unreadable(path: Path, why: str) -> UsageError:
 
 
 def write_arrays(path: Path, arrays: Arrays) -> tuple[str, ...]:
-    """Write .npz or .safetensors, whole or not at all; the notes say what could not be kept."""
+    """Write .npz or .safetensors, whole or not at all; the notes state what could not be kept."""
     writers = {".npz": _write_npz, ".safetensors": _write_safetensors}
     write = writers.get(path.suffix.lower())
     if write is None:

@@ -35,8 +35,8 @@ def intact(path: Path) -> bool:
     """
     if not path.is_file():
         return False
-    with path.open("rb") as opened:
-        begins = opened.read(len(_HDF5))
+    with path.open("rb") as file:
+        begins = file.read(len(_HDF5))
     return _whole_hdf5(path) if begins == _HDF5 else _whole_archive(path)
 
 
@@ -51,8 +51,8 @@ def _whole_archive(path: Path) -> bool:
 def _whole_hdf5(path: Path) -> bool:
     h5py = require("h5py", extra="tensorflow", needed_for="an .h5 model")
     try:
-        with h5py.File(path, "r") as opened:
-            opened.visit(lambda _: None)
+        with h5py.File(path, "r") as file:
+            file.visit(lambda _: None)
     except _DAMAGE:
         return False
     return True

@@ -17,12 +17,12 @@ SETTLED_SECONDS = 60.0
 
 def claim(lock: int) -> None:
     """Hold an open file or folder for as long as this process lives."""
-    with suppress(OSError):  # a file system without locks: leftovers are then nobody's to remove
+    with suppress(OSError):  # a file system without locks: leftovers then stay
         fcntl.flock(lock, fcntl.LOCK_EX)
 
 
 def remove_leftovers(found: Iterable[Path], *, lock: str = "") -> None:
-    """Remove what is ours and whose lock, the thing itself or a file in it, nobody holds."""
+    """Remove our files and folders whose lock (the file, or a file in the folder) is free."""
     for thing in found:
         if not _abandoned(thing, thing / lock):
             continue
@@ -39,14 +39,14 @@ def _abandoned(thing: Path, lock: Path) -> bool:
         ours = about.st_uid == os.getuid() and not stat.S_ISLNK(about.st_mode)
         if not ours or time.time() - about.st_mtime < SETTLED_SECONDS:
             return False
-        held = os.open(lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False
     try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
     else:
         return True
     finally:
-        os.close(held)
+        os.close(descriptor)

@@ -1,4 +1,4 @@
-"""NumPy's own array format, read without pickle and held to the size it really has."""
+"""NumPy's own array format, read without pickle, with its stated size checked."""
 
 from __future__ import annotations
 

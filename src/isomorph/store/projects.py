@@ -139,17 +139,17 @@ def _pairs(
 ) -> list[NamedPair]:
     where = f"pairs.{name}"
     options = _checked(table, tuple(_KINDS), file, where)
-    wanted = options.pop("environments", None)
+    named = options.pop("environments", None)
     for key in _PATHS:
         if key in options:
             options[key] = _place(options[key], file.parent)
     reference, candidate = options.pop("reference", None), options.pop("candidate", None)
     if reference is None:
         raise toml.wrong_type("reference", None, "a path", file=file, where=where)
-    if wanted is None:
+    if named is None:
         plain = NamedPair(name=name, reference=reference, candidate=candidate, options=options)
         return [plain]
-    for word in wanted:
+    for word in named:
         if word not in environments:
             near = difflib.get_close_matches(word, list(environments), n=1)
             raise UsageError(
@@ -163,7 +163,7 @@ def _pairs(
             candidate=candidate,
             options={**options, **environments[word]},
         )
-        for word in wanted
+        for word in named
     ]
 
 

@@ -24,8 +24,8 @@ def reported_inputs(path: Path) -> dict[str, Array]:
     try:
         with path.open("rb") as file:
             report: Any = read_json(file.read(_MOST_BYTES))
-        held = [each["evidence"].get("inputs") for each in report["findings"]]
-        given = next((each for each in held if each), None)
+        stored = [each["evidence"].get("inputs") for each in report["findings"]]
+        given = next((each for each in stored if each), None)
         if given is not None:
             return decoded_inputs(given)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -44,11 +44,11 @@ def reported_inputs(path: Path) -> dict[str, Array]:
     )
 
 
-def decoded_inputs(held: Mapping[str, Any]) -> dict[str, Array]:
+def decoded_inputs(encoded: Mapping[str, Any]) -> dict[str, Array]:
     """Inputs as the evidence of a finding holds them."""
-    return {str(name): _array(each) for name, each in held.items()}
+    return {str(name): _array(each) for name, each in encoded.items()}
 
 
-def _array(told: dict[str, Any]) -> Array:
-    raw = np.frombuffer(base64.b64decode(told["base64"], validate=True), np.uint8).copy()
-    return raw.view(dtype_of(told["dtype"])).reshape(tuple(told["shape"]))
+def _array(entry: dict[str, Any]) -> Array:
+    raw = np.frombuffer(base64.b64decode(entry["base64"], validate=True), np.uint8).copy()
+    return raw.view(dtype_of(entry["dtype"])).reshape(tuple(entry["shape"]))

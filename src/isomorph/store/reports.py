@@ -1,4 +1,4 @@
-"""Reports that were written as JSON, read back: the same nouns, whoever wrote them."""
+"""Reports that were written as JSON, read back as the dataclasses they were written from."""
 
 from __future__ import annotations
 
@@ -18,28 +18,45 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 REPAIR_SCHEMA = "isomorph.repair/1"
+_FIRST_SCHEMA = "isomorph.report/1"
 _SPELLED = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 
 def read_report(path: Path) -> Report:
     """One report; what a later version added to it is left out, what it lacks is empty."""
     data = _document(path)
-    told = data.get("schema") if isinstance(data, dict) else None
-    if told != SCHEMA:
-        raise _unreadable(path, f"its schema is {told!r}, and this version reads {SCHEMA!r}")
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if schema == _FIRST_SCHEMA:
+        data, schema = _from_first(data), SCHEMA
+    if schema != SCHEMA:
+        raise _unreadable(path, f"its schema is {schema!r}, and this version reads {SCHEMA!r}")
     try:
         report = built(Report, data)
     except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
-        raise _unreadable(path, f"a field is not what the schema says: {error}") from error
+        raise _unreadable(path, f"a field does not fit the schema: {error}") from error
     return typing.cast("Report", report)
 
 
+def _from_first(data: dict[str, Any]) -> dict[str, Any]:
+    """A report of the first schema in the terms of the present one: two fields were renamed."""
+    baseline = data.get("baseline")
+    if isinstance(baseline, dict) and isinstance(baseline.get("standings"), list):
+        statuses = [
+            {("message" if key == "told" else key): value for key, value in each.items()}
+            if isinstance(each, dict)
+            else each
+            for each in baseline["standings"]
+        ]
+        baseline = {**baseline, "statuses": statuses}
+    return {**data, "schema": SCHEMA, "baseline": baseline}
+
+
 def read_repair(path: Path) -> dict[str, Any]:
-    """What ``isomorph fix --format json`` told, as plain data."""
+    """The JSON of ``isomorph fix --format json``, as plain data."""
     data = _document(path)
-    told = data.get("schema") if isinstance(data, dict) else None
-    if not isinstance(data, dict) or told != REPAIR_SCHEMA:
-        raise _unreadable(path, f"its schema is {told!r}, and a repair's is {REPAIR_SCHEMA!r}")
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or schema != REPAIR_SCHEMA:
+        raise _unreadable(path, f"its schema is {schema!r}, and a repair's is {REPAIR_SCHEMA!r}")
     return data
 
 
@@ -63,7 +80,7 @@ def _unreadable(path: Path, why: str) -> UsageError:
 
 
 def built(hint: Any, data: Any) -> Any:  # noqa: ANN401
-    """``data`` of a JSON document as the type hint says."""
+    """``data`` of a JSON document as a value of the type ``hint``."""
     kind, inner = _kind(hint)
     if data is None or kind is Any:
         return data

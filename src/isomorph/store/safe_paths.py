@@ -1,4 +1,4 @@
-"""Looking at a path without being harmed by it: nothing is opened that could block."""
+"""Inspecting a path safely: nothing is opened that could block."""
 
 from __future__ import annotations
 

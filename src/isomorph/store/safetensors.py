@@ -69,7 +69,9 @@ def read_header(path: Path) -> dict[str, Entry]:
     if len(header) > ENTRIES:
         raise FormatError(f"the header lists {len(header)} tensors; {ENTRIES} are allowed")
     start = _LENGTH.size + length
-    entries = {name: _entry(name, told, start) for name, told in header.items() if name != METADATA}
+    entries = {
+        name: _entry(name, entry, start) for name, entry in header.items() if name != METADATA
+    }
     _check_layout(entries, start, size)
     return entries
 
@@ -91,9 +93,9 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _entry(name: str, told: Any, start: int) -> Entry:  # noqa: ANN401
+def _entry(name: str, entry: Any, start: int) -> Entry:  # noqa: ANN401
     try:
-        dtype, shape, (begin, end) = told["dtype"], told["shape"], told["data_offsets"]
+        dtype, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
         numbers = [*shape, begin, end]
     except (TypeError, KeyError, ValueError) as error:
         raise FormatError(f"the entry of {name!r} is incomplete") from error
@@ -147,8 +149,8 @@ def write(file: BinaryIO, arrays: Mapping[str, Array]) -> None:
     names = sorted(arrays, key=lambda name: -arrays[name].dtype.itemsize)
     for name in names:
         array = arrays[name]
-        told = {"dtype": CODES[dtype_name(array.dtype)], "shape": list(array.shape)}
-        header[name] = told | {"data_offsets": [at, at + array.nbytes]}
+        entry = {"dtype": CODES[dtype_name(array.dtype)], "shape": list(array.shape)}
+        header[name] = entry | {"data_offsets": [at, at + array.nbytes]}
         at += array.nbytes
     raw = json.dumps(header).encode("ascii")
     raw += b" " * (-len(raw) % 8)

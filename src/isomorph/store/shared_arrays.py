@@ -35,19 +35,19 @@ class Outbox:
         self._folder, self._count = folder, 0
 
     def pack(self, values: Mapping[str, Value]) -> dict[str, Any]:
-        """Write the arrays of one message; the result is JSON that says where they are."""
-        with self.parcel() as parcel:
+        """Write the arrays of one message; return the JSON header that locates them."""
+        with self.message() as message:
             for name, value in values.items():
-                parcel.put(name, value)
-        return parcel.told()
+                message.put(name, value)
+        return message.header()
 
-    def parcel(self) -> Parcel:
+    def message(self) -> ArrayMessage:
         """A message whose values come one by one."""
         self._count += 1
-        return Parcel(self._folder / f"{self._count}.bin")
+        return ArrayMessage(self._folder / f"{self._count}.bin")
 
 
-class Parcel:
+class ArrayMessage:
     """One message, written while its values are still being computed."""
 
     def __init__(self, path: Path) -> None:
@@ -56,17 +56,17 @@ class Parcel:
         self._size = 0
 
     def put(self, name: str, value: Any) -> Any:  # noqa: ANN401
-        """Add a value; where it lies is returned."""
+        """Write a value; return the JSON that locates it."""
         try:
             packed = _pack(value, self._file)
         except OSError as error:
-            raise _no_room(error, self._path.parent, getattr(value, "nbytes", 0)) from error
+            raise _disk_full(error, self._path.parent, getattr(value, "nbytes", 0)) from error
         self._values.append([name, packed])
         self._size = self._file.tell()
         return packed
 
-    def hold(self, name: str, value: Any) -> Any:  # noqa: ANN401
-        """Add a value; the same is returned, in the file if it is large."""
+    def put_mapped(self, name: str, value: Any) -> Any:  # noqa: ANN401
+        """Write a value; return it, mapped from the file if it is large."""
         packed = self.put(name, value)
         plain = isinstance(value, np.ndarray) and value.dtype.kind in "fiub"
         if not plain or value.nbytes < MAPPED_BYTES:
@@ -74,12 +74,12 @@ class Parcel:
         place = packed["offset"]
         return np.memmap(self._path, value.dtype, mode="r", offset=place, shape=value.shape)
 
-    def told(self) -> dict[str, Any]:
-        """JSON that says where the arrays are."""
+    def header(self) -> dict[str, Any]:
+        """The JSON header that locates the arrays in the file."""
         name = self._path.name if self._size else None
         return {"file": name, "size": self._size, "values": self._values}
 
-    def __enter__(self) -> Parcel:
+    def __enter__(self) -> ArrayMessage:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
@@ -98,14 +98,14 @@ def _pack(value: Any, file: BinaryIO) -> Any:  # noqa: ANN401
     if not isinstance(value, (np.ndarray, np.generic)):
         return {"plain": encode(value)}
     array = np.asarray(value)
-    told: dict[str, Any] = {"dtype": dtype_name(array.dtype), "shape": list(array.shape)}
-    if told["dtype"] == STRING:
-        return told | {"words": words_of(array)}
-    dtype_of(told["dtype"])  # what the receiver cannot name must fail here
+    entry: dict[str, Any] = {"dtype": dtype_name(array.dtype), "shape": list(array.shape)}
+    if entry["dtype"] == STRING:
+        return entry | {"words": words_of(array)}
+    dtype_of(entry["dtype"])  # what the receiver cannot name must fail here
     offset = -(-file.tell() // ALIGNMENT) * ALIGNMENT
     file.seek(offset)
     _write(file, bytes_of(array))
-    return told | {"offset": offset}
+    return entry | {"offset": offset}
 
 
 def _write(file: BinaryIO, data: memoryview) -> None:
@@ -115,19 +115,19 @@ def _write(file: BinaryIO, data: memoryview) -> None:
         at += file.write(data[at : at + _CHUNK])
 
 
-def _no_room(error: OSError, folder: Path, needed: int) -> RuntimeFailedError:
+def _disk_full(error: OSError, folder: Path, needed: int) -> RuntimeFailedError:
     free = os.statvfs(folder)
     return RuntimeFailedError(
         "DISK_FULL",
         "tensors could not be written to the temporary folder",
         why=f"{error.strerror}; {needed} bytes are needed in {folder}, "
         f"and {free.f_bavail * free.f_frsize} are free there",
-        fix="make room, or set TMPDIR to a folder on a larger disk",
+        fix="free some disk space, or set TMPDIR to a folder on a larger disk",
     )
 
 
 def unpack(folder: Path, packed: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a message. The arrays may be written to; nobody else sees it."""
+    """The values of a message. The arrays are private copies and may be written to."""
     buffer: mmap.mmap | bytearray | None = None
     if packed["file"] is not None:
         buffer = _take(folder / packed["file"], packed["size"])

@@ -35,12 +35,12 @@ class Keeper:
     """Holds what was fetched so far: in memory up to the budget, on disk beyond it."""
 
     def __init__(self, budget: int | None = None) -> None:
-        self._room = byte_budget() if budget is None else budget
+        self._free_bytes = byte_budget() if budget is None else budget
 
     def keep(self, value: Value) -> Value:
         """The value, or the same on disk."""
         size = getattr(value, "nbytes", 0)
-        if size <= self._room:
-            self._room -= size
+        if size <= self._free_bytes:
+            self._free_bytes -= size
             return value
         return spilled(value)

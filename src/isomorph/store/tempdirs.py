@@ -1,4 +1,4 @@
-"""Private temporary folders that nobody else can read and that do not outlive us.
+"""Private temporary folders that other users cannot read and that do not outlive the process.
 
 A process that is killed cannot clean up, so each folder holds a lock that dies with its owner,
 and the next process that makes one removes those whose lock is free.
@@ -67,7 +67,7 @@ class TempDirs:
 
 
 def _earlier(parent: Path) -> list[Path]:
-    """Folders by our name, whoever made them."""
+    """Folders that any isomorph process made."""
     try:
         return [Path(entry.path) for entry in os.scandir(parent) if entry.name.startswith(PREFIX)]
     except OSError:

@@ -13,7 +13,7 @@ from isomorph.core.errors import UsageError
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The tables of a file, or the error that says where it is no TOML."""
+    """The tables of a file, or the error that locates what is no TOML."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UnreadableModelError
 from isomorph.core.model import Constant, Graph, Model, Node, TensorSpec
-from isomorph.core.recording import Meaning, Record
+from isomorph.core.recording import OracleRecord, Record
 from isomorph.core.trace import Trace
 from isomorph.core.untrusted_json import read_json
 from isomorph.store import is_trace, read, save
@@ -48,20 +48,20 @@ def save_record(record: Record, folder: Path) -> None:
         parts: dict[str, Arrays] = {
             "inputs": record.inputs, "untouched": record.untouched, "written": record.written,
         }  # fmt: skip
-        if record.meaning is not None:
-            parts["oracle"] = record.meaning.tensors
-            parts |= {f"draws-{key}": values for key, values in record.meaning.draws.items()}
+        if record.oracle is not None:
+            parts["oracle"] = record.oracle.tensors
+            parts |= {f"draws-{key}": values for key, values in record.oracle.draws.items()}
         for name, tensors in parts.items():
-            told = environment
-            if record.meaning is not None and name not in {"inputs", "untouched", "written"}:
-                told = record.meaning.environment
-            save(Trace(environment=told, tensors=tensors), aside / _folder(name))
+            used = environment
+            if record.oracle is not None and name not in {"inputs", "untouched", "written"}:
+                used = record.oracle.environment
+            save(Trace(environment=used, tensors=tensors), aside / _folder(name))
         body = {
             "model": encode(replace(record.model, native=None)),
             "seed": record.seed,
             "notes": list(record.notes),
             "version": record.version,
-            "spread": None if record.meaning is None else encode(dict(record.meaning.spread)),
+            "spread": None if record.oracle is None else encode(dict(record.oracle.spread)),
             "parts": {name: _digest(aside / _folder(name)) for name in parts},
             "run": _digest(aside),
         }
@@ -70,7 +70,7 @@ def save_record(record: Record, folder: Path) -> None:
 
 
 def read_record(folder: Path) -> Record:
-    """A saved record; tensors are read, and held against their digests, when looked at."""
+    """A saved record; tensors are read, and checked by their digests, on first use."""
     body = _read_index(folder)
     try:
         parts = {name: _part(folder, name, digest) for name, digest in body["parts"].items()}
@@ -83,7 +83,7 @@ def read_record(folder: Path) -> Record:
             run=read(folder),
             untouched=parts["untouched"].tensors,
             written=parts["written"].tensors,
-            meaning=_meaning(body, parts),
+            oracle=_oracle_record(body, parts),
             notes=tuple(str(note) for note in body["notes"]),
             location=str(folder),
             digest=f"sha256:{body['digest']}",
@@ -104,8 +104,8 @@ def _described(model: Any, inputs: Arrays) -> Model:  # noqa: ANN401
     for spec in (*model.graph.inputs, *model.graph.outputs, *model.graph.tensors.values()):
         if not isinstance(spec, TensorSpec) or not isinstance(spec.name, str):
             raise TypeError("a tensor is not described")
-    for name, held in model.graph.constants.items():
-        if not isinstance(name, str) or not isinstance(held, Constant):
+    for name, constant in model.graph.constants.items():
+        if not isinstance(name, str) or not isinstance(constant, Constant):
             raise TypeError("a constant is not described")
     for spec in model.graph.inputs:
         if spec.name not in inputs:
@@ -113,11 +113,11 @@ def _described(model: Any, inputs: Arrays) -> Model:  # noqa: ANN401
     return model
 
 
-def _meaning(body: Mapping[str, Any], parts: Mapping[str, Trace]) -> Meaning | None:
+def _oracle_record(body: Mapping[str, Any], parts: Mapping[str, Trace]) -> OracleRecord | None:
     if "oracle" not in parts:
         return None
     prefix = "draws-"
-    return Meaning(
+    return OracleRecord(
         environment=parts["oracle"].environment,
         tensors=parts["oracle"].tensors,
         spread=decode(Mapping[str, Mapping[str, tuple[float, float]]], body["spread"]),
@@ -142,7 +142,7 @@ def _read_index(folder: Path) -> dict[str, Any]:
             "TRACE_TOO_NEW",
             "the trace is of another version",
             file=str(folder),
-            why=f"it says {schema!r}; this isomorph reads {SCHEMA!r}",
+            why=f"its schema is {schema!r}; this isomorph reads {SCHEMA!r}",
         )
     if _digest_of(index) != digest:
         raise _damaged(folder, f"{INDEX} does not match its digest")

@@ -60,11 +60,11 @@ def _save_tensors(tensors: Mapping[str, Any], folder: Path) -> Iterator[dict[str
                 yield {"name": path, "dtype": None}
                 continue
             array = np.asarray(item)
-            told = _describe(path, array)
-            if told["dtype"] == STRING:
-                yield told | {"words": words_of(array)}
+            entry = _describe(path, array)
+            if entry["dtype"] == STRING:
+                yield entry | {"words": words_of(array)}
                 continue
-            shard.append((told, array))
+            shard.append((entry, array))
             if sum(array.nbytes for _, array in shard) >= SHARD_BYTES:
                 yield from _save_shard(shard, folder)
                 shard = []
@@ -92,36 +92,36 @@ def _save_shard(
 ) -> Iterator[dict[str, Any]]:
     if not shard:
         return
-    digests = "".join(told["digest"] for told, _ in shard)
-    names = "\0".join(told["name"] for told, _ in shard)
+    digests = "".join(entry["digest"] for entry, _ in shard)
+    names = "\0".join(entry["name"] for entry, _ in shard)
     identity = hashlib.sha256((digests + names).encode("utf-8", "surrogatepass"))
     file = f"{identity.hexdigest()[:32]}.safetensors"
     with (folder / file).open("xb") as target:
-        safetensors.write(target, {_key(told): _storable(array) for told, array in shard})
-    for told, _ in shard:
-        yield told | {"shard": file, "key": _key(told)}
+        safetensors.write(target, {_key(entry): _storable(array) for entry, array in shard})
+    for entry, _ in shard:
+        yield entry | {"shard": file, "key": _key(entry)}
 
 
-def _key(told: Mapping[str, Any]) -> str:
+def _key(entry: Mapping[str, Any]) -> str:
     # The one name that the format keeps for itself.
-    reserved = told["name"] == safetensors.METADATA
-    return str(told["digest"] if reserved else told["name"])
+    reserved = entry["name"] == safetensors.METADATA
+    return str(entry["digest"] if reserved else entry["name"])
 
 
 def _storable(array: Array) -> Array:
-    # Types that the format has no word for (int4, complex128 …) are kept as their bytes.
+    # Types that the format has no name for (int4, complex128 …) are kept as their bytes.
     if dtype_name(array.dtype) in safetensors.CODES:
         return array
     return np.frombuffer(bytes_of(array), np.uint8)
 
 
 def read(folder: Path) -> Trace:
-    """A saved trace; each tensor is mapped, and held against its digest, when first looked at."""
+    """A saved trace; each tensor is mapped, and checked by its digest, on first use."""
     manifest = _read_manifest(folder)
     try:
         environment = Environment(**manifest["environment"])
-        entries = {told["name"]: told for told in manifest["tensors"]}
-        for shard in sorted({told["shard"] for told in entries.values() if "shard" in told}):
+        entries = {entry["name"]: entry for entry in manifest["tensors"]}
+        for shard in sorted({entry["shard"] for entry in entries.values() if "shard" in entry}):
             _header_of(folder, shard)
     except (KeyError, TypeError) as error:
         raise _damaged(folder, f"the manifest is incomplete: {error}") from error
@@ -143,26 +143,26 @@ class SavedTensors(Mapping[str, Any]):
         return len(self._entries)
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401
-        told = self._entries[name]
-        if told["dtype"] is None:
+        entry = self._entries[name]
+        if entry["dtype"] is None:
             return None
-        array = self._array(told)
-        if name not in self._verified and digest_of(array) != told["digest"]:
+        array = self._array(entry)
+        if name not in self._verified and digest_of(array) != entry["digest"]:
             raise _damaged(self._folder, "its bytes do not match its digest", tensor=name)
         self._verified.add(name)
         return array
 
-    def _array(self, told: Mapping[str, Any]) -> Array:
-        shape = tuple(told["shape"])
-        if told["dtype"] == STRING:
-            return strings(list(told["words"]), shape)
-        if told["shard"] not in self._shards:
-            self._shards[told["shard"]] = _open_shard(self._folder, told["shard"])
+    def _array(self, entry: Mapping[str, Any]) -> Array:
+        shape = tuple(entry["shape"])
+        if entry["dtype"] == STRING:
+            return strings(list(entry["words"]), shape)
+        if entry["shard"] not in self._shards:
+            self._shards[entry["shard"]] = _open_shard(self._folder, entry["shard"])
         try:
-            stored = self._shards[told["shard"]][told["key"]]
-            return stored.view(dtype_of(told["dtype"])).reshape(shape)
+            stored = self._shards[entry["shard"]][entry["key"]]
+            return stored.view(dtype_of(entry["dtype"])).reshape(shape)
         except (KeyError, ValueError) as error:
-            raise _damaged(self._folder, str(error), tensor=told["name"]) from error
+            raise _damaged(self._folder, str(error), tensor=entry["name"]) from error
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
             "TRACE_TOO_NEW",
             "the trace is of another version",
             file=str(folder),
-            why=f"it says {manifest['schema']!r}; this isomorph reads {SCHEMA!r}",
+            why=f"its schema is {manifest['schema']!r}; this isomorph reads {SCHEMA!r}",
         )
     if _digest_of_json(body) != digest:
         raise _damaged(folder, "the manifest does not match its digest")

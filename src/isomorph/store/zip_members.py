@@ -17,7 +17,7 @@ _LOCAL_HEADER = struct.Struct("<26xHH")
 
 
 def members(path: Path, suffix: str) -> Iterator[io.BufferedIOBase]:
-    """Each member whose name ends so, opened; stored ones are read where they lie."""
+    """Each member whose name has this suffix, as an open file; stored ones are read in place."""
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
             if not info.filename.endswith(suffix):

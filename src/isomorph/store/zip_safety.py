@@ -13,9 +13,9 @@ from isomorph.core.errors import RefusedError
 BOMB_RATIO = 100
 """Weights hardly shrink; a whole archive that grows more than this holds mostly nothing."""
 BOMB_BYTES = 1 << 30
-"""Below this total the ratio does not matter: unpacking it harms nobody."""
+"""Below this total the ratio does not matter: unpacking it does no harm."""
 DIRECTORY_BYTES = 64 << 20
-"""Room for several hundred thousand members; a longer directory is itself the attack."""
+"""Enough for several hundred thousand members; a longer directory is itself the attack."""
 
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 
@@ -32,7 +32,7 @@ def check_archive(path: Path) -> tuple[str, ...]:
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
     if members and min(member.header_offset for member in members) != 0:
-        raise zipfile.BadZipFile("its directory does not tell of its first bytes")
+        raise zipfile.BadZipFile("its directory does not list its first bytes")
     _check_names(path, members)
     _check_sizes(path, members)
     return tuple(member.filename for member in members)
@@ -92,7 +92,7 @@ def _bomb(path: Path, why: str) -> RefusedError:
         "the archive would unpack to far more than it holds",
         file=str(path),
         why=why,
-        fix="make the file again without compression if it is yours",
+        fix="make the file again without compression if you made it",
     )
 
 

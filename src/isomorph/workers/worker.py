@@ -124,9 +124,9 @@ class Worker:
         feeds = unpack(self._folder / "to_worker", message["feeds"])
         noises = [decode(Noise, each) for each in message["noises"]]
         session = self._sessions[message["session"]]
-        with self._outbox.parcel() as parcel:
-            _, moved = disturbed(session, feeds, message["fetch"], noises, parcel.hold)
-        return _trimmed(parcel.told()) | {"moved": encode(moved)}
+        with self._outbox.message() as answer:
+            _, moved = disturbed(session, feeds, message["fetch"], noises, answer.put_mapped)
+        return _trimmed(answer.header()) | {"moved": encode(moved)}
 
     def _apply(self, message: Message) -> Message:
         model, patch = self._models[message["model"]], patch_from_data(message["patch"])

@@ -50,13 +50,13 @@ def known(tmp_path):
     return file
 
 
-def standings(report):
-    return [(each.constant or each.output, each.state) for each in report.baseline.standings]
+def statuses(report):
+    return [(each.constant or each.output, each.state) for each in report.baseline.statuses]
 
 
 def test_the_constant_that_was_accepted_passes(known, tmp_path):
     report = checked(KNOWN, baseline=known)
-    assert standings(report) == [("v", "unchanged")]
+    assert statuses(report) == [("v", "unchanged")]
     assert report.verdict is isomorph.Verdict.DIVERGENT
     assert report.exit_code == 0
     told = registry.reporter("terminal").render(report)
@@ -81,19 +81,19 @@ def test_the_constant_that_was_accepted_passes(known, tmp_path):
 )
 def test_nothing_else_passes(known, candidate, expected):
     report = checked(candidate, baseline=known)
-    assert standings(report) == expected
+    assert statuses(report) == expected
     assert report.exit_code == 1
 
 
 def test_on_an_input_that_shows_it_the_output_is_new(known):
     report = checked(KNOWN, baseline=known, inputs={"x": np.ones((4, 8), F32)})
-    assert ("y", "new") in standings(report)
+    assert ("y", "new") in statuses(report)
     assert report.exit_code == 1
 
 
 def test_a_constant_that_differs_no_more_is_fixed(known):
     report = checked(RIGHT, baseline=known)
-    assert standings(report) == [("v", "fixed")]
+    assert statuses(report) == [("v", "fixed")]
     assert report.exit_code == 0
 
 

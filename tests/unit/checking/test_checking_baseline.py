@@ -61,8 +61,8 @@ def _words(differing):
 def _state(then, now):
     entries = accepted_entries(_report(then), why="w", who="Ada", when=TODAY, until=None, pair="p")
     held = compare_with_baseline(_report(now), "b.toml", entries, today=TODAY, pair="p")
-    (standing,) = held.baseline.standings
-    return standing.state, held.exit_code
+    (status,) = held.baseline.statuses
+    return status.state, held.exit_code
 
 
 def test_more_words_that_differ_are_worse():
@@ -84,7 +84,7 @@ def test_what_was_fixed_excuses_no_other_divergence():
     entries = accepted_entries(report, why="w", who="Ada", when=TODAY, until=None, pair="p")
     healed = _report(_output(Verdict.EQUIVALENT, distance=_words(0)))
     held = compare_with_baseline(healed, "b.toml", entries, today=TODAY, pair="p")
-    assert [each.state for each in held.baseline.standings] == ["fixed"]
+    assert [each.state for each in held.baseline.statuses] == ["fixed"]
     assert held.exit_code == 1
     with pytest.raises(
         UsageError, match="no output or constant of the report is divergent"
@@ -105,7 +105,7 @@ def _held(then, now, output=None):
     held = compare_with_baseline(
         _report(output, findings=now), "b.toml", entries, today=TODAY, pair="p"
     )
-    return held.baseline.standings[0].state, held.exit_code
+    return held.baseline.statuses[0].state, held.exit_code
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_a_failure_is_told_with_its_words_and_what_was_tried():
         step=STEP,
         status="failed",
         seconds=3.0,
-        cures=(Cure(name="fixed batch", told="the batch is 1", options={"batch": "1"}),),
+        cures=(Cure(name="fixed batch", description="the batch is 1", options={"batch": "1"}),),
         trouble=Trouble(code="CONVERTER_FAILED", sentence="it failed", why="x" * 1000, log="a\nb"),
     )
     told = "\n".join(lines(conversion(hop)))

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 import xmlschema
 
-from isomorph.core.baseline import Accepted, Baseline, Standing
+from isomorph.core.baseline import Accepted, Baseline, BaselineStatus
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import UsageError
 from isomorph.core.model import Source
@@ -121,8 +121,10 @@ def forgiven(report):
         pair="net", output="output_0", max_abs=4e-5, nonfinite=0, causes=("attribute",),
         nodes=("norm_3",), why="the | epsilon is meant", who="A. Nother", when="2027-01-31",
     )  # fmt: skip
-    known = Standing(output="output_0", state="unchanged", told="as accepted", accepted=entry)
-    return replace(report, strict=False, baseline=Baseline(file="b.toml", standings=(known,)))
+    known = BaselineStatus(
+        output="output_0", state="unchanged", message="as accepted", accepted=entry
+    )
+    return replace(report, strict=False, baseline=Baseline(file="b.toml", statuses=(known,)))
 
 
 def test_what_a_baseline_accepts_fails_nowhere_and_is_told_everywhere(forgiven, junit, sarif):
@@ -144,12 +146,12 @@ def test_what_a_baseline_accepts_fails_nowhere_and_is_told_everywhere(forgiven, 
 
 def test_one_output_more_than_the_baseline_knows_still_fails(forgiven):
     other = replace(forgiven.outputs[0], candidate_output="output_1")
-    new = Standing(output="output_1", state="new", told="nobody has accepted it")
-    standings = (*forgiven.baseline.standings, new)
+    new = BaselineStatus(output="output_1", state="new", message="nobody has accepted it")
+    statuses = (*forgiven.baseline.statuses, new)
     worse = replace(
         forgiven,
         outputs=(*forgiven.outputs, other),
-        baseline=replace(forgiven.baseline, standings=standings),
+        baseline=replace(forgiven.baseline, statuses=statuses),
     )
     root = ET.fromstring(JunitReporter().render(worse))
     failed = [c.get("name") for c in root.iter("testcase") if c.find("failure") is not None]

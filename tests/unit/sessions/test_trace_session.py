@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isomorph.core.errors import RuntimeFailedError
-from isomorph.core.recording import Meaning
+from isomorph.core.recording import OracleRecord
 from isomorph.core.trace import Environment, Noise
 from isomorph.sessions.trace_session import SEEDS, Elsewhere, Playback
 
@@ -14,7 +14,7 @@ X, A, Y = np.ones(3), np.arange(100.0), np.arange(4.0)
 
 @pytest.fixture
 def session():
-    meaning = Meaning(
+    meaning = OracleRecord(
         environment=ENVIRONMENT,
         tensors={"a": A, "y": Y, "s[0]": X, "s[1]": Y},
         spread={"rounding": {"a": (0.5, 2.0)}},

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from isomorph.core.baseline import BaselineStatus
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import UsageError
 from isomorph.core.report import Finding, Report, Skipped
@@ -54,6 +55,19 @@ def test_an_older_report_lacks_fields_and_a_newer_one_has_more(tmp_path):
     assert read_report(_written(tmp_path / "new.json", newer)).seed == 1
 
 
+def test_a_report_of_the_first_schema_is_read(tmp_path):
+    status = {"output": "y", "state": "unchanged", "told": "as accepted"}
+
+    def first(document):
+        document["schema"] = "isomorph.report/1"
+        document["baseline"] = {"file": "b.toml", "standings": [status]}
+
+    baseline = read_report(_written(tmp_path / "first.json", first)).baseline
+    assert baseline.statuses == (
+        BaselineStatus(output="y", state="unchanged", message="as accepted"),
+    )
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -80,7 +94,7 @@ def test_what_is_no_json_is_refused(tmp_path, text):
         read_report(path)
 
 
-def test_a_missing_file_is_said(tmp_path):
+def test_a_missing_file_is_reported(tmp_path):
     with pytest.raises(UsageError) as caught:
         read_report(tmp_path / "none.json")
     assert caught.value.code == "FILE_NOT_FOUND"

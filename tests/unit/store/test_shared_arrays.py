@@ -103,11 +103,11 @@ def test_a_type_that_nobody_could_name_is_refused_by_the_sender(tmp_path):
 
 def test_values_that_come_one_by_one_arrive_and_are_held_in_the_file(tmp_path):
     outbox = Outbox(tmp_path)
-    with outbox.parcel() as parcel:
-        held = {name: parcel.hold(name, array) for name, array in ARRAYS.items()}
+    with outbox.message() as message:
+        held = {name: message.put_mapped(name, array) for name, array in ARRAYS.items()}
     assert isinstance(held["large"], np.memmap)
     assert not any(isinstance(each, np.memmap) for name, each in held.items() if name != "large")
-    arrived = unpack(tmp_path, parcel.told())
+    arrived = unpack(tmp_path, message.header())
     for name, array in ARRAYS.items():
         for same in (held[name], arrived[name]):
             assert (same.dtype, same.shape) == (array.dtype, array.shape)
@@ -115,7 +115,7 @@ def test_values_that_come_one_by_one_arrive_and_are_held_in_the_file(tmp_path):
 
 
 def test_a_parcel_that_was_given_up_leaves_nothing(tmp_path):
-    parcel = Outbox(tmp_path).parcel()
-    parcel.put("x", np.ones(8))
-    parcel.__exit__(KeyError, None, None)
+    message = Outbox(tmp_path).message()
+    message.put("x", np.ones(8))
+    message.__exit__(KeyError, None, None)
     assert not list(tmp_path.iterdir())

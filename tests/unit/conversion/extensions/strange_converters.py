@@ -110,7 +110,7 @@ class Spoils(_Strange):
 
 class NeedsCure(_Strange):
     name = "needs_cure"
-    cures = (Cure(name="medicine", told="with medicine", options={"medicine": "yes"}),)
+    cures = (Cure(name="medicine", description="with medicine", options={"medicine": "yes"}),)
 
     def convert(self, order):
         if order.options.get("medicine") != "yes":
@@ -165,8 +165,8 @@ class Repents(Lies):
 
     name = "repents"
     cures = (
-        Cure(name="placebo", told="with a placebo", options={"placebo": "yes"}),
-        Cure(name="truth", told="in truth", options={"truth": "yes"}, for_divergent=True),
+        Cure(name="placebo", description="with a placebo", options={"placebo": "yes"}),
+        Cure(name="truth", description="in truth", options={"truth": "yes"}, for_divergent=True),
     )
 
     def convert(self, order):
