@@ -97,8 +97,8 @@ def test_an_accepted_divergence_passes_until_it_gets_worse_or_expires(team):
     assert done.returncode == 0, done.stderr
     done = isomorph(team, "check", "odd", "--format", "json")
     assert done.returncode == 0, done.stdout
-    (standing,) = json.loads(done.stdout)["baseline"]["standings"]
-    assert (standing["state"], standing["accepted"]["who"]) == ("unchanged", "Ada")
+    (status,) = json.loads(done.stdout)["baseline"]["statuses"]
+    assert (status["state"], status["accepted"]["who"]) == ("unchanged", "Ada")
     assert json.loads(done.stdout)["verdict"] == "divergent", "accepted is not the same"
 
     _save(team / "wrong.onnx", epsilon=3e-2)

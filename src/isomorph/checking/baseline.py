@@ -110,10 +110,14 @@ def _of_constants(report: Report, entries: Sequence[Accepted], today: date) -> l
         same = entry is not None and entry.numbers == finding.evidence.get("numbers")
         worse = None if same else "its numbers are not those that were accepted"
         state, text = _state(report, entry, worse, today)
-        statuses.append(BaselineStatus(output="", constant=name, state=state, message=text, accepted=entry))
+        statuses.append(
+            BaselineStatus(output="", constant=name, state=state, message=text, accepted=entry)
+        )
     compared = report.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED}
     return statuses + [
-        BaselineStatus(output="", constant=name, state="fixed", message="no longer differs", accepted=entry)
+        BaselineStatus(
+            output="", constant=name, state="fixed", message="no longer differs", accepted=entry
+        )
         for name, entry in known.items()
         if compared and name not in found
     ]
