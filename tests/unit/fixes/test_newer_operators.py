@@ -71,7 +71,7 @@ def test_what_every_operator_set_says_raises_nothing():
 
 
 @pytest.mark.parametrize("op", ["Softmax", "LogSoftmax", "Hardmax"])
-@pytest.mark.parametrize(("cand_opset", "ref_opset"), [(13, 11), (11, 13)])
+@pytest.mark.parametrize(("cand", "ref"), [(13, 11), (11, 13)])
 def test_axes_are_read_as_by_the_references_operator_set(tmp_path, op, cand, ref):
     body = f"[a] r = Mul(x, x) [soft] s = {op}<axis=1>(r) [out] y = Exp(s)"
     repair, output = fixed(
@@ -94,7 +94,7 @@ ROUNDINGS = {
 
 
 @pytest.mark.parametrize(
-    ("cand_opset", "ref_opset"),
+    ("cand", "ref"),
     [("to even", "up"), ("to even", "away from zero"), ("up", "to even")],
 )
 def test_halves_are_rounded_as_the_reference_rounds_them(tmp_path, cand, ref):
