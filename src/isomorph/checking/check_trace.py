@@ -189,16 +189,7 @@ def _differences(
 
 
 def _evaluated(side: Side, feeds: Mapping[str, Array], seed: int) -> EvaluatedModel:
-    handle = _handle(side)
-    return EvaluatedModel(
-        role=side.role,
-        model=side.model,
-        feeds=feeds,
-        runtime=handle.run,
-        plain=handle.plain,
-        oracle=handle.oracle,
-        seed=seed,
-    )
+    return EvaluatedModel.of(_handle(side), feeds, seed=seed)
 
 
 def _beyond(part: ErrorTerm | None) -> bool:

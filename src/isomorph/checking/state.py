@@ -112,16 +112,8 @@ class CheckState:
     def subject(self, opened: ModelHandle, feeds: Mapping[str, Array]) -> EvaluatedModel:
         """A model on one sample."""
         self.findings += say.of_forecast(opened, feeds)
-        return EvaluatedModel(
-            role=opened.role,
-            model=opened.model,
-            feeds=feeds,
-            runtime=opened.run,
-            plain=opened.plain,
-            oracle=opened.oracle,
-            seed=self.options.seed,
-            opened=opened,
-            on_progress=self.options.on_progress,
+        return EvaluatedModel.of(
+            opened, feeds, seed=self.options.seed, on_progress=self.options.on_progress
         )
 
     def raise_verdict(self, verdict: Verdict, reason: str) -> None:

@@ -114,10 +114,7 @@ def _arranged(
 def _evaluated(
     handle: ModelHandle, feeds: Mapping[str, Array], options: CheckOptions
 ) -> EvaluatedModel:
-    return EvaluatedModel(
-        role=handle.role, model=handle.model, feeds=feeds, runtime=handle.run,
-        plain=handle.plain, oracle=handle.oracle, seed=options.seed, opened=handle,
-    )  # fmt: skip
+    return EvaluatedModel.of(handle, feeds, seed=options.seed, on_progress=options.on_progress)
 
 
 def _chosen(located: Located, node: str | None) -> Fault | None:

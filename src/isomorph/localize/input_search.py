@@ -85,9 +85,9 @@ def reached(
     tried = 0
     for trial in trials(reference.model.graph, reference.feeds, reference.seed):
         tried += 1
-        ref = fed(reference, trial.feeds)
+        ref = reference.with_feeds(trial.feeds)
         try:
-            cand = fed(candidate, carry(ref))
+            cand = candidate.with_feeds(carry(ref))
             nodes = _touched(found, ref, cand)
             if not nodes:
                 continue
@@ -133,15 +133,6 @@ def probed(
     except IsomorphError as error:
         return Probed(skipped=(Skipped(what="probes", why=error.sentence),))
     return Probed(findings=tuple(findings), skipped=tuple(skipped), trial=trial)
-
-
-def fed(subject: EvaluatedModel, feeds: Mapping[str, Array]) -> EvaluatedModel:
-    """The same model on another input, with nothing known of it yet."""
-    return EvaluatedModel(
-        role=subject.role, model=subject.model, feeds=feeds, runtime=subject.runtime,
-        plain=subject.plain, oracle=subject.oracle, seed=subject.seed, opened=subject.opened,
-        on_progress=subject.on_progress,
-    )  # fmt: skip
 
 
 def _touched(found: Sequence[Latent], ref: EvaluatedModel, cand: EvaluatedModel) -> list[str]:

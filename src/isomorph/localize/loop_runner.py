@@ -110,11 +110,7 @@ class Body:
 
     def subject(self, now: Round) -> EvaluatedModel:
         """The body on one round's inputs, to be looked at like any model."""
-        opened = self.opened
-        return EvaluatedModel(
-            role=opened.role, model=opened.model, feeds=self.feeds(now), runtime=opened.run,
-            plain=opened.plain, oracle=opened.oracle, seed=self.seed, opened=opened,
-        )  # fmt: skip
+        return EvaluatedModel.of(self.opened, self.feeds(now), seed=self.seed)
 
 
 def _cut_out(opened: ModelHandle, node: Node, now: Round, read: Read, folder: Path) -> Body:

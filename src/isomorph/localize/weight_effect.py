@@ -19,7 +19,7 @@ from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import SHOWN_INPUTS, TRIED_WEIGHTS
-from isomorph.localize.input_search import Carry, Trial, fed, trials
+from isomorph.localize.input_search import Carry, Trial, trials
 from isomorph.localize.same_operand import reads_same_data
 from isomorph.match.axis_layout import arrangements
 from isomorph.match.structural_constants import Isolation
@@ -98,8 +98,8 @@ class ConstantExperiment:
         for trial in self._trials(difference):
             count += 1
             try:
-                ref = reference if trial is None else fed(reference, trial.feeds)
-                cand = candidate if trial is None else fed(candidate, self.carry(ref))
+                ref = reference if trial is None else reference.with_feeds(trial.feeds)
+                cand = candidate if trial is None else candidate.with_feeds(self.carry(ref))
                 seen = self._seen(ref, cand, difference.weight.name, replaced)
             except (IsomorphError, ValueError):
                 continue  # an input that a model refuses shows nothing
@@ -136,8 +136,8 @@ class ConstantExperiment:
             if trial is None or len(subjects) > _SUBJECTS:
                 continue
             try:
-                ref = fed(reference, trial.feeds)
-                subjects.append((ref, fed(candidate, self.carry(ref))))
+                ref = reference.with_feeds(trial.feeds)
+                subjects.append((ref, candidate.with_feeds(self.carry(ref))))
             except (IsomorphError, ValueError):
                 continue
         return reads_same_data(difference, weights, subjects, replaced)
@@ -167,7 +167,7 @@ class ConstantExperiment:
             if trial is not None and generated > _SUBJECTS:
                 break
             try:
-                ref = reference if trial is None else fed(reference, trial.feeds)
+                ref = reference if trial is None else reference.with_feeds(trial.feeds)
                 feeds = candidate.feeds if trial is None else self.carry(ref)
                 held = _numbers(flattened(candidate.oracle().run(feeds, list(read))))
                 put = {**feeds, name: replaced}

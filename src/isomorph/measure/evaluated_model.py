@@ -75,6 +75,36 @@ class EvaluatedModel:
     _kept: dict[str, Any] = field(default_factory=dict)
     _spreading: dict[str, Spreading] = field(default_factory=dict)
 
+    @classmethod
+    def of(
+        cls,
+        handle: ModelHandle,
+        feeds: Arrays,
+        *,
+        seed: int,
+        draws: int = FIRST_DRAWS,
+        on_progress: Callable[[str, str], None] | None = None,
+    ) -> EvaluatedModel:
+        """The model of a handle on these feeds; nothing is evaluated until it is asked for."""
+        return cls(
+            role=handle.role,
+            model=handle.model,
+            feeds=feeds,
+            runtime=handle.run,
+            plain=handle.plain,
+            oracle=handle.oracle,
+            seed=seed,
+            draws=draws,
+            on_progress=on_progress,
+            opened=handle,
+        )
+
+    def with_feeds(self, feeds: Arrays) -> EvaluatedModel:
+        """The same model on other feeds, with nothing evaluated yet."""
+        return replace(
+            self, feeds=feeds, draws=FIRST_DRAWS, wide_draws=0, taken={}, _kept={}, _spreading={}
+        )
+
     def runtime_outputs(self) -> Mapping[str, Array] | IsomorphError:
         """The outputs, as deployed."""
         return self._keep("run", lambda: self._outputs(self.runtime()))
@@ -89,17 +119,12 @@ class EvaluatedModel:
         if self.opened is None or not self.opened.reals:
             return self
         stored = self.opened.as_stored()
-        return EvaluatedModel(
-            role=self.role,
-            model=stored.model,
-            feeds=self.opened.whole(self.feeds),
-            runtime=stored.run,
-            plain=stored.plain,
-            oracle=stored.oracle,
+        return EvaluatedModel.of(
+            stored,
+            self.opened.whole(self.feeds),
             seed=self.seed,
             draws=self.draws,
             on_progress=self.on_progress,
-            opened=stored,
         )
 
     def evaluated_by(self, oracle: Session) -> EvaluatedModel:

@@ -75,16 +75,8 @@ def together(
         given = reference.real(sample.feeds)
         shapes = tuple(np.shape(given[pair.reference]) for pair in inputs)
         if shapes not in settled:
-            subject = EvaluatedModel(
-                role=reference.role,
-                model=reference.model,
-                feeds=given,
-                runtime=reference.run,
-                plain=reference.plain,
-                oracle=reference.oracle,
-                seed=seed,
-            )
-            settled[shapes] = input_layout.settle(subject, taker, inputs, stated)
+            evaluated = EvaluatedModel.of(reference, given, seed=seed)
+            settled[shapes] = input_layout.settle(evaluated, taker, inputs, stated)
         feeds = feeding.carried_over(given, inputs, graph.inputs)
         return given, input_layout.rearranged(feeds, settled[shapes])
 

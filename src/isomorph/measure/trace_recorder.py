@@ -92,10 +92,7 @@ def _captured(model: Model) -> list[str]:
 
 def _settled(opened: ModelHandle, feeds: Arrays, seed: int) -> EvaluatedModel:
     """The model on these inputs, decisions that rounding leaves open taken as in the run."""
-    subject = EvaluatedModel(
-        role=opened.role, model=opened.model, feeds=feeds, runtime=opened.run,
-        plain=opened.plain, oracle=opened.oracle, seed=seed, draws=DRAWS, opened=opened,
-    )  # fmt: skip
+    subject = EvaluatedModel.of(opened, feeds, seed=seed, draws=DRAWS)
     subject.settle()
     return subject
 

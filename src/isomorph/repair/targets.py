@@ -165,19 +165,9 @@ def _located(
 
 
 def _evaluated(
-    handle: ModelHandle, feeds: Mapping[str, object], options: CheckOptions
+    handle: ModelHandle, feeds: Mapping[str, Array], options: CheckOptions
 ) -> EvaluatedModel:
-    return EvaluatedModel(
-        role=handle.role,
-        model=handle.model,
-        feeds=feeds,  # type: ignore[arg-type]
-        runtime=handle.run,
-        plain=handle.plain,
-        oracle=handle.oracle,
-        seed=options.seed,
-        opened=handle,
-        on_progress=options.on_progress,
-    )
+    return EvaluatedModel.of(handle, feeds, seed=options.seed, on_progress=options.on_progress)
 
 
 def _target(
