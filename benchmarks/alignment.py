@@ -53,7 +53,7 @@ def one(nodes: int, variant: str) -> dict[str, object]:
     import numpy as np
 
     from isomorph.core.trace import Environment, Noise
-    from isomorph.match.alignment import aligned, seen
+    from isomorph.match.alignment import align_graphs, untouched_graphs
     from isomorph.match.tensor_capture import TensorCapture
     from isomorph.match.value_match import ValueMatcher
     from isomorph.sessions.in_process import InProcessHost
@@ -68,11 +68,11 @@ def one(nodes: int, variant: str) -> dict[str, object]:
         captures.append(TensorCapture(model.graph, session, feeds, Noise(seed=0, rounding=True)))
     started = time.process_time()
     for capture in captures:
-        capture.look()
+        capture.compute()
     looked = time.process_time()
-    found = seen(ValueMatcher(*captures))
+    found = untouched_graphs(ValueMatcher(*captures))
     paired = time.process_time()
-    alignment = aligned(found)
+    alignment = align_graphs(found)
     done = time.process_time()
     return {
         "looking_seconds": looked - started,

@@ -284,7 +284,7 @@ def contrast(
     state: str | Path | None = None,
 ) -> ModelDiff:
     """What two models declare, next to each other: signatures, opsets, quantization."""
-    from isomorph.match.signature_diff import contrast as stage
+    from isomorph.match.signature_diff import diff_signatures as stage
 
     stated = _options(reference, candidate, trust=trust, state=state)
     with _loader(in_process=in_process, options=stated) as loader:

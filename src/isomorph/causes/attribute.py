@@ -26,7 +26,7 @@ from isomorph.diagnose.parameters import (
     shortest_decimal,
 )
 from isomorph.diagnose.reference_attributes import stated_attributes, stated_inputs
-from isomorph.match.tensor_capture import apart
+from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.measure.precision import QUANTIZED_OPS
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ def _harmless(context: FaultContext, node: Node, name: str, value: Any) -> bool:
     # A value that spoils the shape, or brings nothing nearer, is not what is wrong either.
     if found.shape != context.right.shape:
         return True
-    return not apart(context.right, found)[0] < apart(context.right, context.wrong)[0]
+    return not rms_and_peak(context.right, found)[0] < rms_and_peak(context.right, context.wrong)[0]
 
 
 def _same_operator(context: FaultContext) -> Node | None:

@@ -14,8 +14,8 @@ from isomorph.core.patch import Patch, SetOp
 from isomorph.core.report import Experiment
 from isomorph.diagnose import node_constants, tensor_grids
 from isomorph.diagnose.missing_inputs import OPTIONAL_INPUTS, connections
-from isomorph.match.quantizers import in_floats
-from isomorph.match.tensor_capture import apart
+from isomorph.match.quantizers import float_operator
+from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def _bias(context: FaultContext, absent: Node) -> str | None:
 def _absent(context: FaultContext) -> list[Node]:
     """The counterparts whose operator none of the guilty nodes has; constants do nothing."""
     here = {node.op for node in context.nodes}
-    here |= {in_floats(op) for op in here}
+    here |= {float_operator(op) for op in here}
     here |= {BUILT_IN.get(str(n.attributes.get(FUSED)), "") for n in context.nodes}
     topology = Topology(context.reference)
     biased = any(node.op in _LINEAR and len(node.inputs) > 2 for node in context.nodes)
@@ -284,7 +284,10 @@ def _done_for_it(context: FaultContext, absent: Sequence[Node]) -> Experiment | 
     before = context.value(context.reference, next((n for n in last.inputs if n), ""))
     made_last = context.tensor and last is context.counterparts[-1]
     if made_last and before is not None and before.shape == context.wrong.shape:
-        gap, size = apart(before, context.wrong)[0], apart(before, np.zeros_like(before))[0]
+        gap, size = (
+            rms_and_peak(before, context.wrong)[0],
+            rms_and_peak(before, np.zeros_like(before))[0],
+        )
         # What float32 keeps of a number: nothing else lies between the two.
         if gap <= 8.0 * float(np.finfo(np.float32).eps) * size:
             return _experiment(

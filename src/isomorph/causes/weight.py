@@ -16,7 +16,7 @@ from isomorph.diagnose.experiments import restore_experiment
 from isomorph.diagnose.folded_constants import folded
 from isomorph.diagnose.recurrent_weights import packed
 from isomorph.diagnose.subgraph_weights import inside_bodies
-from isomorph.match.value_match import placements, ways
+from isomorph.match.value_match import rearrangements, weight_arrangements
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -65,7 +65,7 @@ class Weight:
             if equal_stored and any(_FLAGS & node.attributes.keys() for node in context.nodes):
                 continue  # stored as the reference stores it: how it is read is another matter
             for ref, right in choices:
-                for value in placements(right, wrong.shape):
+                for value in weight_arrangements(right, wrong.shape):
                     if np.array_equal(value, wrong) or not context.restores({cand: value}):
                         continue
                     yield _replaced(context, cand, ref, wrong, value)
@@ -173,7 +173,7 @@ def _worked_in(context: FaultContext) -> Iterator[dict[str, Array]]:
     for name in node_constants.floats(context.candidate, context.nodes):
         shape = context.candidate.constants[name].shape
         fitting = [value for value in values if value.size == int(np.prod(shape))]
-        placed = [moved.array(value) for value in fitting for moved in ways(value, shape)]
+        placed = [moved.array(value) for value in fitting for moved in rearrangements(value, shape)]
         if placed:
             choices[name] = placed
     for picked in FOLDED_WEIGHTS.first(product(*choices.values())) if choices else ():

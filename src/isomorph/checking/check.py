@@ -24,8 +24,8 @@ from isomorph.match.axis_layout import moves_channels
 from isomorph.match.binding import (
     bind_inputs,
     bind_outputs,
-    refuse_strange_budgets,
-    refuse_strange_layouts,
+    check_budget_names,
+    check_layout_names,
 )
 from isomorph.measure import findings as say
 from isomorph.measure import input_layout
@@ -61,8 +61,8 @@ def _pair(
     left, right = reference.model.graph, candidate.model.graph
     inputs = bind_inputs(left.inputs, right.inputs, options.bind_inputs)
     outputs = bind_outputs(left.outputs, right.outputs, options.bind_outputs)
-    refuse_strange_budgets(options.budgets, outputs)
-    refuse_strange_layouts(options.layouts, (*right.inputs, *right.outputs))
+    check_budget_names(options.budgets, outputs)
+    check_layout_names(options.layouts, (*right.inputs, *right.outputs))
     work.arrange(
         channels=reference.model.channels_last != candidate.model.channels_last,
         stated=_names(right.outputs) - _names(right.inputs),
@@ -177,8 +177,8 @@ def _recorded(
     work.findings += [change.finding for change in changes]
     graph = candidate.model.graph
     outputs = bind_outputs(specs, graph.outputs, options.bind_outputs)
-    refuse_strange_budgets(options.budgets, outputs)
-    refuse_strange_layouts(options.layouts, graph.outputs)
+    check_budget_names(options.budgets, outputs)
+    check_layout_names(options.layouts, graph.outputs)
     # Who recorded the values is not known; most frameworks put channels first.
     work.arrange(channels=candidate.model.channels_last, stated=_names(graph.outputs))
     work.findings += say.of_signature("output", specs, graph.outputs, outputs)
@@ -203,7 +203,7 @@ def _alone(work: CheckState, candidate: ModelHandle, given: Sample | None) -> Re
     options = work.options
     graph = candidate.model.graph
     outputs = bind_outputs(graph.outputs, graph.outputs, {})
-    refuse_strange_budgets(options.budgets, outputs)
+    check_budget_names(options.budgets, outputs)
     work.expect(graph.outputs, outputs)
     if options.data is not None:
 

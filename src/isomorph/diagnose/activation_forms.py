@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.kernels.activations import gelu, sigmoid, softplus
-from isomorph.match.tensor_capture import apart
+from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:
@@ -64,8 +64,10 @@ def forms(context: FaultContext) -> tuple[str | None, str | None]:
         return None, None
     # Rounded constants of a spelled-out form move it by a few roundings, as they moved the
     # reference; a formula that is farther off is not the one.
-    allowed = 4.0 * apart(values[ref], context.right)[0] + _ROUNDINGS * _size(context.wrong)
-    gaps = {name: apart(value, context.wrong)[0] for name, value in values.items() if name != ref}
+    allowed = 4.0 * rms_and_peak(values[ref], context.right)[0] + _ROUNDINGS * _size(context.wrong)
+    gaps = {
+        name: rms_and_peak(value, context.wrong)[0] for name, value in values.items() if name != ref
+    }
     cand = min(gaps, key=lambda name: gaps[name])
     return (cand if gaps[cand] <= allowed else None), ref
 

@@ -14,7 +14,12 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.patch import RemoveNode, SetConstant, SetQuantization
-from isomorph.match.dequantized_graph import GRID_OF_RESULT, beside, computed, real
+from isomorph.match.dequantized_graph import (
+    GRID_OF_RESULT,
+    dequantized_value,
+    implicit_grids,
+    result_grids,
+)
 from isomorph.match.tensor_capture import TensorCapture
 from isomorph.oracle.noise_stats import numeric
 from isomorph.sessions.dequantized_session import integers
@@ -38,8 +43,8 @@ class PatchTrial:
     ) -> None:
         self._candidate, self._capture, self._earlier = candidate, capture, dict(earlier)
         self._nodes = {node.name for node in nodes}
-        self._grids = beside(capture.graph)
-        self._computed = {} if self._grids else computed(capture.graph)
+        self._grids = implicit_grids(capture.graph)
+        self._computed = {} if self._grids else result_grids(capture.graph)
         self._values: Mapping[str, Array] | None = None
 
     def values(self) -> Mapping[str, Array]:
@@ -62,7 +67,7 @@ class PatchTrial:
             return None  # a patch that does not even run is no repair
         if not all(numeric(found[name]) for name in fetched):
             return None
-        values = {name: real(found[name], self._grid(name, patch)) for name in fetched}
+        values = {name: dequantized_value(found[name], self._grid(name, patch)) for name in fetched}
         return {name: np.asarray(values[other]) for name, other in stand_in.items()}
 
     def _stored(self, tensor: str, value: Any) -> Any:  # noqa: ANN401

@@ -11,8 +11,8 @@ import numpy as np
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.folded_constants import folded
 from isomorph.kernels.quantized import dequantize
-from isomorph.match.quantizers import written
-from isomorph.match.value_match import ways
+from isomorph.match.quantizers import quantization_by_tensor
+from isomorph.match.value_match import rearrangements
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -57,7 +57,7 @@ def requantized(context: FaultContext) -> Iterator[Requantized]:
         stored = np.rint(stored / steps) + zeros if real else stored
         ends = np.iinfo(kind)
         for source, right in rights:
-            for moved in ways(right, stored.shape) if right.size == stored.size else ():
+            for moved in rearrangements(right, stored.shape) if right.size == stored.size else ():
                 placed = moved.array(right)
                 whole = np.clip(np.rint(placed / steps) + zeros, ends.min, ends.max)
                 if np.any(np.abs(whole - stored) > 1.0):
@@ -73,7 +73,7 @@ def requantized(context: FaultContext) -> Iterator[Requantized]:
 
 
 def _weights(context: FaultContext) -> Iterator[tuple[str, Array, Array, int | None]]:
-    grids = written(context.candidate)
+    grids = quantization_by_tensor(context.candidate)
     readers = {name for node in context.nodes for name in node.inputs}
     makers = [node for node in context.candidate.nodes if set(node.outputs) & readers]
     for name in node_constants.names(context.candidate, [*context.nodes, *makers]):

@@ -9,7 +9,7 @@ import numpy as np
 
 from isomorph.core.patch import Patch, SetConstant
 from isomorph.diagnose import node_constants
-from isomorph.match.value_match import ways
+from isomorph.match.value_match import rearrangements
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -45,7 +45,7 @@ def inside_bodies(context: FaultContext) -> Iterator[Patch]:
     for _, place, constant, other in sorted(couples, key=lambda couple: couple[0]):
         whole = context.constant(context.reference, other.name)
         for right in _of_size(whole, int(np.prod(constant.shape))) if whole is not None else ():
-            for moved in ways(right, constant.shape):
+            for moved in rearrangements(right, constant.shape):
                 yield Patch(
                     summary=f"constant {place!r}: the values of the reference's {other.name!r}",
                     edits=(SetConstant(tensor=place, value=moved.array(right)),),

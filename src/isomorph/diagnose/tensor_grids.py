@@ -12,9 +12,9 @@ from isomorph.diagnose import node_constants
 from isomorph.diagnose.constant_diff import difference, lesser_part
 from isomorph.diagnose.folded_constants import folded
 from isomorph.diagnose.requantize import requantized
-from isomorph.match.dequantized_graph import beside
-from isomorph.match.tensor_capture import apart
-from isomorph.match.value_match import placements
+from isomorph.match.dequantized_graph import implicit_grids
+from isomorph.match.tensor_capture import rms_and_peak
+from isomorph.match.value_match import weight_arrangements
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -99,7 +99,7 @@ def misread_weight(context: FaultContext) -> tuple[str, str, str] | None:
             placed
             for right in _weights(context)
             if right.size == wrong.size and right.ndim >= min(wrong.ndim, 2)
-            for placed in placements(right, wrong.shape)
+            for placed in weight_arrangements(right, wrong.shape)
         ]
         off = [bool(np.any(np.abs(wrong - placed) > _REACH * steps)) for placed in choices]
         for placed in (each for each, wrong in zip(choices, off, strict=True) if wrong):
@@ -127,7 +127,10 @@ def _much_nearer(context: FaultContext, stored: str, made: str, placed: Array) -
     found = context.rehearse(Patch(summary="", edits=(edit,)))
     if found is None or found.shape != context.right.shape:
         return False
-    return BETTER * apart(context.right, found)[0] <= apart(context.right, context.wrong)[0]
+    return (
+        BETTER * rms_and_peak(context.right, found)[0]
+        <= rms_and_peak(context.right, context.wrong)[0]
+    )
 
 
 def stored_weights(context: FaultContext) -> list[tuple[str, str, Array, int | None]]:
@@ -145,7 +148,7 @@ def _read_by_nodes(context: FaultContext) -> Iterator[tuple[str, str, Array, int
 def _read_beside(context: FaultContext) -> Iterator[tuple[str, str, Array, int | None]]:
     """Where the grid stands beside a constant, it is seen in real numbers itself."""
     fed = {name for node in context.nodes for name in node.inputs}
-    for name, grid in beside(context.candidate).items():
+    for name, grid in implicit_grids(context.candidate).items():
         if name in fed and name in context.candidate.constants:
             yield name, name, np.asarray(grid.scale), grid.axis
 

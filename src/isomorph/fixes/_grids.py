@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.diagnose import node_constants
-from isomorph.match.dequantized_graph import beside
+from isomorph.match.dequantized_graph import implicit_grids
 from isomorph.match.quantizers import real_values
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def stored_on_grids(context: FaultContext) -> dict[str, Quantization]:
     """The constants of the guilty nodes that are integers on a grid of their own."""
-    grids = beside(context.candidate)
+    grids = implicit_grids(context.candidate)
     names = node_constants.names(context.candidate, context.nodes)
     return {name: grids[name] for name in names if name in grids}
 

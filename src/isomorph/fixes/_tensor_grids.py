@@ -17,8 +17,8 @@ from isomorph.diagnose import node_constants
 from isomorph.diagnose.constant_diff import ROUNDING
 from isomorph.fixes._neighbors import neighbors
 from isomorph.fixes._weight_scales import fitted_scale
-from isomorph.match.dequantized_graph import beside
-from isomorph.match.value_match import ways
+from isomorph.match.dequantized_graph import implicit_grids
+from isomorph.match.value_match import rearrangements
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -38,7 +38,7 @@ _ENDS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
 
 def on_other_grids(context: FaultContext) -> Iterator[Patch]:
     """Patches of single grids around the guilty place, the surest first."""
-    grids = beside(context.candidate)
+    grids = implicit_grids(context.candidate)
     if not grids:
         return
     near = list(neighbors(context, depth=1))
@@ -117,7 +117,7 @@ def _fitted_to_weights(
             right = context.constant(context.reference, other)
             if right is None or right.size != steps.size:
                 continue
-            for moved in ways(right, steps.shape):
+            for moved in rearrangements(right, steps.shape):
                 found = fitted_scale(steps, None, moved.array(right), grid.axis)
                 if found is not None and _visible(found.reshape(-1), scale, steps):
                     words = f"scale fitted to the reference's {other!r}"

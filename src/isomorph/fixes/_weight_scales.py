@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.diagnose import node_constants
-from isomorph.match.value_match import ways
+from isomorph.match.value_match import rearrangements
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -40,7 +40,7 @@ def fitted_scales(context: FaultContext, node: Node) -> Iterator[tuple[str, Arra
             right = context.constant(context.reference, name)
             if right is None or right.size != whole.size:
                 continue
-            for moved in ways(right, whole.shape):
+            for moved in rearrangements(right, whole.shape):
                 for axis in _axes(scale, whole):
                     value = fitted_scale(whole, zero, moved.array(right), axis)
                     if value is not None and value.size == scale.size:

@@ -16,7 +16,7 @@ from isomorph.fixes._read_grids import shifted_zeros, writer_grids
 from isomorph.fixes._tensor_grids import on_other_grids
 from isomorph.fixes._ties import halves
 from isomorph.fixes._weight_scales import fitted_scales
-from isomorph.match.dequantized_graph import beside
+from isomorph.match.dequantized_graph import implicit_grids
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -43,7 +43,7 @@ class Quantization:
         if "reference_ties" in finding.evidence:
             yield from halves(context, finding.evidence["reference_ties"])
         yield from _by_what_is_lost(context, on_other_grids(context))
-        if beside(context.candidate):
+        if implicit_grids(context.candidate):
             return
         yield from writer_grids(context)
         yield from shifted_zeros(context)

@@ -25,8 +25,8 @@ from isomorph.diagnose.subgraph_weights import inside_bodies
 from isomorph.fixes._grids import reals, stored_on_grids
 from isomorph.fixes._neighbors import neighbors
 from isomorph.localize.weight_findings import CODE
-from isomorph.match.dequantized_graph import beside
-from isomorph.match.value_match import placements, ways
+from isomorph.match.dequantized_graph import implicit_grids
+from isomorph.match.value_match import rearrangements, weight_arrangements
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -92,7 +92,7 @@ def _replaced(context: FaultContext, cand: str) -> Iterator[Patch]:
     if wrong is None:
         return
     for ref, right in node_constants.constants_of_equal_size(context, cand):
-        for value in placements(right, wrong.shape):
+        for value in weight_arrangements(right, wrong.shape):
             if not np.array_equal(value, wrong):
                 yield _set(context, [(cand, value)], f"the values of the reference's {ref!r}")
 
@@ -132,7 +132,7 @@ def _folded(context: FaultContext, names: Sequence[str]) -> Iterator[Patch]:
             wrong = _constant(context, name)
             if wrong is None or wrong.size != right.size:
                 continue
-            for moved in ways(right, wrong.shape):
+            for moved in rearrangements(right, wrong.shape):
                 value = moved.array(right)
                 found.append((name, value, source))
                 yield _set(context, [(name, value)], f"the values of the reference's {source}")
@@ -192,7 +192,7 @@ def _biases(context: FaultContext) -> Iterator[Patch]:
 
 def _fits(context: FaultContext, node: Node, bias: Array) -> bool:
     """Whether a node with one step for each of its channels has as many as the bias."""
-    grid = beside(context.candidate).get(node.inputs[1]) if len(node.inputs) > 1 else None
+    grid = implicit_grids(context.candidate).get(node.inputs[1]) if len(node.inputs) > 1 else None
     return grid is None or len(grid.scale) in (1, bias.size)
 
 
@@ -201,7 +201,7 @@ def _raised(
 ) -> Iterator[Patch]:
     """A bias that is there, and lacks this: it may have been zeroed, or be another's part."""
     name = node.inputs[place]
-    grid = beside(context.candidate).get(name)
+    grid = implicit_grids(context.candidate).get(name)
     value_now = (
         context.constant(context.candidate, name) if name in context.candidate.constants else None
     )
@@ -242,7 +242,7 @@ def _shown_bias(context: FaultContext) -> Iterator[tuple[str, Array]]:
 
 def _connected(context: FaultContext, node: Node, place: int, bias: Array) -> tuple[Edit, ...]:
     """The edits that give a node this bias as its input at a place."""
-    grids = beside(context.candidate)
+    grids = implicit_grids(context.candidate)
     if node.inputs[0] in grids and node.inputs[1] in grids:
         return _connected_on_grid(context, node, place, bias)
     kind = dtype_of(context, node.inputs[1]) or np.dtype(np.float32)
@@ -263,7 +263,7 @@ def _connected_on_grid(
     context: FaultContext, node: Node, place: int, bias: Array
 ) -> tuple[Edit, ...]:
     """A bias of whole numbers, which counts in products of the two scales it is added to."""
-    grids = beside(context.candidate)
+    grids = implicit_grids(context.candidate)
     data, weight = (np.asarray(grids[name].scale, np.float64) for name in node.inputs[:2])
     scale = (data * weight).astype(np.float32)
     name = unused_name(context, f"{node.outputs[0]}_bias")

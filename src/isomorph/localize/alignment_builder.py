@@ -13,7 +13,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.report import Skipped
 from isomorph.localize.fault_search import Search
 from isomorph.localize.locate import look
-from isomorph.match.alignment import Seen, aligned
+from isomorph.match.alignment import AlignmentInput, align_graphs
 from isomorph.match.axis_layout import Rearrangement
 
 if TYPE_CHECKING:
@@ -52,12 +52,12 @@ class Aligner:
         given = {each.tensor: each.value for each in self._faults}
         search = Search(located.matcher, (), given)
         with np.errstate(all="ignore"):  # what is infinite or no number equals nothing
-            self._alignment = aligned(
-                Seen(
+            self._alignment = align_graphs(
+                AlignmentInput(
                     matcher=located.matcher,
                     values=search.values,
                     equal=search.pairs,
-                    put_right={e.tensor: (e.counterpart, e.moved) for e in self._faults},
+                    substituted={e.tensor: (e.counterpart, e.moved) for e in self._faults},
                 )
             )
 
@@ -88,8 +88,8 @@ class Aligner:
             self._tell("")
             matcher = look(reference, candidate)
             search = Search(matcher, (), {})
-            self._alignment = aligned(
-                Seen(matcher=matcher, values=search.values, equal=search.pairs)
+            self._alignment = align_graphs(
+                AlignmentInput(matcher=matcher, values=search.values, equal=search.pairs)
             )
 
     def _confirm(self, reference: EvaluatedModel, candidate: EvaluatedModel) -> None:

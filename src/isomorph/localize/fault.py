@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from isomorph.match.quantizers import in_floats
+from isomorph.match.quantizers import float_operator
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -66,4 +66,4 @@ def likeliest(group: Sequence[Node], known: Sequence[Node], counterpart: Node | 
 
 
 def _product(op: str) -> str:
-    return "MatMul" if in_floats(op) == "Gemm" else in_floats(op)
+    return "MatMul" if float_operator(op) == "Gemm" else float_operator(op)

@@ -14,8 +14,8 @@ from isomorph.localize.fault import Fault, FaultChain
 from isomorph.localize.fault_search import Search
 from isomorph.localize.multi_output import narrowed
 from isomorph.localize.swapped_outputs import exchanged
-from isomorph.match.tensor_capture import apart
-from isomorph.match.value_match import ValueMatcher, ways
+from isomorph.match.tensor_capture import rms_and_peak
+from isomorph.match.value_match import ValueMatcher, rearrangements
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -107,7 +107,7 @@ def beyond_noise(matcher: ValueMatcher, fault: Fault, wrong: Array) -> bool:
     """Whether the wrong tensor is off by more, all in all, than any noise explains."""
     if wrong.shape != fault.value.shape:
         return True
-    return apart(fault.value, wrong)[0] > matcher.tolerance(fault.counterpart, fault.tensor)
+    return rms_and_peak(fault.value, wrong)[0] > matcher.tolerance(fault.counterpart, fault.tensor)
 
 
 def _without_bystanders(matcher: ValueMatcher, faults: Sequence[Fault]) -> list[Fault]:
@@ -178,7 +178,7 @@ def _agree(matcher: ValueMatcher, ref: str, cand: str, value: Array) -> bool:
     source = matcher.reference.values.get(ref)
     if source is None:
         return True
-    first = next(iter(ways(source, value.shape)), None)
+    first = next(iter(rearrangements(source, value.shape)), None)
     if matcher.same_axes and source.shape != value.shape:
         return False
     return first is not None and matcher.equal(ref, cand, first.array(source), value)
@@ -193,8 +193,8 @@ def _errors(
         source, value = matcher.reference.values.get(ref), values.get(cand)
         if source is None or value is None:
             continue
-        first = next(iter(ways(source, value.shape)), None)
-        rms = apart(first.array(source), value)[0] if first is not None else np.inf
+        first = next(iter(rearrangements(source, value.shape)), None)
+        rms = rms_and_peak(first.array(source), value)[0] if first is not None else np.inf
         ratios.append(rms / max(matcher.tolerance(ref, cand), _LEAST))
     # Where no noise moves an output at all, a square of the ratio is beyond any float.
     return math.hypot(*ratios)

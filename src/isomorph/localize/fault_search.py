@@ -21,7 +21,7 @@ from isomorph.localize.substitution import Substitution, as_it_is
 from isomorph.localize.wrong_position import PASSING, hands_on, misplaced
 from isomorph.localize.wrong_shape import resized
 from isomorph.match.axis_layout import arrangements
-from isomorph.match.value_match import ways
+from isomorph.match.value_match import rearrangements
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -64,7 +64,7 @@ class Search:
         source = self.reference.values.get(ref)
         if source is None:
             return True
-        first = next(iter(ways(source, value.shape)), None)
+        first = next(iter(rearrangements(source, value.shape)), None)
         if first is None or not self._fits(ref, value):
             return False
         return self.matcher.equal(ref, cand, first.array(source), value)
@@ -219,7 +219,7 @@ class Search:
                 continue  # in the candidate's shape it would be wrong again
             if tensor in self._cut and cut_next(name, self.reference.topology):
                 continue  # a grid that begins at zero does the cutting: what comes next is meant
-            for moved in ways(self.reference.values[name], value.shape):
+            for moved in rearrangements(self.reference.values[name], value.shape):
                 yield Substitution(
                     tensor=tensor, counterpart=name, moved=moved, permuted=name in permuted
                 )
@@ -377,7 +377,7 @@ class Search:
             where=where(
                 self.values[proposal.tensor],
                 right,
-                self.matcher.reach(proposal.counterpart, proposal.tensor),
+                self.matcher.max_difference(proposal.counterpart, proposal.tensor),
             ),
         )
 

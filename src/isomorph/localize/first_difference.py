@@ -16,7 +16,7 @@ from isomorph.core.trace import Noise
 from isomorph.localize.fault_search import Search
 from isomorph.localize.locate import look
 from isomorph.localize.value_matcher import look_at
-from isomorph.match.tensor_capture import TensorCapture, apart
+from isomorph.match.tensor_capture import TensorCapture, rms_and_peak
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -68,7 +68,7 @@ def first_astray(
     search = Search(look_at(oracle, run), [(name, name) for name in outputs], {})
     for node in _begin(search):
         name = node.outputs[0]
-        error, _ = apart(run.values[name], oracle.values[name])
+        error, _ = rms_and_peak(run.values[name], oracle.values[name])
         size = oracle.prints[name].rms
         off = error / size if size > 0 else error
         yield _of_trace(node, f"the run is off by {off:.2g} of its float64 oracle's size")

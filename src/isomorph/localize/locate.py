@@ -13,7 +13,7 @@ from isomorph.localize.fault import FaultChain
 from isomorph.localize.fault_chain import follow
 from isomorph.localize.unrelated_models import unrelated
 from isomorph.localize.value_matcher import look_at
-from isomorph.match.dequantized_graph import in_reals
+from isomorph.match.dequantized_graph import dequantized
 from isomorph.match.tensor_capture import DRAWS, TensorCapture
 from isomorph.measure.precision import narrow_constants, quantized, widths
 
@@ -74,8 +74,8 @@ def look(
             constants=narrow_constants(right),
             quantizers=quantized(right),
         )
-    ref = _capture(reference, in_reals(reference.oracle(), left), rounding)
-    cand = _capture(candidate, in_reals(candidate.oracle(), right), noise)
+    ref = _capture(reference, dequantized(reference.oracle(), left), rounding)
+    cand = _capture(candidate, dequantized(candidate.oracle(), right), noise)
     apart = reference.isolated and candidate.isolated
     return look_at(ref, cand, draws=draws, apart=apart, same_axes=_same_axes(reference, candidate))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from isomorph.core.ops import BUILT_IN, FUSED, RESHAPES
-from isomorph.match.dequantized_graph import beside, computed
+from isomorph.match.dequantized_graph import implicit_grids, result_grids
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
@@ -55,7 +55,7 @@ def still_to_come(tensor: str, candidate: Topology, counterpart: Node | None) ->
 def cut_at_zero(graph: Graph) -> frozenset[str]:
     """The tensors whose grid begins at zero: whatever is put there comes out without its minus."""
     lowest = {"int8": -128, "uint8": 0}
-    grids = (beside(graph) or computed(graph)).items()
+    grids = (implicit_grids(graph) or result_grids(graph)).items()
     return frozenset(
         name for name, grid in grids if set(grid.zero_point) == {lowest.get(grid.dtype)}
     )

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from isomorph.core.limits import NODE_OUTPUTS
 from isomorph.localize.fault_search import Search
 from isomorph.localize.substitution import Substitution
-from isomorph.match.tensor_capture import apart
-from isomorph.match.value_match import ways
+from isomorph.match.tensor_capture import rms_and_peak
+from isomorph.match.value_match import rearrangements
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -64,7 +64,9 @@ def _pairings(
 
 def _proposal(search: Search, tensor: str, counterpart: str) -> Substitution | None:
     source = search.reference.values.get(counterpart)
-    moved = None if source is None else next(ways(source, search.values[tensor].shape), None)
+    moved = (
+        None if source is None else next(rearrangements(source, search.values[tensor].shape), None)
+    )
     if moved is None:
         return None
     return Substitution(tensor=tensor, counterpart=counterpart, moved=moved, permuted=False)
@@ -73,7 +75,7 @@ def _proposal(search: Search, tensor: str, counterpart: str) -> Substitution | N
 def _far(search: Search, proposal: Substitution) -> float:
     """How far the right value is from the wrong one, in units of its size."""
     size = search.reference.prints[proposal.counterpart].rms
-    error, _ = apart(search.values[proposal.tensor], search.placed(proposal))
+    error, _ = rms_and_peak(search.values[proposal.tensor], search.placed(proposal))
     return error / size if size > 0 else error
 
 

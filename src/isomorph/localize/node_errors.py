@@ -10,7 +10,7 @@ import numpy as np
 
 from isomorph.core.profile import GraphProfile, Number
 from isomorph.localize.loop_runner import declared
-from isomorph.match.tensor_capture import apart
+from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.measure.spread import threshold
 from isomorph.measure.tensor_details import short
 from isomorph.oracle.noise_stats import numeric
@@ -63,7 +63,7 @@ class Columns:
             ran = session.run({**self.capture.feeds, **narrow}, names)
             for name, meant in self.capture.run(names, narrow).items():
                 if numeric(ran.get(name)) and np.asarray(ran[name]).shape == meant.shape:
-                    error = apart(meant, np.asarray(ran[name]))[0]
+                    error = rms_and_peak(meant, np.asarray(ran[name]))[0]
                     self._put("execution", name, error, self._size(name))
 
     def translation(self, search: Search, faults: Sequence[Fault]) -> None:
@@ -81,8 +81,8 @@ class Columns:
                 if other not in right:
                     continue
                 expected, size = moved.array(right[other]), mine.prints[other].rms
-                self._put("translation", name, apart(expected, value)[0], size)
-                self._put("local", name, apart(expected, forced.get(name, value))[0], size)
+                self._put("translation", name, rms_and_peak(expected, value)[0], size)
+                self._put("local", name, rms_and_peak(expected, forced.get(name, value))[0], size)
         local = self._measured.setdefault("local", {})
         by_node = dict(zip((n.name for n in self.capture.graph.nodes), self.tensors, strict=True))
         for each in faults:

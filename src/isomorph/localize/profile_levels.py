@@ -23,7 +23,7 @@ from isomorph.localize.loop_runner import Walk
 from isomorph.localize.node_errors import Columns, value_at
 from isomorph.localize.subgraph_nodes import described
 from isomorph.localize.subgraph_search import Inside, enter, first_inside
-from isomorph.match.dequantized_graph import in_reals
+from isomorph.match.dequantized_graph import dequantized
 from isomorph.match.tensor_capture import TensorCapture
 from isomorph.measure.tensor_details import close_up
 
@@ -117,7 +117,7 @@ class Drawing:
                 why = "this session gives no tensors but its outputs"
                 self._skip(what, why)
                 return
-            columns.execution(in_reals(session, subject.model.graph))
+            columns.execution(dequantized(session, subject.model.graph))
         except IsomorphError as error:
             self._skip(what, error.sentence)
 
@@ -130,8 +130,8 @@ class Drawing:
         """The rows of one model without another, its run beside its own oracle."""
         graph = subject.model.graph
         noise = Noise(seed=subject.seed, rounding=True)
-        capture = TensorCapture(graph, in_reals(subject.oracle(), graph), subject.feeds, noise)
-        capture.look()
+        capture = TensorCapture(graph, dequantized(subject.oracle(), graph), subject.feeds, noise)
+        capture.compute()
         columns = Columns("candidate", capture)
         self.run(columns, subject)
         inner: dict[str, list[Row]] = {}

@@ -12,8 +12,8 @@ import numpy as np
 from isomorph.core.chance import FALSE_ALARM, beyond_another, student
 from isomorph.core.divergence import Verdict
 from isomorph.localize.fault_chain import beyond_noise
-from isomorph.match.tensor_capture import apart
-from isomorph.match.value_match import ways
+from isomorph.match.tensor_capture import rms_and_peak
+from isomorph.match.value_match import rearrangements
 from isomorph.measure.spread import MANY_DRAWS
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ def _alike(matcher: ValueMatcher, ref: str, cand: str) -> bool:
     """Whether two tensors differ, all in all, by no more than noise, in any arrangement."""
     left, right = matcher.reference.values[ref], matcher.candidate.values[cand]
     return any(
-        apart(moved.array(left), right)[0] <= matcher.tolerance(ref, cand)
-        for moved in ways(left, right.shape)
+        rms_and_peak(moved.array(left), right)[0] <= matcher.tolerance(ref, cand)
+        for moved in rearrangements(left, right.shape)
     )
 
 
@@ -122,7 +122,9 @@ def _beyond(matcher: ValueMatcher, fault: Fault, *, grids: bool) -> bool:
     noise = math.hypot(drawn.rms, matcher.reference.spread[fault.counterpart])
     found = wrong if grids else drawn.center
     kept = _not_cut_off(fault.value, found)
-    return apart(fault.value[kept], found[kept])[0] > student(wrong.size, drawn.freedom) * noise
+    return (
+        rms_and_peak(fault.value[kept], found[kept])[0] > student(wrong.size, drawn.freedom) * noise
+    )
 
 
 def _not_cut_off(right: Array, found: Array) -> Array:

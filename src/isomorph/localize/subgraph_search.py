@@ -21,7 +21,7 @@ from isomorph.localize.locate import Located, look
 from isomorph.localize.loop_runner import Walk
 from isomorph.localize.loop_steps import Round, body_output, other_branches
 from isomorph.localize.subgraph_nodes import Described, described
-from isomorph.match.tensor_capture import apart
+from isomorph.match.tensor_capture import rms_and_peak
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -175,7 +175,7 @@ def _differ(
 ) -> bool:
     """Whether anything is worth a closer look: two float64 evaluations are not bit-equal."""
     for one, other in names:
-        error, _ = apart(left[one], right[other])
+        error, _ = rms_and_peak(left[one], right[other])
         value = left[one].astype(np.float64)
         size = float(np.sqrt(np.mean(np.square(value)))) if value.size else 0.0
         if error > 2.0**-40 * size:

@@ -16,5 +16,5 @@ def look_at(
     same_axes: bool = False,
 ) -> ValueMatcher:
     """Compute both sides once; at the same time where their workers stand ``apart``."""
-    at_once(lambda: reference.look(draws), lambda: candidate.look(draws), apart=apart)
+    at_once(lambda: reference.compute(draws), lambda: candidate.compute(draws), apart=apart)
     return ValueMatcher(reference, candidate, same_axes=same_axes)

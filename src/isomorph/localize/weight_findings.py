@@ -93,7 +93,7 @@ def compared_constants(
             continue  # the runs show a fault already, and nothing says that it is this one
         findings.append(_finding(difference, effect, sides[0]))
         if not differs and (effect.divergent or not stated_budget):
-            differs = f"weight {difference.weight.name!r} differs ({difference.words})"
+            differs = f"weight {difference.weight.name!r} differs ({difference.text})"
     skipped = [_left_out(group) for group in groups if len(group) > MOST_SUSPECT_CONSTANTS]
     return ComparedConstants(
         findings=tuple(findings), skipped=(*skipped, *not_shown), differs=differs
@@ -142,7 +142,7 @@ def _finding(difference: ConstantDifference, effect: ConstantEffect, reference: 
     evidence: dict[str, Any] = {
         "constant": weight.name,
         "reference_constant": difference.reference[0],
-        "difference": difference.words,
+        "difference": difference.text,
         "numbers": _numbers(difference, reference),
         "known_by": list(difference.evidence),
         "elements": [
@@ -188,7 +188,7 @@ def _numbers(difference: ConstantDifference, reference: Weights) -> str:
     """What identifies the numbers of both sides: another difference is another one."""
     stored = (reference.graph.constants.get(name) for name in difference.reference)
     held = [difference.weight.digest, *(each.digest if each is not None else "" for each in stored)]
-    text = "\n".join([*held, difference.words, repr(difference.shown)])
+    text = "\n".join([*held, difference.text, repr(difference.shown)])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
@@ -201,7 +201,7 @@ def _summary(difference: ConstantDifference, effect: ConstantEffect, node: Node)
     if difference.shown:
         place, right, wrong = difference.shown[0]
         at = f"[{', '.join(map(str, place))}]" if place else "it"
-        text += f" in {difference.words}: {at} is {wrong:.6g} instead of {right:.6g}"
+        text += f" in {difference.text}: {at} is {wrong:.6g} instead of {right:.6g}"
     if effect.trial is not None and effect.output is not None:
         return f"{text}; {effect.trial.recipe} show it, and output {effect.output!r} differs"
     if effect.effect is Effect.NOT_REACHED:
@@ -218,7 +218,7 @@ def _experiment(difference: ConstantDifference, effect: ConstantEffect) -> Exper
     }
     return Experiment(
         question=f"Is constant {difference.weight.name!r} wrong?",
-        change=f"{difference.words}, get the reference's numbers",
+        change=f"{difference.text}, get the reference's numbers",
         predicts="the outputs come nearer to the reference's",
         seen=seen[effect.effect],
         agrees=effect.effect is Effect.SHOWN,

@@ -13,7 +13,7 @@ from isomorph.core.limits import PASSED_ON
 from isomorph.core.ops import RESHAPES
 from isomorph.localize.lost_fusion import gone_on_with
 from isomorph.localize.substitution import Substitution, as_it_is
-from isomorph.match.value_match import ways
+from isomorph.match.value_match import rearrangements
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -132,7 +132,7 @@ def _rearranged(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
             if any(n.op in _SPREADING for n in search.candidate.topology.readers.get(tensor, ())):
                 yield from _spread_otherwise(search, tensor)
             continue
-        for moved in ways(search.reference.values[mine], shape):
+        for moved in rearrangements(search.reference.values[mine], shape):
             if moved != pair[1]:
                 yield Substitution(tensor=tensor, counterpart=mine, moved=moved, permuted=True)
         if search.reference.values[mine].shape != shape:
@@ -150,7 +150,9 @@ def _bare(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
         idle = hands_on(search, tensor, maker)
         for mine in gone_on_with(maker, pair[0], search.reference.topology, idle=idle):
             other = search.reference.values.get(mine)
-            for moved in ways(other, search.values[tensor].shape) if other is not None else ():
+            for moved in (
+                rearrangements(other, search.values[tensor].shape) if other is not None else ()
+            ):
                 yield Substitution(tensor=tensor, counterpart=mine, moved=moved, permuted=False)
 
 
@@ -200,7 +202,7 @@ def _doubled(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
                 other.op == maker.op or read == set(search.reference.topology.sources(other))
             ):
                 fits = _spelled_out(search.reference.values[mine].shape) == _spelled_out(shape)
-                for moved in ways(search.reference.values[mine], shape) if fits else ():
+                for moved in rearrangements(search.reference.values[mine], shape) if fits else ():
                     yield Substitution(tensor=tensor, counterpart=mine, moved=moved, permuted=False)
 
 

@@ -1,1 +1,1 @@
-"""Which tensors of two graphs should be equal: by value, structure and provenance."""
+"""Match the tensors and constants of two graphs by value, structure and provenance."""

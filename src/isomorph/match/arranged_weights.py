@@ -1,4 +1,4 @@
-"""Whether two weights can be compared number by number, and in which arrangement of axes."""
+"""Find the arrangements of axes in which two weights can be compared element by element."""
 
 from __future__ import annotations
 
@@ -9,64 +9,64 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.match.element_bounds import Source
-from isomorph.match.stored_weights import HANDS_ON, StoredWeight
-from isomorph.match.value_match import placements
+from isomorph.match.stored_weights import KEEPS_NUMBERS, StoredWeight
+from isomorph.match.value_match import weight_arrangements
 from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 _SAMPLED = 256
-"""Elements that are looked at first: where half of them differ, the rest need not be read."""
+"""Elements that are compared first: where most of them differ, the others are not read."""
 _SAMPLE_ROUNDING = 1e-5
-"""Of what is looked at first; what passes is compared with its own bound."""
+"""Relative tolerance of this first comparison; whatever passes is compared with its own bound."""
 
 
-def acts_alike(weight: StoredWeight, source: StoredWeight) -> bool:
-    """Whether the numbers of both reach the data as they are, or by the same steps."""
+def same_use(weight: StoredWeight, source: StoredWeight) -> bool:
+    """Whether the elements of both reach the data unchanged, or through the same operators."""
     if weight.direct and source.direct:
         return True
     steps = [
-        {tuple(op for op in each.between if op not in HANDS_ON) for each in side.readers}
+        {tuple(op for op in each.between if op not in KEEPS_NUMBERS) for each in side.readers}
         for side in (weight, source)
     ]
     return steps[0] == steps[1]
 
 
-def arranged(
-    value: Array, held: Array, weight: StoredWeight, source: Source
+def agreeing_arrangements(
+    value: Array, actual: Array, weight: StoredWeight, source: Source
 ) -> Iterator[tuple[Array, Source]]:
-    """The value in every arrangement of its axes in which a sample of its numbers agrees."""
-    reach = source.reach if isinstance(source.reach, np.ndarray) else None
-    places = np.unique(np.linspace(0, held.size - 1, min(_SAMPLED, held.size)).astype(np.int64))
-    spots = np.unravel_index(places, held.shape)
-    wanted = held[spots]
+    """Yield ``value`` in every arrangement of its axes in which a sample of elements agrees."""
+    error_bound = source.error_bound if isinstance(source.error_bound, np.ndarray) else None
+    places = np.unique(np.linspace(0, actual.size - 1, min(_SAMPLED, actual.size)).astype(np.int64))
+    spots = np.unravel_index(places, actual.shape)
+    actual_sample = actual[spots]
     step = 2.0 * source.half_step
     step += max(weight.grid.scale) if weight.grid is not None else 0.0
     unit = 2.0 * (unit_roundoff(weight.dtype) + unit_roundoff(source.dtype)) + _SAMPLE_ROUNDING
-    for expected, lost in _placed(value, reach, held.shape):
+    for expected, lost in _placed(value, error_bound, actual.shape):
         with np.errstate(all="ignore"):
             sample = expected[spots]
-            close = np.abs(sample - wanted) <= step + unit * np.abs(sample)
+            close = np.abs(sample - actual_sample) <= step + unit * np.abs(sample)
         if 4 * int(np.count_nonzero(close)) >= places.size:
-            yield expected, source if lost is None else replace(source, reach=lost)
+            yield expected, source if lost is None else replace(source, error_bound=lost)
 
 
 def _placed(
-    value: Array, reach: Array | None, shape: tuple[int, ...]
+    value: Array, error_bound: Array | None, shape: tuple[int, ...]
 ) -> Iterator[tuple[Array, Array | None]]:
-    """Every arrangement of a value in a shape, with its bounds arranged alike."""
-    if reach is None:
-        yield from ((each, None) for each in placements(value, shape))
+    """Yield every arrangement of a value in a shape, with its bounds in the same arrangement."""
+    if error_bound is None:
+        yield from ((each, None) for each in weight_arrangements(value, shape))
         return
-    bounds = placements(np.broadcast_to(reach, value.shape), shape)
-    yield from zip(placements(value, shape), bounds, strict=True)
+    bounds = weight_arrangements(np.broadcast_to(error_bound, value.shape), shape)
+    yield from zip(weight_arrangements(value, shape), bounds, strict=True)
 
 
-def applied(source: StoredWeight, value: Array) -> Iterator[Array]:
-    """A weight as its reader applies it: times alpha or beta of a Gemm, or as the divisor.
+def factored_in(source: StoredWeight, value: Array) -> Iterator[Array]:
+    """Yield the weight with what its reader does to it: a factor of a Gemm, or a division.
 
-    A converter that writes the product without the factor, or multiplies instead, stores that.
+    A converter may store this product, or the reciprocal, instead of the weight.
     """
     for reader in source.readers:
         factor = {1: "alpha", 2: "beta"}.get(reader.slot) if reader.node.op == "Gemm" else None

@@ -1,7 +1,7 @@
-"""One partner for each tensor of the candidate, where several of the reference hold its values.
+"""Choose one counterpart for each tensor where several of the reference hold its values.
 
-Names, operators and places prove nothing by themselves: they only choose among tensors whose
-values are equal.
+Names, operators and positions prove nothing by themselves: they only choose among tensors with
+equal values.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from isomorph.match.value_match import ways
+from isomorph.match.value_match import rearrangements
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -26,7 +26,7 @@ Key = tuple[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partner:
-    """The tensor of the reference, how it is moved, and what speaks for it besides its values."""
+    """A tensor of the reference, its rearrangement, and the evidence besides its values."""
 
     reference: str
     moved: Rearrangement
@@ -36,7 +36,7 @@ class Partner:
 
 @dataclass(slots=True)
 class _Class:
-    """Tensors of the reference with the same values: by what computes them, and by operator."""
+    """Tensors of the reference with the same values, by what computes them and by operator."""
 
     members: list[str] = field(default_factory=list)
     by_key: dict[Key, str] = field(default_factory=dict)
@@ -44,9 +44,9 @@ class _Class:
 
 
 class Assignment:
-    """Partners by value. ``found`` says for each tensor of the candidate one that is equal.
+    """Counterparts by value. ``found`` maps each tensor of the candidate to an equal tensor.
 
-    ``settled`` are partners that are known otherwise.
+    ``settled`` holds counterparts that are known for other reasons.
     """
 
     def __init__(
@@ -63,40 +63,40 @@ class Assignment:
         for name in values:
             pair = found.get(name)
             if pair is not None:
-                partner = self._chosen(name, *self._plainest(name, *pair))
+                partner = self._chosen(name, *self._simplest(name, *pair))
                 self.partners[name] = partner
                 self.taken.setdefault(partner.reference, name)
 
-    def _plainest(self, name: str, mine: str, moved: Rearrangement) -> tuple[str, Rearrangement]:
-        """Of equal values in several shapes, those that stand as they are."""
+    def _simplest(self, name: str, ref: str, moved: Rearrangement) -> tuple[str, Rearrangement]:
+        """Prefer a tensor with the same shape and no permuted axes among equal ones."""
         shape = self._values[name].shape
-        if self._matcher.reference.shapes[mine] != shape:
-            for other in self._matcher.like(mine, _MOST_COMPARED):
+        if self._matcher.reference.shapes[ref] != shape:
+            for other in self._matcher.equal_to(ref, _MOST_COMPARED):
                 if self._matcher.reference.shapes[other] == shape:
-                    way = self._way(other, name)
-                    if way is not None and not way.moves:
-                        return other, way
-        return mine, moved
+                    found = self._rearrangement(other, name)
+                    if found is not None and not found.moves:
+                        return other, found
+        return ref, moved
 
-    def _chosen(self, name: str, mine: str, moved: Rearrangement) -> Partner:
-        """Who is computed alike, else who has the name, else who has the operator and is free."""
-        alike = self._classes[self._of[mine]]
-        rivals = len(alike.members) - 1
+    def _chosen(self, name: str, ref: str, moved: Rearrangement) -> Partner:
+        """Prefer the same inputs and operator, then the same name, then an unused same operator."""
+        same_values = self._classes[self._of[ref]]
+        rivals = len(same_values.members) - 1
         maker = self._matcher.candidate.topology.maker.get(name)
         key = self.key(maker) if maker is not None else None
-        wanted = alike.by_key.get(key) if key is not None else None
-        structure = wanted is not None
-        if wanted is None and rivals:
-            wanted = name if self._of.get(name) == self._of[mine] else self._free(alike, maker)
-        if wanted is not None and wanted != mine:
-            way = self._way(wanted, name)
-            if way is not None:
-                return Partner(reference=wanted, moved=way, rivals=rivals, structure=structure)
-        structure = structure and wanted == mine
-        return Partner(reference=mine, moved=moved, rivals=rivals, structure=structure)
+        chosen = same_values.by_key.get(key) if key is not None else None
+        structure = chosen is not None
+        if chosen is None and rivals:
+            chosen = name if self._of.get(name) == self._of[ref] else self._free(same_values, maker)
+        if chosen is not None and chosen != ref:
+            found = self._rearrangement(chosen, name)
+            if found is not None:
+                return Partner(reference=chosen, moved=found, rivals=rivals, structure=structure)
+        structure = structure and chosen == ref
+        return Partner(reference=ref, moved=moved, rivals=rivals, structure=structure)
 
     def key(self, maker: Node) -> Key | None:
-        """What a node of the candidate computes, in the reference's words; None if some lack."""
+        """Return a node's operator and its inputs' counterparts; None if an input has none."""
         sources = self._matcher.candidate.topology.sources(maker)
         known = [self._partner(source) for source in sources]
         if not sources or "" in known:
@@ -107,47 +107,47 @@ class Assignment:
         found = self.partners.get(name)
         return self._settled.get(name, "") if found is None else found.reference
 
-    def _free(self, alike: _Class, maker: Node | None) -> str | None:
-        waiting = alike.by_op.get(maker.op if maker is not None else "", [])
-        while waiting and waiting[-1] in self.taken:
-            waiting.pop()
-        return waiting[-1] if waiting else None
+    def _free(self, same_values: _Class, maker: Node | None) -> str | None:
+        unused = same_values.by_op.get(maker.op if maker is not None else "", [])
+        while unused and unused[-1] in self.taken:
+            unused.pop()
+        return unused[-1] if unused else None
 
-    def _way(self, mine: str, name: str) -> Rearrangement | None:
-        value, source = self._values[name], self._matcher.reference.values[mine]
-        for moved in ways(source, value.shape):
-            if self._matcher.equal(mine, name, moved.array(source), value):
+    def _rearrangement(self, ref: str, name: str) -> Rearrangement | None:
+        value, source = self._values[name], self._matcher.reference.values[ref]
+        for moved in rearrangements(source, value.shape):
+            if self._matcher.equal(ref, name, moved.array(source), value):
                 return moved
         return None
 
     def others(self) -> dict[str, tuple[str, Rearrangement]]:
-        """Tensors of the reference that nobody took, with the candidate's that equals them."""
+        """Return the reference's unassigned tensors with an equal tensor of the candidate."""
         found: dict[str, tuple[str, Rearrangement]] = {}
         for name in self._matcher.reference.values:
             if name in self.taken:
                 continue
             for cand in self._equal_to(name):
-                way = self._way(name, cand)
-                if way is not None:
-                    found[name] = cand, way
+                moved = self._rearrangement(name, cand)
+                if moved is not None:
+                    found[name] = cand, moved
                     break
         return found
 
     def _equal_to(self, name: str) -> Sequence[str]:
-        """Candidates' tensors whose partner has the same values, in any arrangement."""
-        alike = self._classes[self._of[name]].members[:_MOST_COMPARED]
-        same = [self.taken[each] for each in alike if each in self.taken]
+        """Return the candidate's tensors whose counterpart has these values in any arrangement."""
+        same_values = self._classes[self._of[name]].members[:_MOST_COMPARED]
+        same = [self.taken[each] for each in same_values if each in self.taken]
         if same:
             return same
         return [
-            self.taken[mine]
-            for mine in self._matcher.like(name, _MOST_COMPARED)
-            if mine in self.taken
+            self.taken[ref]
+            for ref in self._matcher.equal_to(name, _MOST_COMPARED)
+            if ref in self.taken
         ]
 
 
 def _classes(capture: TensorCapture) -> tuple[dict[str, _Class], dict[str, str]]:
-    """The reference's tensors by value, each class under the name of its first member."""
+    """Group the reference's tensors by value; a class is named after its first member."""
     first: dict[object, str] = {}
     of: dict[str, str] = {}
     classes: dict[str, _Class] = {}

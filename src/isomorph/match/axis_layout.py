@@ -1,4 +1,4 @@
-"""Another arrangement of the same axes: permuted, squeezed, or both. Pure shapes, no values."""
+"""Arrangements of the same axes: permuted, squeezed, or both. Works on shapes, not values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rearrangement:
-    """How the axes of one side become the other's: a permutation, then a reshape."""
+    """How the axes of one tensor become another's: a permutation, then a reshape."""
 
     permutation: tuple[int, ...]
     shape: tuple[int, ...]
@@ -27,45 +27,45 @@ class Rearrangement:
         return list(self.permutation) != sorted(self.permutation)
 
     @property
-    def words(self) -> str:
-        """What a user reads."""
+    def text(self) -> str:
+        """The rearrangement as text for a report."""
         if self.moves:
             return f"axes permuted by {self.permutation}"
         return f"axes of size one added or removed (now {'×'.join(map(str, self.shape))})"
 
     def array(self, array: Array) -> Array:
-        """One tensor rearranged."""
+        """Return ``array`` rearranged."""
         return array.transpose(self.permutation).reshape(self.shape)
 
 
-def arrangements(shape: Sequence[int], wanted: Sequence[Dimension]) -> tuple[Rearrangement, ...]:
-    """Every way to bring ``shape`` into ``wanted``, where dynamic axes fit any size.
+def arrangements(shape: Sequence[int], target: Sequence[Dimension]) -> tuple[Rearrangement, ...]:
+    """Return every rearrangement of ``shape`` into ``target``; dynamic axes fit any size.
 
-    The order of axes of size one among themselves cannot matter and is not varied.
+    Axes of size one are not permuted among themselves.
     """
-    if len(shape) > AXES.most or len(wanted) > AXES.most:
+    if len(shape) > AXES.most or len(target) > AXES.most:
         AXES.reached()
         return ()
-    if len(shape) == len(wanted):
-        return _permuted(shape, wanted)
+    if len(shape) == len(target):
+        return _permuted(shape, target)
     others = [axis for axis, size in enumerate(shape) if size != 1]
     units = [axis for axis, size in enumerate(shape) if size == 1]
     found = []
     for order in permutations(others):
-        target = _filled([shape[axis] for axis in order], wanted)
-        if target is not None:
-            found.append(Rearrangement(permutation=(*units, *order), shape=target))
+        filled = _filled([shape[axis] for axis in order], target)
+        if filled is not None:
+            found.append(Rearrangement(permutation=(*units, *order), shape=filled))
     return tuple(found)
 
 
-def _permuted(shape: Sequence[int], wanted: Sequence[Dimension]) -> tuple[Rearrangement, ...]:
+def _permuted(shape: Sequence[int], target: Sequence[Dimension]) -> tuple[Rearrangement, ...]:
     found: dict[tuple[int, ...], Rearrangement] = {}
     tried = [
         Rearrangement(permutation=order, shape=tuple(shape[axis] for axis in order))
         for order in permutations(range(len(shape)))
         if all(
             not isinstance(size, int) or size == shape[axis]
-            for size, axis in zip(wanted, order, strict=True)
+            for size, axis in zip(target, order, strict=True)
         )
     ]
     for each in sorted(
@@ -77,11 +77,11 @@ def _permuted(shape: Sequence[int], wanted: Sequence[Dimension]) -> tuple[Rearra
 
 
 def keeps_order(rearrangement: Rearrangement) -> bool:
-    """Whether at most one axis moved past the others, as the channel axis does between layouts."""
+    """Whether at most one axis changes its position, as the channel axis does between layouts."""
     order = rearrangement.permutation
     for axis in order:
-        rest = [other for other in order if other != axis]
-        if rest == sorted(rest):
+        others = [other for other in order if other != axis]
+        if others == sorted(others):
             return True
     return False
 
@@ -89,20 +89,20 @@ def keeps_order(rearrangement: Rearrangement) -> bool:
 def moves_channels(rearrangement: Rearrangement) -> bool:
     """Whether one axis moved to the end, or the last one away from it, past two or more others.
 
-    So does a converter between channels-first and channels-last; a matrix has no channels.
+    This is the difference between channels-first and channels-last; a matrix has no channels.
     """
     order = rearrangement.permutation
     last = len(order) - 1
     if last < 2 or len(rearrangement.shape) != len(order) or order[-1] == last:
         return False
     to_the_end = list(order[:-1]) == sorted(order[:-1])
-    rest = [axis for axis in order if axis != last]
-    return to_the_end or rest == sorted(rest)
+    others = [axis for axis in order if axis != last]
+    return to_the_end or others == sorted(others)
 
 
-def channel_moves(shape: Sequence[int], wanted: Sequence[int]) -> tuple[Rearrangement, ...]:
-    """Every way to bring ``shape`` into ``wanted`` by moving one axis to the end or back."""
-    if len(shape) != len(wanted):
+def channel_moves(shape: Sequence[int], target: Sequence[int]) -> tuple[Rearrangement, ...]:
+    """Return every rearrangement into ``target`` that moves one axis to the end or back."""
+    if len(shape) != len(target):
         return ()
     axes = range(len(shape))
     last = len(shape) - 1
@@ -117,46 +117,46 @@ def channel_moves(shape: Sequence[int], wanted: Sequence[int]) -> tuple[Rearrang
     found: dict[tuple[int, ...], Rearrangement] = {}
     for order in orders:
         way = Rearrangement(permutation=order, shape=tuple(shape[axis] for axis in order))
-        if way.shape == tuple(wanted) and moves_channels(way):
+        if way.shape == tuple(target) and moves_channels(way):
             visible = tuple(axis for axis in order if shape[axis] != 1)
             found.setdefault(visible, way)
     return tuple(found.values())
 
 
 def stated_arrangement(
-    axes: Sequence[int], shape: Sequence[int], wanted: Sequence[int]
+    axes: Sequence[int], shape: Sequence[int], target: Sequence[int]
 ) -> Rearrangement | None:
-    """How a tensor whose axes are these of ``wanted`` becomes it; None where the sizes differ.
+    """Return the rearrangement into ``target`` that maps each axis of ``shape`` to ``axes``.
 
-    Axes of ``wanted`` that are not named have the size one.
+    None where the sizes differ. Axes of ``target`` that are not in ``axes`` must have size one.
     """
     named = set(axes)
     fits = (
         len(axes) == len(shape) == len(named)
-        and all(0 <= axis < len(wanted) for axis in axes)
-        and all(wanted[axis] == size for axis, size in zip(axes, shape, strict=True))
-        and all(size == 1 for axis, size in enumerate(wanted) if axis not in named)
+        and all(0 <= axis < len(target) for axis in axes)
+        and all(target[axis] == size for axis, size in zip(axes, shape, strict=True))
+        and all(size == 1 for axis, size in enumerate(target) if axis not in named)
     )
     if not fits:
         return None
     order = tuple(sorted(range(len(axes)), key=lambda place: axes[place]))
-    return Rearrangement(permutation=order, shape=tuple(wanted))
+    return Rearrangement(permutation=order, shape=tuple(target))
 
 
-def _filled(sizes: Sequence[int], wanted: Sequence[Dimension]) -> tuple[int, ...] | None:
-    """``wanted`` with its dynamic axes filled from ``sizes`` in order; None if it does not fit."""
-    target: list[int] = []
+def _filled(sizes: Sequence[int], target: Sequence[Dimension]) -> tuple[int, ...] | None:
+    """Fill the dynamic axes of ``target`` from ``sizes`` in order; None if they do not fit."""
+    filled: list[int] = []
     left = list(sizes)
-    fixed = sum(1 for size in wanted if isinstance(size, int) and size != 1)
+    fixed = sum(1 for size in target if isinstance(size, int) and size != 1)
     free = len(left) - fixed
-    for size in wanted:
+    for size in target:
         if isinstance(size, int):
             if size != 1 and (not left or left.pop(0) != size):
                 return None
-            target.append(size)
+            filled.append(size)
         elif free > 0 and left:
-            target.append(left.pop(0))
+            filled.append(left.pop(0))
             free -= 1
         else:
-            target.append(1)
-    return tuple(target) if not left else None
+            filled.append(1)
+    return tuple(filled) if not left else None

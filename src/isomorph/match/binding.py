@@ -1,4 +1,4 @@
-"""Which input or output of one model belongs to which of the other: by evidence, never by luck."""
+"""Pair the inputs and outputs of two models by evidence; an ambiguous pairing is an error."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def bind_inputs(
     candidate: Sequence[TensorSpec],
     stated: Mapping[str, str],
 ) -> tuple[Binding, ...]:
-    """Pair the inputs by the user's word, by name, or by a signature that fits only once.
+    """Pair the inputs as the user states, by name, or by a type and shape that fit only once.
 
-    Whatever is left over on the candidate's side has no source, and that is an error; an input
-    of the reference that the candidate does not take is left unbound (a conversion may prove
-    it unused), which the caller reports.
+    An input of the candidate without a counterpart is an error. An input of the reference that the
+    candidate does not take stays unbound (a conversion may remove an unused one), and the caller
+    reports it.
     """
     bound = _stated(reference, candidate, stated, "input")
-    bound += _by_name(_rest(reference, bound, 0), _rest(candidate, bound, 1))
-    open_reference, open_candidate = _rest(reference, bound, 0), _rest(candidate, bound, 1)
+    bound += _by_name(_unbound(reference, bound, 0), _unbound(candidate, bound, 1))
+    open_reference, open_candidate = _unbound(reference, bound, 0), _unbound(candidate, bound, 1)
     numbered = _by_number(open_reference, open_candidate)
     if numbered:
         return tuple(bound + numbered)
@@ -37,7 +37,7 @@ def bind_inputs(
             how = f"only pair of this type and shape ({spec.dtype}, {_shape(spec)})"
             bound.append(Binding(reference=fits[0].name, candidate=spec.name, how=how))
         elif len(open_reference) == len(open_candidate) == 1:
-            # Only one is left on each side; whether its shape fits is told when it is fed.
+            # Only one is left on each side; whether its shape fits shows when it is fed.
             how = "the only one left"
             bound.append(Binding(reference=open_reference[0].name, candidate=spec.name, how=how))
         else:
@@ -50,21 +50,21 @@ def bind_outputs(
     candidate: Sequence[TensorSpec],
     stated: Mapping[str, str],
 ) -> tuple[Binding, ...]:
-    """Pair the outputs by the user's word, by name, else by their place in the signature.
+    """Pair the outputs as the user states, by name, or else by their position in the signature.
 
-    Place is the contract of every positional caller; whether the values agree with it is for
-    the measurement to say, and swapped outputs are a finding there.
+    Callers rely on the position. Whether the values agree is measured later, where swapped outputs
+    become a finding.
     """
     bound = _stated(reference, candidate, stated, "output")
-    open_reference, open_candidate = _rest(reference, bound, 0), _rest(candidate, bound, 1)
+    open_reference, open_candidate = _unbound(reference, bound, 0), _unbound(candidate, bound, 1)
     named = _by_name(open_reference, open_candidate)
     if named and len(named) == min(len(open_reference), len(open_candidate)):
         return tuple(bound + named)
     ref, cand = (
-        _in_order(open_reference, beside=open_candidate),
-        _in_order(open_candidate, beside=open_reference),
+        _in_order(open_reference, counterparts=open_candidate),
+        _in_order(open_candidate, counterparts=open_reference),
     )
-    # What is left over on a side has no counterpart, which the ledger of the check says.
+    # What is left over on a side has no counterpart; the ledger of the check records it.
     both = min(len(ref), len(cand))
     for left, right in zip(ref[:both], cand[:both], strict=True):
         how = BoundBy.NAME if left.name == right.name else BoundBy.POSITION
@@ -72,8 +72,8 @@ def bind_outputs(
     return tuple(bound)
 
 
-def refuse_strange_budgets(budgets: Mapping[str, float], bound: Sequence[Binding]) -> None:
-    """A budget for an output that nobody has would be obeyed by nobody, and nobody would know."""
+def check_budget_names(budgets: Mapping[str, float], bound: Sequence[Binding]) -> None:
+    """Raise a ``UsageError`` for a budget that names an output neither model has."""
     names = {name for pair in bound for name in (pair.reference, pair.candidate)}
     for name in budgets:
         # An element of a sequence or a map is named by its path: ``y[0]``, ``y.values``.
@@ -86,10 +86,8 @@ def refuse_strange_budgets(budgets: Mapping[str, float], bound: Sequence[Binding
             )
 
 
-def refuse_strange_layouts(
-    layouts: Mapping[str, tuple[int, ...]], specs: Sequence[TensorSpec]
-) -> None:
-    """A layout of a tensor that the candidate lacks would decide nothing, without a word."""
+def check_layout_names(layouts: Mapping[str, tuple[int, ...]], specs: Sequence[TensorSpec]) -> None:
+    """Raise a ``UsageError`` for a layout of an unknown tensor, or one that repeats an axis."""
     names = {spec.name for spec in specs}
     for name, axes in layouts.items():
         if name not in names:
@@ -113,13 +111,15 @@ _RESULT = re.compile(r"StatefulPartitionedCall(?:_\d+)?:(\d+)")
 """The results of a signature's function, which TensorFlow numbers as it does the outputs."""
 
 
-def _in_order(specs: Sequence[TensorSpec], beside: Sequence[TensorSpec] = ()) -> list[TensorSpec]:
-    """As a caller sees them: TensorFlow numbers them, and stores them in any order.
+def _in_order(
+    specs: Sequence[TensorSpec], counterparts: Sequence[TensorSpec] = ()
+) -> list[TensorSpec]:
+    """Sort by the number in the name: TensorFlow numbers tensors and stores them in any order.
 
-    The results of a function have the numbers of the outputs ``beside`` them, if those have any.
+    The results of a function are sorted by their number where the ``counterparts`` are numbered.
     """
     pattern = _NUMBERED
-    if beside and all(_NUMBERED.fullmatch(spec.name) for spec in beside):
+    if counterparts and all(_NUMBERED.fullmatch(spec.name) for spec in counterparts):
         pattern = _RESULT if all(_RESULT.fullmatch(spec.name) for spec in specs) else pattern
     found = [pattern.fullmatch(spec.name) for spec in specs]
     numbers = [int(each[1]) for each in found if each is not None]
@@ -129,7 +129,7 @@ def _in_order(specs: Sequence[TensorSpec], beside: Sequence[TensorSpec] = ()) ->
 
 
 def _by_number(reference: Sequence[TensorSpec], candidate: Sequence[TensorSpec]) -> list[Binding]:
-    """Where an exporter replaced every name by its number, and the signatures fit one by one."""
+    """Pair by number where an exporter replaced every name by one, and all signatures fit."""
     ref, cand = _in_order(reference), _in_order(candidate)
     numbered = all(_NUMBERED.fullmatch(spec.name) for spec in candidate)
     if len(ref) != len(cand) or len(ref) < 2 or not numbered:
@@ -143,7 +143,7 @@ def _by_number(reference: Sequence[TensorSpec], candidate: Sequence[TensorSpec])
 
 
 def plain_name(name: str) -> str:
-    """A name without what exporters add: ``serving_default_x:0``, ``x.1`` and ``X`` are ``x``."""
+    """Remove what exporters add: ``serving_default_x:0``, ``x.1`` and ``X`` become ``x``."""
     name = name.removeprefix("serving_default_").removeprefix("args_0_")
     return re.sub(r"(:\d+|\.\d+)$", "", name).lower()
 
@@ -175,7 +175,7 @@ def _stated(
     return bound
 
 
-def _rest(specs: Sequence[TensorSpec], bound: Sequence[Binding], side: int) -> list[TensorSpec]:
+def _unbound(specs: Sequence[TensorSpec], bound: Sequence[Binding], side: int) -> list[TensorSpec]:
     taken = {(pair.reference, pair.candidate)[side] for pair in bound}
     return [spec for spec in specs if spec.name not in taken]
 
@@ -187,16 +187,18 @@ def _by_name(reference: Sequence[TensorSpec], candidate: Sequence[TensorSpec]) -
         for spec in candidate
         if spec.name in names
     ]
-    open_reference, open_candidate = _rest(reference, bound, 0), _rest(candidate, bound, 1)
+    open_reference, open_candidate = _unbound(reference, bound, 0), _unbound(candidate, bound, 1)
     for spec in open_candidate:
-        alike = [
+        similar = [
             other for other in open_reference if plain_name(other.name) == plain_name(spec.name)
         ]
         rivals = [
             other for other in open_candidate if plain_name(other.name) == plain_name(spec.name)
         ]
-        if len(alike) == 1 and len(rivals) == 1:
-            bound.append(Binding(reference=alike[0].name, candidate=spec.name, how="similar name"))
+        if len(similar) == 1 and len(rivals) == 1:
+            bound.append(
+                Binding(reference=similar[0].name, candidate=spec.name, how="similar name")
+            )
     return bound
 
 
@@ -235,9 +237,9 @@ def _ambiguous(spec: TensorSpec, fits: Sequence[TensorSpec], kind: str) -> Usage
     example = f"{fits[0].name}={spec.name}" if fits else f"REFERENCE={spec.name}"
     return UsageError(
         "AMBIGUOUS_BINDING",
-        f"cannot tell which {kind} of the reference feeds {spec.name!r} of the candidate",
-        why=f"names differ, and type and shape do not settle it; it could be: {choices}",
-        fix=f"say which: --bind-{kind} {example}",
+        f"it is ambiguous which {kind} of the reference feeds {spec.name!r} of the candidate",
+        why=f"names differ, and type and shape do not decide it; it could be: {choices}",
+        fix=f"state which: --bind-{kind} {example}",
     )
 
 

@@ -1,10 +1,10 @@
-"""Constants inside the bodies of If, Loop and Scan that have no equal on the other side.
+"""Constants inside the bodies of If, Loop and Scan that have no equal in the other graph.
 
-No session shows the values inside a body: the description of the graph has them, and of very large
-ones only digests are known. Each use is held against the uses of the other side, in bodies or
-outside, for a branch may have been rewritten to a selection. What is left over on both sides is
-suspect. It is certain where most of its numbers agree, or where nothing else is left over and both
-bodies take the same steps; otherwise it counts only where an input shows that the outputs differ.
+No session returns values from inside a body: the description of the graph has them, and only a
+digest of very large ones. Each use is compared with the uses of the other graph, in bodies or
+outside, since a branch may have been rewritten to a selection. Uses without an equal on both sides
+are suspect. A difference is certain where most elements agree, or where it is the only one and both
+bodies have the same operators; otherwise it counts only if the outputs differ on some input.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from isomorph.core.digest import SMALL_IN_BODY
 from isomorph.core.limits import UNPAIRED_USES
 from isomorph.match.element_bounds import Elements, Source, compare_elements
 from isomorph.match.small_constants import FEW, ChangedConstant, kind_of
-from isomorph.match.stored_weights import HANDS_ON, StoredWeight, WeightReader
+from isomorph.match.stored_weights import KEEPS_NUMBERS, StoredWeight, WeightReader
 from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:
@@ -46,27 +46,31 @@ class _Use:
 
     @property
     def values(self) -> Array | None:
-        """Its numbers in their order, where they are known."""
+        """The elements in their order; None where they are unknown."""
         return self.read()
 
     def equals(self, other: _Use) -> bool:
-        """Whether both read the same numbers, in any arrangement or after one rounding."""
+        """Whether both read the same elements, in any arrangement or after one rounding."""
         if self.weight.value_digest == other.weight.value_digest:
             return True
-        seen = self.compared(other)
-        # Digests of numbers that were rounded to another type tell nothing.
-        return self.weight.dtype != other.weight.dtype if seen is None else seen.equal
+        compared_elements = self.compared(other)
+        # Digests of elements that were rounded to another type prove nothing.
+        return (
+            self.weight.dtype != other.weight.dtype
+            if compared_elements is None
+            else compared_elements.equal
+        )
 
     def compared(self, other: _Use) -> Elements | None:
-        """Element by element, where both are known."""
-        held, expected = self.values, other.values
-        if held is None or expected is None:
+        """Compare element by element; None where either side is unknown."""
+        actual, expected = self.values, other.values
+        if actual is None or expected is None:
             return None
-        return compare_elements(expected, held, self.weight, Source(dtype=other.weight.dtype))
+        return compare_elements(expected, actual, self.weight, Source(dtype=other.weight.dtype))
 
 
 def changed_in_bodies(reference: Weights, candidate: Weights) -> list[ChangedConstant]:
-    """Constants without an equal beside their likely counterparts, one of the two in a body."""
+    """Return constants without an equal, with likely counterparts; one of the two is in a body."""
     sides = [list(_uses(each)) for each in (candidate, reference)]
     if not any(use.inside for side in sides for use in side):
         return []
@@ -85,7 +89,7 @@ def only_one_changed(reference: Weights, candidate: Weights) -> bool:
     if any(w.grid is not None for side in (reference, candidate) for w in side.stored.values()):
         return False
     left, free = _canceled(*sides)
-    # Many numbers are known by themselves, whatever operator reads them.
+    # Many elements identify a constant, whatever operator reads it.
     large = [[use for use in side if use.weight.size > FEW] for side in (left, free)]
     still = _canceled(*([replace(use, kind=()) for use in side] for side in large))
     few = [sum(use.weight.size <= FEW for use in side) for side in (left, free)]
@@ -93,7 +97,7 @@ def only_one_changed(reference: Weights, candidate: Weights) -> bool:
 
 
 def _steps(graph: Graph | None) -> list[str]:
-    """The operators of a body and of the bodies in it, with their attributes."""
+    """List the operators of a body and of the bodies in it, with their attributes."""
     if graph is None:
         return []
     return sorted(
@@ -105,20 +109,20 @@ def _steps(graph: Graph | None) -> list[str]:
 
 def _changed(use: _Use, other: _Use, *, alone: bool) -> ChangedConstant:
     shape = use.weight.shape
-    seen, expected, held = use.compared(other), other.values, use.values
-    if seen is None or expected is None or held is None:
-        seen = Elements(beyond=np.zeros(shape, bool), between=0, telling=0)
-        expected = held = np.zeros(shape)
+    compared_elements, expected, actual = use.compared(other), other.values, use.values
+    if compared_elements is None or expected is None or actual is None:
+        compared_elements = Elements(beyond=np.zeros(shape, bool), between=0, informative=0)
+        expected = actual = np.zeros(shape)
     known = _known(use, other) is not None
     inside = use.inside and other.inside and _steps(use.body) == _steps(other.body)
     return ChangedConstant(
         weight=use.weight,
         source=other.weight,
         expected=expected.reshape(shape),
-        elements=replace(seen, beyond=seen.beyond.reshape(shape)),
-        held=held.reshape(shape),
+        elements=replace(compared_elements, beyond=compared_elements.beyond.reshape(shape)),
+        actual=actual.reshape(shape),
         inside=use.inside,
-        certain=seen.count > 0 and (known or (alone and inside)),
+        certain=compared_elements.count > 0 and (known or (alone and inside)),
     )
 
 
@@ -156,22 +160,22 @@ def _inside(node: Node, path: str) -> Iterator[_Use]:
 
 
 def _readers(body: Graph, name: str) -> Iterator[WeightReader]:
-    """The nodes of a body that read a constant, behind those that only hand its numbers on."""
+    """Yield the nodes of a body that compute with a constant, past those that only pass it on."""
     topology = Topology(body)
-    open_ends, seen = [name], {name}
+    open_ends, compared_elements = [name], {name}
     while open_ends:
         tensor = open_ends.pop()
         for node in topology.readers.get(tensor, ()):
-            if node.op in HANDS_ON and node.inputs[0] == tensor:
-                new = [each for each in node.outputs if each and each not in seen]
-                seen.update(new)
+            if node.op in KEEPS_NUMBERS and node.inputs[0] == tensor:
+                new = [each for each in node.outputs if each and each not in compared_elements]
+                compared_elements.update(new)
                 open_ends += new
             elif tensor in node.inputs:
                 yield WeightReader(node=node, slot=node.inputs.index(tensor))
 
 
 def _stored_values(side: Weights, weight: StoredWeight) -> Array | None:
-    """Of a constant outside bodies: what the session gives, where no body could hold more."""
+    """Read a constant outside bodies, if it is small enough to be described inside one."""
     value = side.real(weight) if weight.size <= SMALL_IN_BODY else None
     return None if value is None else value.ravel()
 
@@ -183,7 +187,7 @@ def _values(constant: Constant) -> Array | None:
 
 
 def _canceled(uses: Sequence[_Use], others: Sequence[_Use]) -> tuple[list[_Use], list[_Use]]:
-    """What is left on each side when uses of one kind with equal numbers are taken away."""
+    """Return what is left on each side without uses of one kind that have equal elements."""
     free: dict[tuple[object, ...], list[_Use]] = {}
     for each in others:
         free.setdefault((each.kind, each.weight.size), []).append(each)
@@ -199,7 +203,7 @@ def _canceled(uses: Sequence[_Use], others: Sequence[_Use]) -> tuple[list[_Use],
 
 
 def _paired(left: Sequence[_Use], free: Sequence[_Use]) -> Iterator[tuple[_Use, _Use]]:
-    """Uses of one kind and size: by their numbers first, then in order if each side has as many."""
+    """Pair uses of one kind and size by their elements, then in order if the counts agree."""
     for key in dict.fromkeys((each.kind, each.weight.size) for each in left):
         here, there = (
             [each for each in side if (each.kind, each.weight.size) == key] for side in (left, free)
@@ -209,7 +213,11 @@ def _paired(left: Sequence[_Use], free: Sequence[_Use]) -> Iterator[tuple[_Use, 
                 UNPAIRED_USES.reached()  # more are a rewrite, not changed constants
             continue
         for use in tuple(here):
-            known = [(seen.count, each) for each in there if (seen := _known(use, each))]
+            known = [
+                (compared_elements.count, each)
+                for each in there
+                if (compared_elements := _known(use, each))
+            ]
             if known:
                 _, other = min(known, key=lambda each: each[0])
                 here.remove(use)
@@ -220,6 +228,12 @@ def _paired(left: Sequence[_Use], free: Sequence[_Use]) -> Iterator[tuple[_Use, 
 
 
 def _known(use: _Use, other: _Use) -> Elements | None:
-    """How they compare, where one is known by its numbers to have been made from the other."""
-    seen = use.compared(other)
-    return seen if seen is not None and seen.sparse and seen.telling > seen.count else None
+    """Return the comparison if so many elements agree that one was made from the other."""
+    compared_elements = use.compared(other)
+    return (
+        compared_elements
+        if compared_elements is not None
+        and compared_elements.sparse
+        and compared_elements.informative > compared_elements.count
+        else None
+    )

@@ -1,4 +1,4 @@
-"""Constants that were joined or split: gates of a recurrent layer, the parts of an attention."""
+"""Match constants that were concatenated or split: gates of an LSTM, projections of attention."""
 
 from __future__ import annotations
 
@@ -14,30 +14,34 @@ if TYPE_CHECKING:
     from isomorph.match.constants import Constants
 
 _MOST_TOGETHER = 32
-"""Where more are read at one place, the place does not say what belongs together."""
+"""Where more are read at one place, the place does not show what belongs together."""
 
 
-def join(constants: Constants) -> None:
-    """Settle those that hold exactly the numbers of several others, in whatever order."""
-    places = [unsettled(constants, side) for side in (0, 1)]
+def match_concatenated(constants: Constants) -> None:
+    """Pair constants that hold exactly the elements of several others, in any order."""
+    places = [unmatched_by_place(constants, side) for side in (0, 1)]
     for place in places[1]:
         sides = [bucket.get(place, {}) for bucket in places]
         if not all(0 < len(each) <= _MOST_TOGETHER for each in sides):
             continue
         for name, whole in sides[1].items():
-            parts = _parts(whole, {n: v for n, v in sides[0].items() if n in constants.left})
+            parts = _parts(
+                whole, {n: v for n, v in sides[0].items() if n in constants.unmatched_reference}
+            )
             if len(parts) > 1:
-                constants.found(_pair(parts, name, "joined, in another order"))
+                constants.add_pair(_pair(parts, name, "joined, in another order"))
         for name, whole in sides[0].items():
-            parts = _parts(whole, {n: v for n, v in sides[1].items() if n in constants.open})
+            parts = _parts(
+                whole, {n: v for n, v in sides[1].items() if n in constants.unmatched_candidate}
+            )
             for each in parts if len(parts) > 1 else ():
-                constants.found(_pair((name,), each, "a part of it"))
+                constants.add_pair(_pair((name,), each, "a part of it"))
 
 
-def unsettled(constants: Constants, side: int) -> dict[Hashable, dict[str, Array]]:
-    """The open constants of a side with their numbers, by the place at which they are read."""
+def unmatched_by_place(constants: Constants, side: int) -> dict[Hashable, dict[str, Array]]:
+    """Return the unmatched constants of a side with their values, by where they are read."""
     found: dict[Hashable, dict[str, Array]] = {}
-    for name in (constants.left, constants.open)[side]:
+    for name in (constants.unmatched_reference, constants.unmatched_candidate)[side]:
         place, value = constants.place(side, name), constants.values(side, name)
         if place is not None and value is not None and value.size > 1:
             found.setdefault(place, {})[name] = value
@@ -45,7 +49,7 @@ def unsettled(constants: Constants, side: int) -> dict[Hashable, dict[str, Array
 
 
 def _parts(whole: Array, others: Mapping[str, Array]) -> tuple[str, ...]:
-    """Those whose every number is among these, if together they are as many."""
+    """Return the constants that together hold exactly the elements of ``whole``."""
     smaller = {name: value for name, value in others.items() if value.size < whole.size}
     if sum(value.size for value in smaller.values()) < whole.size:
         return ()
@@ -56,12 +60,12 @@ def _parts(whole: Array, others: Mapping[str, Array]) -> tuple[str, ...]:
     return tuple(inside) if np.array_equal(together, np.sort(whole.ravel())) else ()
 
 
-def _pair(ref: tuple[str, ...], cand: str, told: str) -> Pair:
+def _pair(ref: tuple[str, ...], cand: str, transform: str) -> Pair:
     return Pair(
         kind="constant",
         reference=ref,
         candidate=cand,
-        transform=told,
+        transform=transform,
         evidence=("value", "structure"),
         confidence=Confidence.CERTAIN,
     )

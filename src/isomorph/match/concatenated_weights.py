@@ -1,9 +1,9 @@
-"""Weights that were joined, split or reordered block by block, with few numbers that differ.
+"""Weights that were concatenated, split or reordered by blocks, and differ in few elements.
 
-Gates of a recurrent layer, the parts of an attention: what one framework keeps in several weights
-stands in one weight of another, in another order. The vectors that they are made of are the same,
-so they are looked up; where nearly all are found, one that is not is held against those of the
-same weights that are left over.
+One framework stores the gates of a recurrent layer or the projections of attention in several
+weights, another in one weight and in another order. The vectors in them are the same, so they are
+looked up. Where nearly all are found, a missing one is compared with the unused vectors of the same
+weights.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from isomorph.match.stored_weights import StoredWeight, Weights
 
 _CLOSE = 2.0**-10
-"""By which numbers of a spoiled vector are known again: a rounding to float16 and some."""
+"""Relative tolerance for the elements of a partly wrong vector: a rounding to float16 and more."""
 _FEWEST = 4
-"""Numbers of a vector by which it is known again; a shorter one may be anything."""
+"""Elements that identify a vector; a shorter one may agree by chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Joined:
-    """What a weight should hold, put together from vectors of the reference's weights."""
+class ConcatenatedWeight:
+    """The expected values of a weight, assembled from vectors of the reference's weights."""
 
     names: tuple[str, ...]
     expected: Array = field(repr=False)
@@ -42,39 +42,39 @@ class _Vectors:
     rows: Array = field(repr=False)
 
 
-def joined(
-    weight: StoredWeight, held: Array, sources: Sequence[StoredWeight], reference: Weights
-) -> Joined | None:
-    """The weight as the reference's vectors make it up; None where most of it is not theirs."""
-    if weight.grid is not None or held.ndim < 1:
+def concatenated_weight(
+    weight: StoredWeight, actual: Array, sources: Sequence[StoredWeight], reference: Weights
+) -> ConcatenatedWeight | None:
+    """Assemble a weight from the reference's vectors; None where too few of them are found."""
+    if weight.grid is not None or actual.ndim < 1:
         return None
     if weight.size > LOOKED_UP_NUMBERS.most:
         LOOKED_UP_NUMBERS.reached()
         return None
     dtype = np.float16 if weight.dtype == "float16" else np.float32
-    for back, rows in _views(held):
+    for back, rows in _views(actual):
         found = _matched(rows, list(_vectors(rows.shape[1], sources, reference)), dtype)
         if found is not None:
             names, expected = found
-            return Joined(names=names, expected=back(expected))
+            return ConcatenatedWeight(names=names, expected=back(expected))
     return None
 
 
-def _views(held: Array) -> Iterator[tuple[_Back, Array]]:
-    """The vectors along the last axis, then along the one before it, then single numbers."""
-    shape = held.shape
-    if held.ndim > 1 and shape[-1] >= _FEWEST:
-        yield _Back(shape=shape), held.reshape(-1, shape[-1])
-    if held.ndim > 1 and shape[-2] >= _FEWEST:
-        turned = np.swapaxes(held, -1, -2)
+def _views(actual: Array) -> Iterator[tuple[_Back, Array]]:
+    """Yield the vectors along the last axis, then along the one before it, then single elements."""
+    shape = actual.shape
+    if actual.ndim > 1 and shape[-1] >= _FEWEST:
+        yield _Back(shape=shape), actual.reshape(-1, shape[-1])
+    if actual.ndim > 1 and shape[-2] >= _FEWEST:
+        turned = np.swapaxes(actual, -1, -2)
         yield _Back(shape=turned.shape, turned=True), turned.reshape(-1, shape[-2])
     if sum(size > 1 for size in shape[:-1]) <= 1:
-        yield _Back(shape=shape), held.reshape(-1, 1)
+        yield _Back(shape=shape), actual.reshape(-1, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Back:
-    """From vectors to the weight."""
+    """Puts vectors back into the shape of the weight."""
 
     shape: tuple[int, ...]
     turned: bool = False
@@ -113,7 +113,7 @@ def _vectors(
 def _matched(
     rows: Array, pool: Sequence[_Vectors], dtype: type[np.floating[Any]]
 ) -> tuple[tuple[str, ...], Array] | None:
-    """Every vector from the pool, and the nearest one left over where one is missing."""
+    """Look up every vector in the pool; a missing one is replaced by the closest unused one."""
     where: dict[bytes, list[tuple[int, int]]] = {}
     for place, each in enumerate(pool):
         for index, key in enumerate(_keys(each.rows, dtype)):
@@ -131,7 +131,7 @@ def _matched(
     names = {pool[place].name: None for place in sorted(involved)}
     for index in missing:
         found = (
-            _beside(index, origins, pool, used)
+            _between_neighbors(index, origins, pool, used)
             if rows.shape[1] == 1
             else _left_over(rows[index], pool, involved, used)
         )
@@ -144,32 +144,32 @@ def _matched(
 
 
 def _keys(rows: Array, dtype: type[np.floating[Any]]) -> list[bytes]:
-    """What vectors are looked up by; the sign of zero says nothing."""
+    """Return the lookup keys of vectors; they ignore the sign of zero."""
     with np.errstate(over="ignore"):
         narrow = np.ascontiguousarray((rows + 0.0).astype(dtype))
     return [row.tobytes() for row in narrow]
 
 
 def _left_over(
-    wanted: Array, pool: Sequence[_Vectors], involved: set[int], used: set[tuple[int, int]]
+    vector: Array, pool: Sequence[_Vectors], involved: set[int], used: set[tuple[int, int]]
 ) -> tuple[int, int] | None:
-    """The vector nobody else holds that agrees with this one in most of its numbers."""
-    best, found = wanted.size // 2, None
+    """Return the unused vector that agrees with ``vector`` in most of its elements."""
+    best, found = vector.size // 2, None
     for place in involved:
-        close = np.abs(pool[place].rows - wanted) <= _CLOSE * np.abs(wanted)
+        close = np.abs(pool[place].rows - vector) <= _CLOSE * np.abs(vector)
         for row in np.flatnonzero(np.count_nonzero(close, axis=1) > best):
             if (place, int(row)) not in used:
                 best, found = int(np.count_nonzero(close[row])), (place, int(row))
     return found
 
 
-def _beside(
+def _between_neighbors(
     index: int,
     origins: Sequence[Sequence[tuple[int, int]]],
     pool: Sequence[_Vectors],
     used: set[tuple[int, int]],
 ) -> tuple[int, int] | None:
-    """The number that stands between those from which the neighbors come, if nobody holds it."""
+    """Return the unused element that lies between the origins of both neighbors."""
     sides: Mapping[int, set[tuple[int, int]]] = {
         step: {
             (place, row - step)

@@ -1,7 +1,7 @@
-"""Which stored values of the candidate are which of the reference.
+"""Match the stored constants of the candidate with those of the reference.
 
-By digest where the bytes are the same in some order; by value where they were rounded,
-quantized or folded together; and by what reads them where their values say nothing.
+By digest where the bytes are the same in some order; by value where they were rounded, quantized
+or folded; and by the nodes that read them where the values prove nothing.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.alignment import Confidence, Pair
-from isomorph.match.quantizers import real_values, written
-from isomorph.match.value_match import ways
+from isomorph.match.quantizers import quantization_by_tensor, real_values
+from isomorph.match.value_match import rearrangements
 from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from isomorph.match.axis_layout import Rearrangement
 
 Reader = Callable[[Sequence[str]], Mapping[str, "Array"]]
-"""Gives the values of these constants when they are asked for; some may lack."""
+"""Returns the values of these constants; some may be missing."""
 
 NO_VALUES = "no constant of the other side holds its values or is read at its place"
 _MOST_COMPARED = 8
 
 
 class Constants:
-    """Both sides' constants, paired step by step, each step on what the one before left.
+    """The constants of both graphs, paired step by step; each step takes what is still unmatched.
 
-    ``place`` says of a constant which set of nodes reads it: where several hold the same values,
-    the one that is read at the corresponding place is meant.
+    ``place`` returns the set of nodes that reads a constant: of several with the same values, the
+    one read at the corresponding place is chosen.
     """
 
     def __init__(
@@ -43,37 +43,37 @@ class Constants:
         place: Callable[[int, str], Hashable],
     ) -> None:
         self.reference, self.candidate = graphs
-        self._entries = tuple(written(graph) for graph in graphs)
+        self._entries = tuple(quantization_by_tensor(graph) for graph in graphs)
         self._readers = readers
         self._values: tuple[Mapping[str, Array], ...] = ({}, {})
         self.place = place
         self._buckets: dict[Hashable, dict[str, None]] = {}
-        for mine, constant in self.reference.constants.items():
+        for ref, constant in self.reference.constants.items():
             if _is_number(constant):
                 size = int(np.prod(constant.shape))
-                self._buckets.setdefault(size, {})[mine] = None
-                self._buckets.setdefault((size, place(0, mine)), {})[mine] = None
-        self.left = dict.fromkeys(self.reference.constants)
-        self.open = dict.fromkeys(self.candidate.constants)
+                self._buckets.setdefault(size, {})[ref] = None
+                self._buckets.setdefault((size, place(0, ref)), {})[ref] = None
+        self.unmatched_reference = dict.fromkeys(self.reference.constants)
+        self.unmatched_candidate = dict.fromkeys(self.candidate.constants)
         self.pairs: list[Pair] = []
 
     def align(self) -> None:
-        """By what they hold; ``left`` and ``open`` are what remains on either side."""
+        """Pair by value; the rest stays in ``unmatched_reference`` and ``unmatched_candidate``."""
         self._by_digest(lambda constant: constant.digest)
-        # What is the same byte by byte need not be read.
-        rest = list(self.left), list(self.open)
-        self._values = tuple(read(each) for read, each in zip(self._readers, rest, strict=True))
+        # Constants that are equal byte by byte need not be read.
+        unread = list(self.unmatched_reference), list(self.unmatched_candidate)
+        self._values = tuple(read(each) for read, each in zip(self._readers, unread, strict=True))
         self._by_digest(lambda constant: (constant.dtype, constant.value_digest))
-        for cand in list(self.open):
+        for cand in list(self.unmatched_candidate):
             self._by_value(cand)
 
     def align_by_place(self) -> None:
-        """The last resort: whatever they hold."""
-        for cand in list(self.open):
+        """Pair what is left by place alone, whatever the values are."""
+        for cand in list(self.unmatched_candidate):
             self._by_place(cand)
 
     def values(self, side: int, name: str) -> Array | None:
-        """The real numbers behind a constant, in float64; None where they cannot be had."""
+        """Return the real values of a constant in float64; None where they cannot be read."""
         value = self._values[side].get(name)
         entry = self._entries[side].get(name)
         if value is not None and entry is not None and value.dtype.kind in "iu":
@@ -82,91 +82,97 @@ class Constants:
             return None
         return np.asarray(value, np.float64)
 
-    def found(self, pair: Pair) -> None:
-        """One constant of the candidate is settled."""
+    def add_pair(self, pair: Pair) -> None:
+        """Record the counterpart of one constant of the candidate."""
         self.pairs.append(pair)
-        self.open.pop(pair.candidate, None)
-        for mine in pair.reference:
-            self.left.pop(mine, None)
+        self.unmatched_candidate.pop(pair.candidate, None)
+        for ref in pair.reference:
+            self.unmatched_reference.pop(ref, None)
 
     def _by_digest(self, digest: Callable[[Constant], Hashable]) -> None:
         buckets: dict[Hashable, list[str]] = {}
         for ref, constant in self.reference.constants.items():
             buckets.setdefault(digest(constant), []).append(ref)
         places = {(key, self.place(0, ref)): ref for key, names in buckets.items() for ref in names}
-        for cand in list(self.open):
+        for cand in list(self.unmatched_candidate):
             key = digest(self.candidate.constants[cand])
             equal = buckets.get(key, [])
             if not equal:
                 continue
-            beside = places.get((key, self.place(1, cand)))
+            at_same_place = places.get((key, self.place(1, cand)))
             named = cand if cand in self.reference.constants and cand in equal else None
-            ref = beside or named or next((n for n in equal if n in self.left), equal[0])
-            way, same = self._way(ref, cand), self._same(ref, cand)
-            self.found(
+            ref = (
+                at_same_place
+                or named
+                or next((n for n in equal if n in self.unmatched_reference), equal[0])
+            )
+            way, same = self._rearrangement(ref, cand), self._same(ref, cand)
+            self.add_pair(
                 self._pair(
                     cand,
                     ref,
                     way,
-                    evidence=("value", *(("structure",) if ref == beside else ())),
+                    evidence=("value", *(("structure",) if ref == at_same_place else ())),
                     rivals=len(equal) - 1,
                     changed="" if way is not None or same else "in another order",
                 )
             )
 
     def _same(self, ref: str, cand: str) -> bool:
-        """Whether nothing was moved; without the values that is not known to be otherwise."""
+        """Whether the order is the same, or unknown because the values cannot be read."""
         left, right = self.reference.constants[ref], self.candidate.constants[cand]
         return left.digest == right.digest or self.values(1, cand) is None
 
-    def _way(self, ref: str, cand: str) -> Rearrangement | None:
-        """How equal values are arranged; None where nothing moves."""
+    def _rearrangement(self, ref: str, cand: str) -> Rearrangement | None:
+        """Return how equal values are rearranged; None where nothing moves."""
         left, right = self.reference.constants[ref], self.candidate.constants[cand]
         if left.digest == right.digest:
             return None
-        values, wanted = self.values(0, ref), self.values(1, cand)
-        if values is None or wanted is None:
+        values, target = self.values(0, ref), self.values(1, cand)
+        if values is None or target is None:
             return None
         return next(
             (
                 moved
-                for moved in ways(values, wanted.shape)
-                if np.array_equal(moved.array(values), wanted, equal_nan=True)
+                for moved in rearrangements(values, target.shape)
+                if np.array_equal(moved.array(values), target, equal_nan=True)
             ),
             None,
         )
 
     def _by_value(self, cand: str) -> None:
-        """Rounded to a narrower type, or quantized: each number within that one rounding."""
+        """Pair a constant that was rounded or quantized: each element is within that rounding."""
         for ref in self._fitting(cand):
             value, other = self.values(1, cand), self.values(0, ref)
             if value is None or other is None:
                 continue
             rounding = self._rounding(ref, cand)
-            for moved in ways(other, value.shape):
+            for moved in rearrangements(other, value.shape):
                 placed = moved.array(other)
                 if bool(np.all(np.abs(placed - value) <= rounding(placed))):
                     changed = self._changed(ref, cand)
                     pair = self._pair(cand, ref, moved, evidence=("value",), changed=changed)
-                    self.found(pair)
+                    self.add_pair(pair)
                     return
 
     def _fitting(self, cand: str) -> Iterator[str]:
-        """Unsettled constants of the reference with as many elements, corresponding ones first."""
+        """Yield unmatched constants of the reference of this size, the same place first."""
         constant = self.candidate.constants[cand]
         size = int(np.prod(constant.shape))
         if not _is_number(constant) or size < 2:
             return
-        beside = self.beside(cand)
-        yield from beside
-        others = (ref for ref in self._buckets.get(size, ()) if ref not in beside)
-        yield from islice((ref for ref in others if ref in self.left), _MOST_COMPARED)
+        at_same_place = self.at_same_place(cand)
+        yield from at_same_place
+        others = (ref for ref in self._buckets.get(size, ()) if ref not in at_same_place)
+        yield from islice(
+            (ref for ref in others if ref in self.unmatched_reference), _MOST_COMPARED
+        )
 
-    def beside(self, cand: str) -> list[str]:
-        """Unsettled constants of the same size that are read at the corresponding place."""
+    def at_same_place(self, cand: str) -> list[str]:
+        """Return unmatched constants of the same size that are read at the corresponding place."""
         place, size = self.place(1, cand), int(np.prod(self.candidate.constants[cand].shape))
-        alike = self._buckets.get((size, place), {}) if place is not None else {}
-        return [ref for ref in alike if ref in self.left]
+        same_size = self._buckets.get((size, place), {}) if place is not None else {}
+        return [ref for ref in same_size if ref in self.unmatched_reference]
 
     def _rounding(self, ref: str, cand: str) -> Callable[[Array], Array]:
         steps = [
@@ -187,11 +193,15 @@ class Constants:
         return f"rounded to {self.candidate.constants[cand].dtype}"
 
     def _by_place(self, cand: str) -> None:
-        """The only one of its size that is read at the corresponding place, whatever it holds."""
-        beside = self.beside(cand) if cand in self.open else []
-        if len(beside) == 1:
-            told = "other numbers"
-            self.found(self._pair(cand, beside[0], None, evidence=("structure",), changed=told))
+        """Pair with the only constant of this size that is read at the corresponding place."""
+        at_same_place = self.at_same_place(cand) if cand in self.unmatched_candidate else []
+        if len(at_same_place) == 1:
+            transforms = "other numbers"
+            self.add_pair(
+                self._pair(
+                    cand, at_same_place[0], None, evidence=("structure",), changed=transforms
+                )
+            )
 
     def _pair(
         self,
@@ -204,33 +214,37 @@ class Constants:
         changed: str = "",
     ) -> Pair:
         named = ("provenance",) if ref == cand else ()
-        told = [words(moved)] if moved is not None and shifts(moved, ref, self.reference) else []
-        told += [changed] if changed else []
+        transforms = (
+            [describe_rearrangement(moved)]
+            if moved is not None and changes_layout(moved, ref, self.reference)
+            else []
+        )
+        transforms += [changed] if changed else []
         certain = "value" in evidence and (not rivals or "structure" in evidence or named)
         confidence = Confidence.CERTAIN if certain else Confidence.LIKELY
         return Pair(
             kind="constant",
             reference=(ref,),
             candidate=cand,
-            transform=", ".join(told) or "as it is",
+            transform=", ".join(transforms) or "as it is",
             permutation=moved.permutation if moved is not None and moved.moves else (),
-            shape=moved.shape if told and moved is not None else (),
+            shape=moved.shape if transforms and moved is not None else (),
             evidence=(*evidence, *named),
             rivals=rivals,
             confidence=confidence if "value" in evidence else Confidence.POSSIBLE,
         )
 
 
-def words(moved: Rearrangement) -> str:
-    """A rearrangement in short."""
+def describe_rearrangement(moved: Rearrangement) -> str:
+    """Describe a rearrangement in a few words."""
     if moved.moves:
         return f"axes permuted by {moved.permutation}"
     return f"reshaped to {'×'.join(map(str, moved.shape)) or 'a scalar'}"
 
 
-def shifts(moved: Rearrangement, mine: str, graph: Graph) -> bool:
-    """Whether anything moves at all."""
-    return moved.moves or moved.shape != graph.constants[mine].shape
+def changes_layout(moved: Rearrangement, ref: str, graph: Graph) -> bool:
+    """Whether the order of axes or the shape changes."""
+    return moved.moves or moved.shape != graph.constants[ref].shape
 
 
 def _is_number(constant: Constant) -> bool:

@@ -1,7 +1,8 @@
-"""A session whose quantized tensors are the real numbers that they stand for.
+"""Which quantized tensors of a graph are shown as real values, and a session that does so.
 
-Where a framework keeps the grid beside the tensor, an integer alone means nothing: twins are found
-among real numbers, and what is put in a tensor's place goes onto its grid by itself.
+Where a framework stores the quantization parameters beside a tensor, its integers alone cannot be
+compared: tensors are matched by their real values, and substituted values are quantized again by
+the session.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ GRID_OF_RESULT = {
                      "QLinearGlobalAveragePool", "QLinearReduceMean"), (3, 4)),
     "QGemm": (7, 8), "QLinearConcat": (0, 1),
 }  # fmt: skip
-"""Where an operator on integers reads the scale and the zero point of what it makes."""
+"""The inputs with the scale and the zero point of an integer operator's result."""
 
 _TWO_OPERANDS = ("QLinearConv", "QLinearMatMul", "QLinearAdd", "QLinearMul", "QGemm")
 GRIDS_READ = {
@@ -34,14 +35,14 @@ GRIDS_READ = {
     **dict.fromkeys(_TWO_OPERANDS, ((0, 1, 2), (3, 4, 5))),
     "QLinearConcat": (),
 }
-"""Where it reads integers, and the scale and the zero point of each."""
+"""The inputs with integers, and with the scale and the zero point of each."""
 
 
-def beside(graph: Graph) -> dict[str, Quantization]:
-    """The grids that no node holds.
+def implicit_grids(graph: Graph) -> dict[str, Quantization]:
+    """Return the quantization of tensors whose parameters no node reads.
 
     Where scales are inputs of quantizers, they are constants like any other, and the integers
-    between two quantizers are the graph's own business.
+    between two quantizers are compared as they are.
     """
     apart = any(node.op in _QUANTIZERS and len(node.inputs) > 1 for node in graph.nodes)
     if apart:
@@ -50,10 +51,10 @@ def beside(graph: Graph) -> dict[str, Quantization]:
     return {each.tensor: each for each in entries}
 
 
-def computed(graph: Graph) -> dict[str, Quantization]:
-    """The grids of integers that an operator on integers makes from integers.
+def result_grids(graph: Graph) -> dict[str, Quantization]:
+    """Return the quantization of integers that an integer operator computes from integers.
 
-    No node stands there that would show the real numbers; the operator is told their grid.
+    No node dequantizes them; the operator reads the parameters of its result.
     """
     makers = {name: node for node in graph.nodes for name in node.outputs}
     return {
@@ -63,16 +64,17 @@ def computed(graph: Graph) -> dict[str, Quantization]:
     }
 
 
-def in_reals(session: Session, graph: Graph) -> Session:
-    """The session itself where every quantized tensor is some node's business.
+def dequantized(session: Session, graph: Graph) -> Session:
+    """Return a session with real values for quantized tensors that no node dequantizes.
 
-    Inputs and outputs that are seen in real numbers already are so once.
+    This is ``session`` itself where there are none. Tensors that it dequantizes already are not
+    dequantized twice.
     """
     known = session.grids if isinstance(session, dequantized_session.RealSession) else {}
-    grids = {name: grid for name, grid in beside(graph).items() if name not in known}
+    grids = {name: grid for name, grid in implicit_grids(graph).items() if name not in known}
     if grids:
         return RealSession(session, grids)
-    made = {name: grid for name, grid in computed(graph).items() if name not in known}
+    made = {name: grid for name, grid in result_grids(graph).items() if name not in known}
     return dequantized_session.RealSession(session, made) if made else session
 
 
@@ -90,18 +92,20 @@ class RealSession:
             if noise is None
             else self._session.run(feeds, fetch, noise=noise)
         )
-        return {name: real(value, self._grids.get(name)) for name, value in found.items()}
+        return {
+            name: dequantized_value(value, self._grids.get(name)) for name, value in found.items()
+        }
 
     def close(self) -> None:
         """Let go of what the session holds."""
         self._session.close()
 
 
-def real(value: Any, grid: Quantization | None) -> Any:  # noqa: ANN401
+def dequantized_value(value: Any, grid: Quantization | None) -> Any:  # noqa: ANN401
     """The numbers behind quanta, which may be whole or, disturbed, lie between two."""
     if grid is None or not isinstance(value, np.ndarray) or value.dtype.kind not in "fiu":
         return value
     count, zero = len(grid.scale), np.asarray(grid.zero_point)
     if count > 1 and (grid.axis is None or value.shape[grid.axis : grid.axis + 1] != (count,)):
-        return value  # as it is: scales that do not fit the shape say nothing
+        return value  # scales that do not fit the shape cannot be applied
     return dequantize(value, np.asarray(grid.scale), zero if zero.size else None, grid.axis)

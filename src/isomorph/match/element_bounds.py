@@ -1,8 +1,8 @@
-"""How far a stored number may be from the one it was made from, element by element.
+"""How far an element of a weight may be from the one it was made from.
 
-One rounding to the narrower of two types, half a step of a grid, and nothing more. Numbers that
-converters rewrite without a change of the function (stand-ins for infinity, what a narrow type
-cannot hold, weights clipped to the ends of a grid) are set aside.
+One rounding to the narrower of two types, and half a quantization step. Elements that converters
+rewrite without changing the function (substitutes for infinity, values that a narrow type cannot
+represent, weights clipped to the ends of a quantization range) are excluded.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 _FLOAT32 = unit_roundoff("float32")
 _ROUNDINGS = 8.0
-"""Of float32: two on either side, each of a full unit; a weight that was computed has as many."""
+"""Roundings of float32: two on either side, each of a full unit; a computed weight has as many."""
 
 _LARGEST_FLOAT16 = 65504.0
-"""Beyond it a number stands for infinity: masks of −1e9, −3.4e38 and −inf do the same."""
+"""A larger number acts as infinity: masks of −1e9, −3.4e38 and −inf have the same effect."""
 _CLAMPED = 1e4
 """onnxconverter-common clamps float16 constants here, and BERT's masks are as large."""
 _VANISHED = 745.0
-"""exp(−745) is no longer a float64: what is added before a softmax acts alike from here on."""
+"""exp(−745) is zero in float64: smaller numbers added before a softmax have the same effect."""
 _SMALLEST_FLOAT16 = 2.0**-14
 _SPACING_FLOAT16 = 2.0**-24
 
@@ -41,15 +41,15 @@ _ADDED = frozenset({"Add", "Sub", "Where", "Concat", "Expand", "Max", "Min", "Sl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elements:
-    """How the elements of two weights compare.
+    """The comparison of two weights element by element.
 
-    ``beyond`` marks those that more than two roundings part, ``between`` counts those between one
-    and two, and ``telling`` those that agree and are not the one most frequent number.
+    ``beyond`` marks elements that differ by more than two roundings, ``between`` counts those
+    between one and two, and ``informative`` those that agree and are not the most frequent value.
     """
 
     beyond: Array = field(repr=False)
     between: int
-    telling: int
+    informative: int
 
     @property
     def count(self) -> int:
@@ -58,16 +58,16 @@ class Elements:
 
     @property
     def equal(self) -> bool:
-        """Whether re-rounding explains all."""
+        """Whether rounding explains every difference."""
         return not self.count
 
     @property
     def sparse(self) -> bool:
-        """Whether few differ, and the others show plain rounding.
+        """Whether few elements differ, and the others differ by rounding alone.
 
-        Learned roundings and rescaled channels leave errors of every size: of those, at least as
-        many lie between one and two roundings as a quarter of what lies beyond. Where single
-        numbers were spoiled, the rest is within one.
+        Learned roundings and rescaled channels leave errors of every size: at least a quarter as
+        many lie between one and two roundings as beyond. Where single elements are wrong, the
+        others are within one rounding.
         """
         count = self.count
         return 0 < 2 * count < self.beyond.size and 4 * self.between <= count
@@ -75,59 +75,61 @@ class Elements:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """What a weight may have been made from: its type, half its step, what computing it lost."""
+    """The origin of a weight: its type, half its quantization step, the error of computing it."""
 
     dtype: str
     half_step: float = 0.0
-    reach: Array | float = 0.0
+    error_bound: Array | float = 0.0
 
 
 def compare_elements(
     expected: Array,
-    held: Array,
+    actual: Array,
     weight: StoredWeight,
     source: Source,
     integers: Array | None = None,
 ) -> Elements:
-    """Two arrays of one shape in float64: what a weight should hold, and what it stands for.
+    """Compare the expected and the actual real values of a weight, both float64 of one shape.
 
-    ``integers`` are what is stored, where that is on a grid. It is gone through piece by piece.
+    ``integers`` are the stored values of a quantized weight. Large weights are compared in blocks.
     """
-    beyond = np.zeros(held.shape, bool)
-    between = telling = 0
+    beyond = np.zeros(actual.shape, bool)
+    between = informative = 0
     ends = None if integers is None else (int(integers.min()), int(integers.max()))
     scale = _Scale(
         weight=weight, source=source, largest=_largest(expected), steps=_steps(weight), ends=ends,
-        unit=_widest_unit(expected, held, weight, source),
+        unit=_widest_unit(expected, actual, weight, source),
     )  # fmt: skip
-    for piece in _pieces(held.shape):
+    for piece in _pieces(actual.shape):
         whole = None if integers is None else integers[piece]
-        apart, unsure = scale.apart(expected[piece], held[piece], whole, piece)
+        apart, unsure = scale.apart(expected[piece], actual[piece], whole, piece)
         beyond[piece] = apart
         between += int(np.count_nonzero(unsure))
     if beyond.any() and integers is not None and weight.grid is not None:
-        beyond &= ~_clipped(expected, held, integers, weight.grid, beyond)
+        beyond &= ~_clipped(expected, actual, integers, weight.grid, beyond)
     if beyond.any():
-        telling = sum(_telling(expected[each][~beyond[each]]) for each in _pieces(held.shape))
-    return Elements(beyond=beyond, between=between, telling=telling)
+        informative = sum(
+            _informative(expected[each][~beyond[each]]) for each in _pieces(actual.shape)
+        )
+    return Elements(beyond=beyond, between=between, informative=informative)
 
 
-def _widest_unit(expected: Array, held: Array, weight: StoredWeight, source: Source) -> float:
-    """The rounding of float32, or of float64 where both are kept in it and none went through less.
+def _widest_unit(expected: Array, actual: Array, weight: StoredWeight, source: Source) -> float:
+    """Return the rounding of float32, or of float64 where both have more than float32 precision.
 
-    A table of doubles that are all float32 numbers was rounded to float32 on its way.
+    A table of doubles that are all float32 numbers was rounded to float32 before.
     """
     if (weight.dtype, source.dtype) != ("float64", "float64"):
         return _FLOAT32
     with np.errstate(over="ignore"):
         through = (
-            np.array_equal(np.float32(each), each, equal_nan=True) for each in (held, expected)
+            np.array_equal(np.float32(each), each, equal_nan=True) for each in (actual, expected)
         )
         return _FLOAT32 if any(through) else unit_roundoff("float64")
 
 
 def _pieces(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
-    """Blocks of the first axis, each of so many elements that a few copies of it are no burden."""
+    """Yield blocks of the first axis that are small enough to be copied a few times."""
     if not shape:
         yield ()
         return
@@ -150,7 +152,7 @@ def _steps(weight: StoredWeight) -> Array | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scale:
-    """What is known of a whole weight when pieces of it are compared."""
+    """Facts about a whole weight that the comparison of its blocks needs."""
 
     weight: StoredWeight
     source: Source
@@ -161,18 +163,18 @@ class _Scale:
     """The rounding of the type in which both were computed."""
 
     def apart(
-        self, expected: Array, held: Array, integers: Array | None, piece: tuple[slice, ...]
+        self, expected: Array, actual: Array, integers: Array | None, piece: tuple[slice, ...]
     ) -> tuple[Array, Array]:
-        """The elements that more than two roundings part, and those between one and two."""
+        """Mark the elements more than two roundings apart, and those between one and two."""
         with np.errstate(all="ignore"):
-            error = np.abs(expected - held)
-            same = (expected == held) | (np.isnan(expected) & np.isnan(held))
+            error = np.abs(expected - actual)
+            same = (expected == actual) | (np.isnan(expected) & np.isnan(actual))
             error = np.where(same, 0.0, np.where(np.isnan(error), np.inf, error))
             bound = self._bound(expected, integers, piece)
             beyond = error > 2.0 * bound
             between = (error > bound) & ~beyond
             if beyond.any() or between.any():
-                aside = _rewritten(expected, held, self.weight)
+                aside = _rewritten(expected, actual, self.weight)
                 beyond, between = beyond & ~aside, between & ~aside
         return beyond, between
 
@@ -182,10 +184,10 @@ class _Scale:
         unit = max(map(unit_roundoff, dtypes))
         narrow = unit if unit > _FLOAT32 else 0.0
         bound = (narrow + _ROUNDINGS * self.unit) * sizes + self.source.half_step
-        # What the type does not see beside the largest number can be no one's intention.
+        # A difference below the type's resolution at the largest number is not intended.
         bound = bound + self.unit * min(self.largest, _CLAMPED)
         bound = bound + (_SPACING_FLOAT16 if "float16" in dtypes else 0.0)
-        bound = bound + _cut(self.source.reach, piece)
+        bound = bound + _cut(self.source.error_bound, piece)
         if self.steps is not None:
             steps = _cut(self.steps, piece)
             bound = bound + 0.5 * steps
@@ -197,7 +199,7 @@ class _Scale:
 
 
 def _cut(values: Array | float, piece: tuple[slice, ...]) -> Array | float:
-    """The part of something that broadcasts to the whole."""
+    """Return a block of an array that broadcasts to the whole weight."""
     if isinstance(values, (int, float)) or not values.ndim or values.shape[0] == 1:
         return values
     return np.asarray(values[piece])
@@ -220,48 +222,48 @@ def grid_ends(grid: Quantization) -> tuple[int, int]:
     return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
 
 
-def _rewritten(expected: Array, held: Array, weight: StoredWeight) -> Array:
-    """Numbers that converters write differently and that do the same."""
-    alike = np.sign(expected) == np.sign(held)
-    least = np.minimum(np.abs(expected), np.abs(held))
+def _rewritten(expected: Array, actual: Array, weight: StoredWeight) -> Array:
+    """Mark elements that converters write differently without changing the function."""
+    same_sign = np.sign(expected) == np.sign(actual)
+    least = np.minimum(np.abs(expected), np.abs(actual))
     narrow = unit_roundoff(weight.dtype) > _FLOAT32
-    aside = alike & (least >= (_CLAMPED if narrow else _LARGEST_FLOAT16))
+    aside = same_sign & (least >= (_CLAMPED if narrow else _LARGEST_FLOAT16))
     if weight.may_mask and any(each.node.op in _ADDED for each in weight.readers):
-        aside |= (expected <= -_VANISHED) & (held <= -_VANISHED)
+        aside |= (expected <= -_VANISHED) & (actual <= -_VANISHED)
     if weight.dtype == "float16":
-        aside |= (held == 0.0) & (np.abs(expected) < _SMALLEST_FLOAT16)
+        aside |= (actual == 0.0) & (np.abs(expected) < _SMALLEST_FLOAT16)
     return np.asarray(aside)
 
 
 def _clipped(
-    expected: Array, held: Array, integers: Array, grid: Quantization, beyond: Array
+    expected: Array, actual: Array, integers: Array, grid: Quantization, beyond: Array
 ) -> Array:
-    """Numbers beyond the ends of a grid that was made narrower than the weight on purpose."""
+    """Mark elements beyond a quantization range that is narrower than the weight on purpose."""
     low, high = grid_ends(grid)
-    outward = np.zeros(held.shape, bool)
+    outward = np.zeros(actual.shape, bool)
     for end, types_end in ((integers.max(), high), (integers.min(), low)):
         here = integers == end
-        farther = expected > held if end == integers.max() else expected < held
+        farther = expected > actual if end == integers.max() else expected < actual
         out = here & farther & beyond
-        # One number alone at an end that the type goes beyond was not clipped, it was moved.
+        # A single element at an end that is not the type's own was changed, not clipped.
         if abs(int(end)) >= abs(types_end) - 1 or int(np.count_nonzero(out)) > 1:
             outward |= out
     return outward
 
 
-def _telling(values: Array) -> int:
-    """How many are not the most frequent one: many zeros agree by chance."""
+def _informative(values: Array) -> int:
+    """Count the values that are not the most frequent one: many zeros agree by chance."""
     if not values.size:
         return 0
     _, counts = np.unique(values, return_counts=True)
     return int(values.size - counts.max()) if counts.max() > 1 else int(values.size)
 
 
-def relative_size(expected: Array, held: Array, beyond: Array) -> float:
-    """How far off the differing elements are, as a share of what they should be."""
+def relative_size(expected: Array, actual: Array, beyond: Array) -> float:
+    """Return the error of the differing elements relative to their expected values."""
     with np.errstate(all="ignore"):
         right = expected[beyond]
-        apart = float(np.linalg.norm(held[beyond] - right))
+        apart = float(np.linalg.norm(actual[beyond] - right))
         size = float(np.linalg.norm(right))
         if size == 0.0:
             finite = expected[np.isfinite(expected)]

@@ -1,4 +1,4 @@
-"""Which tensors can be the same, by their fingerprints."""
+"""Find tensors that may be equal by their fingerprints."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from isomorph.oracle.fingerprint import FLOAT64_ORDER, Fingerprint
 
 
-def alike(left: Fingerprint, right: Fingerprint, tolerance: float, reach: float) -> bool:
-    """Whether the values could be the same.
+def may_be_equal(left: Fingerprint, right: Fingerprint, tolerance: float, peak: float) -> bool:
+    """Whether tensors with these fingerprints may be equal.
 
-    ``tolerance`` is the rms of what may differ, ``reach`` the largest size of it. No statistic
-    here moves farther than these if the elements do not, so nothing that is equal is missed.
+    ``tolerance`` bounds the rms of their difference, ``peak`` its largest element. Each statistic
+    changes by no more than these bounds if the elements do not, so no equal tensor is missed.
     """
     return (
         left.elements == right.elements
@@ -23,16 +23,16 @@ def alike(left: Fingerprint, right: Fingerprint, tolerance: float, reach: float)
         and abs(left.mean - right.mean) <= tolerance
         and abs(left.absolute - right.absolute) <= tolerance
         and abs(left.leaning - right.leaning) <= 3.0 * tolerance
-        and abs(left.least - right.least) <= reach
-        and abs(left.most - right.most) <= reach
+        and abs(left.least - right.least) <= peak
+        and abs(left.most - right.most) <= peak
     )
 
 
-class Index:
-    """Fingerprints by element count and noise, sorted by the size of the values.
+class FingerprintIndex:
+    """Fingerprints by element count and noise level, sorted by the rms of the values.
 
-    Tensors of like noise stand together, so that one that noise moves far does not widen the
-    search among all the others: near ones are found in the time it takes to name them.
+    Tensors of similar noise share a bucket, so that one noisy tensor does not widen the search
+    among all others.
     """
 
     def __init__(self, prints: Mapping[str, Fingerprint], spread: Mapping[str, float]) -> None:
@@ -46,18 +46,18 @@ class Index:
             for bucket in buckets.values():
                 bucket.entries.sort()
 
-    def near(self, wanted: Fingerprint, noise: float, deviations: float) -> Iterator[str]:
-        """The tensors whose values could be these, by their size; ``noise`` is of the wanted."""
-        for bucket in self._buckets.get(wanted.elements, {}).values():
+    def near(self, mark: Fingerprint, noise: float, deviations: float) -> Iterator[str]:
+        """Yield the tensors whose rms is near that of ``mark``, which has the given noise."""
+        for bucket in self._buckets.get(mark.elements, {}).values():
             width = deviations * math.hypot(bucket.noise, noise)
-            width += FLOAT64_ORDER * (wanted.rms + width)
-            start = bisect_left(bucket.entries, (wanted.rms - width, ""))
-            stop = bisect_right(bucket.entries, (wanted.rms + width, "\U0010ffff"))
+            width += FLOAT64_ORDER * (mark.rms + width)
+            start = bisect_left(bucket.entries, (mark.rms - width, ""))
+            stop = bisect_right(bucket.entries, (mark.rms + width, "\U0010ffff"))
             yield from (bucket.entries[place][1] for place in range(start, stop))
 
 
 class _Bucket:
-    """Tensors of one size whose noise is of one order."""
+    """Tensors of one element count whose noise is of one order of magnitude."""
 
     __slots__ = ("entries", "noise")
 
@@ -67,7 +67,7 @@ class _Bucket:
 
 
 def _level(noise: float) -> int:
-    """The order of a noise, in powers of sixteen; none and infinite noise have their own."""
+    """Return the magnitude of noise in powers of sixteen; zero and infinity have their own."""
     if not 0.0 < noise < math.inf:
         return -10_000 if noise == 0.0 else 10_000
     return math.frexp(noise)[1] // 4

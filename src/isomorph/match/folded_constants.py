@@ -1,7 +1,7 @@
-"""Constants that a conversion computed from several: a batch normalization folded away.
+"""Match constants into which a conversion folded a batch normalization.
 
-Recognized by being computed again in float64: a folded constant may differ by four roundings for
-each operation, of the size that its terms have before they cancel.
+The folded constant is computed again in float64. It may differ by four roundings for each
+operation, relative to the size of the terms before they cancel.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.alignment import Confidence, Pair
-from isomorph.match.value_match import ways
+from isomorph.match.value_match import rearrangements
 from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
@@ -25,17 +25,17 @@ _ROUNDINGS = 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
-    """What a constant would be if these were folded into it: its value, and how far off it is."""
+class FoldedConstant:
+    """The value of a constant if these constants were folded into it, and its error bound."""
 
     names: tuple[str, ...]
     value: Array
-    reach: Array
-    words: str
+    error_bound: Array
+    text: str
 
 
-def fold(constants: Constants) -> None:
-    """Settle what is still open and is a batch normalization of the other side, folded."""
+def match_folded(constants: Constants) -> None:
+    """Pair unmatched constants that contain a folded batch normalization of the other graph."""
     buckets = tuple(_buckets(constants, side) for side in (0, 1))
     for side, graph in enumerate((constants.reference, constants.candidate)):
         for node in graph.nodes:
@@ -46,9 +46,9 @@ def fold(constants: Constants) -> None:
 
 
 def _buckets(constants: Constants, side: int) -> dict[Hashable, list[str]]:
-    """The unsettled constants of a side by the place at which they are read."""
+    """Return the unmatched constants of a side by the place at which they are read."""
     found: dict[Hashable, list[str]] = {}
-    for name in (constants.left, constants.open)[side]:
+    for name in (constants.unmatched_reference, constants.unmatched_candidate)[side]:
         place = constants.place(side, name)
         if place is not None:
             found.setdefault(place, []).append(name)
@@ -69,12 +69,12 @@ def _fold(
             continue
         ref, cand = (recipe.names, (name,)) if side == 0 else ((name,), recipe.names)
         for each in cand:
-            constants.found(
+            constants.add_pair(
                 Pair(
                     kind="constant",
                     reference=ref,
                     candidate=each,
-                    transform=recipe.words if side == 0 else f"unfolded: {recipe.words}",
+                    transform=recipe.text if side == 0 else f"unfolded: {recipe.text}",
                     evidence=("value", "structure"),
                     confidence=Confidence.CERTAIN,
                 )
@@ -83,7 +83,7 @@ def _fold(
 
 def _recipes(
     constants: Constants, side: int, norm: Node, others: Sequence[str]
-) -> Iterator[Recipe]:
+) -> Iterator[FoldedConstant]:
     values = [constants.values(side, name) for name in norm.inputs[1:5]]
     if any(value is None for value in values):
         return
@@ -93,18 +93,20 @@ def _recipes(
     epsilon = float(norm.attributes.get("epsilon", norm.attributes.get("eps", 0.0)))
     factor = scale / np.sqrt(variance + epsilon)
     used, all_four = (norm.inputs[1], norm.inputs[4]), norm.inputs[1:5]
-    told = "folded with a batch normalization"
-    yield Recipe(names=used, value=factor, reach=3 * unit * np.abs(factor), words="its factor")
+    folded_text = "folded with a batch normalization"
+    yield FoldedConstant(
+        names=used, value=factor, error_bound=3 * unit * np.abs(factor), text="its factor"
+    )
     zero = np.zeros_like(factor)
     for name, bias in [("", zero), *((n, constants.values(side, n)) for n in others)]:
         if bias is None or bias.size != factor.size or (bias.ndim > 1 and name):
             continue
         size = (np.abs(bias) + np.abs(mean)) * np.abs(factor) + np.abs(offset)
-        yield Recipe(
+        yield FoldedConstant(
             names=(*((name,) if name else ()), *all_four),
             value=(bias.reshape(factor.shape) - mean) * factor + offset,
-            reach=6 * unit * size.reshape(factor.shape),
-            words=told if name else "its offset",
+            error_bound=6 * unit * size.reshape(factor.shape),
+            text=folded_text if name else "its offset",
         )
     for name in others:
         kernel = constants.values(side, name)
@@ -112,16 +114,19 @@ def _recipes(
             if kernel is not None and kernel.shape[axis] == factor.size:
                 along = factor.reshape([-1 if a == axis else 1 for a in range(kernel.ndim)])
                 value = kernel * along
-                yield Recipe(
-                    names=(name, *used), value=value, reach=4 * unit * np.abs(value), words=told
+                yield FoldedConstant(
+                    names=(name, *used),
+                    value=value,
+                    error_bound=4 * unit * np.abs(value),
+                    text=folded_text,
                 )
 
 
-def _is(recipe: Recipe, value: Array) -> bool:
-    """Whether these are the recipe's numbers, in some arrangement."""
+def _is(recipe: FoldedConstant, value: Array) -> bool:
+    """Whether ``value`` is the folded constant in some arrangement of its axes."""
     if recipe.value.size != value.size:
         return False
     return any(
-        bool(np.all(np.abs(moved.array(recipe.value) - value) <= moved.array(recipe.reach)))
-        for moved in ways(recipe.value, value.shape)
+        bool(np.all(np.abs(moved.array(recipe.value) - value) <= moved.array(recipe.error_bound)))
+        for moved in rearrangements(recipe.value, value.shape)
     )

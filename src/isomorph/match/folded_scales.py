@@ -1,7 +1,7 @@
-"""Weights as a conversion folds them: with the factors by which their products are multiplied next.
+"""Kernels with the channel factors of the following nodes multiplied in.
 
-A batch normalization behind a convolution multiplies each channel by one number, and converters
-put that number into the weight before they quantize it.
+A batch normalization after a convolution multiplies each channel by one number, and converters
+multiply the kernel by it before they quantize it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _FARTHEST = 3
 _BETWEEN = frozenset({"Add", "Transpose", "Reshape", "Identity"})
 
 
-def folded(size: int, graph: Graph, read: Read) -> Iterator[Array]:
-    """Every weight of so many elements, with the factors that follow it multiplied in.
+def folded_kernels(size: int, graph: Graph, read: Read) -> Iterator[Array]:
+    """Yield every kernel of ``size`` elements with the factors after it multiplied in.
 
-    ``read`` gives constants, and whatever is computed from constants alone.
+    ``read`` returns constants, and whatever is computed from constants alone.
     """
     readers: dict[str, list[Node]] = {}
     for node in graph.nodes:
@@ -48,7 +48,7 @@ def folded(size: int, graph: Graph, read: Read) -> Iterator[Array]:
 
 
 def _factor(tensor: str, readers: dict[str, list[Node]], read: Read, farthest: int) -> Array | None:
-    """What a tensor is multiplied by, channel for channel, before anything else happens to it."""
+    """Return what a tensor is multiplied by next, one factor for each channel."""
     if not farthest or len(readers.get(tensor, ())) != 1:
         return None  # a product that is read twice cannot be folded for one reader alone
     (node,) = readers[tensor]
@@ -68,5 +68,5 @@ def _factor(tensor: str, readers: dict[str, list[Node]], read: Read, farthest: i
 
 
 def _vector(value: Array) -> Array | None:
-    """One number for each channel, whatever axes of size one stand around them."""
+    """Return one number for each channel, without axes of size one."""
     return np.ravel(value) if value.size == max(value.shape, default=0) and value.size > 1 else None

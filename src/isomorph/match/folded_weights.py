@@ -1,7 +1,7 @@
-"""Weights and biases of a linear node with the steps behind it multiplied and added in.
+"""Weights and biases of a linear node with the following factors and offsets folded in.
 
-A batch normalization, a scale or a bias that is added apart: whatever multiplies or shifts each
-channel by fixed numbers can be part of the weight and the bias, and converters put it there.
+A batch normalization, a scale, a separate bias: whatever multiplies or shifts each channel by a
+constant can be part of the weight and the bias, and converters fold it into them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.ops import RESHAPES
-from isomorph.match.quantizers import in_floats
+from isomorph.match.quantizers import float_operator
 from isomorph.oracle.noise import unit_roundoff
 
 if TYPE_CHECKING:
@@ -29,14 +29,14 @@ _ADDS = frozenset({"Add", "Sub"})
 _FARTHEST = 6
 """Nodes behind a linear one that are looked at: a bias, a normalization, changes of layout."""
 _ROUNDINGS = 12.0 * unit_roundoff("float32")
-"""A square root, a quotient and a product, each with its operands, of the size of its terms."""
+"""A square root, a quotient and a product, each with its operands, relative to its terms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folded:
-    """What was multiplied and added behind a linear node up to one step.
+    """What is multiplied and added after a linear node, up to one of the following nodes.
 
-    ``size`` is the sum of the sizes of the terms of ``shift``: what rounding is a share of.
+    ``size`` is the sum of the absolute terms of ``shift``: rounding is relative to it.
     """
 
     linear: str
@@ -47,7 +47,7 @@ class Folded:
 
     @property
     def scales(self) -> bool:
-        """Whether the kernel is another for it."""
+        """Whether folding changes the kernel."""
         return bool(np.any(self.scale != 1.0))
 
 
@@ -60,7 +60,7 @@ class FoldedWeights:
 
     @cached_property
     def linear(self) -> dict[str, tuple[str, str]]:
-        """The kernel and the bias of each linear node; what it does not have is empty."""
+        """The kernel and the bias of each linear node; an empty name where there is none."""
         found: dict[str, tuple[str, str]] = {}
         live = self._weights.topology.live
         for node in self._weights.graph.nodes:
@@ -85,7 +85,7 @@ class FoldedWeights:
         return {node.name: node for node in self._weights.graph.nodes}
 
     def chain(self, linear: str) -> Sequence[Folded]:
-        """The linear node alone, then with each further step that can be folded."""
+        """Return the linear node alone, then with each further node that can be folded."""
         if linear not in self._chains:
             self._chains[linear] = tuple(self._followed(linear))
         return self._chains[linear]
@@ -121,7 +121,7 @@ class FoldedWeights:
             yield Folded(linear=linear, names=names, scale=scale, shift=shift, size=size)
 
     def kernels(self, folded: Folded) -> Iterator[tuple[Array, Array]]:
-        """The kernel with the scale multiplied in along each axis that fits, and its rounding."""
+        """Yield the kernel scaled along each axis that fits, and its error bound."""
         value = self._weights.value(self.linear[folded.linear][0])
         if value is None:
             return
@@ -135,12 +135,12 @@ class FoldedWeights:
                 return
 
     def kernels_of(self, size: int) -> Iterator[tuple[Folded, Array, Array]]:
-        """Every kernel of so many numbers that is another for what follows it."""
+        """Yield every kernel of ``size`` elements that folding changes."""
         for linear, (kernel, _) in self.linear.items():
             if self._size(kernel) == size:
                 for folded in self.chain(linear):
-                    for value, reach in self.kernels(folded) if folded.scales else ():
-                        yield folded, value, reach
+                    for value, error_bound in self.kernels(folded) if folded.scales else ():
+                        yield folded, value, error_bound
 
     def _size(self, name: str) -> int:
         constant = self._weights.graph.constants.get(name)
@@ -151,7 +151,7 @@ class FoldedWeights:
 
     @staticmethod
     def bias(folded: Folded) -> tuple[Array, Array]:
-        """The bias with everything added in, and its rounding."""
+        """Return the folded bias and its error bound."""
         return folded.shift, _ROUNDINGS * folded.size
 
     def _center(self, norm: Node) -> Array:
@@ -159,13 +159,13 @@ class FoldedWeights:
         return np.zeros(1) if offset is None else offset
 
     def _step(self, node: Node) -> tuple[Array, Array, tuple[str, ...]] | None:
-        """What a node multiplies by and adds, and the constants it does so with."""
+        """Return the factor and the offset of a node, and the constants they come from."""
         if node.op == "BatchNormalization" and len(node.inputs) >= 5:
             epsilon = node.attributes.get("epsilon", node.attributes.get("eps"))
-            held = [self._vector(name) for name in node.inputs[1:5]]
-            if epsilon is None or any(each is None for each in held):
+            parameters = [self._vector(name) for name in node.inputs[1:5]]
+            if epsilon is None or any(each is None for each in parameters):
                 return None
-            gamma, beta, mean, variance = (np.asarray(each) for each in held)
+            gamma, beta, mean, variance = (np.asarray(each) for each in parameters)
             with np.errstate(all="ignore"):
                 factor = gamma / np.sqrt(variance + float(epsilon))
             return factor, beta - mean * factor, tuple(node.inputs[1:5])
@@ -184,7 +184,7 @@ class FoldedWeights:
         return factor, np.zeros(1), used
 
     def _vector(self, name: str) -> Array | None:
-        """One number for each channel, whatever axes of size one stand around them."""
+        """Return one number for each channel, without axes of size one."""
         if not name or name in self._weights.topology.live:
             return None
         value = self._weights.value(name)
@@ -194,7 +194,7 @@ class FoldedWeights:
 
 
 class Biases:
-    """Which bias of the reference a bias of the candidate should be, told by the kernels."""
+    """The reference's bias for a bias of the candidate, found by matching their kernels."""
 
     def __init__(self, candidate: Weights, folds: FoldedWeights) -> None:
         self._candidate, self._folds = candidate, folds
@@ -202,7 +202,7 @@ class Biases:
         """By the candidate's linear node: the reference's, at a step with the same kernel."""
 
     def kernel_is(self, weight: StoredWeight, source: StoredWeight | Folded) -> None:
-        """A kernel of the candidate is known to hold this; its nodes do what those do."""
+        """Record that a kernel of the candidate equals ``source``."""
         if effective_rank(weight.shape) < 2 and not isinstance(source, Folded):
             return
         nodes = [each.node.name for each in weight.readers if _is_linear(each.node)]
@@ -222,19 +222,19 @@ class Biases:
                         yield each
 
     def of(self, weight: StoredWeight) -> Iterator[tuple[Folded, Array, Array]]:
-        """What a bias may be: that of its own kernel first, then whatever is folded to its size."""
+        """Yield possible origins of a bias: that of its own kernel first, then any of its size."""
         if effective_rank(weight.shape) > 1:
             return
         own = self._own(weight)
         steps = [each for linear in self._folds.linear for each in self._folds.chain(linear)]
         for folded in (*own, *steps):
-            value, reach = self._folds.bias(folded)
+            value, error_bound = self._folds.bias(folded)
             if value.size == weight.size or (folded in own and value.size == 1):
                 size = (weight.size,)
-                yield folded, np.broadcast_to(value, size), np.broadcast_to(reach, size)
+                yield folded, np.broadcast_to(value, size), np.broadcast_to(error_bound, size)
 
-    def beside(self, weight: StoredWeight, source: object) -> bool:
-        """Whether the kernel beside a bias says that it is this one."""
+    def belongs_to(self, weight: StoredWeight, source: object) -> bool:
+        """Whether ``source`` is the bias of the kernel that ``weight`` belongs to."""
         return any(each is source for each in self._own(weight))
 
     def _own(self, weight: StoredWeight) -> list[Folded]:
@@ -244,7 +244,7 @@ class Biases:
         return found
 
     def _before(self, node: Node) -> str:
-        """The linear node that a bias is added to: this one, or the one just before."""
+        """Return the linear node that a bias is added to: this one, or one before it."""
         topology = self._candidate.topology
         for _ in range(_FARTHEST):
             if _is_linear(node):
@@ -258,12 +258,12 @@ class Biases:
 
 
 def effective_rank(shape: tuple[int, ...]) -> int:
-    """How many axes have more than one element."""
+    """Count the axes with more than one element."""
     return sum(size > 1 for size in shape)
 
 
 def _is_linear(node: Node) -> bool:
-    return node.op in LINEAR or in_floats(node.op) in LINEAR
+    return node.op in LINEAR or float_operator(node.op) in LINEAR
 
 
 def _fit(*vectors: Array) -> bool:
@@ -271,7 +271,7 @@ def _fit(*vectors: Array) -> bool:
 
 
 def _by_channel(kernel: Array, channels: int) -> Array:
-    """A depthwise kernel that is kept by input and multiplier, with the two joined to channels."""
+    """Merge the last two axes of a depthwise kernel (input, multiplier) into channels."""
     if kernel.ndim < 2 or channels in (1, *kernel.shape):
         return kernel
     joined = kernel.shape[-2] * kernel.shape[-1]

@@ -1,4 +1,4 @@
-"""Which nodes belong together: what a side computes between aligned tensors."""
+"""Group the nodes that compute the same step between aligned tensors of both graphs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Place = tuple[int, str]
 """A side, 0 for the reference and 1 for the candidate, and the name of a node."""
 
 
-class Joined:
-    """Nodes of both sides in sets that only ever grow together."""
+class NodeSets:
+    """Disjoint sets of the nodes of both graphs (union-find)."""
 
     def __init__(self) -> None:
         self._above: dict[Place, Place] = {}
 
-    def top(self, place: Place) -> Place:
-        """The one that stands for its whole set."""
+    def root(self, place: Place) -> Place:
+        """Return the representative of a node's set."""
         way: list[Place] = []
         while (above := self._above.get(place, place)) != place:
             way.append(place)
@@ -31,20 +31,22 @@ class Joined:
         return place
 
     def join(self, places: Iterable[Place]) -> None:
-        """Make one set of theirs."""
-        first, *rest = (self.top(place) for place in places)
-        for each in rest:
+        """Merge the sets of these nodes."""
+        first, *others = (self.root(place) for place in places)
+        for each in others:
             if each != first:
                 self._above[each] = first
 
 
-def joined(reference: Topology, candidate: Topology, pairs: Iterable[tuple[str, str]]) -> Joined:
-    """Nodes that share a tensor without a counterpart, and the makers of aligned tensors.
+def connected_nodes(
+    reference: Topology, candidate: Topology, pairs: Iterable[tuple[str, str]]
+) -> NodeSets:
+    """Join nodes that share a tensor without a counterpart, and the makers of aligned tensors.
 
-    What lies between aligned tensors is computed in one step here and in three there: those
-    are the nodes that correspond, as sets.
+    One graph may compute in one node what the other computes in three; the nodes between aligned
+    tensors correspond as sets.
     """
-    sets = Joined()
+    sets = NodeSets()
     aligned: tuple[set[str], set[str]] = (set(), set())
     for ref, cand in pairs:
         aligned[0].add(ref)
@@ -60,13 +62,13 @@ def joined(reference: Topology, candidate: Topology, pairs: Iterable[tuple[str, 
     return sets
 
 
-def groups(reference: Topology, candidate: Topology, sets: Joined) -> Iterator[Group]:
-    """The sets in which one side has more nodes than one, in the candidate's order."""
+def fused_groups(reference: Topology, candidate: Topology, sets: NodeSets) -> Iterator[Group]:
+    """Yield the sets in which a side has more than one node, in the candidate's order."""
     members: dict[Place, tuple[list[str], list[str]]] = {}
     for side, topology in ((1, candidate), (0, reference)):
         for node in topology.graph.nodes:
             if any(name in topology.live for name in node.outputs):
-                found = members.setdefault(sets.top((side, node.name)), ([], []))
+                found = members.setdefault(sets.root((side, node.name)), ([], []))
                 found[side].append(node.name)
     for ref, cand in members.values():
         if ref and cand and len(ref) + len(cand) > 2:

@@ -1,7 +1,7 @@
-"""What stored integers, truth values and words do: hold numbers, select rows, or state a size.
+"""The role of stored integers, booleans and strings: numbers, row indices, or sizes.
 
-Numbers and rows are compared exactly. Sizes, axes and limits of slices are not: a size of -1 and
-the size that it stands for are the same, and so are an end of 2**31-1 and the length of an axis.
+Numbers and row indices are compared exactly. Sizes, axes and ends of slices are not: a size of -1
+and the inferred size are the same, and so are an end of 2**31-1 and the length of an axis.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ _FIRST_HANDED_ON = RESHAPES | {
     "Gather", "GatherElements", "GatherND", "Slice", "Expand", "Tile", "Transpose", "Split", "Pad",
     "Cast",
 }  # fmt: skip
-"""Operators whose first input comes out again; the others are sizes, axes or rows."""
+"""Operators that pass on their first input; the other inputs are sizes, axes or row indices."""
 _HANDED_ON = frozenset({"Concat", "Add", "Sub", "Mul", "Div", "Mod", "Neg", "Min", "Max", "Abs"})
 _NUMBERS = frozenset(
     {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "And", "Or", "Xor", "Not",
      "QuantizeLinear", "DequantizeLinear", "QLinearConv", "QLinearMatMul", "QLinearAdd",
      "QLinearMul", "QGemm", "ConvInteger", "MatMulInteger", "StringConcat"}
 )  # fmt: skip
-"""Operators that compute with every input, and whose result is no size any more."""
+"""Operators that compute with every input and whose result is not a size."""
 _ROWS = frozenset({"Gather", "GatherElements", "GatherND"})
 
 
 class Role(StrEnum):
-    """What a constant does."""
+    """The role of a constant."""
 
     NUMBERS = "numbers"
     ROWS = "rows"
-    """It selects: a negative number counts from the end."""
+    """It selects rows: a negative number counts from the end."""
     UNKNOWN = "unknown"
     """It may state a size or an axis."""
 
 
 def role_of(side: Weights, name: str) -> Role:
-    """What a constant does in all of its uses."""
+    """Return the role of a constant in all of its uses."""
     role, open_ends, seen = Role.NUMBERS, [name], {name}
     while open_ends:
         tensor = open_ends.pop()

@@ -1,4 +1,4 @@
-"""Integers of one side beside the real numbers that they stand for on the other."""
+"""Match quantized tensors of the candidate with real tensors of the reference."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.chance import threshold
 from isomorph.match.quantizers import real_values
-from isomorph.match.tensor_capture import apart
-from isomorph.match.value_match import ways
+from isomorph.match.tensor_capture import rms_and_peak
+from isomorph.match.value_match import rearrangements
 from isomorph.oracle.fingerprint import fingerprint
 
 if TYPE_CHECKING:
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
 
 _MOST_COMPARED = 16
 _ROUNDING = math.sqrt(12.0)
-"""A rounding that may fall anywhere in a step has this share of it as its deviation."""
+"""The standard deviation of a rounding that is uniform in a step is the step divided by this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quanta:
-    """A quantized tensor of the candidate and the nearest one of the reference."""
+class QuantizedPair:
+    """A quantized tensor of the candidate and the closest tensor of the reference."""
 
     candidate: str
     reference: str
     moved: Rearrangement
 
 
-def quanta(
+def quantized_pairs(
     matcher: ValueMatcher,
     values: Mapping[str, Array],
     grids: Mapping[str, Quantization],
     known: Mapping[str, str],
-) -> Iterator[Quanta]:
-    """Quantized activations that nothing equals as integers, by their real numbers.
+) -> Iterator[QuantizedPair]:
+    """Yield quantized activations that have no equal as integers, matched by real values.
 
-    The noise is what the quantizers before it do, and its own rounding. Of several within it
-    the nearest is meant.
+    The tolerance is the noise of the quantizers before a tensor and its own rounding. The closest
+    of several tensors within it is chosen.
     """
     for name, grid in grids.items():
         if name in known or name not in values or values[name].dtype.kind not in "iu":
@@ -56,16 +56,16 @@ def quanta(
             continue
         best = min(_near(matcher, real, noise), key=lambda found: found[0], default=None)
         if best is not None:
-            yield Quanta(candidate=name, reference=best[1], moved=best[2])
+            yield QuantizedPair(candidate=name, reference=best[1], moved=best[2])
 
 
 def _near(
     matcher: ValueMatcher, real: Array, noise: float
 ) -> Iterator[tuple[float, str, Rearrangement]]:
     bound = threshold(real.size)
-    for mine in islice(matcher.near(fingerprint(real), noise), _MOST_COMPARED):
-        source = matcher.reference.values[mine]
-        for moved in ways(source, real.shape):
-            rms, _ = apart(moved.array(source), real)
-            if rms <= bound * math.hypot(noise, matcher.reference.spread[mine]):
-                yield rms, mine, moved
+    for ref in islice(matcher.near(fingerprint(real), noise), _MOST_COMPARED):
+        source = matcher.reference.values[ref]
+        for moved in rearrangements(source, real.shape):
+            rms, _ = rms_and_peak(moved.array(source), real)
+            if rms <= bound * math.hypot(noise, matcher.reference.spread[ref]):
+                yield rms, ref, moved

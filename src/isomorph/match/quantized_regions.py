@@ -1,4 +1,4 @@
-"""The piece of a graph between a quantized tensor and the quantized tensors before it."""
+"""The part of a graph between a quantized tensor and the quantized tensors before it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantizedRegion:
-    """The nodes that compute one tensor, and all that is fed into them."""
+    """The nodes that compute one tensor, and everything that they read."""
 
     nodes: tuple[str, ...]
     feeds: tuple[str, ...]
@@ -19,21 +19,21 @@ class QuantizedRegion:
 
 
 class QuantizedRegions:
-    """A graph, cut at its quantized tensors; ``shores`` are the names of these.
+    """A graph that is cut at its quantized tensors, the ``boundaries``.
 
-    Every output of a node that makes a shore is one: a run-time quantizer gives its scale and
-    zero point along with its integers, and none of the three means anything without the others.
+    Every output of a node that computes a boundary is one too: a dynamic quantizer returns its
+    scale and zero point with its integers, and the three belong together.
     """
 
-    def __init__(self, graph: Graph, shores: frozenset[str]) -> None:
+    def __init__(self, graph: Graph, boundaries: frozenset[str]) -> None:
         self._graph = graph
         self._makers: dict[str, Node] = {
             name: node for node in graph.nodes for name in node.outputs if name
         }
-        self.shores = shores | {
+        self.boundaries = boundaries | {
             name
             for node in graph.nodes
-            if shores.intersection(node.outputs)
+            if boundaries.intersection(node.outputs)
             for name in node.outputs
             if name
         }
@@ -43,7 +43,7 @@ class QuantizedRegions:
         return self._makers.get(tensor)
 
     def of(self, tensor: str) -> QuantizedRegion:
-        """What lies between ``tensor`` and the shores before it."""
+        """Return the region between ``tensor`` and the boundaries before it."""
         nodes: dict[str, None] = {}
         feeds: dict[str, None] = {}
         constants: dict[str, None] = {}
@@ -58,7 +58,7 @@ class QuantizedRegions:
                 before = self.maker(name)
                 if name in self._graph.constants:
                     constants[name] = None
-                elif name in self.shores or before is None:
+                elif name in self.boundaries or before is None:
                     feeds[name] = None
                 else:
                     open_ends.append(before)
@@ -66,7 +66,7 @@ class QuantizedRegions:
 
 
 def _reads(node: Node) -> list[str]:
-    """Its inputs, and what its bodies take from outside."""
+    """List the inputs of a node, and what its bodies capture from outside."""
     names = [name for name in node.inputs if name]
     for body in node.bodies.values():
         inside = {name for each in body.nodes for name in each.outputs}

@@ -1,8 +1,7 @@
-"""Which quantized tensor of one model was made from which of the other.
+"""Match the quantized tensors of two models.
 
-By name first; stored tensors by their digests or, where a reader is given, by the real numbers
-behind their integers; the rest by what they are computed from: the same matched constants and
-the same inputs.
+By name first; constants by their digests or, where a reader is given, by the real values of their
+integers; the others by what they are computed from: the same matched constants and inputs.
 """
 
 from __future__ import annotations
@@ -15,30 +14,30 @@ import numpy as np
 
 from isomorph.kernels.quantized import dequantize
 from isomorph.match.quantized_regions import QuantizedRegions
-from isomorph.match.value_match import ways
+from isomorph.match.value_match import rearrangements
 
 if TYPE_CHECKING:
     from isomorph.core.model import Constant, Graph, Quantization
     from isomorph.core.trace import Array
 
 Reader = Callable[[str], "Array | None"]
-"""Gives the value of a constant, or None where it cannot be had."""
+"""Returns the value of a constant, or None where it cannot be read."""
 
 _ON_INTEGERS = {"QGemm": "Gemm", "ConvInteger": "Conv", "MatMulInteger": "MatMul"}
 
 _SAME_NUMBERS = 1e-6
-"""Of the step: two scales that mean the same may be rounded differently."""
+"""Relative tolerance of scales: the same scale may be rounded differently."""
 
 
-def matched(
+def match_quantized_tensors(
     reference: Graph,
     candidate: Graph,
     *,
     reference_value: Reader | None = None,
     candidate_value: Reader | None = None,
 ) -> dict[str, str]:
-    """The reference's quantized tensor for each of the candidate's that has one."""
-    ref, cand = written(reference), written(candidate)
+    """Return the reference's quantized tensor for each of the candidate's that has one."""
+    ref, cand = quantization_by_tensor(reference), quantization_by_tensor(candidate)
     pairs = {name: name for name in cand if name in ref}
     for digest in (_exact, _sorted):
         pairs |= _unique(
@@ -47,7 +46,7 @@ def matched(
         )
     if reference_value is not None and candidate_value is not None:
         for name in list(_stored(candidate, cand, pairs)):
-            twin = _by_value(
+            counterpart = _by_value(
                 _real(candidate_value, cand[name]),
                 {
                     other: _real(reference_value, ref[other])
@@ -56,29 +55,29 @@ def matched(
                 },
                 step=max(cand[name].scale, default=0.0),
             )
-            if twin is not None:
-                pairs[name] = twin
+            if counterpart is not None:
+                pairs[name] = counterpart
     while found := _unique(
-        _roots(reference, ref, {twin: twin for twin in pairs.values()}),
+        _roots(reference, ref, {counterpart: counterpart for counterpart in pairs.values()}),
         _roots(candidate, cand, pairs),
     ):
         pairs |= found
     return pairs
 
 
-def written(graph: Graph) -> dict[str, Quantization]:
-    """The entry of each quantized tensor's writer; those of disagreeing readers stand behind it."""
+def quantization_by_tensor(graph: Graph) -> dict[str, Quantization]:
+    """Return the quantization of each tensor as its writer states it; readers may disagree."""
     return {entry.tensor: entry for entry in reversed(graph.quantization) if entry.scale}
 
 
-def changed(reference: Quantization, candidate: Quantization) -> tuple[str, ...]:
-    """The parameters in which two entries differ, by the names of their fields."""
+def changed_parameters(reference: Quantization, candidate: Quantization) -> tuple[str, ...]:
+    """Return the names of the parameters in which two quantizations differ."""
     found = [
         field
         for field in ("dtype", "axis")
         if getattr(reference, field) != getattr(candidate, field)
     ]
-    # One type's zero point is another number on the other type's grid.
+    # The same zero point is another integer in another type.
     fields = ("scale",) if "dtype" in found else ("scale", "zero_point")
     for field in fields:
         left, right = (np.asarray(getattr(each, field), float) for each in (reference, candidate))
@@ -88,7 +87,7 @@ def changed(reference: Quantization, candidate: Quantization) -> tuple[str, ...]
 
 
 def real_values(integers: Array, entry: Quantization) -> Array | None:
-    """The numbers that stored integers stand for; None where the scales do not fit the shape."""
+    """Dequantize stored integers; None where the scales do not fit the shape."""
     scale, zero = np.asarray(entry.scale, float), np.asarray(entry.zero_point)
     if scale.size > 1 and not along_axis(integers.shape, entry.axis, scale.size):
         return None
@@ -96,7 +95,7 @@ def real_values(integers: Array, entry: Quantization) -> Array | None:
 
 
 def along_axis(shape: tuple[int, ...], axis: int | None, count: int) -> bool:
-    """Whether there is one value for each slice of an axis that the tensor has."""
+    """Whether the tensor has the axis, and ``count`` slices along it."""
     return axis is not None and -len(shape) <= axis < len(shape) and shape[axis] == count
 
 
@@ -118,7 +117,7 @@ def _size(graph: Graph, name: str) -> int:
 
 
 def _unique(ref: Mapping[str, Hashable], cand: Mapping[str, Hashable]) -> dict[str, str]:
-    """Pairs of equal keys that occur once on either side."""
+    """Pair the names whose keys occur exactly once on either side."""
     once = [
         {key for key, count in Counter(side.values()).items() if count == 1} for side in (ref, cand)
     ]
@@ -132,13 +131,13 @@ def _real(read: Reader, entry: Quantization) -> Array | None:
 
 
 def _by_value(value: Array | None, others: Mapping[str, Array | None], step: float) -> str | None:
-    """The one whose every element is within a step of ours, in some arrangement of the axes."""
+    """Return the constant whose elements are all within ``step``, in any arrangement of axes."""
     if value is None:
         return None
     for name, other in others.items():
         if other is not None and any(
             np.max(np.abs(moved.array(other) - value), initial=0.0) <= step
-            for moved in ways(other, value.shape)
+            for moved in rearrangements(other, value.shape)
         ):
             return name
     return None
@@ -147,9 +146,9 @@ def _by_value(value: Array | None, others: Mapping[str, Array | None], step: flo
 def _roots(
     graph: Graph, entries: Mapping[str, object], pairs: Mapping[str, str]
 ) -> dict[str, Hashable]:
-    """What each unmatched activation is computed from, in the reference's words.
+    """Return what each unmatched activation is computed from, by the reference's names.
 
-    Left out where something it is computed from has no counterpart yet.
+    An activation is left out where something it is computed from has no counterpart yet.
     """
     regions = QuantizedRegions(graph, frozenset(entries))
     places = {spec.name: place for place, spec in enumerate(graph.inputs)}
@@ -166,6 +165,6 @@ def _roots(
     return found
 
 
-def in_floats(op: str) -> str:
-    """The operator that one on integers stands for; of most the name says it."""
+def float_operator(op: str) -> str:
+    """Return the float operator of an integer operator: ``Conv`` for ``QLinearConv``."""
     return _ON_INTEGERS.get(op, op.removeprefix("QLinear"))

@@ -1,4 +1,4 @@
-"""Numbers that were rounded to a narrower type or to a grid, and are kept in a wider type."""
+"""Weights that were rounded to a narrower type or quantized, and are stored in a wider type."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 _SYMMETRIC = (7, 8, 127, 128, 32767, 32768)
-"""The largest integers of signed grids: the largest weight is that many steps."""
+"""The largest integers of symmetric quantizations: the largest weight is that many steps."""
 _RANGES = (15, 255, 65535)
-"""Steps between the smallest and the largest number of an unsigned grid."""
+"""Steps between the smallest and the largest number of an unsigned quantization."""
 _ROUNDINGS = 8.0 * unit_roundoff("float32")
-"""Of a product of an integer and a scale, and of the quotient by which it is known again."""
+"""Roundings of the product of an integer and a scale, and of the quotient that recovers it."""
 
 
 def narrowed(values: Array, dtype: str) -> Array:
-    """Float64 numbers after one rounding to a float type."""
+    """Round float64 numbers once to a float type."""
     if dtype == "bfloat16":
         import ml_dtypes
 
@@ -36,7 +36,7 @@ def narrowed(values: Array, dtype: str) -> Array:
 
 
 def steps_of(values: Array) -> Iterator[Array]:
-    """The steps of every grid that all of the numbers lie on, for the whole or by channel."""
+    """Yield the steps of every quantization that fits all values, per tensor or per channel."""
     if not values.size or not np.isfinite(values).all():
         return
     for axis in (None, *range(values.ndim if values.ndim > 1 else 0)):
@@ -52,7 +52,7 @@ def steps_of(values: Array) -> Iterator[Array]:
 
 
 def _lie_on(values: Array, steps: Array, count: int, ends: int) -> bool:
-    """Whether all numbers are whole steps, and more of them than are so by chance."""
+    """Whether all values are multiples of the step, and more of them than chance explains."""
     with np.errstate(all="ignore"):
         places = values / np.where(steps > 0.0, steps, 1.0)
     bound = count * _ROUNDINGS

@@ -1,4 +1,4 @@
-"""Whether two graphs take the same steps, and which constants then have the same place in them."""
+"""Compare the structure of two graphs, and pair the constants at the same positions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from isomorph.match.stored_weights import Weights
 
 Pair = tuple[str, str]
-"""A tensor of the candidate, and the one of the reference in its place."""
+"""A tensor of the candidate, and the tensor of the reference at the same position."""
 
 
 def same_structure(reference: Weights, candidate: Weights) -> dict[str, str] | None:
-    """The reference's constant for each of the candidate's that an output depends on.
+    """Return the reference's constant for each of the candidate's that an output depends on.
 
-    None where the graphs differ in more than the numbers of their constants: in an operator, an
+    None where the graphs differ in more than the values of their constants: in an operator, an
     attribute, a connection, or a constant inside a body.
     """
     sides = reference.graph, candidate.graph
@@ -54,15 +54,15 @@ def same_structure(reference: Weights, candidate: Weights) -> dict[str, str] | N
 
 
 def _matched(specs: Sequence[Sequence[TensorSpec]]) -> dict[str, str] | None:
-    """The reference's name (first) for each of the candidate's: by name, or else by position."""
-    theirs, names = ([spec.name for spec in side] for side in specs)
-    if set(names) == set(theirs):
+    """Map the candidate's names (last) to the reference's: by name, or else by position."""
+    ref_names, names = ([spec.name for spec in side] for side in specs)
+    if set(names) == set(ref_names):
         return {name: name for name in names}
-    return dict(zip(names, theirs, strict=True)) if len(names) == len(theirs) else None
+    return dict(zip(names, ref_names, strict=True)) if len(names) == len(ref_names) else None
 
 
 def _operands(node: Node, partner: Node) -> list[Pair] | None:
-    """What two nodes read, one beside the other; None where they are not the same step."""
+    """Pair the inputs of two nodes; None where the nodes compute different things."""
     if (node.op, node.native_op) != (partner.op, partner.native_op):
         return None
     if not _same_attributes(node.attributes, partner.attributes):
@@ -81,22 +81,26 @@ def _operands(node: Node, partner: Node) -> list[Pair] | None:
 
 
 def _captured(body: Graph, other: Graph) -> list[Pair] | None:
-    """What two bodies read from outside; None where they differ in anything."""
+    """Pair what two bodies read from outside; None where they differ in anything."""
     counts = [(len(e.inputs), len(e.nodes), len(e.outputs)) for e in (body, other)]
     if counts[0] != counts[1]:
         return None
-    own = {one.name: two.name for one, two in zip(body.inputs, other.inputs, strict=True)}
-    theirs = set(own.values())
+    known = {one.name: two.name for one, two in zip(body.inputs, other.inputs, strict=True)}
+    known_ref = set(known.values())
     outside: list[Pair] = []
 
     def agree(pairs: Sequence[Pair]) -> bool:
         for name, partner in pairs:
-            if name in own or partner in theirs:
-                if own.get(name) != partner:
+            if name in known or partner in known_ref:
+                if known.get(name) != partner:
                     return False
             elif name in body.constants or partner in other.constants:
-                held = body.constants.get(name), other.constants.get(partner)
-                if held[0] is None or held[1] is None or held[0].digest != held[1].digest:
+                constants = body.constants.get(name), other.constants.get(partner)
+                if (
+                    constants[0] is None
+                    or constants[1] is None
+                    or constants[0].digest != constants[1].digest
+                ):
                     return False
             else:
                 outside.append((name, partner))
@@ -106,8 +110,8 @@ def _captured(body: Graph, other: Graph) -> list[Pair] | None:
         pairs = _operands(node, partner)
         if pairs is None or not agree(pairs):
             return None
-        own.update(zip(node.outputs, partner.outputs, strict=True))
-        theirs.update(partner.outputs)
+        known.update(zip(node.outputs, partner.outputs, strict=True))
+        known_ref.update(partner.outputs)
     ends = [(one.name, two.name) for one, two in zip(body.outputs, other.outputs, strict=True)]
     return outside if agree(ends) else None
 

@@ -1,4 +1,4 @@
-"""Pairs what two descriptions declare: inputs, outputs, operator sets, quantized tensors."""
+"""Compare what two models declare: inputs, outputs, operator sets, quantized tensors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ import numpy as np
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.model_diff import ModelDiff, OpsetPair, QuantizationPair, SpecPair
 from isomorph.match.binding import bind_inputs, bind_outputs
-from isomorph.match.quantizers import Reader, changed, matched, written
+from isomorph.match.quantizers import (
+    Reader,
+    changed_parameters,
+    match_quantized_tensors,
+    quantization_by_tensor,
+)
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model, TensorSpec
@@ -19,8 +24,11 @@ if TYPE_CHECKING:
     from isomorph.sessions.model_handle import ModelHandle
 
 
-def contrast(reference: ModelHandle, candidate: ModelHandle) -> ModelDiff:
-    """Constants are read only where two quantized models do not agree by name or digest."""
+def diff_signatures(reference: ModelHandle, candidate: ModelHandle) -> ModelDiff:
+    """Compare the signatures of two models.
+
+    Constants are read only where two quantized models do not agree by name or digest.
+    """
     ref, cand = reference.model, candidate.model
     return ModelDiff(
         reference=ref,
@@ -41,7 +49,7 @@ def _specs(
     try:
         bound = bind(ref, cand, {})
     except UsageError:
-        # What a check would ask the user about is shown here as it is: unpaired.
+        # A check would ask the user to bind these; the comparison shows them unpaired.
         names = {spec.name for spec in ref}
         shared = [spec for spec in cand if spec.name in names]
         bound = bind(shared, shared, {})
@@ -73,28 +81,28 @@ def _opsets(ref: Model, cand: Model) -> Iterator[OpsetPair]:
 
 def _quantization(reference: ModelHandle, candidate: ModelHandle) -> Iterator[QuantizationPair]:
     left, right = (list(each.model.graph.quantization) for each in (reference, candidate))
-    writers = written(reference.model.graph)
-    matcher: dict[str, str] = {}
+    writers = quantization_by_tensor(reference.model.graph)
+    matched: dict[str, str] = {}
     if left and right:
-        matcher = matched(
+        matched = match_quantized_tensors(
             reference.model.graph,
             candidate.model.graph,
             reference_value=_reader(reference),
             candidate_value=_reader(candidate),
         )
     for entry in right:
-        other = writers[matcher[entry.tensor]] if entry.tensor in matcher else None
-        differing = changed(other, entry) if other is not None else ()
+        other = writers[matched[entry.tensor]] if entry.tensor in matched else None
+        differing = changed_parameters(other, entry) if other is not None else ()
         yield QuantizationPair(reference=other, candidate=entry, changed=differing)
     for entry in left:
-        if entry.tensor not in matcher.values():
+        if entry.tensor not in matched.values():
             yield QuantizationPair(reference=entry, candidate=None)
 
 
-def _reader(opened: ModelHandle) -> Reader:
+def _reader(handle: ModelHandle) -> Reader:
     def read(name: str) -> Array | None:
         try:
-            return np.asarray(opened.oracle().run({}, [name])[name])
+            return np.asarray(handle.oracle().run({}, [name])[name])
         except IsomorphError:
             return None  # without its values a tensor is paired by name and digest alone
 

@@ -1,8 +1,8 @@
-"""Constants of so few elements that their numbers do not identify them: scales, thresholds, slopes.
+"""Constants of few elements, which their values do not identify: scales, thresholds, slopes.
 
-Each use of such a constant is held against the uses of the other side: equal numbers at operators
-of the same kind cancel out. What is left over on both sides may be one constant that was changed.
-That is a guess, so it decides nothing by itself: an input has to show that the outputs differ.
+Each use of such a constant is compared with the uses in the other graph: equal values at operators
+of the same kind cancel out. What is left on both sides may be one constant that was changed. This
+is a guess and decides nothing by itself: the outputs must differ on some input.
 """
 
 from __future__ import annotations
@@ -13,36 +13,36 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.limits import UNPAIRED_USES
 from isomorph.match.element_bounds import Elements, Source, compare_elements
-from isomorph.match.quantizers import in_floats
-from isomorph.match.stored_weights import HANDS_ON
+from isomorph.match.quantizers import float_operator
+from isomorph.match.stored_weights import KEEPS_NUMBERS
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
     from isomorph.match.stored_weights import StoredWeight, WeightReader, Weights
 
 FEW = 4
-"""Elements up to which a constant is paired by its use; larger ones are known by their numbers."""
+"""Elements up to which a constant is paired by its use; larger ones are matched by value."""
 _MIRRORED = {"Less": "Greater", "LessOrEqual": "GreaterOrEqual"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedConstant:
-    """A constant of the candidate and the one of the reference that it may have been."""
+    """A constant of the candidate and the constant of the reference that it may come from."""
 
     weight: StoredWeight
     source: StoredWeight
     expected: Array = field(repr=False)
     elements: Elements
-    held: Array = field(repr=False)
+    actual: Array = field(repr=False)
     inside: bool = False
-    """Whether it is in a body, where no other number can be put in for it."""
+    """Whether it is in a body, where its value cannot be replaced."""
     certain: bool = False
     """Whether nothing else is different between the two graphs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Use:
-    """One operator that reads a constant; ``place`` is its share of the way through the graph."""
+    """One operator that reads a constant; ``place`` is its position in the graph, from 0 to 1."""
 
     weight: StoredWeight
     value: Array = field(repr=False)
@@ -51,7 +51,7 @@ class _Use:
 
 
 def changed_constants(reference: Weights, candidate: Weights) -> list[ChangedConstant]:
-    """Every constant of few elements that has no equal, beside its most likely counterpart."""
+    """Return every small constant that has no equal, with its most likely counterpart."""
     found: dict[str, ChangedConstant] = {}
     for size in range(1, FEW + 1):
         left = _canceled(list(_uses(candidate, size)), list(_uses(reference, size)))
@@ -64,7 +64,7 @@ def changed_constants(reference: Weights, candidate: Weights) -> list[ChangedCon
                     source=other.weight,
                     expected=expected,
                     elements=elements,
-                    held=use.value.reshape(use.weight.shape),
+                    actual=use.value.reshape(use.weight.shape),
                 )
     return list(found.values())
 
@@ -86,14 +86,14 @@ def _uses(side: Weights, size: int) -> Iterator[_Use]:
 
 
 def kind_of(reader: WeightReader) -> tuple[str, ...]:
-    """What a constant does there: the operator, and what its numbers pass before it."""
-    op = in_floats(reader.node.op)
-    between = (each for each in reader.between if each not in HANDS_ON)
+    """Return the operator that uses a constant, and the operators between the two."""
+    op = float_operator(reader.node.op)
+    between = (each for each in reader.between if each not in KEEPS_NUMBERS)
     return _MIRRORED.get(op, op), *between
 
 
 def _canceled(uses: list[_Use], others: list[_Use]) -> tuple[list[_Use], list[_Use]]:
-    """What is left on each side when uses of one kind with equal numbers are taken away."""
+    """Return what is left on each side without uses of one kind that have equal elements."""
     free = list(others)
     left = []
     for use in uses:
@@ -106,19 +106,22 @@ def _canceled(uses: list[_Use], others: list[_Use]) -> tuple[list[_Use], list[_U
 
 
 def _compared(use: _Use, other: _Use) -> Elements:
-    seen = compare_elements(other.value, use.value, use.weight, Source(dtype=other.weight.dtype))
-    beyond = seen.beyond.reshape(use.weight.shape)
-    return Elements(beyond=beyond, between=seen.between, telling=seen.telling)
+    elements = compare_elements(
+        other.value, use.value, use.weight, Source(dtype=other.weight.dtype)
+    )
+    beyond = elements.beyond.reshape(use.weight.shape)
+    return Elements(beyond=beyond, between=elements.between, informative=elements.informative)
 
 
 def _paired(left: Iterable[_Use], free: Iterable[_Use]) -> Iterator[tuple[_Use, _Use]]:
-    """Uses of one kind in their order; then the only ones that are left, whatever their kind."""
+    """Pair uses of one kind in their order; then the only ones left, whatever their kind."""
     uses, others = _by_kind(left), _by_kind(free)
-    rest: tuple[list[_Use], list[_Use]] = ([], [])
+    unpaired: tuple[list[_Use], list[_Use]] = ([], [])
     for kind in {**uses, **others}:
         here, there = list(uses.get(kind, ())), list(others.get(kind, ()))
         if max(len(here), len(there)) > UNPAIRED_USES.most:
-            # More are a rewrite, not changed constants; where both sides have some, who knows.
+            # So many are a rewrite rather than changed constants; with some on both sides, the
+            # question stays open.
             if here and there:
                 UNPAIRED_USES.reached()
             continue
@@ -133,10 +136,13 @@ def _paired(left: Iterable[_Use], free: Iterable[_Use]) -> Iterator[tuple[_Use, 
             here.remove(use)
             there.remove(other)
             yield use, other
-        rest[0].extend(here)
-        rest[1].extend(there)
-    if len(rest[0]) == len(rest[1]) == 1 and not _compared(rest[0][0], rest[1][0]).equal:
-        yield rest[0][0], rest[1][0]
+        unpaired[0].extend(here)
+        unpaired[1].extend(there)
+    if (
+        len(unpaired[0]) == len(unpaired[1]) == 1
+        and not _compared(unpaired[0][0], unpaired[1][0]).equal
+    ):
+        yield unpaired[0][0], unpaired[1][0]
 
 
 def _by_kind(uses: Iterable[_Use]) -> Mapping[tuple[str, ...], list[_Use]]:

@@ -1,7 +1,7 @@
-"""Products that were split into blocks of columns: several weights that are one of the other side.
+"""Products that were split into blocks of columns: several weights equal one of the other graph.
 
-MatMul(x, W) is Concat(MatMul(x, W[:, :n]), MatMul(x, W[:, n:])). The parts are too small to be
-known by their own numbers; put together again they are a weight like any other.
+MatMul(x, W) is Concat(MatMul(x, W[:, :n]), MatMul(x, W[:, n:])). The parts may be too small to be
+matched by value; concatenated again they are a weight like any other.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class SplitProduct:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The weights it is stored in."""
+        """The names of the weights that hold its parts."""
         return tuple(each.name for each in self.parts)
 
     @property
     def whole(self) -> StoredWeight:
-        """What the parts would be as one weight."""
+        """The parts as one weight."""
         return replace(self.parts[0], shape=self.value.shape)
 
     def columns(self, whole: Array) -> Iterator[tuple[StoredWeight, Array]]:
-        """Each part with its columns of something that has the shape of the whole."""
+        """Yield each part with its columns of an array in the shape of the whole."""
         start = 0
         for part in self.parts:
             stop = start + part.shape[-1]
@@ -48,7 +48,7 @@ class SplitProduct:
 
 
 def split_products(side: Weights) -> Iterator[SplitProduct]:
-    """Every product of a graph that is computed in blocks of columns and joined."""
+    """Yield every product of a graph that is computed in blocks of columns and concatenated."""
     weights = {
         reader.node.name: weight
         for weight in side.stored.values()
@@ -69,24 +69,24 @@ def split_products(side: Weights) -> Iterator[SplitProduct]:
         if len({each.shape[:-1] for each in known}) != 1 or len({e.name for e in known}) < 2:
             continue
         values = [side.real(each) for each in known]
-        held = [each for each in values if each is not None]
-        if sum(each.size for each in held) > LOOKED_UP_NUMBERS.most:
+        known_values = [each for each in values if each is not None]
+        if sum(each.size for each in known_values) > LOOKED_UP_NUMBERS.most:
             LOOKED_UP_NUMBERS.reached()
-        elif len(held) == len(known):
-            yield SplitProduct(parts=tuple(known), value=np.concatenate(held, axis=-1))
+        elif len(known_values) == len(known):
+            yield SplitProduct(parts=tuple(known), value=np.concatenate(known_values, axis=-1))
 
 
 def split_from(
     product: SplitProduct, sources: Sequence[StoredWeight], reference: Weights
 ) -> tuple[StoredWeight, Array, Elements] | None:
-    """The weight that was split, its value, and how the numbers of the parts compare with it."""
+    """Return the weight that was split, its value, and its comparison with the parts."""
     for source in sources:
         value = reference.real(source) if source.shape == product.value.shape else None
         if value is None:
             continue
-        seen = compare_elements(value, product.value, product.whole, Source(dtype=source.dtype))
-        if seen.equal or (seen.sparse and seen.telling > seen.count):
-            return source, value, seen
+        elements = compare_elements(value, product.value, product.whole, Source(dtype=source.dtype))
+        if elements.equal or (elements.sparse and elements.informative > elements.count):
+            return source, value, elements
     return None
 
 
@@ -96,7 +96,7 @@ def _joins(node: Node) -> bool:
 
 
 def _products(node: Node, side: Weights) -> Iterator[Node | None]:
-    """What makes the inputs of a concatenation, those of nested ones along its axis included."""
+    """Yield the makers of a concatenation's inputs, including those of nested ones on its axis."""
     for name in node.inputs:
         maker = side.topology.maker.get(name)
         if maker is not None and _joins(maker) and maker.attributes == node.attributes:
@@ -106,7 +106,7 @@ def _products(node: Node, side: Weights) -> Iterator[Node | None]:
 
 
 def _along_columns(node: Node, maker: Node, side: Weights) -> bool:
-    """Whether a concatenation joins what a product makes along the product's last axis."""
+    """Whether a concatenation joins the results of products along their last axis."""
     axis = node.attributes.get("axis", node.attributes.get("dim"))
     if maker.op != "MatMul" or axis == -1:
         return maker.op == "MatMul"

@@ -1,7 +1,7 @@
-"""The weights of a graph: stored numbers that reach an output, who reads them, their values.
+"""The weights of a graph: constants that an output depends on, their readers and values.
 
-Only constants on the way to an output count. What stands between a constant and the data (a cast,
-a dequantization, a transposition) is kept, for it says whether each stored number acts by itself.
+The operators between a constant and the data (a cast, a dequantization, a transposition) are
+recorded: they decide whether each stored element acts by itself.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.model import Quantization
 from isomorph.core.ops import RESHAPES
 from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ
-from isomorph.match.quantizers import real_values, written
+from isomorph.match.quantizers import quantization_by_tensor, real_values
 from isomorph.match.topology import Topology
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from isomorph.core.protocols import Session
     from isomorph.core.trace import Array
 
-HANDS_ON = RESHAPES | {"Transpose", "Cast", "DequantizeLinear"}
-"""Operators behind which each stored number is still one number, at another place or narrower."""
+KEEPS_NUMBERS = RESHAPES | {"Transpose", "Cast", "DequantizeLinear"}
+"""Operators that keep each stored element, at another position or in another type."""
 
 _NOT_EXPONENTIAL = frozenset(
     {"Relu", "LeakyRelu", "PRelu", "ThresholdedRelu", "HardSwish", "HardSigmoid", "Abs", "Sign",
@@ -36,8 +36,8 @@ _NOT_EXPONENTIAL = frozenset(
      "AveragePool", "GlobalMaxPool", "GlobalAveragePool", "ReduceMax", "ReduceMin", "ReduceSum",
      "ReduceMean", "ArgMax", "ArgMin", "TopK", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"}
 )  # fmt: skip
-"""Operators that no softmax begins with: what was added before them is no mask for one behind."""
-_HANDS_ON_SIGNAL = HANDS_ON | {
+"""Operators that no softmax starts with: what is added before them is no mask of a later one."""
+_HANDS_ON_SIGNAL = KEEPS_NUMBERS | {
     "Add", "Sub", "Mul", "Div", "Where", "Concat", "Expand", "Slice", "Split", "Gather", "Tile",
     "Pad", "Max", "Min", "Clip",
 }  # fmt: skip
@@ -48,15 +48,15 @@ _SCALED_BY: Mapping[str, tuple[tuple[int, tuple[int, ...]], ...]] = {
     "QGemm": ((6, (1, 4)),),
     "DynamicQuantizeLSTM": ((1, (8,)), (2, (10,))),
 }
-"""Constants on a grid of their own, and the inputs whose product is its scale; the zero is 0."""
+"""Quantized constants, and the inputs whose product is their scale; their zero point is 0."""
 
 _KEPT_BYTES = 256 << 20
-"""Weights kept in memory while others are held against them; beyond, they are read again."""
+"""Weights cached in memory; beyond, they are read again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightReader:
-    """A node on the way of the data, the input by which a weight comes in, and what is between."""
+    """A data-dependent node, the input that a weight reaches, and the operators between."""
 
     node: Node
     slot: int
@@ -65,9 +65,9 @@ class WeightReader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredWeight:
-    """A constant that holds real numbers, as floats or as integers of a grid.
+    """A constant of real values, stored as floats or as quantized integers.
 
-    ``order`` is its place among the weights of its graph, by their first readers.
+    ``order`` is its position among the weights of its graph, by their first readers.
     """
 
     name: str
@@ -79,7 +79,7 @@ class StoredWeight:
     grid: Quantization | None = None
     order: int = 0
     may_mask: bool = True
-    """Whether what is made with it may be exponentiated: very negative numbers then vanish."""
+    """Whether its result may be exponentiated, so that very negative numbers vanish."""
 
     @property
     def size(self) -> int:
@@ -88,12 +88,12 @@ class StoredWeight:
 
     @property
     def direct(self) -> bool:
-        """Whether every reader gets the stored numbers themselves."""
-        return all(HANDS_ON.issuperset(each.between) for each in self.readers)
+        """Whether every reader gets the stored elements themselves."""
+        return all(KEEPS_NUMBERS.issuperset(each.between) for each in self.readers)
 
 
 class Weights:
-    """The weights of one graph and, when they are asked for, their values."""
+    """The weights of one graph; their values are read on demand."""
 
     def __init__(self, graph: Graph, session: Session) -> None:
         self.graph, self._session = graph, session
@@ -120,17 +120,17 @@ class Weights:
 
     @cached_property
     def stored(self) -> Mapping[str, StoredWeight]:
-        """Every weight of more than one number that acts on an output, by its name."""
+        """Every weight of more than one element that an output depends on, by name."""
         return {name: each for name, each in self._all.items() if each.size > 1}
 
     @cached_property
     def scalars(self) -> Mapping[str, StoredWeight]:
-        """Every constant of one real number that acts on an output, by its name."""
+        """Every constant of one real number that an output depends on, by name."""
         return {name: each for name, each in self._all.items() if each.size == 1}
 
     @cached_property
     def _all(self) -> Mapping[str, StoredWeight]:
-        grids = {**self._further_grids(), **written(self.graph)}
+        grids = {**self._further_grids(), **quantization_by_tensor(self.graph)}
         places = {node.name: place for place, node in enumerate(self.graph.nodes)}
         found: list[tuple[int, StoredWeight]] = []
         for name, constant in self.graph.constants.items():
@@ -153,13 +153,13 @@ class Weights:
         return {weight.name: _placed(weight, order) for order, (_, weight) in enumerate(found)}
 
     def _further_grids(self) -> dict[str, Quantization]:
-        """Grids of constants whose operator reads the scales, and no quantizer does."""
+        """Return the quantization of constants whose scales are inputs of the operator itself."""
         found: dict[str, Quantization] = {}
         for node in self.graph.nodes:
             for place, scales in _SCALED_BY.get(node.op, ()):
                 name = node.inputs[place] if place < len(node.inputs) else ""
-                held = [self._number(node, each) for each in scales]
-                known = [np.ravel(each) for each in held if each is not None]
+                values = [self._number(node, each) for each in scales]
+                known = [np.ravel(each) for each in values if each is not None]
                 constant = self.graph.constants.get(name)
                 if constant is None or len(known) != len(scales) or not constant.shape:
                     continue
@@ -180,7 +180,7 @@ class Weights:
 
     @cached_property
     def computed(self) -> tuple[str, ...]:
-        """What nodes on the way of the data read that is computed from constants alone."""
+        """Inputs of data-dependent nodes that are computed from constants alone."""
         live = self.topology.live
         names: dict[str, None] = {}
         for node in self.graph.nodes:
@@ -193,13 +193,13 @@ class Weights:
         return tuple(names)
 
     def plainly_computed(self, name: str) -> bool:
-        """Whether only arithmetic that loses a few roundings stands between it and constants."""
+        """Whether it is computed from constants by arithmetic of a few roundings."""
         open_ends, seen = [name], {name}
         while open_ends:
             maker = self.topology.maker.get(open_ends.pop())
             if maker is None:
                 continue
-            if maker.op not in _ARITHMETIC | HANDS_ON:
+            if maker.op not in _ARITHMETIC | KEEPS_NUMBERS:
                 return False
             new = [each for each in maker.inputs if each and each not in seen]
             seen.update(new)
@@ -207,20 +207,20 @@ class Weights:
         return True
 
     def constant(self, name: str) -> StoredWeight | None:
-        """Any constant that acts on an output, whatever it holds: scales, integers, words."""
+        """Return any constant that an output depends on: scales, integers and strings too."""
         known = self._all.get(name)
         if known is not None:
             return known
-        held, readers = self.graph.constants[name], self._readers(name, grids=True)
-        if not readers or not math.prod(held.shape):
+        stored, readers = self.graph.constants[name], self._readers(name, grids=True)
+        if not readers or not math.prod(stored.shape):
             return None
         return StoredWeight(
-            name=name, dtype=held.dtype, shape=held.shape, digest=held.digest,
-            value_digest=held.value_digest, readers=readers,
+            name=name, dtype=stored.dtype, shape=stored.shape, digest=stored.digest,
+            value_digest=stored.value_digest, readers=readers,
         )  # fmt: skip
 
     def stored_array(self, name: str) -> Array | None:
-        """What a constant holds, words and integers of any size included."""
+        """Return the value of a constant, including strings and integers of any width."""
         try:
             return np.asarray(self._session.run({}, [name])[name])
         except (IsomorphError, ValueError, KeyError):
@@ -246,7 +246,7 @@ class Weights:
         return tuple(found)
 
     def _may_exponentiate(self, reader: WeightReader) -> bool:
-        """Whether a softmax or something unknown comes before what certainly is none."""
+        """Whether the result may reach a softmax or an unknown operator."""
         open_ends = [name for name in reader.node.outputs if name]
         seen, results = set(open_ends), {spec.name for spec in self.graph.outputs}
         while open_ends:
@@ -264,7 +264,7 @@ class Weights:
         return False
 
     def value(self, name: str) -> Array | None:
-        """A constant, or what is computed from constants alone, as the oracle gives it."""
+        """Return a constant, or what is computed from constants alone, as the oracle returns it."""
         if name in self._cache:
             self._cache.move_to_end(name)
             return self._cache[name]
@@ -285,7 +285,7 @@ class Weights:
         return found
 
     def real(self, weight: StoredWeight) -> Array | None:
-        """The numbers that a weight stands for, in float64."""
+        """Return the real values of a weight in float64."""
         value = self.value(weight.name)
         if value is None or value.shape != weight.shape:
             return None
@@ -299,13 +299,13 @@ def _only_a_grid(node: Node, tensor: str) -> bool:
     places = {place for place, name in enumerate(node.inputs) if name == tensor}
     if node.op in _QUANTIZERS:
         return bool(places) and 0 not in places
-    parameters = {place for _, *rest in GRIDS_READ.get(node.op, ()) for place in rest}
+    parameters = {place for _, *others in GRIDS_READ.get(node.op, ()) for place in others}
     parameters.update(GRID_OF_RESULT.get(node.op, ()))
     return bool(places) and places <= parameters
 
 
 def _channels(shape: tuple[int, ...], count: int) -> int | None:
-    """The axis that so many scales belong to: the first that has as many elements."""
+    """Return the axis of per-channel scales: the first that has ``count`` elements."""
     return None if count == 1 else next((a for a, size in enumerate(shape) if size == count), None)
 
 

@@ -1,10 +1,10 @@
-"""Constants that have the same place in two graphs of the same structure, and hold other numbers.
+"""Constants at the same position in two graphs of the same structure that hold other values.
 
-Where both graphs take the same steps from the same inputs to the same outputs, the place of a
-constant says which one of the reference it is, whatever its numbers are. If it is the only one that
-differs, nothing can make up for it, and the graphs are two functions. If several differ, they may
-make up for each other (a scale that was moved from one weight to the next): then only one counts
-before which nothing differs, and only if no input moves what is computed with it.
+Where both graphs have the same operators from the same inputs to the same outputs, the position of
+a constant identifies its counterpart, whatever its values are. If it is the only one that differs,
+nothing can compensate for it, and the graphs are two functions. If several differ, they may
+compensate for each other (a scale that was moved from one weight to the next): then a constant
+counts only if nothing before it differs, and no input changes what is computed with it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from isomorph.match.element_bounds import Elements, Source, compare_elements
 from isomorph.match.integer_roles import Role, role_of
-from isomorph.match.quantizers import changed
+from isomorph.match.quantizers import changed_parameters
 from isomorph.match.rounded_weights import narrowed, steps_of
 from isomorph.match.same_structure import same_structure
 from isomorph.match.small_constants import FEW
@@ -36,7 +36,7 @@ _LIMITS = frozenset(
     {"Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Equal", "Min", "Max", "Clip", "Where",
      "Pad", "PRelu", "NonMaxSuppression"}
 )  # fmt: skip
-"""Operators that use a constant for some data only: it does nothing if none of it is such."""
+"""Operators whose constant affects some data only, possibly none."""
 
 
 class Isolation(StrEnum):
@@ -45,29 +45,29 @@ class Isolation(StrEnum):
     UNKNOWN = "unknown"
     """The structures differ, or a constant before this one does."""
     FIRST = "first"
-    """Nothing before it differs; what comes behind may make up for it."""
+    """Nothing before it differs; what follows may compensate for it."""
     ONLY = "only"
     """Nothing else differs."""
     ONLY_LIMIT = "only limit"
-    """Nothing else differs, and it is a limit or a fill, which the data may never meet."""
+    """Nothing else differs, and it is a limit or a fill value that the data may never reach."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedConstant:
-    """A constant of the candidate, the one in its place in the reference, and how they compare."""
+    """A constant of the candidate, the reference's at the same position, and their comparison."""
 
     weight: StoredWeight
     source: StoredWeight
     expected: Array = field(repr=False)
-    held: Array = field(repr=False)
+    actual: Array = field(repr=False)
     elements: Elements
     isolation: Isolation
     exact: bool = False
-    """Whether both hold integers or words of one type, which no conversion rounds."""
+    """Whether both hold integers or strings of one type, which no conversion rounds."""
 
 
 def placed_constants(reference: Weights, candidate: Weights) -> list[PlacedConstant]:
-    """Every constant that differs from the one in its place and is the first or the only one."""
+    """Return the constants that differ from the one at their position, if first or only."""
     pairs = same_structure(reference, candidate)
     if pairs is None:
         return []
@@ -81,7 +81,7 @@ def placed_constants(reference: Weights, candidate: Weights) -> list[PlacedConst
     first = _first(candidate, frozenset(differing))
     found = []
     for name, each in differing.items():
-        if each is None or name not in first or not _telling(each):
+        if each is None or name not in first or not _informative(each):
             continue
         limit = any(
             reader.node.op in _LIMITS and (reader.node.op, reader.slot) != ("Where", 0)
@@ -98,7 +98,7 @@ def placed_constants(reference: Weights, candidate: Weights) -> list[PlacedConst
 def _compared(
     reference: Weights, candidate: Weights, name: str, other: str
 ) -> PlacedConstant | None:
-    """How two constants compare; None where they cannot be compared number by number."""
+    """Compare two constants; None where they cannot be compared element by element."""
     weight, source = _weight(candidate, name), _weight(reference, other)
     if weight is None or source is None:
         return None
@@ -112,27 +112,27 @@ def _compared(
         and _one_grid(weight, source)
     ):
         return _exact(reference, candidate, weight, source)
-    held, expected = candidate.real(weight), reference.real(source)
-    if held is None or expected is None or held.dtype.kind != "f":
+    actual, expected = candidate.real(weight), reference.real(source)
+    if actual is None or expected is None or actual.dtype.kind != "f":
         return None
     if grown is not None:
         rows = range(source.shape[grown], weight.shape[grown])
-        expected = np.concatenate([expected, np.take(held, rows, axis=grown)], axis=grown)
+        expected = np.concatenate([expected, np.take(actual, rows, axis=grown)], axis=grown)
     expected = expected.reshape(weight.shape)
     half = 0.5 * max(source.grid.scale) if source.grid is not None else 0.0
     terms = Source(dtype=source.dtype, half_step=half)
     integers = candidate.value(name) if weight.grid is not None else None
-    seen = compare_elements(expected, held, weight, terms, integers)
-    if seen.count and _rounded(expected, held, weight, terms):
-        seen = replace(seen, beyond=np.zeros(held.shape, bool))
+    elements = compare_elements(expected, actual, weight, terms, integers)
+    if elements.count and _rounded(expected, actual, weight, terms):
+        elements = replace(elements, beyond=np.zeros(actual.shape, bool))
     return PlacedConstant(
-        weight=weight, source=source, expected=expected, held=held, elements=seen,
+        weight=weight, source=source, expected=expected, actual=actual, elements=elements,
         isolation=Isolation.UNKNOWN,
     )  # fmt: skip
 
 
 def _more_rows(weight: StoredWeight, source: StoredWeight) -> int | None:
-    """The axis along which a table was filled up with rows that nothing selected before."""
+    """Return the axis along which a table got additional rows that nothing selected before."""
     if len(weight.shape) != len(source.shape):
         return None
     sizes = enumerate(zip(weight.shape, source.shape, strict=True))
@@ -148,33 +148,33 @@ def _more_rows(weight: StoredWeight, source: StoredWeight) -> int | None:
 
 
 def _one_grid(weight: StoredWeight, source: StoredWeight) -> bool:
-    """Whether the same integers stand for the same numbers."""
+    """Whether both have the same quantization, or none."""
     if weight.grid is None or source.grid is None:
         return weight.grid is source.grid
-    return not changed(source.grid, weight.grid)
+    return not changed_parameters(source.grid, weight.grid)
 
 
 def _exact(
     reference: Weights, candidate: Weights, weight: StoredWeight, source: StoredWeight
 ) -> PlacedConstant | None:
-    """Integers, truth values and words of one type, of which nothing was rounded."""
+    """Compare integers, booleans and strings of one type, which no conversion rounds."""
     roles = {role_of(candidate, weight.name), role_of(reference, source.name)}
-    held, expected = candidate.stored_array(weight.name), reference.stored_array(source.name)
-    if Role.UNKNOWN in roles or held is None or expected is None or held.size != expected.size:
+    actual, expected = candidate.stored_array(weight.name), reference.stored_array(source.name)
+    if Role.UNKNOWN in roles or actual is None or expected is None or actual.size != expected.size:
         return None
-    held, expected = held.reshape(weight.shape), expected.reshape(weight.shape)
-    beyond = np.asarray(held != expected, bool)
-    if Role.ROWS in roles and held.dtype.kind == "i":
-        beyond &= (held < 0) == (expected < 0)  # from the end it is another number for one row
-    if held.dtype.kind in "iub":
+    actual, expected = actual.reshape(weight.shape), expected.reshape(weight.shape)
+    beyond = np.asarray(actual != expected, bool)
+    if Role.ROWS in roles and actual.dtype.kind == "i":
+        beyond &= (actual < 0) == (expected < 0)  # a row may be counted from the end
+    if actual.dtype.kind in "iub":
         real = candidate.real(weight), reference.real(source)
     else:
-        real = np.zeros(held.shape), np.zeros(held.shape)
+        real = np.zeros(actual.shape), np.zeros(actual.shape)
     if real[0] is None or real[1] is None:
         return None
     return PlacedConstant(
-        weight=weight, source=source, expected=real[1].reshape(weight.shape), held=real[0],
-        elements=Elements(beyond=beyond, between=0, telling=held.size - int(beyond.sum())),
+        weight=weight, source=source, expected=real[1].reshape(weight.shape), actual=real[0],
+        elements=Elements(beyond=beyond, between=0, informative=actual.size - int(beyond.sum())),
         isolation=Isolation.UNKNOWN, exact=True,
     )  # fmt: skip
 
@@ -188,29 +188,29 @@ def _weight(side: Weights, name: str) -> StoredWeight | None:
     return found
 
 
-def _rounded(expected: Array, held: Array, weight: StoredWeight, source: Source) -> bool:
-    """Whether the numbers were rounded to a narrower type or to a grid, and are kept as before."""
+def _rounded(expected: Array, actual: Array, weight: StoredWeight, source: Source) -> bool:
+    """Whether the values were rounded to a narrower type or quantized, and stored as before."""
     if weight.grid is not None:
         return False
     for dtype in _NARROW:
-        if np.array_equal(narrowed(held, dtype), held, equal_nan=True):
-            return compare_elements(expected, held, weight, replace(source, dtype=dtype)).equal
+        if np.array_equal(narrowed(actual, dtype), actual, equal_nan=True):
+            return compare_elements(expected, actual, weight, replace(source, dtype=dtype)).equal
     with np.errstate(all="ignore"):
-        return any(bool(np.all(np.abs(expected - held) <= steps)) for steps in steps_of(held))
+        return any(bool(np.all(np.abs(expected - actual) <= steps)) for steps in steps_of(actual))
 
 
-def _telling(found: PlacedConstant) -> bool:
-    """Whether more than a table that was computed again would explain the difference."""
+def _informative(found: PlacedConstant) -> bool:
+    """Whether the difference is larger than that of a table that was computed again."""
     if found.exact or found.elements.sparse or found.weight.size <= FEW:
         return True
     finite = np.abs(found.expected[np.isfinite(found.expected)])
     lost = _computed_again(found.weight.shape) * float(np.max(finite, initial=0.0))
     terms = Source(dtype=found.source.dtype, half_step=lost)
-    return not compare_elements(found.expected, found.held, found.weight, terms).equal
+    return not compare_elements(found.expected, found.actual, found.weight, terms).equal
 
 
 def _computed_again(shape: Sequence[int]) -> float:
-    """What a table of sines loses in float32, of its largest number.
+    """Return the error of a table of sines in float32, relative to its largest element.
 
     The angle in row n is n times a frequency. A frequency between the unit roundoff u and 1 is the
     exponential of a number down to ``log(u)``, and the rounding of that number is as many times u
@@ -221,7 +221,7 @@ def _computed_again(shape: Sequence[int]) -> float:
 
 
 def _first(side: Weights, differing: frozenset[str]) -> frozenset[str]:
-    """The constants among these whose readers compute with none of the others."""
+    """Return the constants whose readers compute with none of the other differing ones."""
     none: frozenset[str] = frozenset()
     behind: dict[str, frozenset[str]] = {name: frozenset({name}) for name in differing}
     mixed: set[str] = set()
@@ -235,6 +235,6 @@ def _first(side: Weights, differing: frozenset[str]) -> frozenset[str]:
             for name in reads:
                 if name not in side.topology.live:
                     mixed |= behind.get(name, none)
-            here = frozenset(sorted(here)[:2])  # two say as much as all of them
+            here = frozenset(sorted(here)[:2])  # two are as good as all of them
         behind.update((name, here) for name in node.outputs if name)
     return differing - mixed

@@ -1,7 +1,7 @@
-"""Pairs by structure alone: the same operator on aligned tensors gives aligned tensors.
+"""Match tensors by structure alone: the same operator on aligned tensors gives aligned tensors.
 
-For what no values are known of: the insides of If, Loop, Scan and While, and tensors behind a
-difference that nothing explains.
+This is for tensors without known values: those inside If, Loop, Scan and While, and those after an
+unexplained difference.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 _COMMUTES = frozenset({"Add", "Mul", "And", "Or", "Xor", "Max", "Min", "Equal"})
 
 
-def congruent(
+def match_by_structure(
     reference: Graph, candidate: Graph, known: Mapping[str, str], ends: Mapping[str, str]
 ) -> dict[str, str]:
-    """The reference's tensor for each of the candidate's that is computed alike.
+    """Return the reference's tensor for each of the candidate's that is computed the same way.
 
-    ``known`` are aligned tensors of either graph or from outside it, by the candidate's name,
-    ``ends`` aligned outputs, from which the way back is gone too. What several tensors of a
-    side are computed like is left alone: their order proves nothing.
+    ``known`` are aligned tensors of the graphs or from outside, by the candidate's name; ``ends``
+    are aligned outputs, from which the graphs are also followed backward. Tensors that share one
+    computation with others of their graph are left out: their order proves nothing.
     """
     pairs = _forward(reference, candidate, known)
     _backward(reference, candidate, {**known, **ends, **pairs}, pairs)
-    pairs.update({name: mine for name, mine in ends.items() if name not in pairs})
+    pairs.update({name: ref for name, ref in ends.items() if name not in pairs})
     return pairs
 
 
@@ -43,8 +43,8 @@ def _forward(reference: Graph, candidate: Graph, known: Mapping[str, str]) -> di
 
 
 def _classes(graph: Graph, known: Mapping[str, str]) -> dict[str, Hashable]:
-    """What each tensor is computed of, in names of the reference; short by being numbered."""
-    kinds: dict[str, Hashable] = {name: ("known", mine) for name, mine in known.items()}
+    """Hash what each tensor is computed from, by the reference's names."""
+    kinds: dict[str, Hashable] = {name: ("known", ref) for name, ref in known.items()}
     kinds |= {name: _stored(each) for name, each in graph.constants.items() if name not in kinds}
     found: dict[str, Hashable] = {}
     for node in graph.nodes:
@@ -67,7 +67,7 @@ def _stored(constant: Constant) -> Hashable:
 def _backward(
     reference: Graph, candidate: Graph, ends: Mapping[str, str], pairs: dict[str, str]
 ) -> None:
-    """From aligned ends to what they are made of, where the same operator makes both."""
+    """Pair the inputs of nodes with the same operator, starting from aligned outputs."""
     left = {name: node for node in reference.nodes for name in node.outputs if name}
     right = {name: node for node in candidate.nodes for name in node.outputs if name}
     settled = {**ends, **pairs}
@@ -88,10 +88,10 @@ def _backward(
 def _operands(
     maker: Node, other: Node, settled: Mapping[str, str], taken: set[str]
 ) -> list[tuple[str, str]]:
-    """Unsettled operands in the same role; where the roles are equal, the only one that is left."""
+    """Pair unsettled operands by position; of a commutative operator, the only one left."""
     if maker.op not in _COMMUTES and len(maker.inputs) == len(other.inputs):
         roles = zip(maker.inputs, other.inputs, strict=True)
         return [(name, partner) for name, partner in roles if partner not in taken]
-    rest = [name for name in maker.inputs if name and name not in settled]
+    unsettled = [name for name in maker.inputs if name and name not in settled]
     there = [name for name in other.inputs if name and name not in taken]
-    return [(rest[0], there[0])] if len(rest) == len(there) == 1 else []
+    return [(unsettled[0], there[0])] if len(unsettled) == len(there) == 1 else []

@@ -1,6 +1,6 @@
-"""The insides of If, Loop, Scan and While: tensors by structure, constants by their digests.
+"""Align the bodies of If, Loop, Scan and While: tensors by structure, constants by digest.
 
-No oracle shows the values inside a body, so nothing here is proven by value.
+No oracle returns the values inside a body, so nothing here is proven by value.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.alignment import Pair, Unaligned
 from isomorph.match.constants import NO_VALUES, Constants
-from isomorph.match.structural_match import congruent
+from isomorph.match.structural_match import match_by_structure
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node, TensorSpec
     from isomorph.core.trace import Array
     from isomorph.match.topology import Topology
 
-_NOT_ALIKE = "nothing in the other body is computed alike"
+_NOT_ALIKE = "nothing in the other body is computed the same way"
 
 
-class Insides:
-    """The bodies of aligned nodes; ``known`` are the aligned tensors outside."""
+class SubgraphAlignment:
+    """The aligned bodies of aligned nodes; ``known`` are the aligned tensors outside."""
 
     def __init__(self, reference: Topology, candidate: Topology, known: Mapping[str, str]) -> None:
         self.pairs: list[Pair] = []
@@ -42,13 +42,13 @@ class Insides:
                 continue
             graphs = reference.bodies[key], candidate.bodies[key]
             places = f"{above[0]}{reference.name}/{key}/", f"{above[1]}{candidate.name}/{key}/"
-            doors = _tails(
+            inputs = _aligned_ends(
                 graphs[0].inputs, graphs[1].inputs, reference.inputs, candidate.inputs, known
             )
-            ends = _tails(
+            ends = _aligned_ends(
                 graphs[0].outputs, graphs[1].outputs, reference.outputs, candidate.outputs, known
             )
-            found = {**doors, **congruent(*graphs, {**known, **doors}, ends)}
+            found = {**inputs, **match_by_structure(*graphs, {**known, **inputs}, ends)}
             self._tensors(graphs, found, places)
             self._constants(graphs, places)
             for inner, partner in _nested(graphs, found):
@@ -57,14 +57,14 @@ class Insides:
     def _tensors(
         self, graphs: tuple[Graph, Graph], found: Mapping[str, str], places: tuple[str, str]
     ) -> None:
-        for name, mine in found.items():
+        for name, ref in found.items():
             self.pairs.append(
                 Pair(
                     kind="body",
-                    reference=(places[0] + mine,),
+                    reference=(places[0] + ref,),
                     candidate=places[1] + name,
                     transform="values not seen",
-                    evidence=("structure", *(("provenance",) if mine == name else ())),
+                    evidence=("structure", *(("provenance",) if ref == name else ())),
                 )
             )
         for side, paired in enumerate((set(found.values()), set(found))):
@@ -79,17 +79,17 @@ class Insides:
         stored = Constants(graphs, (_unread, _unread), lambda _side, _name: None)
         stored.align()
         for pair in stored.pairs:
-            mine = tuple(places[0] + each for each in pair.reference)
-            self.pairs.append(replace(pair, reference=mine, candidate=places[1] + pair.candidate))
-        for side, rest in enumerate((stored.left, stored.open)):
+            ref = tuple(places[0] + each for each in pair.reference)
+            self.pairs.append(replace(pair, reference=ref, candidate=places[1] + pair.candidate))
+        for side, unmatched in enumerate((stored.unmatched_reference, stored.unmatched_candidate)):
             self.unaligned[side].extend(
                 Unaligned(name=places[side] + name, kind="constant", reason=NO_VALUES)
-                for name in rest
+                for name in unmatched
             )
 
 
 def _nested(graphs: tuple[Graph, Graph], found: Mapping[str, str]) -> Iterator[tuple[Node, Node]]:
-    """Nodes inside a body that have bodies themselves, with their partners."""
+    """Yield the nodes inside a body that have bodies themselves, with their counterparts."""
     makers = {name: node for node in graphs[0].nodes for name in node.outputs if name}
     for node in graphs[1].nodes:
         partners = [makers.get(found.get(name, "")) for name in node.outputs]
@@ -102,18 +102,17 @@ def _unread(_names: Sequence[str]) -> Mapping[str, Array]:
     return {}
 
 
-def _tails(
+def _aligned_ends(
     ref: Sequence[TensorSpec],
     cand: Sequence[TensorSpec],
     outside: tuple[str, ...],
     here: tuple[str, ...],
     known: Mapping[str, str],
 ) -> dict[str, str]:
-    """Doors of two bodies that lead to aligned tensors outside.
+    """Pair the inputs or outputs of two bodies that correspond to aligned tensors outside.
 
-    The last doors of a body belong to the last of its node: a Loop's body has its counter and
-    its condition in front of them. What an operator keeps in the same place on both sides has
-    the same meaning there, if nothing says otherwise.
+    The last inputs of a body belong to the last inputs of its node: a Loop's body has its counter
+    and its condition before them. What stays unpaired is paired by position.
     """
     left = [spec.name for spec in ref][::-1]
     right = [spec.name for spec in cand][::-1]

@@ -1,4 +1,4 @@
-"""Tensors by name, as many as there is room for; the others are computed again when asked for."""
+"""Tensors by name, as many as fit into memory; the others are computed again on demand."""
 
 from __future__ import annotations
 
@@ -12,21 +12,26 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 _SHARE = 4
-"""Several of these live at once, each with what was put right in another place."""
+"""Several caches exist at once, each with other tensors substituted."""
 
 _MAPPED = 32 << 20
-"""What is in a file is soon in memory again: of that, no more is worth keeping there."""
+"""Bytes of memory-mapped files that stay resident: they are quickly read again."""
 
 Compute = Callable[[Sequence[str]], Mapping[str, "Array"]]
 
 
-def batches(names: Sequence[str], sizes: Mapping[str, int], room: int) -> list[tuple[str, ...]]:
-    """``names`` in their order, split where the room is used up; a large tensor is on its own."""
+def batches(
+    names: Sequence[str], sizes: Mapping[str, int], memory_bytes: int
+) -> list[tuple[str, ...]]:
+    """Split ``names`` in their order into batches that fit into ``memory_bytes``.
+
+    A tensor that is larger is a batch of its own.
+    """
     found: list[list[str]] = [[]]
     used = 0
     for name in names:
         size = sizes.get(name, 0)
-        if found[-1] and used + size > room:
+        if found[-1] and used + size > memory_bytes:
             found.append([])
             used = 0
         found[-1].append(name)
@@ -35,54 +40,60 @@ def batches(names: Sequence[str], sizes: Mapping[str, int], room: int) -> list[t
 
 
 class TensorCache(Mapping[str, "Array"]):
-    """Values of one graph under fixed feeds, batch by batch.
+    """Values of one graph under fixed feeds, computed batch by batch.
 
-    Whoever walks through the names in their order computes every batch once. Batches are let go
-    in the order in which they were last used. What lies in a file, as tensors from a worker do,
-    stays there: of that, only as much as there is room for is in memory at a time.
+    Reading the names in their order computes every batch once. The batch that was used least
+    recently is dropped first. Tensors from a worker are memory-mapped files: only a part of them
+    is resident at a time.
     """
 
-    def __init__(self, batches: Sequence[Sequence[str]], compute: Compute, room: int) -> None:
-        self._batches, self._compute, self._room = [tuple(each) for each in batches], compute, room
+    def __init__(
+        self, batches: Sequence[Sequence[str]], compute: Compute, memory_bytes: int
+    ) -> None:
+        self._batches, self._compute, self._memory_bytes = (
+            [tuple(each) for each in batches],
+            compute,
+            memory_bytes,
+        )
         self._place = {name: place for place, batch in enumerate(self._batches) for name in batch}
-        self._held: OrderedDict[int, Mapping[str, Array]] = OrderedDict()
+        self._cached: OrderedDict[int, Mapping[str, Array]] = OrderedDict()
         self._bytes = self._resident = 0
 
     def put(self, place: int, values: Mapping[str, Array]) -> None:
-        """One whole batch, computed elsewhere; what it lacks is no tensor of numbers."""
+        """Store a batch that was computed elsewhere; names it lacks are no numeric tensors."""
         for name in self._batches[place]:
             if name not in values:
                 self._place.pop(name, None)
         self._keep(place, values)
 
     def _keep(self, place: int, values: Mapping[str, Array]) -> None:
-        self._held[place] = values
+        self._cached[place] = values
         self._bytes += _bytes(values)
         self._used(*values.values())
-        while self._bytes > self._room and len(self._held) > 1:
-            _, gone = self._held.popitem(last=False)
+        while self._bytes > self._memory_bytes and len(self._cached) > 1:
+            _, gone = self._cached.popitem(last=False)
             self._bytes -= _bytes(gone)
 
     def __getitem__(self, name: str) -> Array:
         place = self._place[name]
-        if place not in self._held:
+        if place not in self._cached:
             self._keep(place, self._compute(self._batches[place]))
-        self._held.move_to_end(place)
-        self._used(self._held[place][name])
-        return self._held[place][name]
+        self._cached.move_to_end(place)
+        self._used(self._cached[place][name])
+        return self._cached[place][name]
 
     def _used(self, *arrays: Array) -> None:
-        """These are read now; where too much of the files is in memory, it goes back to them."""
+        """Count mapped arrays that are read, and release their memory where it is too much."""
         self._resident += sum(array.nbytes for array in arrays if mapping_of(array) is not None)
-        if self._resident > min(_MAPPED, self._room // _SHARE):
-            held = (array for values in self._held.values() for array in values.values())
-            for array in {id(mapping_of(each)): each for each in held}.values():
+        if self._resident > min(_MAPPED, self._memory_bytes // _SHARE):
+            cached = (array for values in self._cached.values() for array in values.values())
+            for array in {id(mapping_of(each)): each for each in cached}.values():
                 let_go(array)
             self._resident = 0
 
     def holds(self, name: str) -> bool:
-        """Whether it need not be computed again."""
-        return self._place.get(name) in self._held
+        """Whether a tensor is cached."""
+        return self._place.get(name) in self._cached
 
     def __iter__(self) -> Iterator[str]:
         return iter(tuple(self._place))
@@ -94,8 +105,8 @@ class TensorCache(Mapping[str, "Array"]):
         return name in self._place
 
 
-class Layered(Mapping[str, "Array"]):
-    """Several mappings as one: the first that has a name answers."""
+class LayeredTensors(Mapping[str, "Array"]):
+    """Several mappings as one: the first that has a name is used."""
 
     def __init__(self, *layers: Mapping[str, Array]) -> None:
         self.layers = layers
@@ -107,7 +118,7 @@ class Layered(Mapping[str, "Array"]):
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        """The undermost layer first: its names are the first of the graph."""
+        """Iterate from the last layer to the first: the last one has the first names."""
         return iter(dict.fromkeys(name for layer in reversed(self.layers) for name in layer))
 
     def __len__(self) -> int:
@@ -117,11 +128,11 @@ class Layered(Mapping[str, "Array"]):
         return any(name in layer for layer in self.layers)
 
 
-def held(values: Mapping[str, Array], name: str) -> bool:
-    """Whether a value can be had without computing it."""
-    if isinstance(values, Layered):
+def in_memory(values: Mapping[str, Array], name: str) -> bool:
+    """Whether a value is available without computing it."""
+    if isinstance(values, LayeredTensors):
         layer = next((each for each in values.layers if name in each), None)
-        return layer is not None and held(layer, name)
+        return layer is not None and in_memory(layer, name)
     if isinstance(values, TensorCache):
         return values.holds(name)
     return name in values

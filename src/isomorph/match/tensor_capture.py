@@ -1,4 +1,4 @@
-"""What one graph computes on one sample, tensor by tensor, and how far rounding moves each."""
+"""Capture every tensor of a graph on one sample, and how far rounding moves each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from isomorph.core.chance import freedom
 from isomorph.core.errors import IsomorphError
 from isomorph.core.system_memory import usual_share
-from isomorph.match.tensor_cache import Layered, TensorCache, batches, held
+from isomorph.match.tensor_cache import LayeredTensors, TensorCache, batches, in_memory
 from isomorph.match.topology import Topology
 from isomorph.oracle.fingerprint import Fingerprint, fingerprint
 from isomorph.oracle.noise_stats import Moved, Moving, disturbed, mean, numeric
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array, Arrays, Noise
 
 DRAWS = 4
-"""A root mean square over a whole tensor is steady after few draws."""
+"""The rms over a whole tensor is stable after few draws."""
 
-_HELD_AT_ONCE = DRAWS + 2
-"""Of one batch: its values, its draws where they are kept, and what is being computed."""
+_COPIES_AT_ONCE = DRAWS + 2
+"""Copies of one batch: its values, its draws where they are kept, and what is being computed."""
 
 
 NODE_FAILED = "NODE_FAILED"
-"""The code of the error of an oracle that could not compute a node from what it got."""
+"""The error code of an oracle that could not compute a node from its inputs."""
 
-_AT_A_TIME = 64 << 20
-"""Constants that are read in one go: they come in float64, and are in memory three times then."""
+_READ_BYTES = 64 << 20
+"""Bytes of constants that are read at once, in float64; they are in memory three times then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """The mean of many draws of one tensor, their rms about it, and how surely that is known."""
+    """The mean of many draws of one tensor, their rms about it, and its degrees of freedom."""
 
     center: Array = field(repr=False, compare=False)
     rms: float
@@ -47,13 +47,12 @@ class Drawn:
 
 
 class TensorCapture:
-    """One side: its graph, its oracle and the feeds.
+    """The tensors of one graph on one sample, computed by its oracle or its runtime.
 
-    Without ``noise`` it is a run that is looked at, in a runtime: what it gives is what it is.
-    Of each tensor a fingerprint is kept, and its values only as far as ``memory_bytes`` go: what
-    does not fit is looked at batch by batch, each fed with what the one before it left. Of the
-    elements that lie within a tensor's own noise, if they are many, ``unseen`` keeps that limit
-    and their noise alone.
+    Without ``noise`` the session is a runtime, and its values have no spread. A fingerprint of
+    every tensor is kept, and the values as far as ``memory_bytes`` allow: what does not fit is
+    computed in batches, each fed with results of the batch before. If many elements of a tensor lie
+    within its noise, ``unseen`` holds that limit and the noise of these elements.
     """
 
     def __init__(
@@ -69,7 +68,7 @@ class TensorCapture:
         self.topology = Topology(graph)
         self.names = [name for name in self.topology.maker if name in self.topology.live]
         self._fed = {name: np.asarray(value) for name, value in feeds.items() if numeric(value)}
-        self._room = (memory_bytes or usual_share()) // 4
+        self._memory_bytes = (memory_bytes or usual_share()) // 4
         self._sizes = in_float64(graph, feeds)
         self.values: Mapping[str, Array] = {}
         self.prints: dict[str, Fingerprint] = {}
@@ -81,34 +80,36 @@ class TensorCapture:
         self._stored: dict[str, Any] = {}
         self._drawn: dict[tuple[str, int], Drawn] = {}
 
-    def look(self, draws: int = DRAWS) -> None:
-        """Compute every tensor, its fingerprint, and the rms and peak by which noise moves it."""
+    def compute(self, draws: int = DRAWS) -> None:
+        """Compute every tensor, its fingerprint, and the rms and the peak of its noise."""
         self.draws = draws
         for name, value in self._fed.items():
-            self._note(name, Moved(mark=fingerprint(value)), value.shape)
+            self._record(name, Moved(mark=fingerprint(value)), value.shape)
         pieces = self._batches(self.names)
-        kept = self._remembered(pieces, {})
+        kept = self._cache(pieces, {})
         noises = [] if self.noise is None else [replace(self.noise, seed=n) for n in range(draws)]
-        looked = self._looked_there(noises) if len(pieces) == 1 else self._looked_by(pieces, noises)
-        for place, (found, moving) in enumerate(looked):
+        computed = (
+            self._all_at_once(noises) if len(pieces) == 1 else self._batch_by_batch(pieces, noises)
+        )
+        for place, (found, moving) in enumerate(computed):
             values = self._numbers(found, pieces[place])
             for name, value in values.items():
-                self._note(name, moving[name], value.shape)
+                self._record(name, moving[name], value.shape)
             kept.put(place, values)
-        self.values = Layered(kept, self._fed)
+        self.values = LayeredTensors(kept, self._fed)
 
-    def _looked_there(self, noises: Sequence[Noise]) -> Iterator[tuple[Arrays, dict[str, Moved]]]:
-        """All at once, where the oracle is: in its worker, if it has one."""
+    def _all_at_once(self, noises: Sequence[Noise]) -> Iterator[tuple[Arrays, dict[str, Moved]]]:
+        """Compute all tensors at once; inside the oracle's worker, if it has one."""
         there = getattr(self.oracle, "disturbed", None)
         if there is not None and noises:
             yield there(self.feeds, self.names, noises)
         else:
             yield disturbed(self.oracle, self.feeds, self.names, noises)
 
-    def _looked_by(
+    def _batch_by_batch(
         self, pieces: Sequence[Sequence[str]], noises: Sequence[Noise]
     ) -> Iterator[tuple[Arrays, dict[str, Moved]]]:
-        """Piece by piece, each run fed with what it left of the piece before."""
+        """Compute batch by batch; each run is fed with its results of the batch before."""
         carried: list[dict[str, Any]] = [{} for _ in (None, *noises)]
         last = self._last_read(pieces)
         for place, batch in enumerate(pieces):
@@ -133,15 +134,15 @@ class TensorCapture:
                     moving.add(name, draw)
             yield values, moving.told(len(noises))
 
-    def _note(self, name: str, found: Moved, shape: tuple[int, ...]) -> None:
-        """What is kept of a tensor when its values are let go."""
+    def _record(self, name: str, found: Moved, shape: tuple[int, ...]) -> None:
+        """Keep the statistics of a tensor, whose values may be dropped."""
         self.prints[name], self.shapes[name] = found.mark, shape
         self.spread[name], self.peak[name] = found.rms, found.peak
         if found.unseen is not None:
             self.unseen[name] = found.unseen
 
     def _last_read(self, pieces: Sequence[Sequence[str]]) -> dict[str, int]:
-        """The last batch for which each tensor is needed."""
+        """Return the last batch that needs each tensor."""
         return {
             source: place
             for place, batch in enumerate(pieces)
@@ -150,17 +151,15 @@ class TensorCapture:
         }
 
     def _batches(self, names: Sequence[str]) -> list[tuple[str, ...]]:
-        return batches(names, self._sizes, self._room // _HELD_AT_ONCE)
+        return batches(names, self._sizes, self._memory_bytes // _COPIES_AT_ONCE)
 
-    def _remembered(
-        self, pieces: Sequence[Sequence[str]], given: Mapping[str, Array]
-    ) -> TensorCache:
-        return TensorCache(pieces, lambda batch: self.run(batch, given), self._room)
+    def _cache(self, pieces: Sequence[Sequence[str]], given: Mapping[str, Array]) -> TensorCache:
+        return TensorCache(pieces, lambda batch: self.run(batch, given), self._memory_bytes)
 
     def with_given(self, given: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Every tensor, with these replaced: what lies behind them is computed when asked for.
+        """Return every tensor with these replaced; what depends on them is computed on demand.
 
-        What cannot be computed from them stays as it was.
+        What cannot be computed from them keeps its value.
         """
         if not given:
             return self.values
@@ -171,78 +170,82 @@ class TensorCapture:
             found = self.run(batch, given)
             return {**{name: self.values[name] for name in batch if name not in found}, **found}
 
-        fresh = TensorCache(self._batches(changed), compute, self._room)
-        return Layered(dict(given), fresh, self.values)
+        fresh = TensorCache(self._batches(changed), compute, self._memory_bytes)
+        return LayeredTensors(dict(given), fresh, self.values)
 
     def stored(self, names: Sequence[str]) -> Mapping[str, Array]:
-        """Constants, read when they are asked for; what cannot be read has no value."""
+        """Return constants that are read on demand; one that cannot be read is missing."""
         shapes = {name: self.graph.constants[name].shape for name in names}
         sizes = {name: 8 * math.prod(shape) for name, shape in shapes.items()}
-        pieces = batches(names, sizes, min(_AT_A_TIME, self._room // _HELD_AT_ONCE))
-        return TensorCache(pieces, self._read, self._room)
+        pieces = batches(names, sizes, min(_READ_BYTES, self._memory_bytes // _COPIES_AT_ONCE))
+        return TensorCache(pieces, self._read, self._memory_bytes)
 
     def _read(self, batch: Sequence[str]) -> dict[str, Array]:
         try:
             return self._numbers(self.oracle.run({}, list(batch)), batch)
         except IsomorphError:
-            # One of them is to blame; the others are there.
+            # One of them cannot be read; the others can.
             half = len(batch) // 2
             return {**self._read(batch[:half]), **self._read(batch[half:])} if half else {}
 
     def run(
         self, names: Iterable[str], given: Mapping[str, Array] | None = None
     ) -> dict[str, Array]:
-        """Values of these tensors, float64 from an oracle, with some others replaced.
+        """Return the values of these tensors, float64 from an oracle, with others replaced.
 
-        A node of an oracle that does not take what was put before it leaves no value behind it.
+        Tensors after a node that rejects the replaced values are missing.
         """
         given = given or {}
         changed = self.topology.below(given) | set(given)
-        wanted = dict.fromkeys(names)
-        known = {name: self.values[name] for name in wanted if self._stays(name, changed)}
-        rest = [name for name in wanted if name not in known]
-        if not rest:
+        requested = dict.fromkeys(names)
+        known = {name: self.values[name] for name in requested if self._stays(name, changed)}
+        missing = [name for name in requested if name not in known]
+        if not missing:
             return known
-        border = {name: self.values[name] for name in self._border(rest, given, changed)}
+        known_inputs = {
+            name: self.values[name] for name in self._known_inputs(missing, given, changed)
+        }
         try:
-            found = self._computed(rest, {**border, **given})
+            found = self._computed(missing, {**known_inputs, **given})
         except (IsomorphError, ValueError):
-            if not border and not given:
+            if not known_inputs and not given:
                 raise
-            # Not everything that can be looked at can be put in again.
-            found = self._as_far(rest, given)
-        return {name: {**known, **found}[name] for name in wanted if name in known or name in found}
+            # Not every tensor that can be fetched can be fed.
+            found = self._computable(missing, given)
+        return {
+            name: {**known, **found}[name] for name in requested if name in known or name in found
+        }
 
-    def _as_far(self, names: Sequence[str], given: Mapping[str, Array]) -> dict[str, Array]:
-        """What can be computed of these.
+    def _computable(self, names: Sequence[str], given: Mapping[str, Array]) -> dict[str, Array]:
+        """Compute as many of these as possible.
 
         One output of a node may be replaced by one of another size, while a reader of both still
-        gets the other as it was.
+        gets the other output unchanged.
         """
         found: dict[str, Array] = {}
-        rest = [name for name in self.names if name in set(names)]
-        rest += [name for name in names if name not in set(rest)]
-        while rest:
+        missing = [name for name in self.names if name in set(names)]
+        missing += [name for name in names if name not in set(missing)]
+        while missing:
             try:
-                return {**found, **self._computed(rest, given)}
+                return {**found, **self._computed(missing, given)}
             except IsomorphError as error:
                 if self.noise is None or not given or error.code != NODE_FAILED:
                     raise
             # The first so many can be computed; with the next one they cannot.
-            able, unable = 0, len(rest)
+            able, unable = 0, len(missing)
             while unable - able > 1:
                 some = (able + unable) // 2
                 try:
-                    found.update(self._computed(rest[:some], given))
+                    found.update(self._computed(missing[:some], given))
                     able = some
                 except IsomorphError:
                     unable = some
-            without = {rest[able], *self.topology.below([rest[able]])}
-            rest = [name for name in rest[unable:] if name not in without]
+            without = {missing[able], *self.topology.below([missing[able]])}
+            missing = [name for name in missing[unable:] if name not in without]
         return found
 
     def drawn(self, name: str, draws: int) -> Drawn:
-        """A tensor as its noise leaves it, in so many draws."""
+        """Return the mean and the spread of a tensor over ``draws`` draws of its noise."""
         if (name, draws) not in self._drawn:
             self._drawn[name, draws] = self._newly_drawn(name, draws)
         return self._drawn[name, draws]
@@ -254,27 +257,33 @@ class TensorCapture:
         noises = [replace(noise, seed=n) for n in range(draws)]
         drawn = [self.oracle.run(self.feeds, [name], noise=each)[name] for each in noises]
         center = mean(self.values[name], drawn)
-        errors = [apart(np.asarray(each), center)[0] for each in drawn]
+        errors = [rms_and_peak(np.asarray(each), center)[0] for each in drawn]
         squares = [each * each for each in errors]  # "**" raises where a product is infinite
         rms = math.sqrt(sum(squares) / max(draws - 1, 1))
         return Drawn(center=center, rms=rms, freedom=freedom(squares))
 
     def _computed(self, names: Sequence[str], given: Mapping[str, Array]) -> dict[str, Array]:
-        placed = {name: self._as_stored(name, value) for name, value in given.items()}
+        placed = {name: self._in_stored_type(name, value) for name, value in given.items()}
         return self._numbers(self.oracle.run({**self.feeds, **placed}, list(names)), names)
 
     def _stays(self, name: str, changed: set[str]) -> bool:
-        """Whether a value that has been seen is at hand, and holds with ``changed`` replaced.
+        """Whether a cached value is still valid when ``changed`` are replaced.
 
-        A runtime is not an oracle: cut elsewhere, it may fuse otherwise and compute another value.
+        This is never so of a runtime: cut elsewhere, it may fuse other nodes and compute another
+        value.
         """
         oracle = self.noise is not None
-        return oracle and name not in changed and name not in self._fed and held(self.values, name)
+        return (
+            oracle
+            and name not in changed
+            and name not in self._fed
+            and in_memory(self.values, name)
+        )
 
-    def _border(
+    def _known_inputs(
         self, names: Sequence[str], given: Mapping[str, Array], changed: set[str]
     ) -> Iterator[str]:
-        """Known tensors which, fed, leave nothing to compute of what did not change."""
+        """Yield known tensors that, when fed, save computing what did not change."""
         reached = {*names, *given}
         open_ends = [name for name in names if name not in given]
         while open_ends:
@@ -291,18 +300,18 @@ class TensorCapture:
     def _numbers(self, result: Mapping[str, Any], names: Iterable[str]) -> dict[str, Array]:
         values = {name: np.asarray(result[name]) for name in names if numeric(result[name])}
         self._stored.update({name: value.dtype for name, value in values.items()})
-        # What NumPy has no kind for (bfloat16, float8) is compared as float64, exactly.
+        # Types that NumPy has no kind for (bfloat16, float8) are exact in float64.
         return {n: v if v.dtype.kind in "fiub" else v.astype(float) for n, v in values.items()}
 
-    def _as_stored(self, name: str, value: Array) -> Array:
-        """In the type in which this side holds the tensor."""
+    def _in_stored_type(self, name: str, value: Array) -> Array:
+        """Convert a value to the type in which the session returns this tensor."""
         dtype = self._stored.get(name, value.dtype)
         with np.errstate(over="ignore"):
             return value if value.dtype == dtype else np.ascontiguousarray(value.astype(dtype))
 
 
-def apart(left: Array, right: Array) -> tuple[float, float]:
-    """Rms and largest size of the difference; infinite where NaN or infinities do not coincide."""
+def rms_and_peak(left: Array, right: Array) -> tuple[float, float]:
+    """Return the rms and the peak of a difference; infinite where NaN or infinities differ."""
     if left.shape != right.shape:
         return float("inf"), float("inf")
     if not left.size:

@@ -1,4 +1,4 @@
-"""Who makes and who reads each tensor of a graph, and what depends on the inputs."""
+"""The maker and the readers of each tensor of a graph, and what depends on the inputs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Topology:
-    """A graph with its edges looked up once."""
+    """A graph with its edges, each computed once."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -25,12 +25,12 @@ class Topology:
 
     @cached_property
     def maker(self) -> dict[str, Node]:
-        """The node that makes each tensor."""
+        """The node that computes each tensor."""
         return {name: node for node in self.graph.nodes for name in node.outputs if name}
 
     @cached_property
     def readers(self) -> dict[str, list[Node]]:
-        """The nodes that read each tensor, those whose bodies capture it included."""
+        """The nodes that read each tensor, including those whose bodies capture it."""
         readers: dict[str, list[Node]] = {}
         for node in self.graph.nodes:
             for name in dict.fromkeys(self.reads(node)):
@@ -48,17 +48,17 @@ class Topology:
 
     @staticmethod
     def reads(node: Node) -> tuple[str, ...]:
-        """A node's inputs and whatever its bodies read from outside."""
+        """Return the inputs of a node and whatever its bodies read from outside."""
         if not node.bodies:
             return tuple(name for name in node.inputs if name)
         return (*(n for n in node.inputs if n), *_captured(node))
 
     def sources(self, node: Node) -> tuple[str, ...]:
-        """The inputs of a node that depend on the graph's inputs."""
+        """Return the inputs of a node that depend on the graph's inputs."""
         return tuple(dict.fromkeys(name for name in self.reads(node) if name in self.live))
 
     def below(self, names: Iterable[str]) -> set[str]:
-        """Every tensor that depends on one of these, themselves excluded."""
+        """Return every tensor that depends on one of these, without these themselves."""
         found: set[str] = set()
         reached = set(names)
         for node in self.graph.nodes:
@@ -69,7 +69,7 @@ class Topology:
         return found
 
     def above(self, name: str, *, until: Iterable[str] = ()) -> set[str]:
-        """Every live tensor that ``name`` depends on, not going past ``until``."""
+        """Return every live tensor that ``name`` depends on, not going past ``until``."""
         stop, found, open_ends = set(until), set(), [name]
         while open_ends:
             maker = self.maker.get(open_ends.pop())

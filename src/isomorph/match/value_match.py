@@ -1,4 +1,4 @@
-"""Which tensors of the candidate hold the values of which tensors of the reference."""
+"""Match tensors of the candidate with tensors of the reference that hold the same values."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from isomorph.core.chance import threshold, usual_peak
 from isomorph.core.limits import AXIS_ORDERS
 from isomorph.match.axis_layout import Rearrangement, arrangements
-from isomorph.match.fingerprint_index import Index, alike
-from isomorph.match.tensor_capture import TensorCapture, apart
+from isomorph.match.fingerprint_index import FingerprintIndex, may_be_equal
+from isomorph.match.tensor_capture import TensorCapture, rms_and_peak
 from isomorph.oracle.fingerprint import FLOAT64_ORDER, Fingerprint, fingerprint
 from isomorph.oracle.noise_stats import within
 
@@ -24,9 +24,9 @@ _MOST_JOINED = 4
 
 
 class ValueMatcher:
-    """The reference's values, indexed, and the tolerance for each pair.
+    """Finds the reference's tensors with the values of one of the candidate, up to noise.
 
-    ``same_axes``: both sides are of one framework and were fed tensors of the same shapes, so an
+    ``same_axes``: both models are of one framework and were fed tensors of the same shapes, so an
     output of another shape is wrong, whatever its values are.
     """
 
@@ -34,40 +34,42 @@ class ValueMatcher:
         self, reference: TensorCapture, candidate: TensorCapture, *, same_axes: bool = False
     ) -> None:
         self.reference, self.candidate, self.same_axes = reference, candidate, same_axes
-        self._index = Index(reference.prints, reference.spread)
+        self._index = FingerprintIndex(reference.prints, reference.spread)
 
     def tolerance(self, ref: str, cand: str) -> float:
-        """The rms by which these two may differ and still be equal."""
+        """Return the rms by which these two may differ and still be equal."""
         noise = math.hypot(self.reference.spread[ref], self.candidate.spread[cand])
         mark = self.reference.prints[ref]
-        # A root mean square stays below the bound of the largest element, however the noise
-        # of one element goes with that of the others.
+        # The rms stays below the bound of the largest element, however the noise of one element
+        # correlates with that of the others.
         return threshold(mark.elements) * noise + FLOAT64_ORDER * mark.rms
 
-    def reach(self, ref: str, cand: str) -> float:
-        """How far a single element of these two may be apart."""
+    def max_difference(self, ref: str, cand: str) -> float:
+        """Return the difference that a single element of these two may have."""
         mark = self.reference.prints[ref]
         bound = threshold(mark.elements)
         peak = self.reference.peak[ref] + self.candidate.peak[cand]
-        # The draws have shown how far the noise usually goes, not how far it can go.
+        # The peak of the draws is what the noise usually reaches, not its maximum.
         beyond = bound / usual_peak(mark.elements * self.candidate.draws)
         return beyond * peak + bound * FLOAT64_ORDER * mark.rms
 
     def equal(self, ref: str, cand: str, left: Array, right: Array) -> bool:
-        """Whether two arrays of one shape are these tensors' values but for noise."""
-        rms, largest = apart(left, right)
-        if not (rms <= self.tolerance(ref, cand) and largest <= self.reach(ref, cand)):
+        """Whether two arrays of one shape, values of these tensors, are equal up to noise."""
+        rms, largest = rms_and_peak(left, right)
+        if not (rms <= self.tolerance(ref, cand) and largest <= self.max_difference(ref, cand)):
             return False
-        return ref not in self.reference.unseen or self._small_ones(ref, cand, left, right)
+        return ref not in self.reference.unseen or self._small_elements_equal(
+            ref, cand, left, right
+        )
 
-    def _small_ones(self, ref: str, cand: str, left: Array, right: Array) -> bool:
-        """Whether the elements that drown in the noise of the large ones are equal, too."""
+    def _small_elements_equal(self, ref: str, cand: str, left: Array, right: Array) -> bool:
+        """Whether the elements below the noise of the large ones are equal as well."""
         limit, spread, peak = self.reference.unseen[ref]
         _, other, highest = self.candidate.unseen.get(cand, (0.0, 0.0, 0.0))
         small = within(left, limit)
-        rms, largest = apart(left[small], right[small])
+        rms, largest = rms_and_peak(left[small], right[small])
         count = int(np.count_nonzero(small))
-        size = FLOAT64_ORDER * apart(left[small], np.zeros(count))[0]
+        size = FLOAT64_ORDER * rms_and_peak(left[small], np.zeros(count))[0]
         bound = threshold(count)
         beyond = bound / usual_peak(count * self.candidate.draws)
         return rms <= bound * math.hypot(spread, other) + size and largest <= (
@@ -75,63 +77,63 @@ class ValueMatcher:
         )
 
     def of(self, cand: str, value: Array) -> Iterator[str]:
-        """The reference's tensors that hold the values of this one, in any arrangement."""
+        """Yield the reference's tensors that may hold the values of this one, in any order."""
         mark = fingerprint(value)
         noise = self.candidate.spread[cand]
         for ref in self._index.near(mark, noise, threshold(mark.elements)):
             other = self.reference.prints[ref]
-            if alike(other, mark, self.tolerance(ref, cand), self.reach(ref, cand)):
+            if may_be_equal(other, mark, self.tolerance(ref, cand), self.max_difference(ref, cand)):
                 yield ref
 
     def near(self, mark: Fingerprint, noise: float) -> Iterator[str]:
-        """Floats of the reference that are of this size, up to that noise."""
-        for mine in self._index.near(mark, noise, threshold(mark.elements)):
-            other = self.reference.prints[mine]
-            width = threshold(mark.elements) * math.hypot(noise, self.reference.spread[mine])
-            if alike(other, mark, width, math.inf):
-                yield mine
+        """Yield the reference's tensors whose fingerprint is ``mark`` up to this noise."""
+        for ref in self._index.near(mark, noise, threshold(mark.elements)):
+            other = self.reference.prints[ref]
+            width = threshold(mark.elements) * math.hypot(noise, self.reference.spread[ref])
+            if may_be_equal(other, mark, width, math.inf):
+                yield ref
 
-    def like(self, mine: str, most: int) -> list[str]:
-        """Other tensors of the reference that hold the values of this one, at most so many."""
-        mark, noise = self.reference.prints[mine], self.reference.spread[mine]
+    def equal_to(self, ref: str, most: int) -> list[str]:
+        """Return at most ``most`` other tensors of the reference with the values of this one."""
+        mark, noise = self.reference.prints[ref], self.reference.spread[ref]
         found: list[str] = []
         for other in self._index.near(mark, noise, threshold(mark.elements)):
             width = threshold(mark.elements) * max(noise, self.reference.spread[other])
             width += FLOAT64_ORDER * mark.rms
-            if other != mine and alike(self.reference.prints[other], mark, width, math.inf):
+            if other != ref and may_be_equal(self.reference.prints[other], mark, width, math.inf):
                 found.append(other)
                 if len(found) == most:
                     break
         return found
 
     def pair(self, cand: str, value: Array) -> tuple[str, Rearrangement] | None:
-        """The twin that this tensor equals element by element.
+        """Return the reference's tensor that this one equals element by element.
 
-        The plainest arrangement first, then the same kind of numbers, made by the same operator:
-        a mask of zeros and ones equals the truth values that are made of it.
+        Unpermuted axes are preferred, then the same kind of numbers, then the same operator: a mask
+        of zeros and ones equals the booleans that are computed from it.
         """
         best: tuple[tuple[bool, ...], tuple[str, Rearrangement]] | None = None
         made_by = _operator(self.candidate, cand)
         for ref, found in self.pairs(cand, value):
             other_kind = self.reference.values[ref].dtype.kind != value.dtype.kind
-            unlike = found.moves, other_kind, _operator(self.reference, ref) != made_by
-            if not any(unlike):
+            mismatch = found.moves, other_kind, _operator(self.reference, ref) != made_by
+            if not any(mismatch):
                 return ref, found
-            if best is None or unlike < best[0]:
-                best = unlike, (ref, found)
+            if best is None or mismatch < best[0]:
+                best = mismatch, (ref, found)
         return best[1] if best is not None else None
 
     def pairs(self, cand: str, value: Array) -> Iterator[tuple[str, Rearrangement]]:
-        """Every twin that this tensor equals element by element."""
+        """Yield every tensor of the reference that this one equals element by element."""
         for ref in self.of(cand, value):
             found = self.arranged(ref, cand, value)
             if found is not None:
                 yield ref, found
 
     def arranged(self, ref: str, cand: str, value: Array) -> Rearrangement | None:
-        """How the reference's tensor becomes the candidate's, element by element."""
+        """Return the rearrangement in which the reference's tensor equals the candidate's."""
         source = self.reference.values[ref]
-        for moved in ways(source, value.shape):
+        for moved in rearrangements(source, value.shape):
             if self.equal(ref, cand, moved.array(source), value):
                 return moved
         return None
@@ -142,12 +144,12 @@ def _operator(capture: TensorCapture, tensor: str) -> str | None:
     return maker.op if maker is not None else None
 
 
-def placements(weight: Array, shape: tuple[int, ...]) -> Iterator[Array]:
-    """A weight in another shape: rearranged, or with neighboring axes joined in any order.
+def weight_arrangements(weight: Array, shape: tuple[int, ...]) -> Iterator[Array]:
+    """Yield a weight in another shape: rearranged, or with axes permuted and merged.
 
-    What one framework keeps by head and by feature, another keeps as one matrix.
+    One framework stores axes for heads and features, another one matrix.
     """
-    yield from (moved.array(weight) for moved in ways(weight, shape))
+    yield from (moved.array(weight) for moved in rearrangements(weight, shape))
     if sum(size > 1 for size in shape) < weight.ndim <= _MOST_JOINED:
         for order in islice(permutations(range(weight.ndim)), 1, None):
             sizes = [weight.shape[axis] for axis in order]
@@ -155,8 +157,8 @@ def placements(weight: Array, shape: tuple[int, ...]) -> Iterator[Array]:
                 yield weight.transpose(order).reshape(shape)
 
 
-def ways(source: Array, shape: tuple[int, ...]) -> Iterator[Rearrangement]:
-    """Arrangements of a tensor into a shape, the plainest first; a reshape of all axes last."""
+def rearrangements(source: Array, shape: tuple[int, ...]) -> Iterator[Rearrangement]:
+    """Yield rearrangements of a tensor into a shape: unpermuted first, a plain reshape last."""
     if source.shape == shape:
         yield Rearrangement(permutation=tuple(range(source.ndim)), shape=shape)
     found = sorted(arrangements(source.shape, shape), key=lambda moved: moved.moves)

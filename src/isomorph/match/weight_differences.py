@@ -1,10 +1,10 @@
-"""Weights that differ from their counterparts by more than one rounding, without a run.
+"""Weights that differ from their counterparts by more than one rounding, found without a run.
 
-Every weight of the candidate is held against the reference's: byte by byte, rearranged, rounded
-to a narrower type, on a grid, with a normalization folded in. What none of these explains, and
-what agrees with one weight of the reference in almost every number, was made from that weight, and
-the few other numbers are wrong. Where most numbers differ, a weight is known only by its place in
-two graphs of the same structure: a rescaled or learned weight is measured by running it.
+Every weight of the candidate is compared with the reference's: byte by byte, rearranged, rounded
+to a narrower type, quantized, with a normalization folded in. A weight that none of these explains
+and that agrees with one of the reference in almost every element was made from it, and the few
+other elements are wrong. Where most elements differ, a weight is identified only by its position
+in two graphs of the same structure: a rescaled or retrained weight is judged by running it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.limits import LIKE_WEIGHTS
-from isomorph.match.arranged_weights import acts_alike, applied, arranged
+from isomorph.match.arranged_weights import agreeing_arrangements, factored_in, same_use
 from isomorph.match.body_constants import changed_in_bodies, only_one_changed
-from isomorph.match.concatenated_weights import joined
+from isomorph.match.concatenated_weights import concatenated_weight
 from isomorph.match.element_bounds import (
     Elements,
     Source,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from isomorph.match.structural_constants import PlacedConstant
 
 _COMPUTED = 2.0**-10
-"""Of the largest number: what sums, quotients and roots of constants in float32 may lose."""
+"""Error of sums, quotients and roots of constants in float32, relative to the largest number."""
 _MOST_SHOWN = 8
 
 
@@ -49,9 +49,9 @@ _MOST_SHOWN = 8
 class ConstantDifference:
     """A weight of the candidate that is wrong in some of its elements.
 
-    ``expected`` are the real numbers that it should stand for, in its own arrangement;
-    ``shown`` the first wrong places with the right and the wrong number. Where it is not
-    ``certain`` which constant of the reference it is, only an input that shows it counts.
+    ``expected`` are the right real values in the weight's own arrangement; ``shown`` are the first
+    wrong positions with the right and the wrong value. Where the counterpart is not ``certain``,
+    the difference counts only if an input shows it.
     """
 
     weight: StoredWeight
@@ -63,11 +63,11 @@ class ConstantDifference:
     shown: tuple[tuple[tuple[int, ...], float, float], ...]
     certain: bool = True
     inside: bool = False
-    """Whether it is in a body, where no other number can be put in for it."""
+    """Whether it is in a body, where its value cannot be replaced."""
     alone: bool = False
     """Whether all other constants of both graphs are equal."""
     isolation: Isolation = Isolation.UNKNOWN
-    """What else differs, where it is known by its place in graphs of the same structure."""
+    """What else differs, where it is identified by its position in graphs of the same structure."""
 
     @property
     def count(self) -> int:
@@ -75,14 +75,14 @@ class ConstantDifference:
         return int(np.count_nonzero(self.beyond))
 
     @property
-    def words(self) -> str:
-        """How many and how far off, for people."""
+    def text(self) -> str:
+        """How many elements are wrong and how far off they are, as text for a report."""
         if not self.shown:
             return "its stored numbers are others"
         return f"{self.count} of {self.beyond.size} elements, off by {100.0 * self.relative:.3g}%"
 
     def corrected(self, integers: Array | None) -> Array:
-        """What the constant should hold, as it is stored: on its grid where it has one."""
+        """Return the right value of the constant as it is stored: quantized where it is so."""
         if self.weight.grid is None or integers is None:
             return narrowed(self.expected, self.weight.dtype)
         grid, shape = self.weight.grid, self.expected.shape
@@ -98,7 +98,7 @@ class ConstantDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Suspect:
-    """A weight of the candidate beside what it was most likely made from."""
+    """The most likely origin of a weight of the candidate, and their comparison."""
 
     names: tuple[str, ...]
     expected: Array = field(repr=False)
@@ -107,7 +107,7 @@ class _Suspect:
 
     @classmethod
     def in_place_of(cls, found: ChangedConstant | PlacedConstant) -> _Suspect:
-        """A constant that its use or its place tells."""
+        """Create a suspect that is identified by its use or its position."""
         return cls(
             names=(found.source.name,),
             expected=found.expected,
@@ -117,12 +117,12 @@ class _Suspect:
 
 
 def constant_differences(reference: Weights, candidate: Weights) -> list[ConstantDifference]:
-    """Every weight of the candidate that is wrong in few of its elements, in the graph's order."""
+    """Return the weights of the candidate that are wrong in few elements, in graph order."""
     return _Comparison(reference, candidate).differences()
 
 
 class _Comparison:
-    """Both sides' weights, and which of them are explained."""
+    """The weights of both graphs, and which of the candidate's are explained."""
 
     def __init__(self, reference: Weights, candidate: Weights) -> None:
         self.reference, self.candidate = reference, candidate
@@ -131,7 +131,7 @@ class _Comparison:
         self._taken: dict[str, int] = {}
         self._settled: set[str] = set()
         self._doubtful: dict[str, tuple[StoredWeight, _Suspect]] = {}
-        """Weights that agree with one of the reference in numbers that tell nothing."""
+        """Weights that agree with one of the reference only in uninformative elements."""
         self._by_size: dict[int, list[StoredWeight]] = {}
         for weight in reference.stored.values():
             self._by_size.setdefault(weight.size, []).append(weight)
@@ -141,10 +141,10 @@ class _Comparison:
         return tuple(split_products(self.reference))
 
     def differences(self) -> list[ConstantDifference]:
-        """What is left when all that a conversion does is accounted for."""
+        """Return the differences that no known rewrite of a converter explains."""
         open_ones = [each for each in self.candidate.stored.values() if not self._by_digest(each)]
         suspects = self._split(open_ones)
-        # Kernels first: they say which bias is whose.
+        # Kernels first: they identify the biases.
         for weight in sorted(open_ones, key=lambda each: -effective_rank(each.shape)):
             if weight.name in self._settled:
                 continue
@@ -154,17 +154,17 @@ class _Comparison:
         suspects = {**self._only_ones(open_ones), **suspects}
         found = []
         for weight in open_ones:
-            held = self.candidate.real(weight) if weight.name in suspects else None
-            if held is not None:
-                found.append(_difference(weight, held, suspects[weight.name]))
+            actual = self.candidate.real(weight) if weight.name in suspects else None
+            if actual is not None:
+                found.append(_difference(weight, actual, suspects[weight.name]))
         found += self._in_place({each.weight.name for each in found})
         return found + self._without_equal({each.weight.name for each in found})
 
     def _in_place(self, known: set[str]) -> list[ConstantDifference]:
-        """What is known by its place alone: most of its numbers, or its only one, are others."""
+        """Return differences identified by position alone: most elements, or the only one."""
         return [
             replace(
-                _difference(each.weight, each.held, _Suspect.in_place_of(each)),
+                _difference(each.weight, each.actual, _Suspect.in_place_of(each)),
                 certain=each.exact and each.isolation is Isolation.ONLY,
                 isolation=each.isolation,
             )
@@ -173,7 +173,7 @@ class _Comparison:
         ]
 
     def _without_equal(self, known: set[str]) -> list[ConstantDifference]:
-        """What has no equal beside what it may have been: scales, thresholds, body constants."""
+        """Return scales, thresholds and body constants without an equal, with likely origins."""
         sides = self.reference, self.candidate
         changed = {
             e.weight.name: e for e in (*changed_in_bodies(*sides), *changed_constants(*sides))
@@ -183,7 +183,7 @@ class _Comparison:
             if name in known:
                 continue
             made = replace(
-                _difference(each.weight, each.held, _Suspect.in_place_of(each)),
+                _difference(each.weight, each.actual, _Suspect.in_place_of(each)),
                 certain=each.certain,
                 inside=each.inside,
                 alone=not known and len(changed) == 1 and only_one_changed(*sides),
@@ -192,7 +192,7 @@ class _Comparison:
         return found
 
     def _split(self, open_ones: list[StoredWeight]) -> dict[str, _Suspect]:
-        """Weights that are columns of one of the reference, where few of all numbers are wrong."""
+        """Return weights that are columns of one of the reference, with few wrong elements."""
         found: dict[str, _Suspect] = {}
         names = {each.name for each in open_ones}
         for product in split_products(self.candidate):
@@ -200,22 +200,22 @@ class _Comparison:
             origin = split_from(product, free, self.reference)
             if origin is None or names.isdisjoint(product.names):
                 continue
-            source, expected, seen = origin
+            source, expected, elements = origin
             self._taken[source.name] = self._taken.get(source.name, 0) + 1
             self._settled.update(product.names)
-            beyond = [part for _, part in product.columns(seen.beyond)]
+            beyond = [part for _, part in product.columns(elements.beyond)]
             for (part, columns), wrong in zip(product.columns(expected), beyond, strict=True):
                 if wrong.any():
                     found[part.name] = _Suspect(
                         names=(source.name,),
                         expected=columns,
-                        elements=replace(seen, beyond=wrong),
+                        elements=replace(elements, beyond=wrong),
                         evidence=("value", "structure"),
                     )
         return found
 
     def _only_ones(self, open_ones: list[StoredWeight]) -> dict[str, _Suspect]:
-        """Weights of zeros, or of another single number, that only one of the reference can be."""
+        """Return weights of one repeated number whose counterpart is the only one possible."""
         found = {}
         for name, (source, suspect) in self._doubtful.items():
             size = self.candidate.stored[name].size
@@ -237,16 +237,16 @@ class _Comparison:
         self._biases.kernel_is(weight, source)
 
     def _examined(self, weight: StoredWeight) -> _Suspect | None:
-        """None where the weight is explained; otherwise what it was made from, if that is known."""
-        held = self.candidate.real(weight)
-        if held is None:
+        """Return the likely origin of a weight; None where it is explained or unknown."""
+        actual = self.candidate.real(weight)
+        if actual is None:
             return None
         integers = self.candidate.value(weight.name) if weight.grid is not None else None
         suspects: list[_Suspect] = []
         for source, names, value, terms in self._origins(weight):
-            for expected, source_terms in arranged(value, held, weight, terms):
-                seen = compare_elements(expected, held, weight, source_terms, integers)
-                if seen.equal:
+            for expected, source_terms in agreeing_arrangements(value, actual, weight, terms):
+                elements = compare_elements(expected, actual, weight, source_terms, integers)
+                if elements.equal:
                     if isinstance(source, StoredWeight):
                         self._settle(weight, source)
                     elif source is not None:
@@ -254,39 +254,39 @@ class _Comparison:
                     self._settled.add(weight.name)
                     self._doubtful.pop(weight.name, None)
                     return None
-                if not seen.sparse:
+                if not elements.sparse:
                     continue
-                evidence = self._evidence(weight, source, seen)
+                evidence = self._evidence(weight, source, elements)
                 suspect = _Suspect(
                     names=names,
                     expected=expected,
-                    elements=seen,
+                    elements=elements,
                     evidence=evidence or ("structure",),
                 )
                 if evidence:
                     suspects.append(suspect)
-                elif isinstance(source, StoredWeight) and acts_alike(weight, source):
+                elif isinstance(source, StoredWeight) and same_use(weight, source):
                     self._doubtful[weight.name] = source, suspect
         if not suspects:
-            suspects += self._joined(weight, held)
+            suspects += self._joined(weight, actual)
         if not suspects or self._computed(weight.name):
             return None
         return min(suspects, key=lambda each: each.elements.count)
 
-    def _joined(self, weight: StoredWeight, held: Array) -> Iterator[_Suspect]:
-        """What the weight was put together from, where it is wrong in few numbers then."""
+    def _joined(self, weight: StoredWeight, actual: Array) -> Iterator[_Suspect]:
+        """Yield the weights that this one was concatenated from, if few elements are wrong."""
         free = [
             each
             for each in self.reference.stored.values()
             if each.direct and not self._used_up(each)
         ]
-        found = joined(weight, held, free, self.reference) if weight.direct else None
+        found = concatenated_weight(weight, actual, free, self.reference) if weight.direct else None
         if found is not None:
-            seen = compare_elements(found.expected, held, weight, Source(dtype="float32"))
-            if seen.sparse and seen.telling > seen.count:
+            elements = compare_elements(found.expected, actual, weight, Source(dtype="float32"))
+            if elements.sparse and elements.informative > elements.count:
                 evidence = ("value",)
                 yield _Suspect(
-                    names=found.names, expected=found.expected, elements=seen, evidence=evidence
+                    names=found.names, expected=found.expected, elements=elements, evidence=evidence
                 )
                 return
         if len(self._sources(weight)) > LIKE_WEIGHTS.most:
@@ -295,32 +295,32 @@ class _Comparison:
     def _origins(
         self, weight: StoredWeight
     ) -> Iterator[tuple[StoredWeight | Folded | None, tuple[str, ...], Array, Source]]:
-        """What the weight may have been made from: stored as it is, or folded with what follows."""
+        """Yield possible origins of a weight: stored as it is, or folded with what follows."""
         for stored in self._sources(weight)[: LIKE_WEIGHTS.most]:
             value = self.reference.real(stored)
             if value is not None:
                 half = 0.5 * max(stored.grid.scale) if stored.grid is not None else 0.0
                 yield stored, (stored.name,), value, Source(dtype=stored.dtype, half_step=half)
-                for other in applied(stored, value) if stored.grid is None else ():
+                for other in factored_in(stored, value) if stored.grid is None else ():
                     yield None, (stored.name,), other, Source(dtype=stored.dtype)
-        for folded, value, reach in self._folds.kernels_of(weight.size):
-            yield folded, folded.names, value, Source(dtype="float32", reach=reach)
-        for folded, value, reach in self._biases.of(weight):
-            yield folded, folded.names, value, Source(dtype="float32", reach=reach)
+        for folded, value, error_bound in self._folds.kernels_of(weight.size):
+            yield folded, folded.names, value, Source(dtype="float32", error_bound=error_bound)
+        for folded, value, error_bound in self._biases.of(weight):
+            yield folded, folded.names, value, Source(dtype="float32", error_bound=error_bound)
         for product in self._split_sources:
             if product.value.size == weight.size:
                 yield None, product.names, product.value, Source(dtype=product.whole.dtype)
         for name in self.reference.computed:
-            held = self.reference.value(name) if self.reference.plainly_computed(name) else None
-            if held is not None and held.size == weight.size and held.dtype.kind == "f":
-                value = np.asarray(held, np.float64)
+            actual = self.reference.value(name) if self.reference.plainly_computed(name) else None
+            if actual is not None and actual.size == weight.size and actual.dtype.kind == "f":
+                value = np.asarray(actual, np.float64)
                 lost = _COMPUTED * float(
                     np.max(np.abs(value), initial=0.0, where=np.isfinite(value))
                 )
                 yield None, (name,), value, Source(dtype="float32", half_step=lost)
 
     def _sources(self, weight: StoredWeight) -> list[StoredWeight]:
-        """Weights of the reference of this size: equal values, the same name, the same place."""
+        """Sort the reference's weights of this size by digest, name and position."""
         shares = [max(len(side.stored), 1) for side in (self.reference, self.candidate)]
 
         def rank(each: StoredWeight) -> tuple[bool, bool, float]:
@@ -333,32 +333,32 @@ class _Comparison:
         return sorted(self._by_size.get(weight.size, ()), key=rank)
 
     def _evidence(
-        self, weight: StoredWeight, source: StoredWeight | Folded | None, seen: Elements
+        self, weight: StoredWeight, source: StoredWeight | Folded | None, elements: Elements
     ) -> tuple[str, ...]:
-        """How it is known that the weight was made from this; empty where it is not.
+        """Return the evidence that the weight was made from ``source``; empty if there is none.
 
-        Numbers that agree in more places than they differ in, and are not all the same one, are
-        no accident. Where they say little, the kernel beside a bias tells whose it is.
+        Elements that agree more often than they differ, and are not all equal, do not agree by
+        chance. Where they are not informative, a bias is identified by its kernel.
         """
         if isinstance(source, StoredWeight):
-            if not acts_alike(weight, source) or self._used_up(source):
+            if not same_use(weight, source) or self._used_up(source):
                 return ()
             named = ("provenance",) if source.name == weight.name else ()
-            return ("value", *named) if seen.telling > seen.count else ()
+            return ("value", *named) if elements.informative > elements.count else ()
         if not weight.direct:
             return ()
-        beside = ("structure",) if self._biases.beside(weight, source) else ()
-        return ("value", *beside) if beside or seen.telling > seen.count else ()
+        belongs_to = ("structure",) if self._biases.belongs_to(weight, source) else ()
+        return ("value", *belongs_to) if belongs_to or elements.informative > elements.count else ()
 
     def _used_up(self, source: StoredWeight) -> bool:
-        """Whether every reader of a weight has its counterpart already."""
+        """Whether every reader of a weight already has a counterpart."""
         return self._taken.get(source.name, 0) >= len(source.readers)
 
     def _computed(self, name: str) -> bool:
-        """Whether the reference computes these numbers from its constants: masked, normalized."""
+        """Whether the reference computes these values from its constants: masked, normalized."""
         weight = self.candidate.stored[name]
-        held = self.candidate.real(weight)
-        if held is None:
+        actual = self.candidate.real(weight)
+        if actual is None:
             return False
         integers = self.candidate.value(name) if weight.grid is not None else None
         for tensor in self.reference.computed:
@@ -366,17 +366,19 @@ class _Comparison:
             if value is None or value.size != weight.size or value.dtype.kind != "f":
                 continue
             source = Source(dtype="float32")
-            for expected, terms in arranged(np.asarray(value, np.float64), held, weight, source):
-                if compare_elements(expected, held, weight, terms, integers).equal:
+            for expected, terms in agreeing_arrangements(
+                np.asarray(value, np.float64), actual, weight, source
+            ):
+                if compare_elements(expected, actual, weight, terms, integers).equal:
                     return True
         return False
 
 
-def _difference(weight: StoredWeight, held: Array, suspect: _Suspect) -> ConstantDifference:
+def _difference(weight: StoredWeight, actual: Array, suspect: _Suspect) -> ConstantDifference:
     beyond = suspect.elements.beyond
-    places = np.argwhere(beyond & (suspect.expected != held))[:_MOST_SHOWN]
+    places = np.argwhere(beyond & (suspect.expected != actual))[:_MOST_SHOWN]
     shown = tuple(
-        (tuple(map(int, place)), float(suspect.expected[tuple(place)]), float(held[tuple(place)]))
+        (tuple(map(int, place)), float(suspect.expected[tuple(place)]), float(actual[tuple(place)]))
         for place in places
     )
     return ConstantDifference(
@@ -384,7 +386,7 @@ def _difference(weight: StoredWeight, held: Array, suspect: _Suspect) -> Constan
         reference=suspect.names,
         evidence=suspect.evidence,
         beyond=beyond,
-        expected=np.where(beyond, suspect.expected, held),
-        relative=relative_size(suspect.expected, held, beyond),
+        expected=np.where(beyond, suspect.expected, actual),
+        relative=relative_size(suspect.expected, actual, beyond),
         shown=shown,
     )

@@ -1,4 +1,4 @@
-"""The float weight of the reference that a stored quantized weight was made from."""
+"""Find the float weight of the reference that a quantized weight was made from."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.match.folded_scales import folded
-from isomorph.match.value_match import ways
+from isomorph.match.folded_scales import folded_kernels
+from isomorph.match.value_match import rearrangements
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 _MOST_TRIED = 8
 _OUTERMOST = 16
 _ALIKE = 0.9
-"""The cosine above which a weight is the other's: unrelated ones of any size are near zero, and
-a wrong scale does not change it."""
+"""The cosine above which two weights correspond: it is near zero for unrelated ones of any size,
+and a wrong scale does not change it."""
 _CERTAIN = 0.999
 
 
-class Originals:
-    """The float constants of a reference, each looked through once."""
+class FloatWeights:
+    """The float constants of a reference, each read once for its largest elements."""
 
     def __init__(self, graph: Graph, read: Callable[[str], Array | None]) -> None:
         self._graph, self._read = graph, read
         self._outermost: dict[str, Array] = {}
 
     def of(self, real: Array, name: str) -> Array | None:
-        """The values that ``real`` was made from, in its arrangement; None if nothing resembles."""
+        """Return the float values of ``real`` in its arrangement; None if nothing is similar."""
         best, found = _ALIKE, None
         stored = self._candidates(real, name)
-        for value in chain(stored, folded(real.size, self._graph, self._read)):
-            for moved in ways(value, real.shape):
+        for value in chain(stored, folded_kernels(real.size, self._graph, self._read)):
+            for moved in rearrangements(value, real.shape):
                 seen = np.asarray(moved.array(value), np.float64)
                 if (likeness := _cosine(seen, real)) > best:
                     best, found = likeness, seen
@@ -45,22 +45,22 @@ class Originals:
         return found
 
     def _candidates(self, real: Array, name: str) -> Iterator[Array]:
-        """Float constants with as many elements: those that reach out alike first."""
-        alike = [
+        """Yield float constants of the same size, those with similar largest elements first."""
+        same_size = [
             each.name
             for each in self._graph.constants.values()
             if "float" in each.dtype and int(np.prod(each.shape)) == real.size > 1
         ]
-        if len(alike) > _MOST_TRIED:
+        if len(same_size) > _MOST_TRIED:
             outermost = _outermost(real)
-            alike.sort(key=lambda other: float(np.abs(self._seen(other) - outermost).sum()))
+            same_size.sort(key=lambda other: float(np.abs(self._seen(other) - outermost).sum()))
         matcher = difflib.SequenceMatcher(b=name, autojunk=False)
 
         def likeness(other: str) -> float:
             matcher.set_seq1(other)
             return matcher.ratio()
 
-        for other in sorted(alike[:_MOST_TRIED], key=likeness, reverse=True):
+        for other in sorted(same_size[:_MOST_TRIED], key=likeness, reverse=True):
             if (value := self._read(other)) is not None:
                 yield value
 
@@ -72,7 +72,7 @@ class Originals:
 
 
 def _outermost(value: Array) -> Array:
-    """The largest sizes as shares of the largest: the same in any arrangement and at any scale."""
+    """Return the largest magnitudes relative to the largest: invariant to order and scale."""
     sizes = np.abs(np.asarray(value, np.float64)).ravel()
     kept = np.sort(np.partition(sizes, -min(_OUTERMOST, sizes.size))[-_OUTERMOST:])
     shares = np.zeros(_OUTERMOST)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.chance import FALSE_ALARM, beyond_another
-from isomorph.match.quantizers import written
+from isomorph.match.quantizers import quantization_by_tensor
 from isomorph.sessions.dequantized_session import clipped
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _fed(graph: Graph, feeds: Arrays) -> Iterator[tuple[Array, Quantization]]:
 
 def _of_inputs(graph: Graph) -> dict[str, Quantization]:
     """The grid on which each input is put, by itself or by the node that reads it."""
-    writers = written(graph)
+    writers = quantization_by_tensor(graph)
     names = {spec.name for spec in graph.inputs}
     found = {name: writers[name] for name in names if name in writers}
     for node in graph.nodes:

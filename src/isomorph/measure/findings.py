@@ -181,7 +181,7 @@ def of_rearranged(
             yield _finding(
                 "SHAPE_MISMATCH",
                 f"output {name!r} has another shape, and in no arrangement of its axes the "
-                f"reference's values; it was measured with {moved.words}",
+                f"reference's values; it was measured with {moved.text}",
                 effect="reaches_output",
                 cause="interface",
                 tensors=(name,),
@@ -189,7 +189,7 @@ def of_rearranged(
             continue
         yield _finding(
             "OUTPUT_SHAPE",
-            f"output {name!r} has the reference's values in another shape: {moved.words}",
+            f"output {name!r} has the reference's values in another shape: {moved.text}",
             effect="none",
             cause="interface",
             status="confirmed",

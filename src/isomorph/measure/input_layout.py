@@ -97,7 +97,7 @@ def findings(layouts: Sequence[Layout]) -> Iterator[Finding]:
             effect="none",
             tensors=(layout.input,),
             summary=f"input {layout.input!r} takes another arrangement: "
-            f"{layout.rearrangement.words} ({layout.how})",
+            f"{layout.rearrangement.text} ({layout.how})",
         )
 
 

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Any
 from isomorph.core.model import Quantization
 from isomorph.core.quantized_tensor import QuantizedTensor
 from isomorph.core.report import Skipped
-from isomorph.match.quantizers import changed, matched, written
+from isomorph.match.quantizers import (
+    changed_parameters,
+    match_quantized_tensors,
+    quantization_by_tensor,
+)
 from isomorph.measure.quantization_grid import Figures, Grid
 from isomorph.measure.quantizer_ablation import confirmed
 from isomorph.measure.quantizer_stats import RUN_TIME, Audit, constant
@@ -38,7 +42,7 @@ def table(
     graph = candidate.model.graph
     dynamic = [node for node in graph.nodes if node.op == RUN_TIME]
     known = [entry for entry in graph.quantization if entry.scale]
-    writers = written(graph)
+    writers = quantization_by_tensor(graph)
     count = len(known) + len(dynamic)
     if not count:
         return (), ()
@@ -94,8 +98,8 @@ def _row(
         node=maker.name if maker is not None and not stored else None,
         local_quanta=local,
         counterpart=twin.tensor if twin is not None else None,
-        changed=changed(twin, entry) if twin is not None else (),
-        misread=() if stored else changed(writer, entry),
+        changed=changed_parameters(twin, entry) if twin is not None else (),
+        misread=() if stored else changed_parameters(writer, entry),
         **measured,
     )
 
@@ -105,11 +109,11 @@ def _pairs(candidate: EvaluatedModel, reference: EvaluatedModel) -> dict[str, Qu
     ref, cand = reference.model.graph, candidate.model.graph
     if not ref.quantization:
         return {}
-    found = matched(
+    found = match_quantized_tensors(
         ref,
         cand,
         reference_value=lambda name: constant(reference, name),
         candidate_value=lambda name: constant(candidate, name),
     )
-    writers = written(ref)
+    writers = quantization_by_tensor(ref)
     return {name: writers[twin] for name, twin in found.items()}

@@ -15,7 +15,7 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.patch import AddConstant, Edit, KeepFloat, Patch, SetInput
-from isomorph.match.dequantized_graph import beside
+from isomorph.match.dequantized_graph import implicit_grids
 from isomorph.match.quantizers import real_values
 from isomorph.measure.precision import QUANTIZED_OPS
 from isomorph.measure.quantization_grid import Grid
@@ -108,7 +108,7 @@ def _patch(audit: Audit, entry: Quantization, real: Array, readers: Sequence[Nod
     grid is an operand of the reader, it stays, and the numbers come in its steps, unrounded.
     """
     operand, grid = all(node.op in _INTEGER_OPS for node in readers), Grid(entry)
-    apart = entry.tensor in beside(audit.graph)
+    apart = entry.tensor in implicit_grids(audit.graph)
     apart = apart and not any(node.op in _INTEGER_OPS for node in audit.graph.nodes)
     if not apart and not (operand and grid.whole and grid.fits(real.shape)):
         return None

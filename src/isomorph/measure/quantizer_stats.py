@@ -18,8 +18,8 @@ from isomorph.core.model import Quantization
 from isomorph.core.report import Skipped
 from isomorph.core.trace import Noise
 from isomorph.match.quantized_regions import QuantizedRegions
-from isomorph.match.quantizers import real_values, written
-from isomorph.match.weight_origin import Originals
+from isomorph.match.quantizers import quantization_by_tensor, real_values
+from isomorph.match.weight_origin import FloatWeights
 from isomorph.measure.quantization_grid import Figures, Grid
 from isomorph.sessions.dequantized_session import RealSession
 
@@ -73,8 +73,8 @@ def _as_stored(subject: EvaluatedModel) -> EvaluatedModel:
     )
 
 
-def _originals(reference: EvaluatedModel) -> Originals:
-    return Originals(reference.model.graph, lambda name: constant(reference, name))
+def _originals(reference: EvaluatedModel) -> FloatWeights:
+    return FloatWeights(reference.model.graph, lambda name: constant(reference, name))
 
 
 class Audit:
@@ -87,7 +87,7 @@ class Audit:
         self.graph = candidate.model.graph
         self.skipped: list[Skipped] = []
         dynamic = [node for node in self.graph.nodes if node.op == RUN_TIME]
-        self.writers = written(self.graph)
+        self.writers = quantization_by_tensor(self.graph)
         shores = set(self.writers)
         self.regions = QuantizedRegions(
             self.graph, frozenset(shores | {n.outputs[0] for n in dynamic})
@@ -96,7 +96,7 @@ class Audit:
             name
             for node in self.graph.nodes
             for name in node.outputs
-            if name in self.regions.shores and name not in self.graph.constants
+            if name in self.regions.boundaries and name not in self.graph.constants
         ]
         before = [name for name in map(self._before, self.flowing) if name]
         self.meaning = self._run("oracle", [*self.flowing, *before])

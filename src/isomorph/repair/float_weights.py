@@ -9,8 +9,8 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.patch import AddConstant, Edit, KeepFloat, Patch, SetInput
-from isomorph.match.dequantized_graph import real
-from isomorph.match.value_match import ways
+from isomorph.match.dequantized_graph import dequantized_value
+from isomorph.match.value_match import rearrangements
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -48,7 +48,7 @@ def _stored(candidate: ModelHandle, node: Node) -> Iterator[tuple[int, Array]]:
         if (name in grids and name in graph.constants) or (dequantized and fixed):
             value = _read(candidate, name)
             if value is not None:
-                yield place, np.asarray(real(value, grids.get(name)), np.float64)
+                yield place, np.asarray(dequantized_value(value, grids.get(name)), np.float64)
 
 
 def _read(handle: ModelHandle, name: str) -> Array | None:
@@ -66,7 +66,7 @@ def _original(reference: ModelHandle, value: Array) -> Array | None:
         if "float" not in constant.dtype or int(np.prod(constant.shape)) != value.size:
             continue
         array = _read(reference, name)
-        for moved in ways(array, value.shape) if array is not None else ():
+        for moved in rearrangements(array, value.shape) if array is not None else ():
             array = moved.array(np.asarray(array))
             gap = float(np.linalg.norm(array - value)) / size
             if gap <= _SAME_WEIGHT and (best is None or gap < best[0]):

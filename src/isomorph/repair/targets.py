@@ -26,8 +26,8 @@ from isomorph.localize.findings import findings as fault_findings
 from isomorph.localize.locate import Located, locate
 from isomorph.localize.subgraph_search import Inside, enter
 from isomorph.match.binding import bind_inputs, bind_outputs
-from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ, beside
-from isomorph.match.tensor_capture import apart
+from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ, implicit_grids
+from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.measure import input_layout
 from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.repair.split_fault import split_fault
@@ -239,8 +239,8 @@ def _put_right(
     if all(matcher.equal(g.counterpart, g.tensor, g.value, found[g.tensor]) for g in faults):
         return True
     # A calibration made for other data may cut a little off, and be the right one.
-    lost = apart(context.right, found[context.tensor])[0]
-    return graded and BETTER * lost <= apart(context.right, context.wrong)[0]
+    lost = rms_and_peak(context.right, found[context.tensor])[0]
+    return graded and BETTER * lost <= rms_and_peak(context.right, context.wrong)[0]
 
 
 def _parameters_of_quantizers(graph: Graph) -> frozenset[str]:
@@ -249,7 +249,7 @@ def _parameters_of_quantizers(graph: Graph) -> frozenset[str]:
         read = [place for _, *places in GRIDS_READ.get(node.op, ()) for place in places]
         made = (1, 2) if node.op == "QuantizeLinear" else GRID_OF_RESULT.get(node.op, ())
         names.update(node.inputs[p] for p in (*read, *made) if p < len(node.inputs))
-    return frozenset((names - {""}) | beside(graph).keys())
+    return frozenset((names - {""}) | implicit_grids(graph).keys())
 
 
 class Outputs:
@@ -274,7 +274,7 @@ class Outputs:
             self._aim = self._matcher.candidate.run(self.names, self._all)
         candidate = self._matcher.candidate
         for name in self.names:
-            rms, _ = apart(self._aim[name], found[name])
+            rms, _ = rms_and_peak(self._aim[name], found[name])
             floor = 2.0**-40 * float(np.max(np.abs(self._aim[name]), initial=0.0))
             bound = threshold(self._aim[name].size)
             if not rms <= bound * candidate.spread.get(name, 0.0) + floor:

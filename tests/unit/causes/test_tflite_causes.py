@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import isomorph
-from isomorph.match.value_match import placements
+from isomorph.match.value_match import weight_arrangements
 from tflite_building import Building
 
 RANDOM = np.random.default_rng(12)
@@ -147,7 +147,7 @@ def test_another_operator_in_its_place(tmp_path):
 
 def test_a_weight_by_heads_becomes_one_matrix_in_either_order():
     weight = RANDOM.standard_normal((6, 3, 4))
-    found = list(placements(weight, (12, 6)))
+    found = list(weight_arrangements(weight, (12, 6)))
     assert any(np.array_equal(each, weight.reshape(6, 12).T) for each in found)
 
 

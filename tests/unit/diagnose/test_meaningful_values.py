@@ -10,7 +10,7 @@ from isomorph.diagnose.node_constants import constants_of_equal_size
 from isomorph.diagnose.parameter_values import alternatives, shifted_slices
 from isomorph.diagnose.parameters import parameter
 from isomorph.diagnose.reference_attributes import stated_attributes
-from isomorph.match.value_match import placements
+from isomorph.match.value_match import weight_arrangements
 
 
 def stored(name, *values):
@@ -80,7 +80,7 @@ def test_a_vector_with_batch_and_channels_says_no_more_than_one_without(vector):
 def test_a_kernel_by_channel_and_multiplier_as_one_row_of_channels():
     kernel = np.arange(3 * 3 * 4 * 2).reshape(3, 3, 4, 2)
     wanted = kernel.transpose(2, 3, 0, 1).reshape(8, 1, 3, 3)
-    assert any(np.array_equal(each, wanted) for each in placements(kernel, (8, 1, 3, 3)))
+    assert any(np.array_equal(each, wanted) for each in weight_arrangements(kernel, (8, 1, 3, 3)))
 
 
 def test_who_divides_there_multiplies_here_by_the_inverse():

@@ -63,13 +63,13 @@ class Session:
         return {name: np.asarray(values[name]) for name in fetch}
 
     def _needed(self, makers, known, fetch):
-        wanted, open_ends = set(), [name for name in fetch if name not in known]
+        needed, open_ends = set(), [name for name in fetch if name not in known]
         while open_ends:
             each = makers[open_ends.pop()]
-            if each.name not in wanted:
-                wanted.add(each.name)
+            if each.name not in needed:
+                needed.add(each.name)
                 open_ends += [name for name in each.inputs if name not in known]
-        return [each for each in self.graph.nodes if each.name in wanted]
+        return [each for each in self.graph.nodes if each.name in needed]
 
     def close(self):
         pass

@@ -5,9 +5,9 @@ from chains import Session, graph, node
 
 from isomorph.core.alignment import Confidence, Group
 from isomorph.core.trace import Noise
-from isomorph.match.alignment import Seen, aligned, seen
+from isomorph.match.alignment import AlignmentInput, align_graphs, untouched_graphs
 from isomorph.match.tensor_capture import TensorCapture
-from isomorph.match.value_match import ValueMatcher, ways
+from isomorph.match.value_match import ValueMatcher, rearrangements
 
 X = np.random.default_rng(0).normal(size=(4, 6))
 
@@ -15,12 +15,12 @@ X = np.random.default_rng(0).normal(size=(4, 6))
 def looked(made, stored=None):
     session = Session(made, stored)
     capture = TensorCapture(made, session, {"x": X}, Noise(seed=0, rounding=True))
-    capture.look()
+    capture.compute()
     return capture
 
 
 def pair_up(left, right):
-    return aligned(seen(ValueMatcher(looked(left), looked(right))))
+    return align_graphs(untouched_graphs(ValueMatcher(looked(left), looked(right))))
 
 
 def partners(alignment):
@@ -76,8 +76,8 @@ def test_what_is_computed_in_one_step_here_and_in_two_there_is_a_group():
 
     whole = graph([node("Fused", ["x"], "y")], outputs=["y"])
     right = TensorCapture(whole, Fused(whole), {"x": X}, Noise(seed=0, rounding=True))
-    right.look()
-    found = aligned(seen(ValueMatcher(looked(steps), right)))
+    right.compute()
+    found = align_graphs(untouched_graphs(ValueMatcher(looked(steps), right)))
     assert found.groups == (Group(reference=("make_a", "make_b", "make_c"), candidate=("make_y",)),)
     assert [each.name for each in found.unaligned_reference] == ["a", "b"]
     assert "a step inside a group" in found.unaligned_reference[0].reason
@@ -85,7 +85,7 @@ def test_what_is_computed_in_one_step_here_and_in_two_there_is_a_group():
 
 
 def test_among_equal_values_the_one_that_is_computed_alike_is_meant():
-    """Two branches with the same values, which only the way they were computed tells apart."""
+    """Two branches with the same values, which only their computation distinguishes."""
     left = graph([node("Identity", ["x"], "p"), node("Sin", ["p"], "q"), node("Sin", ["x"], "r"),
                   node("Identity", ["r"], "s")], outputs=["q", "s"])  # fmt: skip
     right = graph([node("Sin", ["x"], "1"), node("Identity", ["1"], "2"),
@@ -102,20 +102,20 @@ def test_a_guilty_tensor_is_paired_by_what_was_put_in_its_place():
     wrong = [replace(each, op="Add") if each.op == "Mul" else each for each in chain("r")]
     matcher = ValueMatcher(looked(left), looked(graph(wrong, outputs=["rc"])))
     right = matcher.reference.values["lb"]
-    moved = next(ways(right, right.shape))
+    moved = next(rearrangements(right, right.shape))
     values = matcher.candidate.with_given({"rb": right})
-    found = aligned(
-        Seen(
+    found = align_graphs(
+        AlignmentInput(
             matcher=matcher,
             values=values,
             equal={name: matcher.pair(name, values[name]) for name in values},
-            put_right={"rb": ("lb", moved)},
+            substituted={"rb": ("lb", moved)},
         )
     )
     pairs = {pair.candidate: pair for pair in found.pairs}
     assert (pairs["rb"].evidence, pairs["rb"].transform) == (("substitution",), "other numbers")
     assert pairs["rc"].reference == ("lc",)
-    assert "structure" in pairs["rc"].evidence, "it is computed from what was put right"
+    assert "structure" in pairs["rc"].evidence, "it is computed from a corrected tensor"
 
 
 def test_behind_an_unexplained_difference_structure_is_all_there_is():
@@ -140,8 +140,11 @@ def test_what_is_computed_alike_and_yet_is_not_equal_is_a_possibility():
 
     other = graph([node("Sin", ["x"], "c"), node("Mul", ["c", "x"], "d")], outputs=["d"])
     right = TensorCapture(other, Broken(other), {"x": X}, Noise(seed=0, rounding=True))
-    right.look()
-    found = {p.candidate: p for p in aligned(seen(ValueMatcher(looked(left), right))).pairs}
+    right.compute()
+    found = {
+        p.candidate: p
+        for p in align_graphs(untouched_graphs(ValueMatcher(looked(left), right))).pairs
+    }
     assert found["d"].reference == ("b",)
     assert found["d"].evidence == ("structure",)
     assert (found["d"].confidence, found["d"].inputs) == (Confidence.POSSIBLE, 0)
@@ -151,5 +154,5 @@ def test_where_the_noise_is_unknown_nothing_is_equal():
     left, right = (graph(chain(each), outputs=[f"{each}c"]) for each in "lr")
     matcher = ValueMatcher(looked(left), looked(right))
     matcher.candidate.spread["rb"] = float("inf")
-    found = {pair.candidate: pair for pair in aligned(seen(matcher)).pairs}
+    found = {pair.candidate: pair for pair in align_graphs(untouched_graphs(matcher)).pairs}
     assert found["rb"].evidence == ("structure",)

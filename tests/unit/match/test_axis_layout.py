@@ -15,15 +15,15 @@ from isomorph.match.axis_layout import (
 @given(st.permutations(range(4)))
 def test_every_permutation_of_unlike_axes_is_found_and_is_the_only_one(order):
     shape = (2, 3, 5, 7)
-    wanted = tuple(shape[axis] for axis in order)
-    found = arrangements(shape, wanted)
+    target = tuple(shape[axis] for axis in order)
+    found = arrangements(shape, target)
     assert [each.permutation for each in found] == [tuple(order)]
     x = np.arange(210).reshape(shape)
     assert np.array_equal(found[0].array(x), x.transpose(order))
 
 
 @pytest.mark.parametrize(
-    ("shape", "wanted", "count"),
+    ("shape", "target", "count"),
     [
         ((2, 3, 8, 8), (2, 8, 8, 3), 2),
         ((1, 3, 8, 8), (None, None, None, 3), 2),
@@ -33,8 +33,8 @@ def test_every_permutation_of_unlike_axes_is_found_and_is_the_only_one(order):
         ((2, 3), (6,), 0),
     ],
 )
-def test_how_many_ways_there_are(shape, wanted, count):
-    assert len(arrangements(shape, wanted)) == count
+def test_how_many_ways_there_are(shape, target, count):
+    assert len(arrangements(shape, target)) == count
 
 
 def test_channels_last_keeps_the_order_of_the_image():
@@ -46,18 +46,18 @@ def test_channels_last_keeps_the_order_of_the_image():
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=6), st.randoms(use_true_random=False))
 def test_channel_moves_are_the_arrangements_that_move_channels(shape, random):
-    wanted = list(shape)
+    target = list(shape)
     axis = random.randrange(len(shape))
-    wanted.append(wanted.pop(axis))
+    target.append(target.pop(axis))
     if random.random() < 0.3:
-        random.shuffle(wanted)
+        random.shuffle(target)
     value = np.arange(np.prod(shape)).reshape(shape)
 
     def seen(ways):
         return {way.array(value).tobytes() for way in ways}
 
-    expected = seen(way for way in arrangements(shape, wanted) if moves_channels(way))
-    assert seen(channel_moves(shape, wanted)) == expected
+    expected = seen(way for way in arrangements(shape, target) if moves_channels(way))
+    assert seen(channel_moves(shape, target)) == expected
 
 
 def test_a_matrix_has_no_channels_and_many_axes_have():

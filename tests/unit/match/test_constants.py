@@ -4,9 +4,9 @@ import pytest
 from isomorph.core.alignment import Confidence
 from isomorph.core.digest import constant_of
 from isomorph.core.model import Graph, Node, Quantization
-from isomorph.match.concatenated_constants import join
+from isomorph.match.concatenated_constants import match_concatenated
 from isomorph.match.constants import Constants
-from isomorph.match.folded_constants import fold
+from isomorph.match.folded_constants import match_folded
 
 RNG = np.random.default_rng(2)
 KERNEL = RNG.normal(size=(4, 3, 3, 3)).astype(np.float32)
@@ -29,8 +29,8 @@ def paired(ref, cand, *, place=lambda _side, _name: "here", left=None, right=Non
                     for side in sides)  # fmt: skip
     found = Constants(graphs, readers, place)
     found.align()
-    fold(found)
-    join(found)
+    match_folded(found)
+    match_concatenated(found)
     found.align_by_place()
     return found
 
@@ -78,7 +78,7 @@ def test_other_numbers_at_the_same_place_are_only_a_possibility():
 def test_what_is_read_elsewhere_and_holds_other_numbers_has_no_counterpart():
     found = paired({"w": KERNEL}, {"v": KERNEL + 1}, place=lambda side, _name: side)
     assert not found.pairs
-    assert (list(found.left), list(found.open)) == (["w"], ["v"])
+    assert (list(found.unmatched_reference), list(found.unmatched_candidate)) == (["w"], ["v"])
 
 
 def test_among_equal_constants_the_one_read_at_the_same_place_is_meant():
@@ -119,7 +119,7 @@ def test_a_folded_batch_normalization_is_recognized_by_being_computed_again():
         "u": {"r.b", "r.scale", "r.offset", "r.mean", "r.variance"},
     }
     assert {pair.transform for pair in found.pairs} == {"folded with a batch normalization"}
-    assert not found.left
+    assert not found.unmatched_reference
 
 
 def test_folded_on_the_reference_side_it_is_unfolded():
@@ -127,7 +127,7 @@ def test_folded_on_the_reference_side_it_is_unfolded():
     names = {pair.candidate: pair.reference for pair in found.pairs}
     assert names["c.w"] == ("v",)
     assert names["c.mean"] == ("u",)
-    assert not found.open
+    assert not found.unmatched_candidate
 
 
 @pytest.mark.parametrize("word", ["v", "u"])

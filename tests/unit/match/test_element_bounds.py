@@ -28,8 +28,10 @@ def stored(shape, dtype, grid=None):
 @given(WEIGHTS, st.sampled_from(["float16", "float32"]))
 @settings(max_examples=100, deadline=None)
 def test_rounding_to_a_narrower_type_is_no_difference(values, dtype):
-    held = values.astype(dtype).astype(np.float64)
-    found = compare_elements(values.astype(np.float64), held, stored(values.shape, dtype), FLOAT32)
+    actual = values.astype(dtype).astype(np.float64)
+    found = compare_elements(
+        values.astype(np.float64), actual, stored(values.shape, dtype), FLOAT32
+    )
     assert found.equal
     assert not found.between
 
@@ -38,8 +40,8 @@ def test_rounding_to_a_narrower_type_is_no_difference(values, dtype):
 @settings(max_examples=100, deadline=None)
 def test_what_a_narrow_type_flushes_to_zero_is_no_difference(values):
     small = values.astype(np.float64) * 2.0**-20
-    held = np.where(np.abs(small) < 2.0**-14, 0.0, small.astype(np.float16).astype(np.float64))
-    assert compare_elements(small, held, stored(values.shape, "float16"), FLOAT32).equal
+    actual = np.where(np.abs(small) < 2.0**-14, 0.0, small.astype(np.float16).astype(np.float64))
+    assert compare_elements(small, actual, stored(values.shape, "float16"), FLOAT32).equal
 
 
 @given(WEIGHTS, st.booleans(), st.booleans())
@@ -67,9 +69,9 @@ def test_a_grid_of_the_weights_own_range_is_no_difference(values, symmetric, by_
         tensor="w", dtype=dtype, scale=tuple(map(float, scale.ravel())),
         zero_point=tuple(map(int, zero.ravel())), axis=1 if by_channel else None,
     )  # fmt: skip
-    held = (integers - zero) * scale
+    actual = (integers - zero) * scale
     found = compare_elements(
-        wide, held, stored(values.shape, dtype, grid), FLOAT32, integers.astype(dtype)
+        wide, actual, stored(values.shape, dtype, grid), FLOAT32, integers.astype(dtype)
     )
     assert found.equal
     assert not found.between
@@ -78,11 +80,11 @@ def test_a_grid_of_the_weights_own_range_is_no_difference(values, symmetric, by_
 @given(WEIGHTS, st.data())
 @settings(max_examples=150, deadline=None)
 def test_one_spoiled_element_is_the_one_that_is_found(values, data):
-    held = values.astype(np.float16).astype(np.float64)
+    actual = values.astype(np.float16).astype(np.float64)
     place = tuple(data.draw(st.integers(0, size - 1)) for size in values.shape)
-    held[place] += max(0.05 * abs(held[place]), 0.01)
+    actual[place] += max(0.05 * abs(actual[place]), 0.01)
     wide = values.astype(np.float64)
-    found = compare_elements(wide, held, stored(values.shape, "float16"), FLOAT32)
+    found = compare_elements(wide, actual, stored(values.shape, "float16"), FLOAT32)
     assert np.argwhere(found.beyond).tolist() == [list(place)]
     assert found.sparse == (values.size > 2)
 
@@ -103,6 +105,6 @@ def test_errors_of_every_size_are_no_spoiled_elements(seed):
 
 def test_numbers_that_are_none_are_compared_too():
     wide = np.array([[1.0, np.nan, np.inf], [np.inf, -1.0, 2.0]])
-    held = np.array([[np.nan, np.nan, np.inf], [-np.inf, -1.0, 2.0]])
-    found = compare_elements(wide, held, stored(wide.shape, "float32"), FLOAT32)
+    actual = np.array([[np.nan, np.nan, np.inf], [-np.inf, -1.0, 2.0]])
+    found = compare_elements(wide, actual, stored(wide.shape, "float32"), FLOAT32)
     assert np.argwhere(found.beyond).tolist() == [[0, 0], [1, 0]]

@@ -4,8 +4,8 @@ import pytest
 from isomorph.core.digest import constant_of
 from isomorph.core.model import Graph, Node, Quantization, TensorSpec
 from isomorph.match.quantized_regions import QuantizedRegions
-from isomorph.match.quantizers import changed, matched, real_values
-from isomorph.match.weight_origin import Originals
+from isomorph.match.quantizers import changed_parameters, match_quantized_tensors, real_values
+from isomorph.match.weight_origin import FloatWeights
 
 WEIGHT = np.arange(-12, 12, dtype=np.int8).reshape(4, 6)
 
@@ -41,27 +41,31 @@ def graph(prefix, weight, *, weight_scale=(0.5,), dtype="int8"):
 
 def test_names_come_first():
     one = graph("", WEIGHT)
-    assert matched(one, graph("", WEIGHT + 1)) == {word: word for word in ("w", "q0", "q1", "q2")}
+    assert match_quantized_tensors(one, graph("", WEIGHT + 1)) == {
+        word: word for word in ("w", "q0", "q1", "q2")
+    }
 
 
 @pytest.mark.parametrize("other", [WEIGHT, WEIGHT.T.copy()])
 def test_digests_pair_weights_and_weights_pair_what_is_computed_from_them(other):
-    pairs = matched(graph("a_", WEIGHT), graph("b_", other))
+    pairs = match_quantized_tensors(graph("a_", WEIGHT), graph("b_", other))
     assert pairs == {f"b_{word}": f"a_{word}" for word in ("w", "q0", "q1", "q2")}
 
 
 def test_other_integers_for_the_same_numbers_are_paired_by_value():
     doubled = (2 * WEIGHT.T).copy()
     one, other = graph("a_", WEIGHT), graph("b_", doubled, weight_scale=(0.25,))
-    assert "b_w" not in matched(one, other)
-    pairs = matched(one, other, reference_value=lambda _: WEIGHT, candidate_value=lambda _: doubled)
+    assert "b_w" not in match_quantized_tensors(one, other)
+    pairs = match_quantized_tensors(
+        one, other, reference_value=lambda _: WEIGHT, candidate_value=lambda _: doubled
+    )
     assert pairs["b_w"] == "a_w"
     assert pairs["b_q1"] == "a_q1"
 
 
 def test_unrelated_weights_are_not_paired():
     noise = np.random.default_rng(0).integers(-100, 100, (4, 6)).astype(np.int8)
-    pairs = matched(
+    pairs = match_quantized_tensors(
         graph("a_", WEIGHT), graph("b_", noise),
         reference_value=lambda _: WEIGHT, candidate_value=lambda _: noise,
     )  # fmt: skip
@@ -69,11 +73,11 @@ def test_unrelated_weights_are_not_paired():
 
 
 def test_what_changed_is_named():
-    assert changed(entry("t"), entry("t", (0.5 * (1 + 1e-8),))) == ()
-    assert changed(entry("t"), entry("t", (0.6,), (1,))) == ("scale", "zero_point")
-    assert changed(entry("t"), entry("t", zero=(128,), dtype="uint8")) == ("dtype",)
+    assert changed_parameters(entry("t"), entry("t", (0.5 * (1 + 1e-8),))) == ()
+    assert changed_parameters(entry("t"), entry("t", (0.6,), (1,))) == ("scale", "zero_point")
+    assert changed_parameters(entry("t"), entry("t", zero=(128,), dtype="uint8")) == ("dtype",)
     sliced = entry("t", (0.5, 0.5), (0, 0), axis=1)
-    assert changed(entry("t"), sliced) == ("axis", "scale", "zero_point")
+    assert changed_parameters(entry("t"), sliced) == ("axis", "scale", "zero_point")
 
 
 def test_scales_that_do_not_fit_give_no_values():
@@ -102,22 +106,24 @@ def test_a_quantized_weight_finds_its_float_original_in_any_arrangement():
         constants={name: constant_of(name, value) for name, value in values.items()},
     )  # fmt: skip
     coarse = np.rint(values["w"].T / 0.1) * 0.13
-    found = Originals(held, values.get).of(coarse, "some_quantized_thing")
+    found = FloatWeights(held, values.get).of(coarse, "some_quantized_thing")
     assert np.allclose(found, values["w"].T)
-    assert Originals(held, values.get).of(draw.standard_normal((3, 5)), "w") is None
-    assert Originals(one, values.get).of(np.ones((2, 2)), "w") is None
+    assert FloatWeights(held, values.get).of(draw.standard_normal((3, 5)), "w") is None
+    assert FloatWeights(one, values.get).of(np.ones((2, 2)), "w") is None
 
 
 def test_of_many_weights_of_a_size_the_right_one_is_tried():
     draw = np.random.default_rng(1)
     values = {f"layer_{place}": draw.standard_normal((20, 30)) for place in range(40)}
-    held = Graph(
+    graph = Graph(
         name="g", inputs=(), outputs=(), nodes=(), tensors={},
         constants={name: constant_of(name, value) for name, value in values.items()},
     )  # fmt: skip
     for value in values.values():
         step = 3.0 * np.abs(value).max() / 127  # and a scale that is off
-        found = Originals(held, values.get).of(np.rint(value.T / step) * step * 2.0, "MatMul_584")
+        found = FloatWeights(graph, values.get).of(
+            np.rint(value.T / step) * step * 2.0, "MatMul_584"
+        )
         assert np.array_equal(found, value.T)
 
 
@@ -139,11 +145,11 @@ def test_a_weight_with_folded_factors_finds_its_original_in_them(way):
         "multiplied": (convolution, product),
         "behind a bias": (convolution, bias, product),
     }[way]
-    held = Graph(
+    graph = Graph(
         name="g", inputs=(), outputs=(), nodes=nodes, tensors={},
         constants={name: constant_of(name, value) for name, value in values.items()},
     )  # fmt: skip
     read = {**values, "f": factor}.get
     folded = np.moveaxis(weight * factor, 3, 0)
-    found = Originals(held, read).of(np.rint(folded / 0.01) * 0.01, "any")
+    found = FloatWeights(graph, read).of(np.rint(folded / 0.01) * 0.01, "any")
     assert np.allclose(found, folded)

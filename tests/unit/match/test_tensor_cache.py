@@ -22,7 +22,7 @@ def _walked(made):
         asked.append(tuple(batch))
         return {name: made(np.full(100, float(ord(name)))) for name in batch}
 
-    kept = TensorCache([("a",), ("b",), ("c",)], compute, room=1000)
+    kept = TensorCache([("a",), ("b",), ("c",)], compute, memory_bytes=1000)
     for name in "abcabc":
         assert kept[name][0] == ord(name)
     return len(asked)
@@ -42,7 +42,7 @@ def test_of_what_lies_in_files_little_is_in_memory_at_a_time():
     def compute(batch):
         return {name: _in_a_file(np.full(size // 2, float(ord(name)))) for name in batch}
 
-    kept = TensorCache([(name,) for name in names], compute, room=8 * size)
+    kept = TensorCache([(name,) for name in names], compute, memory_bytes=8 * size)
     before = psutil.Process().memory_info().rss
     for name in names + names:
         assert kept[name].sum() == ord(name) * (size // 2)

@@ -4,7 +4,7 @@ from chains import Session, graph, node
 
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.trace import Noise
-from isomorph.match.tensor_cache import Layered, TensorCache, batches
+from isomorph.match.tensor_cache import LayeredTensors, TensorCache, batches
 from isomorph.match.tensor_capture import DRAWS, TensorCapture
 
 X = np.random.default_rng(0).normal(size=(4, 6))
@@ -27,7 +27,7 @@ def capture(memory_bytes, noise=True):
         session.graph, session, {"x": X}, Noise(seed=0, rounding=True) if noise else None,
         memory_bytes=memory_bytes,
     )  # fmt: skip
-    seen.look()
+    seen.compute()
     return seen, session
 
 
@@ -84,7 +84,9 @@ def test_what_has_been_seen_is_not_computed_again():
     assert session.computed == before
     given = {"t20": np.zeros_like(X)}
     found = seen.run(["t19", "t20", "t22"], given)
-    assert session.computed == before + 1, "only what lies between the given one and the wanted"
+    assert session.computed == before + 1, (
+        "only what lies between the given tensor and the requested one"
+    )
     np.testing.assert_array_equal(found["t19"], seen.values["t19"])
     np.testing.assert_array_equal(found["t20"], given["t20"])
     expected = session.run({"x": X, **given}, ["t22"])["t22"]
@@ -96,10 +98,10 @@ def test_what_cannot_be_fed_is_computed_from_the_inputs():
     expected = session.run({"x": X, "t20": X}, ["t22"])["t22"]
     whole = session.run
 
-    def only_inputs(feeds, fetch, **rest):
+    def only_inputs(feeds, fetch, **options):
         if "t19" in feeds:
             raise RuntimeFailedError("NO_FEED", "this tensor cannot be fed")
-        return whole(feeds, fetch, **rest)
+        return whole(feeds, fetch, **options)
 
     session.run = only_inputs
     np.testing.assert_array_equal(seen.run(["t22"], {"t20": X})["t22"], expected)
@@ -114,12 +116,12 @@ def test_what_a_node_does_not_take_leaves_the_others_their_values():
         )
     )  # fmt: skip
     seen = TensorCapture(session.graph, session, {"x": X}, Noise(seed=0, rounding=True))
-    seen.look()
+    seen.compute()
     whole = session.run
 
-    def strict(feeds, fetch, **rest):
+    def strict(feeds, fetch, **options):
         try:
-            return whole(feeds, fetch, **rest)
+            return whole(feeds, fetch, **options)
         except ValueError as error:
             raise RuntimeFailedError(
                 "NODE_FAILED", "the oracle could not compute a node"
@@ -168,7 +170,7 @@ def test_names_without_a_value_are_no_longer_names():
 
 
 def test_the_first_layer_that_has_a_name_answers():
-    both = Layered({"a": np.ones(1)}, {"a": np.zeros(1), "b": np.zeros(1)})
+    both = LayeredTensors({"a": np.ones(1)}, {"a": np.zeros(1), "b": np.zeros(1)})
     assert len(both) == 2
     assert both["a"][0] == 1
     with pytest.raises(KeyError):

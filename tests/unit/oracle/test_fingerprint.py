@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from isomorph.match.fingerprint_index import Index, alike
+from isomorph.match.fingerprint_index import FingerprintIndex, may_be_equal
 from isomorph.oracle.fingerprint import fingerprint
 
 RNG = np.random.default_rng(3)
@@ -9,7 +9,7 @@ RNG = np.random.default_rng(3)
 
 def test_the_order_of_the_axes_does_not_show():
     array = RNG.normal(size=(2, 3, 4))
-    assert alike(fingerprint(array), fingerprint(array.transpose(2, 0, 1)), 1e-12, 1e-12)
+    assert may_be_equal(fingerprint(array), fingerprint(array.transpose(2, 0, 1)), 1e-12, 1e-12)
 
 
 @pytest.mark.parametrize("size", [1, 7, 4096])
@@ -19,13 +19,15 @@ def test_what_is_equal_within_a_tolerance_is_never_missed(size, scale):
     step = 1e-4 * scale * RNG.normal(size=size)
     tolerance, reach = float(np.sqrt(np.mean(step**2))), float(np.max(np.abs(step)))
     slack = 1.0 + 1e-3  # of first order: the products of two steps are left out
-    assert alike(fingerprint(array), fingerprint(array + step), slack * tolerance, slack * reach)
+    assert may_be_equal(
+        fingerprint(array), fingerprint(array + step), slack * tolerance, slack * reach
+    )
 
 
 def test_other_values_are_another_print():
     array = RNG.normal(size=100)
     for other in (-array, 2 * array, array + 1, np.abs(array), np.where(array > 1, np.nan, array)):
-        assert not alike(fingerprint(array), fingerprint(other), 1e-6, 1e-6)
+        assert not may_be_equal(fingerprint(array), fingerprint(other), 1e-6, 1e-6)
 
 
 def test_the_index_finds_by_the_noise_of_each_and_not_of_the_noisiest():
@@ -34,7 +36,7 @@ def test_the_index_finds_by_the_noise_of_each_and_not_of_the_noisiest():
     spread = dict.fromkeys(prints, 1e-9)
     wild = {"wild": float("inf"), "still": 0.0}
     prints |= {name: fingerprint(np.full(4, 5.0)) for name in wild}
-    index = Index(prints, spread | wild)
+    index = FingerprintIndex(prints, spread | wild)
     found = set(index.near(fingerprint(np.full(4, 1.3)), 1e-9, 6.0))
     assert found == {"t3", "wild"}
     assert "still" in set(index.near(fingerprint(np.full(4, 5.0)), 0.0, 6.0))
