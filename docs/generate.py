@@ -35,11 +35,11 @@ def _index(names: tuple[str, ...]) -> str:
 
 
 def _cause(name: str) -> str:
-    told = explain(name)
-    lines = [f"# {name}", "", told.what, "", "## How it is known", "", told.recognized, ""]
-    lines += ["## What to do", "", told.do, ""]
-    if told.issues:
-        lines += ["## Known public cases", "", *(f"- {issue}" for issue in told.issues), ""]
+    page = explain(name)
+    lines = [f"# {name}", "", page.what, "", "## How it is known", "", page.recognized, ""]
+    lines += ["## What to do", "", page.do, ""]
+    if page.issues:
+        lines += ["## Known public cases", "", *(f"- {issue}" for issue in page.issues), ""]
     return "\n".join(lines)
 
 

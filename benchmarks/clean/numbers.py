@@ -176,7 +176,7 @@ CASES = (
     formula("mixed scales", _mixed_scales, normal(4, 64), narrow=False),
     formula("sharp softmax", lambda x: torch.softmax(100.0 * x, -1), normal(4, 64)),
     formula("log-softmax of large logits", lambda x: x.log_softmax(-1), normal(4, 64, scale=100.0)),
-    formula("normalised vectors", lambda x: functional.normalize(x, dim=-1), normal(4, 64)),
+    formula("normalized vectors", lambda x: functional.normalize(x, dim=-1), normal(4, 64)),
     formula("decisions", _decisions, normal(16, 32)),
     formula("decisions on a grid", _decisions, _grid),
     formula("einsum", lambda x: torch.einsum("bij,bkj->bik", x, x.sin()), normal(2, 8, 64)),

@@ -160,7 +160,7 @@ CASES = (
     stack("BatchNorm of tiny variances", _tiny_variance, normal(2, 3, 16, 16)),
     stack("convolution of length 4608", lambda: [nn.Conv2d(512, 4, 3, padding=1)],
           normal(1, 512, 6, 6)),
-    stack("weight normalisation",
+    stack("weight normalization",
           lambda: [nn.utils.parametrizations.weight_norm(nn.Linear(64, 32)), nn.SiLU()],
           normal(4, 64)),
     formula("naive variance of offset rows", _naive_variance, normal(8, 64, offset=100.0)),

@@ -170,7 +170,7 @@ CASES = (
         IMAGE,
     ),
     stack(
-        "group and instance normalisation",
+        "group and instance normalization",
         lambda: [
             nn.Conv2d(3, 16, 3), nn.GroupNorm(4, 16), nn.SiLU(), nn.Conv2d(16, 8, 3),
             nn.InstanceNorm2d(8, affine=True), nn.ELU(),
@@ -207,7 +207,7 @@ CASES = (
     formula("resizing", _resized, normal(1, 4, 10, 10)),
     formula("pooling", _pooled, uniform(2, 4, 17, 17)),
     formula("affine warp", _warped, normal(2, 3, 16, 16)),
-    formula("local response normalisation", _local_response, normal(2, 12, 9, 9, scale=5.0)),
+    formula("local response normalization", _local_response, normal(2, 12, 9, 9, scale=5.0)),
     formula("Gram matrix", _gram, normal(2, 8, 16, 16)),
 )  # fmt: skip
 

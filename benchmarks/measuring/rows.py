@@ -145,7 +145,7 @@ def localization(files: Files, usual: float) -> list[Measured]:
     on_top = whole.seconds - verdict.seconds
     rest = Measured(
         network=files.name,
-        what="localisation and cause, on top of the verdict",
+        what="localization and cause, on top of the verdict",
         seconds=on_top,
         ratio=on_top / usual,
         plain_seconds=usual,

@@ -50,7 +50,7 @@ def keep_float(
     nodes = quantized_nodes(candidate.model.graph)
     if not nodes:
         raise UsageError(
-            "NOTHING_QUANTISED",
+            "NOTHING_QUANTIZED",
             "no node of the candidate computes on quantized numbers",
             file=candidate.model.location,
             fix="leave --keep-float out",

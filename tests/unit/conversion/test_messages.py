@@ -1,4 +1,4 @@
-"""What was lost, and how a conversion is told."""
+"""What was lost, and the text of a conversion."""
 
 from dataclasses import replace
 
@@ -84,8 +84,8 @@ def test_of_a_crash_the_log_says_what_and_where():
     log = 'begun\nFatal Python error: Segmentation fault\n\nCurrent thread 0x1:\n  File "a.py", '
     log += 'line 3 in f\n  File "b.py", line 4 in g\n\nExtension modules: numpy, and others'
     trouble = Trouble(code="RUNTIME_CRASHED", sentence="it died", log=log)
-    told = lines(conversion(Hop(step=STEP, status="failed", seconds=3.0, trouble=trouble)))
-    assert '  log     … Fatal Python error: Segmentation fault File "a.py", line 3 in f' in told
+    text = lines(conversion(Hop(step=STEP, status="failed", seconds=3.0, trouble=trouble)))
+    assert '  log     … Fatal Python error: Segmentation fault File "a.py", line 3 in f' in text
 
 
 def test_a_failure_is_told_with_its_words_and_what_was_tried():
@@ -96,41 +96,41 @@ def test_a_failure_is_told_with_its_words_and_what_was_tried():
         cures=(Cure(name="fixed batch", description="the batch is 1", options={"batch": "1"}),),
         trouble=Trouble(code="CONVERTER_FAILED", sentence="it failed", why="x" * 1000, log="a\nb"),
     )
-    told = "\n".join(lines(conversion(hop)))
-    assert told.startswith("NOT CONVERTED, unknown  because")
-    assert "[CONVERTER_FAILED] it failed" in told
-    assert "x" * 320 + "…" in told
-    assert "log     … b" in told
-    assert "fixed batch, to no avail" in told
-    assert "nothing was written" in told
+    text = "\n".join(lines(conversion(hop)))
+    assert text.startswith("NOT CONVERTED, unknown  because")
+    assert "[CONVERTER_FAILED] it failed" in text
+    assert "x" * 320 + "…" in text
+    assert "log     … b" in text
+    assert "fixed batch, to no avail" in text
+    assert "nothing was written" in text
 
 
 def test_a_success_says_what_was_not_kept_and_the_other_ways():
     hop = Hop(step=STEP, status="proven", seconds=3.0, lost=("gradients",), notes=("careful",))
     other = Route(steps=(replace(STEP, converter="other", missing="pip install other"),))
-    told = list(
+    text = list(
         lines(conversion(hop, verdict=Verdict.EQUIVALENT, output="m.tflite", alternatives=(other,)))
     )
-    assert told[0] == "CONVERTED, equivalent  because"
-    assert "not kept  gradients" in told
-    assert "  note    careful" in told
-    assert "or by     onnx → tflite (other), not installed: pip install other" in told
-    assert told[-1] == "again     isomorph convert m.onnx m.tflite"
+    assert text[0] == "CONVERTED, equivalent  because"
+    assert "not kept  gradients" in text
+    assert "  note    careful" in text
+    assert "or by     onnx → tflite (other), not installed: pip install other" in text
+    assert text[-1] == "again     isomorph convert m.onnx m.tflite"
 
 
 @pytest.mark.parametrize("scope", list(CpuScope))
 def test_where_products_of_bytes_are_exact_is_said(scope):
     hop = Hop(step=STEP, status="proven", seconds=3.0, cpus=scope)
-    (told,) = [line for line in lines(conversion(hop)) if line.startswith("  holds")]
-    assert ("every CPU:" in told) == (scope is CpuScope.EVERY)
-    assert ("with VNNI" in told) == (scope is CpuScope.EXACT_SUMS)
+    (holds,) = [line for line in lines(conversion(hop)) if line.startswith("  holds")]
+    assert ("every CPU:" in holds) == (scope is CpuScope.EVERY)
+    assert ("with VNNI" in holds) == (scope is CpuScope.EXACT_SUMS)
 
 
 def test_a_way_that_failed_is_no_other_way():
     failed = Hop(step=replace(STEP, converter="other"), status="failed", seconds=1.0)
     proven = Hop(step=STEP, status="proven", seconds=3.0)
     others = (Route(steps=(failed.step,)), Route(steps=(replace(STEP, converter="third"),)))
-    told = list(
+    text = list(
         lines(
             conversion(
                 proven,
@@ -141,7 +141,7 @@ def test_a_way_that_failed_is_no_other_way():
             )
         )
     )
-    assert [line for line in told if line.startswith("or by")] == [
+    assert [line for line in text if line.startswith("or by")] == [
         "or by     onnx → tflite (third)"
     ]
 
@@ -157,5 +157,5 @@ def test_the_sizes_that_were_tried_are_told():
         false_alarm=1e-6, inputs=fed,
     )  # fmt: skip
     hop = Hop(step=STEP, status="proven", seconds=1.0, report=report)
-    told = list(lines(conversion(hop, verdict=Verdict.EQUIVALENT, output="m.tflite")))
-    assert "  sizes   x was tried at 2×64, 1×64" in told
+    text = list(lines(conversion(hop, verdict=Verdict.EQUIVALENT, output="m.tflite")))
+    assert "  sizes   x was tried at 2×64, 1×64" in text

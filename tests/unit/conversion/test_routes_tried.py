@@ -39,9 +39,9 @@ def test_a_lie_without_another_way_writes_nothing_but_the_report(dense, tmp_path
     assert done.exit_code == 1
     assert done.output is None
     assert not target.exists()
-    told = json.loads((tmp_path / "lie.onnx.report.json").read_text())
-    assert told["schema"] == "isomorph.conversion/2"
-    assert told["chosen"][0]["report"]["findings"][0]["cause"] == "weight"
+    document = json.loads((tmp_path / "lie.onnx.report.json").read_text())
+    assert document["schema"] == "isomorph.conversion/2"
+    assert document["chosen"][0]["report"]["findings"][0]["cause"] == "weight"
 
 
 def test_keep_writes_it_all_the_same(dense, tmp_path):

@@ -49,7 +49,7 @@ def test_every_output_of_every_input_is_counted_once(inputs):
             InputKind.GIVEN, [entry(name, what, element=path) for name, path, what in found]
         )
     seen = ledger.coverage
-    # What an input says nothing of is owed under the output's own name.
+    # What an input does not report is owed under the output's own name.
     owed = sum(len(found) + len(set("abc") - {name for name, _, _ in found}) for found in inputs)
     assert sum(each.within + each.beyond + each.not_compared for each in seen.outputs) == owed
     whole = [

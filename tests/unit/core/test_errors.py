@@ -11,7 +11,7 @@ def test_a_sentence_leads_to_its_file():
     )
     missing = UsageError("A", "there is no such file:", file="x.onnx")
     assert missing.sentence == "there is no such file: x.onnx"
-    assert missing.what == "there is no such file", "what is said elsewhere needs no colon"
+    assert missing.what == "there is no such file", "no colon where no file follows"
 
 
 def test_a_traceback_says_what_to_do_as_well():

@@ -1,4 +1,4 @@
-"""A limit that is hit is noted for whoever is watching, and every limit is in use."""
+"""A limit that is hit is noted for the watcher, and every limit is in use."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_watcher_inside_another_decides_what_is_passed_on():
             FEW.reached()
         assert list(inner) == [FEW]
         assert not outer
-    FEW.reached()  # nobody is watching
+    FEW.reached()  # without a watcher
     assert not outer
 
 

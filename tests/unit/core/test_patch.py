@@ -1,4 +1,4 @@
-"""A patch tells what it touches; a proof holds only where everything measured is good."""
+"""A patch lists what it touches; a proof holds only where everything measured is good."""
 
 from dataclasses import replace
 

@@ -16,7 +16,7 @@ from isomorph.linting.render import github, lines, sarif
 
 @pytest.fixture
 def training(tmp_path):
-    """A file with a BatchNorm in training mode, and a weight that nobody reads."""
+    """A file with a BatchNorm in training mode, and a weight that no node reads."""
     weights = {
         name: np.ones(3, np.float32) for name in ("scale", "bias", "mean", "variance", "unused")
     }
@@ -58,9 +58,9 @@ def test_what_is_ignored_does_not_speak(training, capsys):
 
 def test_json_has_every_remark(training, capsys):
     assert main(["lint", str(training), "--format", "json"]) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert told["schema"] == "isomorph.lint/1"
-    assert {each["code"] for each in told["remarks"]} >= {"ISO108", "ISO116"}
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == "isomorph.lint/1"
+    assert {each["code"] for each in document["remarks"]} >= {"ISO108", "ISO116"}
 
 
 def test_sarif_names_rule_place_and_level(training, tmp_path):
@@ -122,8 +122,8 @@ def test_what_is_said_of_many_nodes_is_said_once():
         )
         for place in range(9)
     )  # fmt: skip
-    told = list(lines(Lint(model=summary, to="tflite", width="", remarks=remarks)))
-    assert told[:2] == ["warning[ISO101] Det cannot be converted", "  at   node det0"]
-    assert "       and 5 more: --format json" in told
-    assert told.count("  fix  do without") == 1
-    assert told[-1] == "m.onnx: 9 warnings on the way to tflite"
+    text = list(lines(Lint(model=summary, to="tflite", width="", remarks=remarks)))
+    assert text[:2] == ["warning[ISO101] Det cannot be converted", "  at   node det0"]
+    assert "       and 5 more: --format json" in text
+    assert text.count("  fix  do without") == 1
+    assert text[-1] == "m.onnx: 9 warnings on the way to tflite"

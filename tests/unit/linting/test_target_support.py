@@ -34,10 +34,10 @@ def test_the_types_of_litert_were_tried(workshop):
 
 
 def test_the_kernels_and_opsets_of_onnx_runtime_are_its_own(workshop):
-    told = workshop.abilities("runtimes", "onnxruntime")
-    assert "float32" in told["kernels"]["Conv"]
-    assert "float64" not in told["kernels"]["Conv"]
-    assert told["opsets"][0] < 18 < told["opsets"][1]
+    reported = workshop.abilities("runtimes", "onnxruntime")
+    assert "float32" in reported["kernels"]["Conv"]
+    assert "float64" not in reported["kernels"]["Conv"]
+    assert reported["opsets"][0] < 18 < reported["opsets"][1]
 
 
 def test_a_double_is_told_before_it_reaches_tflite(workshop):
@@ -59,22 +59,22 @@ def test_a_double_is_told_before_it_reaches_tflite(workshop):
     ],
 )
 def test_each_converter_tells_its_operators(workshop, converter, known, unknown):
-    told = workshop.abilities("converters", converter)["operators"]
-    assert known in told
-    assert unknown not in told
+    reported = workshop.abilities("converters", converter)["operators"]
+    assert known in reported
+    assert unknown not in reported
 
 
 def test_the_older_exporter_tells_families(workshop):
-    told = workshop.abilities("converters", "pytorch_to_onnx_legacy")["families"]
-    assert "aten.relu" in told
-    assert "aten.frobnicate" not in told
+    reported = workshop.abilities("converters", "pytorch_to_onnx_legacy")["families"]
+    assert "aten.relu" in reported
+    assert "aten.frobnicate" not in reported
 
 
 @pytest.mark.parametrize("key", ["operators", "families"])
 def test_an_operator_in_place_is_told_as_the_one_that_is_not(key):
-    told = {key: ["aten.relu.default" if key == "operators" else "aten.relu"]}
-    assert not target_support.lacks(told, "aten.relu_.default")
-    assert target_support.lacks(told, "aten.tanh_.default")
+    reported = {key: ["aten.relu.default" if key == "operators" else "aten.relu"]}
+    assert not target_support.lacks(reported, "aten.relu_.default")
+    assert target_support.lacks(reported, "aten.tanh_.default")
 
 
 def test_nodes_of_one_run_are_not_what_converters_meet(workshop):
@@ -98,7 +98,7 @@ def test_what_was_measured_with_another_version_is_not_told(monkeypatch, tmp_pat
     assert "numpy 0.1" in skipped[0].why
 
 
-def test_a_row_speaks_of_nodes_of_its_form_alone(monkeypatch, tmp_path):
+def test_a_row_applies_to_nodes_of_its_form_alone(monkeypatch, tmp_path):
     cubic = {"op": "Resize", "when": {"mode": "cubic", "(rank)": 4}, "error": 1e-3}
     found, skipped = _measured(
         monkeypatch,

@@ -39,7 +39,7 @@ def test_the_schema_refuses_what_is_no_report(report, validator, field, value):
     assert not validator.is_valid(document)
 
 
-def test_the_schema_refuses_a_stranger_and_misses_the_absent(report, validator):
+def test_the_schema_refuses_an_unknown_field_and_requires_every_known_one(report, validator):
     document = json.loads(JsonReporter().render(report))
     assert not validator.is_valid(document | {"extra": 1})
     del document["findings"][0]["fix"]
@@ -59,8 +59,8 @@ def test_what_json_cannot_say_is_spelled(report):
 
 
 def test_numbers_of_numpy_become_numbers():
-    told = json.loads(as_json({"a": np.float32(0.5), "b": np.arange(3), "c": np.bool_(True)}))
-    assert told == {"a": 0.5, "b": [0, 1, 2], "c": True}
+    document = json.loads(as_json({"a": np.float32(0.5), "b": np.arange(3), "c": np.bool_(True)}))
+    assert document == {"a": 0.5, "b": [0, 1, 2], "c": True}
 
 
 def test_names_are_kept_whole_and_the_text_is_ascii():

@@ -37,7 +37,7 @@ def test_a_verdict_that_fails_only_strictly_says_so(report, wide):
 
 def test_everything_a_reader_needs_is_there(report, wide):
     text = TerminalReporter().render(report)
-    for told in (
+    for expected in (
         "net.pt2", "net.onnx", "onnxruntime 1.31.1", "float32[2, 10]", "3.20e-05", "36×", "0.21×",
         "TRANSLATION", "norm_3", "blocks.3.norm", "net.py:41", "set epsilon of norm_3 to 1e-5",
         "bodies of If", "input x is input.1", "logits / output_0", "seed 7", "10 draws",
@@ -46,7 +46,7 @@ def test_everything_a_reader_needs_is_there(report, wide):
         "3 of 8 elements, at the border", "isomorph fix net.pt2 net.onnx -o repaired.onnx",
         "--format html",
     ):  # fmt: skip
-        assert told in text
+        assert expected in text
     assert len(text.splitlines()) <= 43
 
 
@@ -120,7 +120,7 @@ def test_whole_numbers_are_counted(report, divergence, part, wide):
     odd = replace(divergence, dtype="int64", translation=off, rounding=off, observed=off)
     text = TerminalReporter().render(replace(report, outputs=(odd,)))
     assert "1 of 4 differ" in text
-    assert text.count("none is allowed") == 1, "both yardsticks say the same"
+    assert text.count("none is allowed") == 1, "both yardsticks have the same text"
 
 
 def test_a_model_alone_has_no_columns_for_another_side(report, divergence, wide):
@@ -167,26 +167,27 @@ def test_many_outputs_still_fit_a_screen_and_the_worst_come_first(report, diverg
 
 
 @pytest.mark.parametrize(
-    ("ratio", "told"),
+    ("ratio", "expected"),
     [(0.0, "0.00×"), (0.001, "<0.01×"), (0.213, "0.21×"), (36.4, "36×"),
      (123456.0, "1.2e+05×"), (2.3e38, ">1e+12×"), (float("inf"), ">1e+12×")],
 )  # fmt: skip
-def test_ratios(ratio, told):
-    assert times(ratio) == told
+def test_ratios(ratio, expected):
+    assert times(ratio) == expected
 
 
 @pytest.mark.parametrize(
-    ("value", "told"), [(None, "n/a"), (0.0, "0"), (1.234e-5, "1.23e-05"), (float("nan"), "nan")]
+    ("value", "expected"),
+    [(None, "n/a"), (0.0, "0"), (1.234e-5, "1.23e-05"), (float("nan"), "nan")],
 )
-def test_numbers(value, told):
-    assert number(value) == told
+def test_numbers(value, expected):
+    assert number(value) == expected
 
 
 @pytest.mark.parametrize(
-    ("cosine", "told"), [(None, "n/a"), (1.0, "1"), (1 - 2e-7, "1−2.0e-07"), (-0.5, "-0.5000")]
+    ("cosine", "expected"), [(None, "n/a"), (1.0, "1"), (1 - 2e-7, "1−2.0e-07"), (-0.5, "-0.5000")]
 )
-def test_cosines(cosine, told):
-    assert closeness(cosine) == told
+def test_cosines(cosine, expected):
+    assert closeness(cosine) == expected
 
 
 def _drawn(monkeypatch, report, width):
@@ -221,9 +222,9 @@ def test_what_was_not_measured_is_left_blank(report, quantized, monkeypatch):
     assert "parameters" not in text
 
 
-@pytest.mark.parametrize(("gain", "told"), [(0.381, "-38%"), (-0.05, "+5%")])
+@pytest.mark.parametrize(("gain", "expected"), [(0.381, "-38%"), (-0.05, "+5%")])
 def test_what_a_tensor_in_float_would_change_has_a_column(
-    report, quantized, monkeypatch, gain, told
+    report, quantized, monkeypatch, gain, expected
 ):
     rows = replace(quantized, gain=gain), replace(quantized, tensor="other", gain=None)
     text = _drawn(monkeypatch, replace(report, quantization=rows), 160)
@@ -231,8 +232,8 @@ def test_what_a_tensor_in_float_would_change_has_a_column(
         next(t for t in text.splitlines() if t.startswith(n)) for n in ("conv_q", "other")
     )
     assert "in float" in text
-    assert told in tried
-    assert told not in untried
+    assert expected in tried
+    assert expected not in untried
     assert "in float" not in _drawn(monkeypatch, replace(report, quantization=rows[1:]), 160)
 
 

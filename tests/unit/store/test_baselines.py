@@ -30,7 +30,7 @@ def test_what_is_written_is_read_back_whatever_the_names_hold(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "expected"),
     [
         ("who", "whom", "did you mean 'who'"),
         ("max_abs = 0.25", 'max_abs = "much"', "expected a number"),
@@ -41,7 +41,7 @@ def test_what_is_written_is_read_back_whatever_the_names_hold(tmp_path):
         ("nonfinite = 2\n", "", "expected a value"),
     ],
 )
-def test_a_spoilt_file_is_an_error_and_never_an_acceptance(tmp_path, before, after, told):
+def test_a_spoilt_file_is_an_error_and_never_an_acceptance(tmp_path, before, after, expected):
     path = tmp_path / "baseline.toml"
     write_baseline(path, [ENTRY])
     text = path.read_text()
@@ -49,4 +49,4 @@ def test_a_spoilt_file_is_an_error_and_never_an_acceptance(tmp_path, before, aft
     path.write_text(text.replace(before, after))
     with pytest.raises(UsageError) as caught:
         read_baseline(path)
-    assert told in f"{caught.value.sentence} {caught.value.why}"
+    assert expected in f"{caught.value.sentence} {caught.value.why}"

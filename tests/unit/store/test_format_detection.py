@@ -52,7 +52,7 @@ def test_an_onnx_file_is_known_whatever_its_name(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("data", "code", "told"),
+    ("data", "code", "expected"),
     [
         (b"", "MODEL_EMPTY", "empty"),
         (b"<!DOCTYPE html><html>404</html>", "NOT_A_MODEL", "this is HTML"),
@@ -69,10 +69,10 @@ def test_an_onnx_file_is_known_whatever_its_name(tmp_path):
         (bytes(range(255, 128, -1)), "NOT_A_MODEL", "no framework recognizes"),
     ],
 )
-def test_what_is_no_model_is_called_what_it_is(tmp_path, data, code, told):
+def test_what_is_no_model_is_called_what_it_is(tmp_path, data, code, expected):
     error = refusal(written(tmp_path / "model.onnx", data))
     assert error.code == code
-    assert told in error.what
+    assert expected in error.what
 
 
 def test_a_git_lfs_pointer_says_what_to_type(tmp_path):
@@ -140,10 +140,10 @@ def test_members_that_share_bytes_are_a_bomb(tmp_path):
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr("a", b"0" * 1000)
-        twin = zipfile.ZipInfo("b")
+        copy = zipfile.ZipInfo("b")
         for field in ("CRC", "compress_size", "file_size", "header_offset", "compress_type"):
-            setattr(twin, field, getattr(archive.filelist[0], field))
-        archive.filelist.append(twin)
+            setattr(copy, field, getattr(archive.filelist[0], field))
+        archive.filelist.append(copy)
         archive._didModify = True
     error = refusal(written(tmp_path / "m.pt", stream.getvalue()), RefusedError)
     assert error.code == "ARCHIVE_BOMB"
@@ -202,5 +202,5 @@ def test_what_a_word_stands_for(tmp_path, monkeypatch):
 
 
 def test_a_file_with_a_factory_in_it_is_no_path(tmp_path):
-    told = refusal(tmp_path / "net.py:make")
-    assert (told.code, "package.module:factory" in told.fix) == ("FILE_NOT_FOUND", True)
+    error = refusal(tmp_path / "net.py:make")
+    assert (error.code, "package.module:factory" in error.fix) == ("FILE_NOT_FOUND", True)

@@ -116,7 +116,7 @@ def npy_bytes(shape, data=b""):
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "told"),
+    ("name", "data", "expected"),
     [
         ("a.npz", b"", "empty"),
         ("a.npz", b"PK\x03\x04 cut", "missing"),
@@ -129,11 +129,11 @@ def npy_bytes(shape, data=b""):
         ("a.dat", b"1.0 2.0 3.0", "none of these"),
     ],
 )
-def test_damaged_files_are_told_from_good_ones(tmp_path, name, data, told):
+def test_damaged_files_are_refused(tmp_path, name, data, expected):
     (tmp_path / name).write_bytes(data)
     error = refusal(tmp_path / name)
     assert error.code == "INPUTS_UNREADABLE"
-    assert told in error.why
+    assert expected in error.why
 
 
 def test_a_lying_member_and_a_bit_flip(tmp_path):
@@ -156,7 +156,7 @@ def test_raw_items_are_not_taken_for_numbers(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("header", "data", "told"),
+    ("header", "data", "expected"),
     [
         (b"{" * 9_000_000, b"", "no JSON"),
         (b"[1]", b"", "no JSON object"),
@@ -173,7 +173,7 @@ def test_raw_items_are_not_taken_for_numbers(tmp_path):
         (b'{"a": 1, "a": 2}', b"", "twice"),
     ],
 )
-def test_hostile_safetensors_cost_nothing(tmp_path, header, data, told):
+def test_hostile_safetensors_cost_nothing(tmp_path, header, data, expected):
     path = safetensors_file(tmp_path / "a.safetensors", header, data)
     before, found = psutil.Process().memory_info().rss, []
     lines = lines_run(lambda: found.append(refusal(path)))
@@ -181,7 +181,7 @@ def test_hostile_safetensors_cost_nothing(tmp_path, header, data, told):
     assert lines < 10_000 + path.stat().st_size
     assert psutil.Process().memory_info().rss - before < 500 << 20
     assert error.code == "INPUTS_UNREADABLE"
-    assert told in error.why
+    assert expected in error.why
 
 
 def test_a_header_longer_than_any_file(tmp_path):

@@ -48,7 +48,7 @@ def test_the_baseline_is_beside_the_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("[pair.a]\n", "did you mean 'pairs'"),
         (PAIR + "sed = 1\n", "did you mean 'seed'"),
@@ -62,12 +62,12 @@ def test_the_baseline_is_beside_the_file(tmp_path):
         ("baseline = 1\n" + PAIR, "expected a path"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(tmp_path, text, told):
+def test_what_is_wrong_is_reported_with_its_place(tmp_path, text, expected):
     with pytest.raises(UsageError) as caught:
         project(tmp_path, text)
     error = caught.value
     assert error.code == "CONFIG_INVALID"
-    assert told in f"{error.sentence} {error.why}"
+    assert expected in f"{error.sentence} {error.why}"
 
 
 @pytest.mark.parametrize("budget", ["-1", "-1e-9", "nan", "inf", "{ y = -1.0 }", "true"])

@@ -18,8 +18,12 @@ def written(tmp_path, report):
 
 def test_the_first_inputs_of_a_finding_are_read(tmp_path):
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
-    told = {"dtype": "float32", "shape": [2, 3], "base64": base64.b64encode(x.tobytes()).decode()}
-    findings = [{"evidence": {}}, {"evidence": {"inputs": {"x": told}}}]
+    stored = {
+        "dtype": "float32",
+        "shape": [2, 3],
+        "base64": base64.b64encode(x.tobytes()).decode(),
+    }
+    findings = [{"evidence": {}}, {"evidence": {"inputs": {"x": stored}}}]
     found = read_arrays(written(tmp_path, {"findings": findings}))
     assert list(found) == ["x"]
     assert np.array_equal(found["x"], x)

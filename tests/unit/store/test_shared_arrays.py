@@ -104,12 +104,12 @@ def test_a_type_that_nobody_could_name_is_refused_by_the_sender(tmp_path):
 def test_values_that_come_one_by_one_arrive_and_are_held_in_the_file(tmp_path):
     outbox = Outbox(tmp_path)
     with outbox.message() as message:
-        held = {name: message.put_mapped(name, array) for name, array in ARRAYS.items()}
-    assert isinstance(held["large"], np.memmap)
-    assert not any(isinstance(each, np.memmap) for name, each in held.items() if name != "large")
+        written = {name: message.put_mapped(name, array) for name, array in ARRAYS.items()}
+    assert isinstance(written["large"], np.memmap)
+    assert not any(isinstance(each, np.memmap) for name, each in written.items() if name != "large")
     arrived = unpack(tmp_path, message.header())
     for name, array in ARRAYS.items():
-        for same in (held[name], arrived[name]):
+        for same in (written[name], arrived[name]):
             assert (same.dtype, same.shape) == (array.dtype, array.shape)
             assert same.tobytes() == array.tobytes()
 

@@ -48,15 +48,15 @@ def test_what_a_killed_process_left_is_removed_by_the_next(parent):
 
 
 def test_what_somebody_still_holds_or_never_was_ours_is_left_alone(parent):
-    held = TempDirs()
+    in_use = TempDirs()
     strange = parent / "isomorph-strange"
     strange.mkdir()
-    for folder in (held.path, strange):
+    for folder in (in_use.path, strange):
         age(folder)
     other = TempDirs()
-    assert held.path.exists()
+    assert in_use.path.exists()
     assert strange.exists()
-    held.remove()
+    in_use.remove()
     other.remove()
 
 

@@ -81,7 +81,7 @@ def test_large_traces_are_split_and_read_late(tmp_path, monkeypatch):
     shards = sorted(folder.glob("*.safetensors"))
     assert len(shards) == 5
     tensors = read(folder).tensors
-    assert not tensors._shards, "nothing is opened before it is asked for"
+    assert not tensors._shards, "no shard is read before it is needed"
     assert tensors["t3"][0] == 3
     assert len(tensors._shards) == 1
     assert not tensors["t3"].flags.owndata
@@ -90,7 +90,7 @@ def test_large_traces_are_split_and_read_late(tmp_path, monkeypatch):
 def test_every_kind_of_damage_is_noticed(tmp_path):
     folder = saved(tmp_path)
     shard, manifest = shard_of(folder), folder / "manifest.json"
-    good, told = shard.read_bytes(), manifest.read_bytes()
+    good, intact = shard.read_bytes(), manifest.read_bytes()
 
     flipped = bytearray(good)
     flipped[-1] ^= 1
@@ -103,11 +103,11 @@ def test_every_kind_of_damage_is_noticed(tmp_path):
     assert "shard" in damage(folder).why
     shard.write_bytes(good)
 
-    manifest.write_bytes(told.replace(b"onnxruntime", b"onnxruntimf"))
+    manifest.write_bytes(intact.replace(b"onnxruntime", b"onnxruntimf"))
     assert "manifest does not match" in damage(folder).why
-    manifest.write_bytes(told[:-5])
+    manifest.write_bytes(intact[:-5])
     assert "cannot be read" in damage(folder).why
-    manifest.write_bytes(told)
+    manifest.write_bytes(intact)
     assert len(dict(read(folder).tensors)) == len(TENSORS)
 
 

@@ -11,12 +11,12 @@ from isomorph.store.zip_members import members
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_members_read_as_the_files_they_are(method, tmp_path):
     path = tmp_path / "a.zip"
-    wanted = {"one.h5": bytes(range(256)) * 50, "sub/two.h5": b"x", "three.h5": b""}
+    expected = {"one.h5": bytes(range(256)) * 50, "sub/two.h5": b"x", "three.h5": b""}
     with zipfile.ZipFile(path, "w", method) as archive:
         archive.writestr("other.json", "{}")
-        for name, data in wanted.items():
+        for name, data in expected.items():
             archive.writestr(name, data)
-    assert [member.read() for member in members(path, ".h5")] == list(wanted.values())
+    assert [member.read() for member in members(path, ".h5")] == list(expected.values())
 
 
 def test_one_can_go_back_and_never_beyond_the_end(tmp_path):

@@ -1,4 +1,4 @@
-"""Converters that nobody would install: each fails, or lies, in a way of its own.
+"""Faulty converters: each fails, or returns a wrong model, in a way of its own.
 
 They take ONNX to ONNX. Most are used only where they are named; two push themselves forward.
 """
