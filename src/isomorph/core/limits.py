@@ -344,3 +344,15 @@ FLOAT_TRIES = Limit(
 UNDERFLOW_ELEMENTS = 4096
 """Elements of a constant in which numbers are looked for that a narrow float type stores as zero.
 Beyond: what such a number moves counts as a difference of the models, never as a loss."""
+
+# What an oracle keeps between runs; no result depends on these
+
+LIFTED_WEIGHT_BYTES = 16 << 20
+"""Bytes of stored tensors and their float64 copies. Beyond: a weight is read and lifted again at
+each use, which costs little beside using it."""
+
+FOLDED_CONSTANT_BYTES = 512 << 20
+"""Bytes of results that follow from stored tensors alone. Beyond: every run computes them."""
+
+KEPT_PLANS = 64
+"""Plans of runs, one for each pair of feeds and fetches. Beyond: all are dropped and made again."""

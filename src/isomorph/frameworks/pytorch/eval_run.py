@@ -23,16 +23,17 @@ from isomorph.frameworks.pytorch.float64_steps import (
     reads_shape,
 )
 from isomorph.frameworks.pytorch.interpreter import (
-    Planner,
     Values,
     call_target,
     execute,
+    planner_of,
     starting_values,
 )
 from isomorph.frameworks.pytorch.op_noise import disturbed, rounds_nothing, stored
 from isomorph.frameworks.pytorch.program import Program, Step, replace_refs
 from isomorph.frameworks.pytorch.weight_cache import LiftedWeights
 from isomorph.oracle.noise import UNIT_ROUNDOFF, Rounding, generator, spread_evenly, unit_roundoff
+from isomorph.oracle.plan import Planner
 from isomorph.oracle.rounded_constants import stands_for_itself
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class OracleRun:
     def __init__(
         self,
         weights: LiftedWeights,
-        planners: dict[str, Planner],
+        planners: dict[str, Planner[str, Step]],
         noise: Noise | None,
         magnitudes: dict[Any, Array],
     ) -> None:
@@ -87,7 +88,7 @@ class OracleRun:
         changed = value.to(torch.float64, copy=True)
         draw[torch.from_numpy(stands_for_itself(changed.numpy(), unit))] = 1.0
         changed.mul_(draw)
-        self.weights.let_go(changed)
+        self.weights.release_stored(changed)
         return changed
 
     def note_fed(self, value: Any, given: Any) -> None:  # noqa: ANN401
@@ -209,7 +210,9 @@ class OracleRun:
     def _body_runner(self, *, data: bool) -> Any:  # noqa: ANN401
         def run_body(body: Program, given: Sequence[Any]) -> list[Any]:
             self.entries += 1
-            planner = self.planners.setdefault(body.name, Planner(body))
+            planner = self.planners.get(body.name)
+            if planner is None:
+                planner = self.planners[body.name] = planner_of(body)
             fed = dict(zip(body.inputs, given, strict=True))
             plan = planner.plan(frozenset(fed), tuple(name for name in body.outputs if name))
             start = starting_values(body, fed, plan, body.constants)

@@ -2,80 +2,78 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 
 from isomorph.core.threads import threads_of_one_side
-from isomorph.core.trace import Capabilities, Environment, Noise
+from isomorph.core.trace import Capabilities, Noise
 from isomorph.frameworks.pytorch.arrays import FLOATS, to_array
 from isomorph.frameworks.pytorch.control_flow import refuse_unsupported
 from isomorph.frameworks.pytorch.eval_run import OracleRun, declared_default
 from isomorph.frameworks.pytorch.float64_steps import data_steps, lifted
-from isomorph.frameworks.pytorch.interpreter import Planner, execute, starting_values
+from isomorph.frameworks.pytorch.interpreter import execute, planner_of, starting_values
 from isomorph.frameworks.pytorch.model import TorchModel
 from isomorph.frameworks.pytorch.op_recorder import record_fed, writing
 from isomorph.frameworks.pytorch.program import Program
 from isomorph.frameworks.pytorch.session import feed, in_order
 from isomorph.frameworks.pytorch.weight_cache import LiftedWeights
-from isomorph.store.spill import Keeper
-
-if TYPE_CHECKING:
-    from isomorph.core.trace import Array, Arrays, Use
+from isomorph.oracle.magnitudes import Magnitudes
+from isomorph.oracle.session import Keep
 
 
-class TorchOracle:
-    """One opened model in float64; always on the CPU."""
+class TorchEvaluator:
+    """One program in float64; always on the CPU."""
 
-    def __init__(self, model: TorchModel, environment: Environment) -> None:
+    def __init__(self, model: TorchModel) -> None:
         refuse_unsupported(model.program)
-        self.environment = environment
         self._program = model.program
         self._model = model
-        self.capabilities = Capabilities(
-            fetch="all" if model.cuttable else "outputs",
-            feed="all" if model.cuttable else "inputs",
-            noise=True,
-        )
-        self._planners = {"": Planner(model.program)}
+        self._planners = {"": planner_of(model.program)}
         self._data = set(model.program.inputs)
         data_steps(enumerate(model.program.steps), self._data)
         self._weights = LiftedWeights(model.program.constants, model.release)
-        self._magnitudes: dict[Any, Array] = {}
-        self._magnitudes_of = ""
+        self._magnitudes = Magnitudes()
 
-    def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
-        """Compute ``fetch`` from ``feeds``; floats come back as float64."""
-        keeper = Keeper()
-        with _few_threads():
-            if not self._model.cuttable:
-                return self._run_recorded(feeds, fetch, noise)
-            return self._run_cut(feeds, fetch, noise, lambda _, value: keeper.keep(value))
+    @property
+    def capabilities(self) -> Capabilities:
+        """Any tensor of a program that can be cut, and only its interface otherwise."""
+        cuttable = self._model.cuttable
+        return Capabilities(
+            fetch="all" if cuttable else "outputs", feed="all" if cuttable else "inputs", noise=True
+        )
 
-    def hand_over(
-        self, feeds: Arrays, fetch: Sequence[str], use: Use, *, noise: Noise | None = None
-    ) -> None:
-        """Like ``run``, but nothing is kept: each tensor is used as soon as it is computed."""
+    def run(
+        self,
+        feeds: Mapping[str, Any],
+        fetch: Sequence[str],
+        noise: Noise | None = None,
+        keep: Keep = lambda _, value: value,
+    ) -> dict[str, Any]:
+        """Compute ``fetch`` from ``feeds``; floats are returned in float64."""
         with _few_threads():
             if self._model.cuttable:
-                self._run_cut(feeds, fetch, noise, use)
-                return
-            for name, value in self._run_recorded(feeds, fetch, noise).items():
-                use(name, value)
+                return self._run_cut(feeds, fetch, noise, keep)
+            found = self._run_recorded(feeds, fetch, noise)
+            return {name: keep(name, value) for name, value in found.items()}
+
+    def close(self) -> None:
+        """Release the lifted weights."""
+        self._weights.clear()
+        self._magnitudes.clear()
 
     def _run_cut(
         self,
-        feeds: Arrays,
+        feeds: Mapping[str, Any],
         fetch: Sequence[str],
         noise: Noise | None,
-        keep: Callable[[str, Any], Any],
-    ) -> Arrays:
+        keep: Keep,
+    ) -> dict[str, Any]:
         plan = self._planners[""].plan(frozenset(feeds), tuple(fetch))
-        run = OracleRun(self._weights, self._planners, noise, self._kept_magnitudes(feeds, noise))
+        run = self._new_run(feeds, noise)
         values = {
             name: lifted(feed_raw(self._program, name, array)) for name, array in feeds.items()
         }
@@ -97,6 +95,10 @@ class TorchOracle:
                 lambda name, value: keep(name, to_array(run.wide_value(name, {name: value}))),
             )
 
+    def _new_run(self, feeds: Mapping[str, Any], noise: Noise | None) -> OracleRun:
+        magnitudes = {} if noise is None else self._magnitudes.of(feeds)
+        return OracleRun(self._weights, self._planners, noise, magnitudes)
+
     def _table(self, name: str, value: Any) -> Any:  # noqa: ANN401
         """A fed value that no input reaches keeps its declared type, if that holds it exactly."""
         spec = self._program.specs.get(name)
@@ -108,7 +110,9 @@ class TorchOracle:
         exact = torch.equal(torch.nan_to_num(narrow.to(value.dtype)), torch.nan_to_num(value))
         return narrow if exact else None
 
-    def _run_recorded(self, feeds: Arrays, fetch: Sequence[str], noise: Noise | None) -> Arrays:
+    def _run_recorded(
+        self, feeds: Mapping[str, Any], fetch: Sequence[str], noise: Noise | None
+    ) -> dict[str, Any]:
         """Replay in float64 what one run of the model did with these feeds.
 
         Memory is written as the run wrote it, so every float is held wide from the start, also
@@ -118,8 +122,8 @@ class TorchOracle:
         tape = record_fed(self._model, given)
         places = dict(zip(self._program.outputs, tape.outputs, strict=True))
         wanted = tuple(places[name] for name in fetch)
-        run = OracleRun(self._weights, self._planners, noise, self._kept_magnitudes(feeds, noise))
-        plan = Planner(tape).whole(wanted)
+        run = self._new_run(feeds, noise)
+        plan = planner_of(tape).whole(wanted)
         values = {name: lifted(feed_raw(tape, name, value)) for name, value in feeds.items()}
         constants = {name: lifted(value).clone() for name, value in tape.constants.items()}
         with torch.no_grad(), declared_default():
@@ -128,25 +132,6 @@ class TorchOracle:
             evaluate = writing(run.evaluator(tape, every, ""))
             fetched = execute(plan, start, wanted, evaluate)
         return {name: to_array(lifted(fetched[places[name]])) for name in fetch}
-
-    def close(self) -> None:
-        """Let go of the lifted weights."""
-        self._weights.clear()
-        self._magnitudes.clear()
-
-    def _kept_magnitudes(self, feeds: Arrays, noise: Noise | None) -> dict[Any, Array]:
-        """Sizes of sums change by rounding only between draws, but not between feeds."""
-        if noise is None or not noise.rounding:
-            return {}
-        digest = hashlib.blake2b()
-        for name, value in sorted(feeds.items()):
-            digest.update(name.encode())
-            if isinstance(value, np.ndarray):
-                digest.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
-        if digest.hexdigest() != self._magnitudes_of:
-            self._magnitudes_of = digest.hexdigest()
-            self._magnitudes = {}
-        return self._magnitudes
 
 
 @contextmanager

@@ -2,93 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
-from isomorph.core.errors import IsomorphError, RuntimeFailedError, UsageError
+from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.last_node import leave
 from isomorph.frameworks.pytorch.in_place_ops import written_places
 from isomorph.frameworks.pytorch.program import Program, Step, operator_name, replace_refs
+from isomorph.oracle.plan import Plan as OraclePlan
+from isomorph.oracle.plan import Planner
 
 Values = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """The steps needed for one cut, and after which of them each value may be let go."""
-
-    steps: tuple[tuple[int, Step], ...]
-    releases: tuple[tuple[str, ...], ...]
-    reads: frozenset[str]
+Plan = OraclePlan[str, Step]
 
 
-class Planner:
-    """Plans cuts of one program; the last few are kept, since draws repeat them."""
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self._producers = {
-            name: index for index, step in enumerate(program.steps) for name in step.gives
-        }
-        self._known = {*self._producers, *program.inputs, *program.constants, *program.fixed}
-        self.plan = lru_cache(maxsize=64)(self._plan)
-
-    def _plan(self, fed: frozenset[str], fetch: tuple[str, ...]) -> Plan:
-        """What must run to get ``fetch`` when ``fed`` is given."""
-        self._refuse_unknown((*sorted(fed), *fetch))
-        return self._ordered(fed, fetch, self._needed(fed, fetch))
-
-    def whole(self, fetch: tuple[str, ...]) -> Plan:
-        """Every step, for programs whose steps also act by what they write."""
-        every = set(range(len(self.program.steps)))
-        return self._ordered(frozenset(self.program.inputs), fetch, every)
-
-    def _ordered(self, fed: frozenset[str], fetch: tuple[str, ...], needed: set[int]) -> Plan:
-        steps = tuple((index, self.program.steps[index]) for index in sorted(needed))
-        last = {name: place for place, (_, step) in enumerate(steps) for name in step.needs}
-        for place, (_, step) in enumerate(steps):
-            for name in step.gives:
-                last.setdefault(name, place)
-        releases: list[list[str]] = [[] for _ in steps]
-        for name, place in last.items():
-            if name not in fetch:
-                releases[place].append(name)
-        reads = frozenset(name for _, step in steps for name in step.needs) | frozenset(fetch)
-        self._refuse_missing(fed, reads)
-        return Plan(steps=steps, releases=tuple(map(tuple, releases)), reads=reads)
-
-    def _needed(self, fed: frozenset[str], fetch: Iterable[str]) -> set[int]:
-        needed: set[int] = set()
-        waiting = [name for name in fetch if name not in fed]
-        while waiting:
-            index = self._producers.get(waiting.pop())
-            if index is None or index in needed:
-                continue
-            needed.add(index)
-            waiting += [name for name in self.program.steps[index].needs if name not in fed]
-        return needed
-
-    def _refuse_unknown(self, names: Iterable[str]) -> None:
-        for name in names:
-            if name not in self._known:
-                raise UsageError(
-                    "UNKNOWN_TENSOR",
-                    f"the model has no tensor {name!r}",
-                    fix="isomorph inspect --nodes lists them",
-                )
-
-    def _refuse_missing(self, fed: frozenset[str], reads: frozenset[str]) -> None:
-        missing = [name for name in self.program.inputs if name in reads and name not in fed]
-        if missing:
-            raise UsageError(
-                "MISSING_INPUT",
-                f"no value for input {', '.join(map(repr, missing))}",
-                fix="give an array for every input by its name",
-            )
+def planner_of(program: Program) -> Planner[str, Step]:
+    """Plans cuts of one program; constants and inputs frozen at export need not be fed."""
+    stored = {*program.constants, *program.fixed}
+    return Planner(program.steps, program.inputs, stored)
 
 
 Evaluate = Callable[[int, Step, Values], Any]

@@ -30,10 +30,12 @@ class PytorchOracle:
     def open(self, model: Model, environment: Environment) -> Session:
         """Weights are lifted when a run first needs them."""
         torch = require("torch", extra=self.extra, needed_for="runtime 'pytorch_oracle'")
-        from isomorph.frameworks.pytorch.evaluator import TorchOracle
+        from isomorph.frameworks.pytorch.evaluator import TorchEvaluator
+        from isomorph.oracle.session import OracleSession
 
-        return TorchOracle(
-            model.native,
+        evaluator = TorchEvaluator(model.native)
+        return OracleSession(
+            evaluator,
             replace(
                 environment,
                 version=str(torch.__version__),
@@ -42,4 +44,5 @@ class PytorchOracle:
                 threads=torch.get_num_threads(),
                 facts={"cpu capability": torch.backends.cpu.get_cpu_capability()},
             ),
+            evaluator.capabilities,
         )

@@ -15,10 +15,10 @@ from isomorph.frameworks.pytorch.arrays import is_float, to_array, to_tensor
 from isomorph.frameworks.pytorch.control_flow import is_control, refuse_unsupported, run_control
 from isomorph.frameworks.pytorch.in_place_ops import written_places
 from isomorph.frameworks.pytorch.interpreter import (
-    Planner,
     Values,
     call_target,
     execute,
+    planner_of,
     starting_values,
 )
 from isomorph.frameworks.pytorch.model import TorchModel
@@ -33,6 +33,7 @@ from isomorph.frameworks.pytorch.program import (
 )
 from isomorph.frameworks.pytorch.rounding_classes import FACTORIES
 from isomorph.frameworks.pytorch.silence_logs import quietly
+from isomorph.oracle.plan import Planner
 from isomorph.store.spill import Keeper
 
 if TYPE_CHECKING:
@@ -59,8 +60,8 @@ class TorchSession:
         self._program, self._device, self._dtype = model.program, device, dtype
         self._threads, self._deterministic = threads, deterministic
         self._compiled, self._tf32 = compiled, tf32
-        self._planner = Planner(model.program)
-        self._bodies: dict[str, Planner] = {}
+        self._planner = planner_of(model.program)
+        self._bodies: dict[str, Planner[str, Step]] = {}
         self._constants = {
             name: self._placed(value) for name, value in model.program.constants.items()
         }
@@ -133,7 +134,9 @@ class TorchSession:
         return call_target(step, arguments, named)
 
     def _run_body(self, body: Program, given: Sequence[Any]) -> list[Any]:
-        planner = self._bodies.setdefault(body.name, Planner(body))
+        planner = self._bodies.get(body.name)
+        if planner is None:
+            planner = self._bodies[body.name] = planner_of(body)
         values = dict(zip(body.inputs, given, strict=True))
         plan = planner.plan(frozenset(values), tuple(name for name in body.outputs if name))
         start = starting_values(body, values, plan, body.constants)

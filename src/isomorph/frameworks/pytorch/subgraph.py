@@ -11,7 +11,13 @@ import torch
 from isomorph.core.errors import UsageError
 from isomorph.frameworks.pytorch.control_flow import is_control, run_control
 from isomorph.frameworks.pytorch.export import Example, export
-from isomorph.frameworks.pytorch.interpreter import Plan, Planner, call, execute, starting_values
+from isomorph.frameworks.pytorch.interpreter import (
+    Plan,
+    call,
+    execute,
+    planner_of,
+    starting_values,
+)
 from isomorph.frameworks.pytorch.program import Body, operator_name, replace_refs
 from isomorph.frameworks.pytorch.session import feed
 
@@ -40,7 +46,7 @@ def piece_of(model: TorchModel, piece: Piece, feeds: Arrays) -> Any:  # noqa: AN
             "this module writes into memory that is read elsewhere, or decides in Python",
             fix="export it with torch.export first",
         )
-    plan = Planner(program).plan(frozenset(piece.feeds), piece.fetch)
+    plan = planner_of(program).plan(frozenset(piece.feeds), piece.fetch)
     example = tuple(feed(program, name, feeds[name]) for name in piece.feeds)
     module = _Steps(program, plan, piece)
     # The order in memory is the kernel's business; a part starts from plain tensors.
@@ -137,7 +143,7 @@ def _runs(step: Step, mark: Body) -> Callable[..., tuple[Any, ...]]:
 
 def _run(body: Program, given: Sequence[Any]) -> tuple[Any, ...]:
     values = dict(zip(body.inputs, given, strict=True))
-    plan = Planner(body).plan(frozenset(values), tuple(name for name in body.outputs if name))
+    plan = planner_of(body).plan(frozenset(values), tuple(name for name in body.outputs if name))
     start = starting_values(body, values, plan, body.constants)
     found = execute(plan, start, body.outputs, _evaluate)
     return tuple(found[name] for name in body.outputs if name)

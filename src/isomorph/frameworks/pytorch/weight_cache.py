@@ -1,26 +1,24 @@
-"""The constants of a program in float64, lifted once as long as there is room."""
+"""The constants of a program in float64, kept within the limit of all oracles."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from isomorph.core.limits import LIFTED_WEIGHT_BYTES
 from isomorph.frameworks.pytorch.float64_steps import lifted
 from isomorph.frameworks.pytorch.mapped_weights import LARGE
-
-KEPT_BYTES = 16 << 20
-"""Beyond this many bytes a weight is lifted at each use, which costs little beside using it."""
+from isomorph.oracle.weights import BoundedCache
 
 
 class LiftedWeights:
-    """Lifts on first use, and keeps what fits."""
+    """Lifts a constant on first use, and keeps what fits."""
 
     def __init__(
         self, constants: Mapping[str, Any], release: Callable[[], None] = lambda: None
     ) -> None:
         self.constants, self.release = constants, release
-        self._kept: dict[str, Any] = {}
-        self._room = KEPT_BYTES
+        self._kept: BoundedCache[str, Any] = BoundedCache(LIFTED_WEIGHT_BYTES)
 
     def owns(self, name: str, value: Any) -> bool:  # noqa: ANN401
         """Whether this value is the program's own constant, and not one fed in its place."""
@@ -28,21 +26,19 @@ class LiftedWeights:
 
     def wide(self, name: str) -> Any:  # noqa: ANN401
         """The constant in float64."""
-        if name in self._kept:
-            return self._kept[name]
+        kept = self._kept.get(name)
+        if kept is not None:
+            return kept
         value = lifted(self.constants[name])
-        if value.nbytes <= self._room:
-            self._room -= value.nbytes
-            self._kept[name] = value
-        self.let_go(value)
+        self._kept.add(name, value, value.nbytes)
+        self.release_stored(value)
         return value
 
-    def let_go(self, used: Any) -> None:  # noqa: ANN401
-        """A large constant has been used; as it is stored it need not stay in memory."""
+    def release_stored(self, used: Any) -> None:  # noqa: ANN401
+        """Release the stored bytes of a large constant after it was used."""
         if used.nbytes >= LARGE:
             self.release()
 
     def clear(self) -> None:
-        """Let go of everything kept."""
+        """Release everything."""
         self._kept.clear()
-        self._room = KEPT_BYTES

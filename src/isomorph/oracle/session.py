@@ -1,0 +1,65 @@
+"""The session of every oracle: fetched tensors are returned, or used once they are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from isomorph.core.trace import Capabilities, Environment, Noise
+from isomorph.store.spill import Keeper
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Arrays, Use
+
+Keep = Callable[[str, Any], Any]
+"""Takes a fetched tensor once it is computed, and returns what stands for it in the result."""
+
+
+class OracleEvaluator(Protocol):
+    """A program that is evaluated in float64, loaded once and run many times."""
+
+    def run(
+        self,
+        feeds: Mapping[str, Any],
+        fetch: Sequence[str],
+        noise: Noise | None = None,
+        keep: Keep = ...,
+    ) -> dict[str, Any]:
+        """Compute ``fetch`` from ``feeds``, passing every fetched tensor through ``keep``."""
+        ...
+
+    def close(self) -> None:
+        """Release what is kept between runs."""
+        ...
+
+
+class OracleSession:
+    """One loaded model in float64."""
+
+    def __init__(
+        self,
+        evaluator: OracleEvaluator,
+        environment: Environment,
+        capabilities: Capabilities = Capabilities(noise=True),  # noqa: B008 (frozen)
+    ) -> None:
+        self.environment, self.capabilities = environment, capabilities
+        self._evaluator = evaluator
+
+    def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
+        """Compute ``fetch`` from ``feeds``; both may name any top-level tensor or constant.
+
+        Floats are returned in float64, everything else in its declared type. What exceeds the
+        memory for fetched tensors is returned in files.
+        """
+        keeper = Keeper()
+        return self._evaluator.run(feeds, fetch, noise, lambda _, value: keeper.keep(value))
+
+    def hand_over(
+        self, feeds: Arrays, fetch: Sequence[str], use: Use, *, noise: Noise | None = None
+    ) -> None:
+        """Like ``run``, but nothing is kept: each tensor is used as soon as it is computed."""
+        self._evaluator.run(feeds, fetch, noise, use)
+
+    def close(self) -> None:
+        """Release the program's lifted weights, plans and magnitudes of sums."""
+        self._evaluator.close()

@@ -1,0 +1,42 @@
+"""Magnitudes of sums are kept as long as the same values are fed."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from isomorph.oracle.magnitudes import Magnitudes, digest_of
+
+_X = np.arange(6.0, dtype=np.float32)
+
+
+def test_magnitudes_stay_for_equal_feeds_and_go_with_others() -> None:
+    magnitudes = Magnitudes()
+    kept = magnitudes.of({"x": _X})
+    kept["site"] = _X
+    assert magnitudes.of({"x": _X.copy()}) is kept
+    assert magnitudes.of({"x": _X + 1}) == {}
+    magnitudes.clear()
+    assert magnitudes.of({"x": _X}) is not kept
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"y": _X},
+        {"x": _X.reshape(2, 3)},
+        {"x": _X.view(np.int32)},
+        {"x": [_X]},
+        {"x": np.array(["a"], object)},
+        {"x": None},
+    ],
+)
+def test_names_shapes_types_and_nesting_count(other: dict[str, Any]) -> None:
+    assert digest_of({"x": _X}) != digest_of(other)
+
+
+def test_every_number_of_a_long_list_counts() -> None:
+    long = np.zeros(5000)
+    changed = long.copy()
+    changed[2500] = 1
+    assert digest_of({"x": [long]}) != digest_of({"x": [changed]})
