@@ -208,7 +208,7 @@ EDITS: Mapping[str, type[Edit]] = {
         FreeAxis, DeclareShape, RaiseOpset,
     )
 }  # fmt: skip
-"""Every edit by the word under which it crosses to a worker."""
+"""Every edit by the word under which it is written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
-from enum import Enum
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
+
+from isomorph.store.codec import to_document
 
 if TYPE_CHECKING:
     from isomorph.core.report import Report
@@ -27,9 +25,9 @@ class JsonReporter:
 
 
 def as_json(value: Any, *, compact: bool = False) -> str:  # noqa: ANN401
-    """Any of our nouns as JSON text, in ASCII, with sorted keys; ``compact`` on one line."""
+    """Any dataclass as JSON text, in ASCII, with sorted keys; ``compact`` on one line."""
     layout: dict[str, Any] = {"separators": (",", ":")} if compact else {"indent": 2}
-    return json.dumps(_plain(value), sort_keys=True, allow_nan=False, **layout)
+    return json.dumps(to_document(value), sort_keys=True, allow_nan=False, **layout)
 
 
 def schema(document: str = "report") -> dict[str, Any]:
@@ -38,25 +36,3 @@ def schema(document: str = "report") -> dict[str, Any]:
     text = files("isomorph.reporters").joinpath(named).read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, Enum):
-        return _plain(value.value)
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (set, frozenset)):
-        return sorted(_plain(item) for item in value)
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    # Numbers out of a framework's array become plain ones by tolist().
-    if not isinstance(value, (str, int, float, bool, type(None))) and hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    # JSON has no NaN or infinity, and here they are results, not accidents.
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, bytes):
-        return value.hex()
-    return value if isinstance(value, (str, int, float, type(None))) else str(value)

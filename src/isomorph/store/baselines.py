@@ -6,18 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from datetime import date
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from isomorph.core.baseline import Accepted
 from isomorph.core.divergence import DivergenceKind
 from isomorph.store import toml
 from isomorph.store.atomic import new_file
+from isomorph.store.codec import origin
 
 _HEAD = "# Divergences that somebody examined and accepted. Review changes here like code.\n"
-_COUNTS = ("nonfinite", "differing")
-_NUMBERS = ("max_abs", *_COUNTS)
-_LISTS = ("causes", "nodes", "findings")
 _DATES = ("when", "until")
 
 
@@ -47,13 +46,14 @@ def _entry(table: Mapping[str, Any], file: Path, where: str) -> Accepted:
 
 
 def _value(key: str, value: object, file: Path, where: str) -> object:
-    if key in _LISTS:
+    kind = _kinds()[key]
+    if kind is tuple:
         if isinstance(value, list) and all(isinstance(each, str) for each in value):
             return tuple(value)
         raise toml.wrong_type(key, value, "a list of strings", file=file, where=where)
-    if key in _NUMBERS:
+    if kind in {int, float}:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return int(value) if key in _COUNTS else float(value)
+            return kind(value)
         raise toml.wrong_type(key, value, "a number", file=file, where=where)
     if key in _DATES and isinstance(value, (str, date)):
         try:
@@ -67,6 +67,12 @@ def _value(key: str, value: object, file: Path, where: str) -> object:
     if isinstance(value, str):
         return value
     raise toml.wrong_type(key, value, "a string", file=file, where=where)
+
+
+@cache
+def _kinds() -> dict[str, Any]:
+    """The class of each field: str, int, float or tuple."""
+    return {name: origin(hint) for name, hint in get_type_hints(Accepted).items()}
 
 
 def write_baseline(path: Path, entries: Sequence[Accepted]) -> None:

@@ -1,7 +1,10 @@
-"""Our own nouns as JSON and back, led by their type hints: no class name crosses, no pickle.
+"""Dataclasses as JSON and back, led by their fields and type hints: no class name, no pickle.
 
-``encode`` marks what JSON cannot express (a tuple, bytes, NaN, an array) with an object of one
-key, so ``decode`` needs a type only to know which dataclass to build.
+There are two forms. ``encode`` and ``decode`` lose nothing: what JSON cannot express (a tuple,
+bytes, NaN, an array) becomes an object of one key, its mark, so a type is needed only to know
+which dataclass to build. Worker processes and traces use them. ``to_document`` and
+``from_document`` are for documents that other programs read: an object for a dataclass, a list
+for a tuple, ``"nan"`` for NaN; the type hints alone tell how to read them back.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import base64
 import math
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from pathlib import PurePath
@@ -19,9 +22,15 @@ from typing import Any
 
 import numpy as np
 
+from isomorph.core.patch import EDITS
 from isomorph.store.dtypes import STRING, bytes_of, dtype_name, dtype_of, strings, words_of
 
 Json = Any
+
+_EDIT_WORDS: dict[type, str] = {kind: word for word, kind in EDITS.items()}
+"""Edits of a patch form a union: each is written under its own word."""
+_SPELLED = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
+"""Numbers that JSON does not have, as a document spells them."""
 
 
 def encode(value: Any) -> Json:  # noqa: ANN401
@@ -37,7 +46,9 @@ def encode(value: Any) -> Json:  # noqa: ANN401
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": str(value)}
     if is_dataclass(value) and not isinstance(value, type):
-        return {"fields": {item.name: encode(getattr(value, item.name)) for item in fields(value)}}
+        members = {item.name: encode(getattr(value, item.name)) for item in fields(value)}
+        word = _EDIT_WORDS.get(type(value))
+        return {"fields": members} if word is None else {"edit": [word, members]}
     for kind, write in _WRITERS:
         if isinstance(value, kind):
             return write(value)
@@ -92,11 +103,12 @@ def decode(hint: Any, data: Json) -> Any:  # noqa: ANN401
 def _decode_marked(hint: Any, mark: str, body: Json) -> Any:  # noqa: ANN401
     match mark:
         case "fields":
-            kind = _dataclass_in(hint)
-            hints = _hints(kind)
-            return kind(**{name: decode(hints[name], item) for name, item in body.items()})
+            return _decode_fields(_dataclass_in(hint), body)
+        case "edit":
+            word, members = body
+            return _decode_fields(EDITS[word], members)
         case "tuple":
-            return tuple(_decode_items(_alternative(hint, tuple), body))
+            return _items(_alternative(hint, tuple), body, decode)
         case "mapping" | "pairs":
             key, item = typing.get_args(_alternative(hint, Mapping)) or (Any, Any)
             pairs = body.items() if mark == "mapping" else body
@@ -105,11 +117,17 @@ def _decode_marked(hint: Any, mark: str, body: Json) -> Any:  # noqa: ANN401
             return _READERS[mark](body)
 
 
-def _decode_items(hint: Any, body: list[Json]) -> list[Any]:  # noqa: ANN401
+def _decode_fields(kind: type, body: dict[str, Json]) -> Any:  # noqa: ANN401
+    hints = _hints(kind)
+    return kind(**{name: decode(hints[name], item) for name, item in body.items()})
+
+
+def _items(hint: Any, body: list[Json], read: Callable[[Any, Json], Any]) -> tuple[Any, ...]:  # noqa: ANN401
+    """The items of a tuple, each read by its own hint."""
     inner = typing.get_args(hint) or (Any, ...)
     if len(inner) == 2 and inner[1] is Ellipsis:
-        return [decode(inner[0], item) for item in body]
-    return [decode(kind, item) for kind, item in zip(inner, body, strict=True)]
+        return tuple(read(inner[0], item) for item in body)
+    return tuple(read(kind, item) for kind, item in zip(inner, body, strict=True))
 
 
 def _decode_array(body: Json) -> np.ndarray[Any, Any]:
@@ -129,6 +147,78 @@ _READERS: dict[str, Callable[[Json], Any]] = {
     "array": _decode_array,
     "scalar": lambda body: _decode_array(body)[()],
 }
+
+
+def to_document(value: Any) -> Json:  # noqa: ANN401
+    """``value`` as a document shows it; what is not plain data is shown by its text."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {item.name: to_document(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, Enum):
+        return to_document(value.value)
+    if isinstance(value, Mapping):
+        return {str(key): to_document(item) for key, item in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return sorted(to_document(item) for item in value)
+    if isinstance(value, (list, tuple)):
+        return [to_document(item) for item in value]
+    # Numbers out of a framework's array become plain ones by tolist().
+    if not isinstance(value, (str, int, float, bool, NoneType)) and hasattr(value, "tolist"):
+        return to_document(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, bytes):
+        return value.hex()
+    return value if isinstance(value, (str, int, float, NoneType)) else str(value)
+
+
+def from_document(hint: Any, data: Json) -> Any:  # noqa: ANN401
+    """A value of the type ``hint``; TypeError, ValueError or KeyError where ``data`` is none.
+
+    Unknown fields are ignored, and missing ones have their default: a newer version may have
+    added them.
+    """
+    kind, members = origin(hint), _alternatives(hint)[0]
+    if data is None or kind is Any:
+        return data
+    if isinstance(kind, type) and is_dataclass(kind):
+        return _from_object(kind, data)
+    if kind is float:
+        return _SPELLED[data] if isinstance(data, str) else float(data)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind(data)
+    if kind is tuple:
+        if not isinstance(data, list):
+            raise TypeError(f"{data!r} is no list")
+        return _items(members, data, from_document)
+    if kind is Mapping:
+        _, inner = typing.get_args(members) or (Any, Any)
+        return {str(key): from_document(inner, item) for key, item in data.items()}
+    if isinstance(kind, type) and not isinstance(data, kind):
+        raise TypeError(f"{data!r} is no {kind.__name__}")
+    return data
+
+
+def _from_object(kind: type, data: Json) -> Any:  # noqa: ANN401
+    hints = _hints(kind)
+    given = {name: from_document(hints[name], item) for name, item in data.items() if name in hints}
+    missing = {
+        each.name
+        for each in fields(kind)
+        if each.default is MISSING and each.default_factory is MISSING
+    } - set(given)
+    if missing:
+        raise ValueError(f"{kind.__name__} lacks {', '.join(sorted(missing))}")
+    return kind(**given)
+
+
+@cache
+def origin(hint: Any) -> Any:  # noqa: ANN401
+    """The class of a hint: of an optional one, that of its value; of any other union, ``Any``."""
+    alternatives = _alternatives(hint)
+    if len(alternatives) > 1:
+        return Any  # plain values, which are what JSON made of them
+    found = typing.get_origin(alternatives[0]) or alternatives[0]
+    return Mapping if isinstance(found, type) and issubclass(found, Mapping) else found
 
 
 @cache

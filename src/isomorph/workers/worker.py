@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
 from isomorph.core.memory import give_back, keep_large_apart
 from isomorph.core.model import Model
+from isomorph.core.patch import Patch
 from isomorph.core.subgraph import Piece
 from isomorph.core.trace import Environment, Noise
 from isomorph.oracle.noise_stats import disturbed
@@ -32,7 +33,6 @@ from isomorph.store.shared_arrays import Outbox, unpack
 from isomorph.workers import last_node_page
 from isomorph.workers.convert_job import abilities, convert
 from isomorph.workers.ipc import Channel, ChannelClosedError, Message
-from isomorph.workers.patch_codec import patch_from_data
 from isomorph.workers.worker_death import begun_last
 
 if TYPE_CHECKING:
@@ -129,12 +129,12 @@ class Worker:
         return _trimmed(answer.header()) | {"moved": encode(moved)}
 
     def _apply(self, message: Message) -> Message:
-        model, patch = self._models[message["model"]], patch_from_data(message["patch"])
+        model, patch = self._models[message["model"]], decode(Patch, message["patch"])
         self._host.apply(model, patch, Path(message["path"]))
         return {}
 
     def _rehearse(self, message: Message) -> Message:
-        model, patch = self._models[message["model"]], patch_from_data(message["patch"])
+        model, patch = self._models[message["model"]], decode(Patch, message["patch"])
         feeds = unpack(self._folder / "to_worker", message["feeds"])
         return self._outbox.pack(self._host.rehearse(model, patch, feeds, message["fetch"]))
 

@@ -10,7 +10,6 @@ from isomorph.core.errors import UnreadableModelError
 from isomorph.core.system_memory import usual_share
 from isomorph.store.codec import encode
 from isomorph.store.shared_arrays import Outbox, unpack
-from isomorph.workers.patch_codec import patch_to_data
 from isomorph.workers.supervisor import WorkerProcess
 
 if TYPE_CHECKING:
@@ -134,7 +133,7 @@ class WorkerSlot:
                 "command": "apply",
                 "about": recipe.source,
                 "model": recipe.number,
-                "patch": patch_to_data(patch),
+                "patch": encode(patch),
                 "path": str(path.resolve()),
             }
             self.start().exchange(
@@ -151,7 +150,7 @@ class WorkerSlot:
                 "command": "rehearse",
                 "about": recipe.source,
                 "model": recipe.number,
-                "patch": patch_to_data(patch),
+                "patch": encode(patch),
                 "fetch": list(fetch),
             }
             return self._fed(message, feeds, "trying a patch")

@@ -6,7 +6,7 @@ import numpy as np
 
 from isomorph.core import patch as edits
 from isomorph.core.patch import EDITS, Patch
-from isomorph.workers.patch_codec import patch_from_data, patch_to_data
+from isomorph.store.codec import decode, encode
 
 ALL = (
     edits.SetAttribute(node="n", name="pads", value=(1, 1, 0, 0)),
@@ -34,8 +34,8 @@ ALL = (
 
 def test_every_edit_comes_back_as_it_was():
     assert {type(edit).__name__ for edit in ALL} == set(EDITS)
-    sent = json.dumps(patch_to_data(Patch(summary="s", edits=ALL)))
-    back = patch_from_data(json.loads(sent))
+    sent = json.dumps(encode(Patch(summary="s", edits=ALL)))
+    back = decode(Patch, json.loads(sent))
     assert back.summary == "s"
     for cand, ref in zip(ALL, back.edits, strict=True):
         assert type(cand) is type(ref)
