@@ -6,23 +6,19 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from isomorph.checking.dataset import judged_samples
-from isomorph.checking.io_dequantize import DequantizedPair, dequantize_outputs, dequantize_pair
+from isomorph.checking.dataset import judged_samples, pair_functions
+from isomorph.checking.io_dequantize import DequantizedPair, dequantize_outputs
 from isomorph.checking.options import CheckOptions as CheckOptions  # noqa: PLC0414 - it is used from here
+from isomorph.checking.prepare import PreparedPair, prepare_pair
 from isomorph.checking.state import CheckState
 from isomorph.checking.weights import compare_constants
 from isomorph.core.divergence import Verdict
 from isomorph.core.model import OutputOrder
 from isomorph.core.report import Binding, Report
-from isomorph.inputs import feeds as feeding
 from isomorph.inputs.feeds import Sample
 from isomorph.inputs.generated_samples import made_up
 from isomorph.inputs.sample_batching import for_both
-from isomorph.match.axis_layout import moves_channels
 from isomorph.match.binding import (
-    bind_inputs,
     bind_outputs,
     check_budget_names,
     check_layout_names,
@@ -32,7 +28,7 @@ from isomorph.measure import input_layout
 from isomorph.measure.compare import Comparison, compare
 from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.first_bad_tensor import first_trouble
-from isomorph.measure.model_functions import alone, together
+from isomorph.measure.model_functions import alone
 from isomorph.measure.recorded_reference import Recording
 from isomorph.measure.screening import screened
 from isomorph.sessions.model_handle import ModelHandle
@@ -55,12 +51,11 @@ def _pair(
 ) -> Report:
     options = work.options
     as_stored = reference.model.graph.inputs
-    met = dequantize_pair(reference, candidate, options.bind_inputs, options.bind_outputs)
-    reference, candidate = met.reference, met.candidate
+    prepared = prepare_pair(reference, candidate, options)
+    reference, candidate, met = prepared.reference, prepared.candidate, prepared.interface
+    inputs, outputs = prepared.inputs, prepared.outputs
     work.findings += met.findings()
     left, right = reference.model.graph, candidate.model.graph
-    inputs = bind_inputs(left.inputs, right.inputs, options.bind_inputs)
-    outputs = bind_outputs(left.outputs, right.outputs, options.bind_outputs)
     check_budget_names(options.budgets, outputs)
     check_layout_names(options.layouts, (*right.inputs, *right.outputs))
     work.arrange(
@@ -72,7 +67,7 @@ def _pair(
     work.findings += say.of_words(reference.model, candidate.model)
     _judge_outputs(work, met, outputs, orders)
     if options.data is not None:
-        sides = together(reference, candidate, inputs, options.layouts, options.seed)
+        sides = pair_functions(prepared)
         taken = for_both(as_stored, right.inputs, inputs)
 
         def judge(sample: Sample, bindings: Sequence[Binding]) -> Comparison:
@@ -83,13 +78,13 @@ def _pair(
 
         samples, outputs = judged_samples(work, sides, taken, outputs, judge)
     else:
-        samples = _one_or_made_up(met, given, inputs, options)
+        samples = _one_or_made_up(prepared, given)
     for sample in work.worthwhile(samples):
         ref = work.subject(reference, reference.real(sample.feeds))
         if work.sized.refused(sample, ref):
             work.accounts.drop()
             continue
-        cand = work.subject(candidate, _arranged(work, ref, candidate, inputs))
+        cand = work.subject(candidate, _arranged(work, ref, prepared))
         if work.sized.failed(sample, cand):
             continue
         work.findings += met.clipped_inputs(sample, cand.feeds)
@@ -100,7 +95,7 @@ def _pair(
             work.sized.note(sample, comparison.divergences)
             outputs = comparison.bindings
             work.locate(ref, cand, comparison)
-            work.probe((ref, cand), comparison, lambda fed: _arranged(work, fed, candidate, inputs))
+            work.probe((ref, cand), comparison, lambda fed: _arranged(work, fed, prepared))
             if not sample.sizes:  # what is told of tensors is told at one size
                 work.remember(sample, comparison, cand, ref)
         work.failures(ref, cand)
@@ -129,31 +124,22 @@ def _judge_outputs(
     work.expect(left, outputs)
 
 
-def _one_or_made_up(
-    met: DequantizedPair, given: Sample | None, inputs: Sequence[Binding], options: CheckOptions
-) -> list[Sample]:
-    """The user's sample, or made-up ones; further sizes where nobody decided on one."""
-    samples = [given] if given is not None else met.made_up(inputs, options.dims, options.seed)
-    if given is None or options.sizes is not None:
-        samples += met.of_other_sizes(inputs, options.dims, options.seed, options.sizes)
+def _one_or_made_up(prepared: PreparedPair, given: Sample | None) -> list[Sample]:
+    """The user's sample, or generated ones; further sizes unless the user decided on one."""
+    samples = [given] if given is not None else prepared.generated_samples()
+    if given is None or prepared.options.sizes is not None:
+        samples += prepared.samples_of_other_sizes()
     return samples
 
 
 def _arranged(
-    work: CheckState, reference: EvaluatedModel, candidate: ModelHandle, inputs: Sequence[Binding]
+    work: CheckState, reference: EvaluatedModel, prepared: PreparedPair
 ) -> Mapping[str, Array]:
-    """The reference's feeds under the candidate's names, types and arrangement of axes."""
-    graph = candidate.model.graph
-    taker = input_layout.Taker(
-        inputs=graph.inputs,
-        outputs=list(dict.fromkeys(spec.name for spec in graph.outputs)),
-        oracle=candidate.oracle,
-    )
-    settled = input_layout.settle(reference, taker, inputs, work.options.layouts)
-    work.findings += input_layout.findings(settled)
-    work.arrange(channels=any(moves_channels(each.rearrangement) for each in settled))
-    feeds = {name: np.asarray(value) for name, value in reference.feeds.items()}
-    return input_layout.rearranged(feeding.carried_over(feeds, inputs, graph.inputs), settled)
+    """The candidate's feeds; the layouts are findings."""
+    arranged = prepared.arrange(reference)
+    work.findings += input_layout.findings(arranged.layouts)
+    work.arrange(channels=arranged.moves_channels)
+    return arranged.feeds
 
 
 def _names(specs: Sequence[TensorSpec]) -> set[str]:

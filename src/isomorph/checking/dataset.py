@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from isomorph.core.divergence import Verdict
+from isomorph.match.axis_layout import moves_channels
 from isomorph.measure.dataset import Found, measure
+from isomorph.measure.model_functions import Feeds, Sides, outputs_on
+from isomorph.measure.output_order import unordered
 
 if TYPE_CHECKING:
+    from isomorph.checking.prepare import PreparedPair
     from isomorph.checking.state import CheckState
     from isomorph.core.model import TensorSpec
     from isomorph.core.report import Binding
+    from isomorph.core.trace import Arrays
     from isomorph.inputs.data_sets import DataSet
     from isomorph.inputs.feeds import Sample
-    from isomorph.measure.model_functions import Sides
+    from isomorph.measure.input_layout import Layout
     from isomorph.measure.screening import Judge
 
 
@@ -46,6 +53,36 @@ def judged_samples(
     work.skipped += [*found.skipped, *left_over]
     _account(work, data, found)
     return found.examined, found.outputs
+
+
+def pair_functions(prepared: PreparedPair) -> Sides:
+    """Both models as functions of a sample; layouts are determined once for each shape."""
+    reference, candidate = prepared.reference, prepared.candidate
+    known: dict[tuple[tuple[int, ...], ...], tuple[Layout, ...]] = {}
+
+    def feeds(sample: Sample) -> tuple[Feeds, Feeds]:
+        given = reference.real(sample.feeds)
+        evaluated = prepared.evaluated(reference, given)
+        shapes = tuple(np.shape(given[pair.reference]) for pair in prepared.inputs)
+        if shapes not in known:
+            known[shapes] = prepared.layouts(evaluated)
+        return given, prepared.arrange(evaluated, known[shapes]).feeds
+
+    def ref(sample: Sample) -> Arrays:
+        return outputs_on(reference, reference.run(), sample.feeds)
+
+    def cand(sample: Sample) -> Arrays:
+        return outputs_on(candidate, candidate.run(), feeds(sample)[1])
+
+    def moved() -> bool:
+        return any(moves_channels(one.rearrangement) for each in known.values() for one in each)
+
+    return Sides(
+        both=(ref, cand),
+        unordered=unordered(reference.model, candidate.model),
+        feeds=feeds,
+        moved=moved,
+    )
 
 
 def _account(work: CheckState, data: DataSet, found: Found) -> None:

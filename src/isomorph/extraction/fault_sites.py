@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from isomorph.checking.io_dequantize import dequantize_pair
+from isomorph.checking.prepare import prepare_pair
 from isomorph.core.errors import IsomorphError, UsageError
-from isomorph.core.report import Binding
-from isomorph.inputs import feeds as feeding
 from isomorph.localize.fault import Fault
 from isomorph.localize.locate import Located, locate, locate_execution
 from isomorph.localize.subgraph_search import enter
-from isomorph.match.binding import bind_inputs, bind_outputs
-from isomorph.measure import input_layout
-from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.sessions.model_handle import ModelHandle
 
 if TYPE_CHECKING:
@@ -61,22 +54,12 @@ class Place:
 
 def places(request: Request, work: Path) -> Iterator[Place]:
     """The place in the innermost body first, then whatever holds it."""
-    options, node = request.options, request.node
-    met = dequantize_pair(
-        request.reference, request.candidate, options.bind_inputs, options.bind_outputs
-    )
-    left, right = met.reference, met.candidate
-    inputs = bind_inputs(left.model.graph.inputs, right.model.graph.inputs, options.bind_inputs)
-    outputs = bind_outputs(
-        left.model.graph.outputs, right.model.graph.outputs, options.bind_outputs
-    )
-    pairs = [(pair.reference, pair.candidate) for pair in outputs]
-    made_up = () if request.given is not None else met.made_up(inputs, options.dims, options.seed)
-    for sample in (request.given, *made_up):
-        if sample is None:
-            continue
-        ref = _evaluated(left, left.real(sample.feeds), options)
-        cand = _evaluated(right, _arranged(ref, right, inputs, options), options)
+    node = request.node
+    prepared = prepare_pair(request.reference, request.candidate, request.options)
+    left, right, pairs = prepared.reference, prepared.candidate, prepared.output_names
+    samples = [request.given] if request.given is not None else prepared.generated_samples()
+    for sample in samples:
+        ref, cand = prepared.evaluate(sample)
         located, sides = locate(ref, cand, pairs), (left, right)
         fault = _chosen(located, node)
         if fault is None and not located.chain.faults and located.chain.explained:
@@ -94,27 +77,6 @@ def places(request: Request, work: Path) -> Iterator[Place]:
         f"node {node!r} is not at fault" if node else "no node is at fault",
         fix="see the report of isomorph check, or give inputs on which the models differ",
     )
-
-
-def _arranged(
-    ref: EvaluatedModel, candidate: ModelHandle, inputs: Sequence[Binding], options: CheckOptions
-) -> dict[str, Array]:
-    """The reference's feeds under the candidate's names, types and arrangement of axes."""
-    graph = candidate.model.graph
-    taker = input_layout.Taker(
-        inputs=graph.inputs,
-        outputs=list(dict.fromkeys(spec.name for spec in graph.outputs)),
-        oracle=candidate.oracle,
-    )
-    settled = input_layout.settle(ref, taker, inputs, options.layouts)
-    feeds = {name: np.asarray(value) for name, value in ref.feeds.items()}
-    return input_layout.rearranged(feeding.carried_over(feeds, inputs, graph.inputs), settled)
-
-
-def _evaluated(
-    handle: ModelHandle, feeds: Mapping[str, Array], options: CheckOptions
-) -> EvaluatedModel:
-    return EvaluatedModel.of(handle, feeds, seed=options.seed, on_progress=options.on_progress)
 
 
 def _chosen(located: Located, node: str | None) -> Fault | None:

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import numpy as np
-
-from isomorph.core.report import Binding
-from isomorph.inputs import feeds as feeding
-from isomorph.match.axis_layout import moves_channels
-from isomorph.measure import input_layout
-from isomorph.measure.evaluated_model import EvaluatedModel
-from isomorph.measure.output_order import unordered
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session
@@ -44,56 +35,15 @@ def alone(candidate: ModelHandle) -> Sides:
     """A model's own oracle as the reference of its run."""
 
     def meaning(sample: Sample) -> Arrays:
-        return _outputs(candidate, candidate.oracle(), sample.feeds)
+        return outputs_on(candidate, candidate.oracle(), sample.feeds)
 
     def run(sample: Sample) -> Arrays:
-        return _outputs(candidate, candidate.run(), sample.feeds)
+        return outputs_on(candidate, candidate.run(), sample.feeds)
 
     return Sides(both=(meaning, run))
 
 
-def together(
-    reference: ModelHandle,
-    candidate: ModelHandle,
-    inputs: Sequence[Binding],
-    stated: Mapping[str, tuple[int, ...]],
-    seed: int,
-) -> Sides:
-    """Both as deployed; how the candidate takes its inputs is settled once for each shape."""
-    graph = candidate.model.graph
-    taker = input_layout.Taker(
-        inputs=graph.inputs,
-        outputs=list(dict.fromkeys(spec.name for spec in graph.outputs)),
-        oracle=candidate.oracle,
-    )
-    settled: dict[tuple[tuple[int, ...], ...], tuple[input_layout.Layout, ...]] = {}
-
-    def ref(sample: Sample) -> Arrays:
-        return _outputs(reference, reference.run(), sample.feeds)
-
-    def fed(sample: Sample) -> tuple[Feeds, Feeds]:
-        given = reference.real(sample.feeds)
-        shapes = tuple(np.shape(given[pair.reference]) for pair in inputs)
-        if shapes not in settled:
-            evaluated = EvaluatedModel.of(reference, given, seed=seed)
-            settled[shapes] = input_layout.settle(evaluated, taker, inputs, stated)
-        feeds = feeding.carried_over(given, inputs, graph.inputs)
-        return given, input_layout.rearranged(feeds, settled[shapes])
-
-    def cand(sample: Sample) -> Arrays:
-        return _outputs(candidate, candidate.run(), fed(sample)[1])
-
-    def moved() -> bool:
-        return any(moves_channels(one.rearrangement) for each in settled.values() for one in each)
-
-    return Sides(
-        both=(ref, cand),
-        unordered=unordered(reference.model, candidate.model),
-        feeds=fed,
-        moved=moved,
-    )
-
-
-def _outputs(opened: ModelHandle, session: Session, feeds: Mapping[str, Array]) -> Arrays:
-    names = list(dict.fromkeys(spec.name for spec in opened.model.graph.outputs))
+def outputs_on(handle: ModelHandle, session: Session, feeds: Mapping[str, Array]) -> Arrays:
+    """Every output of a model in one of its sessions, by name."""
+    names = list(dict.fromkeys(spec.name for spec in handle.model.graph.outputs))
     return session.run(feeds, names)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from isomorph import registry
 from isomorph.checking.check import CheckOptions, check_pair
-from isomorph.checking.io_dequantize import dequantize_pair
+from isomorph.checking.prepare import prepare_pair
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import REPAIR_ATTEMPTS, REPAIR_ROUNDS
@@ -288,14 +288,13 @@ def of_other_sizes(
     reference: ModelHandle, candidate: ModelHandle, options: CheckOptions
 ) -> list[Sample]:
     """Made-up inputs of the other sizes that a check tries and the reference takes."""
-    met = dequantize_pair(reference, candidate, options.bind_inputs, options.bind_outputs)
-    graph = met.reference.model.graph
-    inputs = bind_inputs(graph.inputs, met.candidate.model.graph.inputs, options.bind_inputs)
-    outputs = [spec.name for spec in graph.outputs]
+    prepared = prepare_pair(reference, candidate, options)
+    reference = prepared.reference
+    outputs = [spec.name for spec in reference.model.graph.outputs]
     taken = []
-    for sample in met.of_other_sizes(inputs, options.dims, options.seed, options.sizes):
+    for sample in prepared.samples_of_other_sizes():
         try:
-            met.reference.run().run(met.reference.real(sample.feeds), outputs)
+            reference.run().run(reference.real(sample.feeds), outputs)
         except IsomorphError:
             continue
         taken.append(replace(sample, sizes={}))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.checking.io_dequantize import dequantize_pair
+from isomorph.checking.prepare import prepare_pair
 from isomorph.core.chance import threshold
 from isomorph.core.errors import IsomorphError
 from isomorph.core.fault_context import FaultContext
@@ -21,15 +21,11 @@ from isomorph.diagnose.diagnose import with_cause
 from isomorph.diagnose.patch_trial import PatchTrial
 from isomorph.diagnose.subgraph_faults import in_outer_names
 from isomorph.diagnose.tensor_grids import BETTER
-from isomorph.inputs import feeds as feeding
 from isomorph.localize.findings import findings as fault_findings
 from isomorph.localize.locate import Located, locate
 from isomorph.localize.subgraph_search import Inside, enter
-from isomorph.match.binding import bind_inputs, bind_outputs
 from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ, implicit_grids
 from isomorph.match.tensor_capture import rms_and_peak
-from isomorph.measure import input_layout
-from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.repair.split_fault import split_fault
 
 if TYPE_CHECKING:
@@ -80,9 +76,10 @@ def fault_targets(
     folder: Path,
 ) -> Iterator[RepairTarget]:
     """The guilty nodes on one sample, in the order of the graph."""
-    met = dequantize_pair(reference, candidate, options.bind_inputs, options.bind_outputs)
-    located = _located(met.reference, met.candidate, sample, options)
-    yield from _targets(located, Sides(reference=met.reference, candidate=candidate, folder=folder))
+    prepared = prepare_pair(reference, candidate, options)
+    located = locate(*prepared.evaluate(sample), prepared.output_names)
+    sides = Sides(reference=prepared.reference, candidate=candidate, folder=folder)
+    yield from _targets(located, sides)
 
 
 def _targets(
@@ -143,31 +140,6 @@ def _placed(inner: RepairTarget, within: Inside, outer: Finding) -> RepairTarget
         parts=lambda: (_placed(each, within, outer) for each in inner.parts()),
         whole=whole,
     )
-
-
-def _located(
-    reference: ModelHandle, candidate: ModelHandle, sample: Sample, options: CheckOptions
-) -> Located:
-    left, right = reference.model.graph, candidate.model.graph
-    inputs = bind_inputs(left.inputs, right.inputs, options.bind_inputs)
-    outputs = bind_outputs(left.outputs, right.outputs, options.bind_outputs)
-    ref = _evaluated(reference, reference.real(sample.feeds), options)
-    taker = input_layout.Taker(
-        inputs=right.inputs,
-        outputs=list(dict.fromkeys(spec.name for spec in right.outputs)),
-        oracle=candidate.oracle,
-    )
-    settled = input_layout.settle(ref, taker, inputs, options.layouts)
-    arrays = {name: np.asarray(value) for name, value in ref.feeds.items()}
-    feeds = input_layout.rearranged(feeding.carried_over(arrays, inputs, right.inputs), settled)
-    cand = _evaluated(candidate, feeds, options)
-    return locate(ref, cand, [(pair.reference, pair.candidate) for pair in outputs])
-
-
-def _evaluated(
-    handle: ModelHandle, feeds: Mapping[str, Array], options: CheckOptions
-) -> EvaluatedModel:
-    return EvaluatedModel.of(handle, feeds, seed=options.seed, on_progress=options.on_progress)
 
 
 def _target(
