@@ -1,4 +1,4 @@
-"""The same operator with the same weights, told to do something else."""
+"""The same operator with the same weights and another attribute or parameter."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ Trial = tuple["Node | None", tuple[Change, ...], tuple[Edit, ...]]
 """A node, what is changed of it, and the edits that do it."""
 
 _SPOKEN_FOR = frozenset({"Constant", "Cast", "CastLike"})
-"""What these are told is a value or a type, and other causes know them."""
+"""Operators whose parameters are values or types; other causes examine them."""
 _MOVES = frozenset({"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Gemm", "MatMul",
                     "Conv", "ConvTranspose", "Concat"})  # fmt: skip
-"""What puts values elsewhere by being told so, or by its weights, or by the order of its parts."""
-# Numbers that an operator holds without being told: where it is spelled out, they are written down.
+"""Operators that move values, by a parameter, by their weights or by the order of their parts."""
+# Constants that an operator implies: where it is decomposed, they are stored in the graph.
 _WITHIN: dict[str, tuple[float, ...]] = {
     "Gelu": (2**0.5, 0.5**0.5, 0.5, 1.0, (2 / math.pi) ** 0.5, 0.044715, 3.0),
     "HardSwish": (3.0, 6.0, 1 / 6), "HardSigmoid": (3.0, 6.0, 1 / 6), "Mish": (1.0,),
@@ -52,7 +52,7 @@ _WITHIN: dict[str, tuple[float, ...]] = {
     "aten.expm1.default": (1.0,), "aten.exp2.default": (2.0, math.log(2)),
 }  # fmt: skip
 _LEARNED = frozenset({"PRelu"})
-"""A single number that these read was trained, and is no setting."""
+"""Operators whose single stored number is a trained weight, not a setting."""
 # A weight that is stored transposed is read rightly by the flag beside it.
 _READS_WEIGHTS = frozenset({"transA", "transB"})
 
@@ -69,11 +69,11 @@ class Attribute:
     name = "attribute"
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
-        """Confirmed by a value that heals; else suspected where the weights cannot be it."""
+        """Yield a confirmed diagnosis if a value restores the node, else a suspicion."""
         if not context.counterparts or _quantized(context):
             return
         if context.permuted and any(node.op in _MOVES for node in context.nodes):
-            return  # that values stand elsewhere is a matter of layout
+            return  # values in other places are the layout cause
         found = next(_confirmed(context), None)
         if found is None and not context.permuted:
             found = _flattened(context) or _another_form(context)
@@ -82,7 +82,7 @@ class Attribute:
             return
         if context.permuted:
             return
-        # On a grid, what no value heals is more likely a matter of the grid.
+        # For a quantized node that no value restores, its scale and zero point are likelier.
         if tensor_grids.step(context) is not None or node_constants.weights(
             context, node_constants.unmatched(context)
         ):
@@ -96,7 +96,7 @@ def _quantized(context: FaultContext) -> bool:
 
 
 def _confirmed(context: FaultContext) -> Iterator[Diagnosis]:
-    """Every value that puts the node right, the likeliest first; few are tried."""
+    """Every parameter value that restores the node, the likeliest first."""
     for node, changes, edits in PARAMETER_TRIALS.first(_trials(context)):
         found = context.rehearse(Patch(summary="", edits=edits))
         if found is not None and context.equals(found):
@@ -105,7 +105,7 @@ def _confirmed(context: FaultContext) -> Iterator[Diagnosis]:
 
 def _trials(context: FaultContext) -> Iterator[Trial]:
     nodes = [context.node, *(node for node in context.nodes if node.name != context.node.name)]
-    # What cannot be told anything does not stand in the way of what can.
+    # Nodes without parameters do not count.
     nodes = [
         node
         for node in nodes
@@ -244,10 +244,10 @@ def _suspected(context: FaultContext) -> Iterator[Diagnosis]:
         context.candidate.constants[n] for n in node.inputs if n in context.candidate.constants
     ]
     if not node.attributes and all(each.values is None for each in small):
-        return  # it cannot be told anything
+        return  # it has no parameters
     different = [
         (name, current(context, node, name), value)
-        # What a neighbor of the same kind is told says nothing of this one.
+        # Parameters of a neighbor of the same kind are no evidence about this node.
         for name, value in stated_attributes(replace(context, counterparts=(other,)), node)
         if not _harmless(context, node, name, value)
     ]
@@ -263,7 +263,7 @@ def _suspected(context: FaultContext) -> Iterator[Diagnosis]:
 
 
 def _harmless(context: FaultContext, node: Node, name: str, value: Any) -> bool:  # noqa: ANN401
-    """Whether the reference's value was tried and is no better: then it is not what is wrong."""
+    """Whether the reference's value was tried and does not restore the node."""
     found = context.rehearse(Patch(summary="", edits=parameter(context, node, name, value)))
     if found is None:
         return False
@@ -274,7 +274,7 @@ def _harmless(context: FaultContext, node: Node, name: str, value: Any) -> bool:
 
 
 def _same_operator(context: FaultContext) -> Node | None:
-    """The counterpart that does what one of the guilty nodes does."""
+    """The counterpart with the operator of one of the faulty nodes."""
     ops = {node.op for node in context.nodes}
     same = [node for node in context.counterparts if node.op in ops]
     return same[-1] if same else None

@@ -35,7 +35,7 @@ class Dtype:
     name = "dtype"
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
-        """Speak where the nodes in question change the type and the values are finite."""
+        """Yield a diagnosis if the faulty nodes change the type and the values are finite."""
         if not _finite(context):
             return
         divided = _divided(context)
@@ -197,7 +197,7 @@ def _kinds(graph: Graph, nodes: Sequence[Node]) -> dict[str, str]:
         whole = ["float" not in kind and name not in real for name, kind in types.items() if kind]
         # What is not declared may be a float: then integers beside it prove nothing.
         if whole and (len(whole) == len(read) or not all(whole)):
-            # A shape or an index among the operands says nothing about the arithmetic.
+            # A shape or an index among the operands is no evidence about the arithmetic.
             found[node.op] = "integers" if all(whole) else "floats"
     return found
 

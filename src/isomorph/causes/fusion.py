@@ -36,7 +36,7 @@ class Fusion:
     accuses = ("graph", "run")
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
-        """Speak where the guilty node is a fused one, or where an optimizer off heals the run."""
+        """Yield a diagnosis for a fused node, or an optimizer without which the run is right."""
         if context.execution is not None:
             yield from _switched_off(context.execution)
             return
@@ -57,7 +57,7 @@ class Fusion:
 def _taken_in(context: FaultContext) -> Iterator[Diagnosis]:
     """One node for several of the reference's, between models of one framework.
 
-    Either it is none of them, or it is one that is told otherwise than there, for the others' sake.
+    The node has another operator than all of them, or the operator of one with other attributes.
     """
     if not context.same_framework or len(context.nodes) != 1 or len(context.counterparts) < 2:
         return
@@ -80,7 +80,7 @@ def _taken_in(context: FaultContext) -> Iterator[Diagnosis]:
 
 
 def _attributes_differ(context: FaultContext, counterpart: Node) -> bool:
-    """Whether the node is told something else than its counterpart."""
+    """Whether the node has other attributes than its counterpart."""
     now, there = (
         {k: v for k, v in attributes(graph, node).items() if v is not None}
         for graph, node in ((context.candidate, context.node), (context.reference, counterpart))
@@ -89,7 +89,7 @@ def _attributes_differ(context: FaultContext, counterpart: Node) -> bool:
 
 
 def _switched_off(execution: Execution) -> Iterator[Diagnosis]:
-    """Every optimizer off; if that heals, the smallest part of them that does."""
+    """Disable every optimizer; if that restores the run, find the fewest that do."""
     right = execution.right(execution.plain) if execution.plain else None
     if right is None:
         return  # nothing can be switched off, or nothing runs then
@@ -180,7 +180,7 @@ def _joined(switches: Mapping[str, Switch]) -> dict[str, str]:
 def _first(
     execution: Execution, switches: Sequence[Switch], kind: str
 ) -> tuple[Switch | None, list[Experiment]]:
-    """The first switch that heals; one experiment tells of all that were tried before it."""
+    """The first switch that restores the run; one experiment lists those tried before it."""
     before = 0
     for switch in switches:
         if not execution.right(switch.settings):

@@ -21,7 +21,7 @@ class Interface:
 
     Recognized where an output holds the values of another output of the reference, or where two
     inputs exchanged set the node right. Changes that move no value (a name, a type, an axis that
-    is no longer dynamic) are told without a guilty node.
+    is no longer dynamic) are reported without a node.
     """
 
     name = "interface"

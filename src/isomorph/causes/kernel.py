@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Kernel:
     """A kernel of the runtime is wrong, flushes subnormal numbers, or treats NaN its own way.
 
-    Recognized by running the guilty node alone, every optimizer off, fed with the oracle's
+    Recognized by running the faulty node alone, every optimizer off, fed with the oracle's
     values: if it is still off, nothing around it is to blame. Then what sets it right: the
     runtime's other kernels, another runtime, or an oracle that reads subnormal numbers as zero.
     Products of unsigned and signed bytes whose sums of pairs stop at 16 bits, as on processors
@@ -31,7 +31,7 @@ class Kernel:
     accuses = ("run",)
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
-        """Speak where the node by itself is off; most surely where something sets it right."""
+        """Yield a diagnosis if the node alone is wrong; surest if another kernel is right."""
         execution = context.execution
         if execution is None:
             return

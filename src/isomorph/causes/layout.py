@@ -59,7 +59,7 @@ def _moved(context: FaultContext) -> Diagnosis:
     order_text = f": its axes should stand in the order {order}" if order is not None else ""
     return Diagnosis(
         cause="layout",
-        # Weights that were moved move values too, and are the better answer if they heal.
+        # Permuted weights move values too, and are the better diagnosis if they restore the node.
         certainty=3 if node_constants.stores_equal_weights(context) else 2,
         summary=f"{context.node.op} puts the right values in the wrong places{order_text}",
         evidence={"axes": list(order)} if order is not None else {},
@@ -137,7 +137,7 @@ def _outputs_exchanged(context: FaultContext) -> Iterator[Diagnosis]:
 
 
 def _read_amiss(context: FaultContext) -> Iterator[Node]:
-    """Nodes of several outputs before the guilty ones, if nobody who reads these is right."""
+    """Nodes of several outputs before the faulty ones, if every reader of these is wrong."""
     topology = Topology(context.candidate)
     right = {context.matching_tensor(name) for name in context.reference.tensors}
     read = dict.fromkeys(name for node in context.nodes for name in topology.sources(node))
@@ -156,7 +156,7 @@ def _misread(context: FaultContext) -> Iterator[Diagnosis]:
         same = [each for each in context.counterparts if each.op == node.op]
         matching = [context.matching_tensor(name) for each in same for name in each.inputs if name]
         unread = [name for name in dict.fromkeys(matching) if name and name not in node.inputs]
-        # What is fixed here and computed there was frozen, which other causes know.
+        # A constant here that the reference computes was frozen: the shape cause.
         live = [i for i, n in enumerate(node.inputs) if n in outside]
         live = [i for i in live if i not in parameter_places(node).values()]
         for place, tensor in INPUT_ORDERS.first(product(live, unread)):

@@ -1,4 +1,4 @@
-"""Something the reference does is not done at all."""
+"""An operation of the reference is missing in the candidate."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm"})
 _SCALES = frozenset({"Mul", "Div", "Sub", "BatchNormalization"})
 """What a converter works into weights where the other operand is fixed."""
 _FUNCTIONS = ("Relu", "Sigmoid", "Tanh", "Softplus", "Exp", "Sin", "Cos", "Abs", "Neg")
-"""Operators of one input that are told nothing else."""
+"""Operators of one input without parameters."""
 _ACTIVATIONS = frozenset(
     {*_FUNCTIONS, "HardSigmoid", "Softsign", "Erf", "Elu", "LeakyRelu", "Selu"}
 )
@@ -183,7 +183,7 @@ def _replaced(context: FaultContext) -> Iterator[Diagnosis]:
 
 
 def _certainty(absent: Node, experiment: Experiment | None) -> int:
-    """A rounding that is left out before a cast is a matter of types, if they speak up."""
+    """Whether a rounding is missing before a cast and the dtype cause has a diagnosis."""
     if experiment is None:
         return 1
     return 2 if absent.op in {"Round", "Floor", "Ceil", "Cast"} else 3
@@ -237,7 +237,7 @@ def _bias(context: FaultContext, absent: Node) -> str | None:
 
 
 def _absent(context: FaultContext) -> list[Node]:
-    """The counterparts whose operator none of the guilty nodes has; constants do nothing."""
+    """The counterparts whose operator none of the faulty nodes has; constants do not count."""
     here = {node.op for node in context.nodes}
     here |= {float_operator(op) for op in here}
     here |= {BUILT_IN.get(str(n.attributes.get(FUSED)), "") for n in context.nodes}
@@ -261,7 +261,7 @@ def _absent(context: FaultContext) -> list[Node]:
 
 
 def _done_for_it(context: FaultContext, absent: Sequence[Node]) -> Experiment | None:
-    """The guilty nodes fed with what the absent operators make, or a result that lacks them."""
+    """Feed the faulty nodes with the results of the absent operators, and compare."""
     topology = Topology(context.candidate)
     own = {name for node in context.nodes for name in node.outputs}
     sources = {name for node in context.nodes for name in topology.sources(node)} - own

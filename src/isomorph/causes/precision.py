@@ -37,7 +37,7 @@ class Precision:
     accuses = ("graph", "run")
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
-        """Speak where a narrow float type is in the way."""
+        """Yield a diagnosis if a narrow float type lies between right inputs and the result."""
         if context.execution is not None:
             yield from _as_run(context, context.execution)
             return

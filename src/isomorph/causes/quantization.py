@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _RANKS = 5
 _FEWEST_STEPS = 2**7
-"""Eight bits have twice as many: whoever reaches fewer could do with a bit less."""
+"""Steps of seven bits: a quantizer that uses fewer wastes at least one of its eight bits."""
 
 
 class Quantization:
@@ -37,7 +37,7 @@ class Quantization:
     name = "quantization"
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
-        """Put the parameters right in thought, one after the other; then tell what is lost."""
+        """Correct one parameter after the other in the oracle; then describe what is lost."""
         ops = sorted({node.op for node in context.nodes} & QUANTIZED_OPS)
         rounds = ops or next(rounding_places(context), None) is not None
         if (

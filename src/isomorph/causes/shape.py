@@ -22,7 +22,7 @@ _MOST_TOLD = 16
 class Shape:
     """A batch size, a length or a size of an image that is a constant in the candidate.
 
-    Recognized where the guilty node reads whole numbers that are stored, and the reference
+    Recognized where the faulty node reads whole numbers that are stored, and the reference
     computes the same numbers from the shape of its input: with the numbers that belong to this
     input in their place, the node is right. Such a model agrees at the size it was exported
     with, and at no other.
@@ -47,7 +47,7 @@ class Shape:
 
 
 def _readers(context: FaultContext) -> Iterator[Node]:
-    """The guilty nodes, then those that make of constants alone what the guilty ones read."""
+    """The faulty nodes, then the nodes that compute their inputs from constants alone."""
     topology = Topology(context.candidate)
     open_ends, seen = list(context.nodes), set[str]()
     while open_ends:

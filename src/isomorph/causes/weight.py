@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _LINEAR = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 _FLAGS = {"transA", "transB"}
-"""By these a node says how it reads a weight; without them it takes it as it is stored."""
+"""Attributes by which a node reads a weight transposed; without them it reads it as stored."""
 _GATES = {"LSTM": 4, "GRU": 3}
 
 
@@ -164,7 +164,7 @@ class Weight:
 def _worked_in(context: FaultContext) -> Iterator[dict[str, Array]]:
     """For the constants of the candidate's one linear node, what they are with all worked in.
 
-    Sizes alone may not tell which axis holds the channels: then each is tried.
+    Where sizes do not determine the channel axis, each axis is tried.
     """
     if sum(node.op in _LINEAR for node in context.nodes) != 1:
         return

@@ -1,4 +1,4 @@
-"""One fault with everything that a cause needs to examine it."""
+"""What causes and fixes examine about one fault, and what a cause concludes."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ def _nothing(*_: object) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultContext:
-    """The nodes of both sides, the wrong value and the right one, and two ways to experiment.
+    """The nodes of both sides, the wrong and the right value, and functions for experiments.
 
     ``nodes`` of the candidate lie between right tensors and the wrong one; ``counterparts`` do
-    the same in the reference. ``constant`` reads a constant of a graph. ``restores`` is true if
-    the wrong tensor becomes right when these tensors of the candidate are replaced.
+    the same in the reference. ``constant`` reads a constant of a graph. ``restores`` returns
+    whether the wrong tensor becomes right when these tensors of the candidate are replaced.
 
-    ``value`` reads any tensor of a graph, with the faults before this place put right;
-    ``rehearse`` is what the wrong tensor would be in the patched candidate; ``matching_tensor`` is
-    the candidate's tensor that holds the values of one of the reference's.
+    ``value`` reads any tensor of a graph, with earlier faults corrected; ``rehearse`` returns the
+    wrong tensor as the patched candidate computes it; ``matching_tensor`` returns the candidate's
+    tensor with the values of one of the reference's.
 
     ``same_framework``: both graphs are of one framework, and hold their axes in one order.
 
-    ``execution`` is there where the run is accused and not the graph: then both graphs are the
-    same, ``wrong`` comes from the runtime and ``right`` from its oracle.
+    ``execution`` is set where the run is wrong and not the graph: then both graphs are the same,
+    ``wrong`` comes from the runtime and ``right`` from its oracle.
     """
 
     reference: Graph
@@ -57,12 +57,11 @@ class FaultContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """The answer of one cause for one fault.
+    """What one cause concludes about a fault.
 
-    ``certainty`` orders the answers: 4 the values themselves show it and nothing else makes them
-    so, 3 an experiment confirmed it, 2 the graphs differ in just this, 1 nothing contradicts
-    it, 0 an experiment refuted it. ``node`` is the one of the case's nodes that was changed and
-    put all of them right, where it was a single one.
+    ``certainty`` orders the diagnoses: 4 the values prove it, 3 an experiment confirmed it, 2 the
+    graphs differ in just this, 1 nothing contradicts it, 0 an experiment refuted it. ``node`` is
+    the one node of the context whose change restores the fault, where it is a single one.
     """
 
     cause: str

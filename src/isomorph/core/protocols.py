@@ -1,4 +1,4 @@
-"""The shapes of the extensions. No base classes: the right shape is enough."""
+"""The protocols of extensions: structural types, no base classes."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class Cause(Protocol):
     name: str
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
-        """The diagnoses of one fault; none where the cause does not apply."""
+        """The diagnoses of this cause; none where it does not apply."""
         ...
 
 
@@ -206,9 +206,10 @@ class ProvenByRuntime(Protocol):
 
 
 class Rule(Protocol):
-    """Sees one kind of trouble without running the model; its docstring is its page.
+    """Finds one kind of problem without running the model; its docstring is its page.
 
-    The examples are the smallest models that it flags and that it does not flag.
+    ``positive_examples`` are the smallest models with a remark, ``negative_examples`` similar ones
+    without.
     """
 
     name: str
@@ -218,7 +219,7 @@ class Rule(Protocol):
     negative_examples: tuple[LintedModel, ...]
 
     def check(self, linted: LintedModel) -> Iterator[Remark]:
-        """The remarks on a model; none where all is well."""
+        """One remark for each problem."""
         ...
 
 

@@ -1,1 +1,1 @@
-"""Why a guilty node is wrong: causes, each with its experiment."""
+"""Why a faulty node is wrong: causes, each with its experiment."""

@@ -41,7 +41,7 @@ _FORMS: Mapping[str, Callable[[Array], Array]] = {
 
 
 _FAMILIES = ("GELU", "a hard sigmoid", "ReLU")
-"""Forms of one function, told apart by a parameter; any other two are two functions."""
+"""Prefixes of forms of one function that differ in a parameter; others are distinct functions."""
 _ROUNDINGS = 8.0 * float(np.finfo(np.float32).eps)
 
 

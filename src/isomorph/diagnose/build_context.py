@@ -1,4 +1,4 @@
-"""Lay a guilty place out for the causes."""
+"""Build the FaultContext of each fault, which causes and fixes examine."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def fault_contexts(
     faults: Sequence[Fault], matcher: ValueMatcher, candidate: ModelHandle | None = None
 ) -> Iterator[tuple[str, FaultContext]]:
-    """The first guilt of each node, as a case, by the node's name.
+    """The context of the first fault of each node, by the node's name.
 
-    With ``candidate`` at hand, patches can be rehearsed on a copy of it.
+    With ``candidate``, the context can try patches on a copy of it.
     """
     earlier: dict[str, Array] = {}
     done: set[str] = set()
@@ -54,7 +54,7 @@ def _fault_context(
     def equals(array: Array) -> bool:
         own = matcher.reference.values.get(fault.counterpart)
         right = fault.value if own is None or array.shape == fault.value.shape else own
-        # Put right, it may have the reference's own arrangement instead of the one it was held in.
+        # A restored tensor may have the reference's order of axes instead of the candidate's.
         return array.shape == right.shape and matcher.equal(
             fault.counterpart, fault.tensor, right, array
         )
@@ -105,7 +105,7 @@ def _fault_context(
 def _matching_tensors(
     matcher: ValueMatcher, earlier: Mapping[str, Array]
 ) -> Iterator[tuple[str, str]]:
-    """The reference's tensors with the candidate's first ones that hold their values."""
+    """Tensors of the reference, each with the first tensor of the candidate of equal values."""
     seen: set[str] = set()
     for name, value in matcher.candidate.with_given(earlier).items():
         found = matcher.pair(name, value) if name in matcher.candidate.spread else None

@@ -1,4 +1,4 @@
-"""What happened to a constant, in words: the same values elsewhere, narrower, scaled, or other."""
+"""Describe how a constant differs: permuted, narrowed, scaled, or other values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROUNDING = 4.0 * float(np.finfo(np.float32).eps)
 
 
 def difference(wrong: Array, right: Array) -> tuple[str, str]:
-    """What happened to a constant that should hold ``right``, and the cause that this is."""
+    """How ``wrong`` differs from ``right`` as text, and the cause that this indicates."""
     if wrong.size and not np.any(wrong):
         return "it is all zeros", "weight"
     order = _order_of_axes(wrong, right)
@@ -45,7 +45,7 @@ def difference(wrong: Array, right: Array) -> tuple[str, str]:
 
 
 def lesser_part(count: int, size: int) -> bool:
-    """Whether most values are as they should be: then those that are not were spoiled singly."""
+    """Whether fewer than half of the values differ, so that single values were changed."""
     return 2 * count < size
 
 
@@ -88,7 +88,7 @@ def _factor(wrong: Array, right: Array) -> float | None:
 
 
 def _correlation(wrong: Array, right: Array) -> str:
-    """Whether they are two states of one training, or strangers."""
+    """Describe whether the weights are correlated (two states of one training) or unrelated."""
     a, b = wrong.reshape(-1) - np.mean(wrong), right.reshape(-1) - np.mean(right)
     sizes = float(np.linalg.norm(a) * np.linalg.norm(b))
     likeness = float(np.dot(a, b)) / sizes if sizes > 0 else 0.0

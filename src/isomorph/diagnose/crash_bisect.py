@@ -1,7 +1,7 @@
-"""The node that costs a runtime its life while the model is opened: halves are cut out and tried.
+"""Find the node that crashes a runtime while it opens a model, by bisecting the graph.
 
-A runtime that dies while running leaves word of the node begun last; one that dies while it opens
-a model leaves none.
+A runtime that crashes while running leaves the name of the node it ran last; one that crashes while
+opening a model leaves none.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CRASHED = "RUNTIME_CRASHED"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrashingNode:
-    """A node with which the runtime dies; ``alone``: it does so without any other, too."""
+    """A node that crashes the runtime; ``alone``: a model of this node alone does so too."""
 
     node: Node
     dtype: str
@@ -36,7 +36,7 @@ class CrashingNode:
 
     @property
     def sentence(self) -> str:
-        """What was tried, and what was seen."""
+        """The result of the bisection as text."""
         name = f"{self.node.name!r} ({self.node.native_op} in {self.dtype})"
         text = (
             f"a model of {name} alone kills it, too"
@@ -49,8 +49,8 @@ class CrashingNode:
 
 
 def with_crashing_node(error: IsomorphError, handle: ModelHandle, feeds: Arrays) -> IsomorphError:
-    """The same error with the node behind it, where that can be found by cutting."""
-    # Without isolation the next death would be our own.
+    """The error with the name of the crashing node, where bisection finds one."""
+    # Without isolation a crash would end this process.
     if error.code != CRASHED or error.node or handle.host.isolation == "none":
         return error
     found = crashing_node(handle, feeds)
@@ -67,7 +67,7 @@ def with_crashing_node(error: IsomorphError, handle: ModelHandle, feeds: Arrays)
 
 
 def crashing_node(handle: ModelHandle, feeds: Arrays) -> CrashingNode | None:
-    """The first node that no beginning of the model survives; None where nothing dies of it."""
+    """The first node with which every prefix of the graph crashes; None where none does."""
     graph = handle.model.graph
     with TemporaryDirectory(prefix="isomorph-deadly-") as folder:
         trial = _Trial(handle=handle, feeds=feeds, folder=Path(folder))
@@ -75,7 +75,7 @@ def crashing_node(handle: ModelHandle, feeds: Arrays) -> CrashingNode | None:
             extractor(handle.model.framework)
             if not graph.nodes or not trial.dies(_beginning(graph, len(graph.nodes))):
                 return None
-            # The longest beginning that is survived, and the shortest that is not.
+            # The longest prefix that opens, and the shortest that crashes.
             survived, fatal = 0, len(graph.nodes)
             while fatal - survived > 1:
                 middle = (survived + fatal) // 2
@@ -87,7 +87,7 @@ def crashing_node(handle: ModelHandle, feeds: Arrays) -> CrashingNode | None:
             return None  # a part that cannot be a model of its own proves nothing
         node = graph.nodes[fatal - 1]
         if fatal == 1 and _dies_of_anything(trial, graph):
-            return None  # perhaps of its own import
+            return None  # the runtime may crash on import
         return CrashingNode(
             node=node,
             dtype=_dtype(graph, node),
@@ -104,7 +104,7 @@ class _Trial:
     _made: int = 0
 
     def dies(self, piece: Piece) -> bool:
-        """Whether the runtime dies when it opens this piece; other errors are ours to raise."""
+        """Whether the runtime crashes when it opens this piece; other errors are raised."""
         host, model = self.handle.host, self.handle.model
         self._made += 1
         path = self.folder / f"{self._made}{extractor(model.framework).suffix}"
@@ -137,7 +137,7 @@ def _alone(trial: _Trial, graph: Graph, node: Node) -> bool:
 
 
 def _dies_of_anything(trial: _Trial, graph: Graph) -> bool:
-    """Whether a model without a node, an input handed through, is the runtime's death too."""
+    """Whether a model without nodes, whose output is its input, crashes the runtime too."""
     through = tuple(spec.name for spec in graph.inputs[:1])
     try:
         return bool(through) and trial.dies(Piece(feeds=through, fetch=through))

@@ -1,4 +1,4 @@
-"""Ask every cause about a guilty place, and keep the answer that is best founded."""
+"""Run every cause on a fault context and keep the diagnosis of the highest certainty."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 CONFIRMED = 3
 """The certainty from which on an experiment has shown that the change restores the node."""
 EXTENSION_ERRORS = (ArithmeticError, ValueError, IndexError, KeyError, TypeError)
-"""What code that meets a graph it was not written for raises."""
+"""Exceptions that an extension may raise on a graph it was not written for."""
 GRAPH, RUN = "graph", "run"
-"""What a cause may accuse: the translated graph, or the run of a graph that is right."""
+"""What a cause applies to: the translated graph, or the run of a right graph."""
 
 
 def diagnoses(context: FaultContext) -> list[Diagnosis]:
-    """Every answer, the best founded first; among equals the order of the registry."""
+    """Every diagnosis, the highest certainty first; equals in the order of the registry."""
     accused = GRAPH if context.execution is None else RUN
     causes = [registry.cause(name) for name in registry.names("causes")]
     with noted_limits() as hit:
@@ -46,9 +46,9 @@ def diagnoses(context: FaultContext) -> list[Diagnosis]:
 
 
 def _examined(cause: Cause, context: FaultContext) -> Iterator[Diagnosis]:
-    """What one cause answers; one that fails takes nothing from the others and from the verdict.
+    """The diagnoses of one cause; a failing cause yields a refuted one and raises nothing.
 
-    Experiments try values that nobody would write: what overflows there equals nothing.
+    Experiments try extreme values, so floating-point warnings are ignored.
     """
     try:
         with np.errstate(all="ignore"):
@@ -75,7 +75,7 @@ def _examined(cause: Cause, context: FaultContext) -> Iterator[Diagnosis]:
 def with_cause(finding: Finding, context: FaultContext, frameworks: Sequence[str] = ()) -> Finding:
     """The finding with its cause, the experiments behind it, and what would repair it.
 
-    Experiments that refuted another cause are kept: they say what it is not.
+    Experiments that refuted other causes are kept.
     """
     answers = diagnoses(context)
     refuted = [each for answer in answers if not answer.certainty for each in answer.experiments]
@@ -92,13 +92,13 @@ def with_diagnosis(
     context: FaultContext,
     frameworks: Sequence[str] = (),
 ) -> Finding:
-    """The finding with the first of these answers, and what else was said beside it."""
+    """The finding with the first of these diagnoses; the next two are in its evidence."""
     best = standing[0]
     others = [f"{each.cause}: {each.summary}" for each in standing[1:3]]
     evidence = {**finding.evidence, **best.evidence, **({"also": others} if others else {})}
     if best.certainty > 1 and best.node not in (None, finding.node):
         evidence["member"] = best.node
-    # What could have been tried and did not restore the node is no advice.
+    # A change that could be tried and did not restore the node is no advice.
     proven = best.certainty >= CONFIRMED or context.execution is not None
     fix = best.fix if proven or not _can_try(context) else None
     issues = matching_issues(best.cause, f"{best.summary} {best.evidence}", context, frameworks)
@@ -113,7 +113,7 @@ def with_diagnosis(
 
 
 def _can_try(context: FaultContext) -> bool:
-    """Whether edits of the guilty node can be tried: not every file takes every edit."""
+    """Whether edits of the faulty node can be tried: not every format supports every edit."""
     stated = [(name, value) for name, value in context.node.attributes.items() if value is not None]
     edits = (
         (SetAttribute(node=context.node.name, name=stated[0][0], value=stated[0][1]),)
@@ -124,9 +124,9 @@ def _can_try(context: FaultContext) -> bool:
 
 
 def _put_back(context: FaultContext) -> str | None:
-    """Advice that was tried: the reference's own nodes, where they can be copied.
+    """The summary of a tried patch that copies the reference's nodes; None where none restores.
 
-    What the graphs merely suggest is told as the cause; nobody has seen that it restores anything.
+    A cause that the graphs merely suggest is reported without advice.
     """
     if context.execution is not None:
         return None

@@ -1,4 +1,4 @@
-"""From two subjects that differ to the findings: the guilty nodes, each with its cause."""
+"""From two evaluated models that differ to findings: the faulty nodes, each with its cause."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def diagnosed_faults(
     outputs: Sequence[tuple[str, str]],
     located: Located | None = None,
 ) -> tuple[list[Finding], Located]:
-    """The guilty nodes with their causes, and how they were found, if they were not before."""
+    """Findings for the faulty nodes with their causes, and the localization behind them."""
     located = located or locate(reference, candidate, outputs)
     if located.unrelated is not None:
         return [located.unrelated], located
@@ -46,9 +46,9 @@ def diagnosed_faults(
 
 
 def _narrowed(finding: Finding, graph: Graph) -> Finding:
-    """Named by the node that an experiment convicted: one of several, or one before them.
+    """The finding named by the node that an experiment confirmed: one of several, or one before.
 
-    What only passes values on may stand between a node that is missing and the first wrong one.
+    Nodes that only pass values on may lie between a missing node and the first wrong one.
     """
     member = next((n for n in graph.nodes if n.name == finding.evidence.get("member")), None)
     if member is None:

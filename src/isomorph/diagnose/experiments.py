@@ -1,4 +1,4 @@
-"""The experiment that most causes make: one thing is put right, and the node must be right then."""
+"""The experiment that most causes make: correct one thing and predict a right node."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _THE_RUN, _RUN_IS_RIGHT = "the run", "it is right"
 def restore_experiment(
     question: str, change: str, *, of: str = "the node", right: bool = True
 ) -> Experiment:
-    """What was asked, what was changed, and whether ``of`` came out right, as predicted."""
+    """An experiment that predicts that ``of`` is right after the change."""
     return Experiment(
         question=question,
         change=change,
@@ -23,5 +23,5 @@ def restore_experiment(
 
 
 def restores_the_run(experiments: Sequence[Experiment]) -> bool:
-    """Whether one change of the settings made every output of the run right."""
+    """Whether one change of the settings restored every output of the run."""
     return any(each.agrees and each.predicts == _RUN_IS_RIGHT for each in experiments)

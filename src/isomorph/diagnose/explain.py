@@ -17,11 +17,11 @@ from isomorph.diagnose.known_issues import KnownIssue, known_issues
 
 _NEAREST = 3
 _TO_DO = "isomorph fix REFERENCE CANDIDATE -o FIXED proposes a patch and proves it by measuring."
-_BY_HAND = "Nothing in the file can be patched for it: change what the finding's fix says."
+_BY_HAND = "No patch of the file removes it: apply the fix that the finding names."
 
 
 def explain(word: str) -> Explanation:
-    """What a cause or a code is; near matches in the error where it is neither."""
+    """The explanation of a cause or code; raises UsageError with near matches otherwise."""
     entered = word.strip()
     # Two causes and their codes differ in nothing but their letters' case.
     if entered not in codes() and entered.lower() in registry.names("causes"):
@@ -68,7 +68,7 @@ def _remarks() -> Iterator[tuple[str, Mapping[str, Any]]]:
                 "kind": "remark",
                 "what": " ".join(what.split()),
                 "recognized": " ".join(details.split()) or "Seen in the graph, without running it.",
-                "do": f"isomorph lint says what helps; --ignore {check.code} hushes it.",
+                "do": f"isomorph lint prints advice; --ignore {check.code} suppresses it.",
             },
         )
 

@@ -1,4 +1,4 @@
-"""Which run of a pair is off although its graph is right, and why: either side's own runtime."""
+"""Findings about a run that leaves its own oracle although the graph is right."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def runtime_findings(
 
 
 def _of_reference(finding: Finding) -> Finding:
-    """A fault of the reference's runtime: no edit of the candidate mends it."""
+    """The finding as one of the reference's runtime, which no edit of the candidate repairs."""
     code = "REFERENCE_NODE" if finding.code == "GUILTY_NODE" else finding.code
     return replace(finding, code=code, summary=f"in the reference's own run, {finding.summary}")
 
@@ -68,7 +68,7 @@ def _of_reference(finding: Finding) -> Finding:
 def _only_its_run(divergence: Divergence, false_alarm: float) -> bool:
     """Whether the candidate's run is off, and the graphs agree as far as they should.
 
-    A loss that a few draws leave in doubt convicts no graph beside a run that is off for sure.
+    A loss that few draws leave in doubt does not make the graph faulty if the run surely is.
     """
     meant = divergence.intended_loss or divergence.translation
     agreed = meant is not None and meant.budget.within is Judgment.YES

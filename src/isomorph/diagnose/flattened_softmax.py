@@ -1,7 +1,7 @@
 """Softmax before opset 13: all axes from the named one on are taken as one.
 
 Since then it is the named axis alone. A file that was moved from one opset to the other with its
-axis as it was says the same and does something else.
+axis unchanged has the same attribute and computes something else.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def saturated_products(
 ) -> list[Finding]:
     """The products whose saturation explains these outputs of the run; none where it does not.
 
-    ``lands`` says whether predicted outputs are those of the run, within its budget.
+    ``lands`` returns whether predicted outputs equal those of the run, within its budget.
     """
     found, given = _predicted(candidate)
     if not found:

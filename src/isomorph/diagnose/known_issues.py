@@ -19,7 +19,7 @@ _MOST = 2
 class KnownIssue:
     """One public thread: where, about which operators and frameworks, and what was behind it.
 
-    ``words`` narrow it further: one of them must stand in what the finding says.
+    ``words`` narrow it further: one of them must occur in the finding.
     """
 
     thread: str
@@ -61,10 +61,9 @@ def known_issues() -> tuple[KnownIssue, ...]:
 def matching_issues(
     cause: str, text: str, context: FaultContext, frameworks: Sequence[str]
 ) -> list[str]:
-    """The reports with this cause, an operator of the guilty nodes and the same conversion.
+    """Public reports with this cause, an operator of the faulty nodes and the same conversion.
 
-    A report about two frameworks is about the way between them: it says nothing of a pair that
-    shares only one of the two.
+    A report about two frameworks matches only conversions between these two.
     """
     ops = {node.op for node in (*context.nodes, *context.counterparts)}
     # An optimizer works anywhere in the graph: then its name is what narrows the reports.

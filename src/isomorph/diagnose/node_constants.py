@@ -1,4 +1,4 @@
-"""The constants of a guilty node beside those of its counterpart."""
+"""The constants of a faulty node and those of its counterpart."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def stores_equal_weights(context: FaultContext) -> bool:
 
 
 def stated(context: FaultContext) -> Iterator[float]:
-    """Every single number that the counterparts are told, by attribute or constant, once each."""
+    """Every single number in attributes and constants of the counterparts, once each."""
     seen: set[float] = set()
     numbers: list[object] = [v for node in context.counterparts for v in node.attributes.values()]
     for name in floats(context.reference, context.counterparts):

@@ -49,7 +49,7 @@ _ACTIVATIONS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "GRU": (("Sigmoid", "Tanh"),),
     "RNN": (("Tanh",), ("Relu",)),
 }
-"""What a recurrent operator computes with in one direction, where it is not told otherwise."""
+"""The default activations of a recurrent operator, for one direction."""
 _AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 _NUMBERS: Mapping[str, tuple[float, ...]] = {"cubic_coeff_a": (-0.75, -0.5), "beta": (1.0,)}
 _FLAGS = frozenset(
@@ -66,7 +66,7 @@ _LARGEST_STEP = 3
 _BOUNDS = {"Slice": ("starts", "ends"), "SLICE": ("begin", "size"),
            "STRIDED_SLICE": ("begin", "end")}  # fmt: skip
 _ENDLESS = 2**31 - 1
-"""From here on, a boundary says that there is none."""
+"""A slice boundary from here on means the end of the axis."""
 
 
 def single_changes(context: FaultContext, node: Node, rank: int) -> Iterator[tuple[str, Any]]:
@@ -125,7 +125,7 @@ def alternatives(context: FaultContext, node: Node, rank: int) -> dict[str, list
         if values:
             found[name] = values
     for name in _WORDS.get(node.op, {}):
-        # An operator of an old set may lack what later ones can be told.
+        # An operator of an old operator set may lack a parameter of later ones.
         if name not in names and not node.native_op.isupper():
             found[name] = list(_WORDS[node.op][name])
     return found

@@ -109,7 +109,7 @@ def dtype_of(context: FaultContext, tensor: str) -> np.dtype[Any] | None:
 
 
 def constant_edits(context: FaultContext, name: str, value: Array) -> tuple[Edit, ...]:
-    """A constant of the guilty nodes replaced, for them alone where others read it too."""
+    """Edits that replace a constant of the faulty nodes, for them alone if others read it too."""
     faulty = {node.name for node in context.nodes}
     readers = [node for node in context.candidate.nodes if name in Topology.reads(node)]
     outsiders = [node for node in readers if node.name not in faulty]
@@ -197,7 +197,7 @@ def attributes(graph: Graph, node: Node) -> dict[str, Any]:
 
 
 def _directions(node: Node) -> dict[str, Any]:
-    """Which way a Scan goes where it is not told: forwards, through inputs and outputs alike."""
+    """The default directions of a Scan: forward, for all inputs and outputs."""
     scanned = node.attributes.get("num_scan_inputs") if node.op == "Scan" else None
     if not isinstance(scanned, int):
         return {}
@@ -209,7 +209,7 @@ def _directions(node: Node) -> dict[str, Any]:
 
 
 def _spatial_axes(graph: Graph, node: Node) -> int:
-    """How many axes the window moves along; 0 where it cannot be told, or is told elsewhere."""
+    """The number of spatial axes of a window; 0 where it is unknown or declared elsewhere."""
     if node.native_op.isupper():
         return 0  # TFLite has a word of its own for each axis
     for name in ("kernel_shape", "strides", "dilations"):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class PatchTrial:
-    """One guilty place of the candidate, with the faults before it put right."""
+    """Evaluates patches at one fault of the candidate, with earlier faults corrected."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class PatchTrial:
         self._values: Mapping[str, Array] | None = None
 
     def values(self) -> Mapping[str, Array]:
-        """Every tensor of the candidate, with the faults before this place put right."""
+        """Every tensor of the candidate, with earlier faults corrected."""
         if self._values is None:
             self._values = self._capture.with_given(self._earlier)
         return self._values
@@ -71,7 +71,7 @@ class PatchTrial:
         return {name: np.asarray(values[other]) for name, other in stand_in.items()}
 
     def _stored(self, tensor: str, value: Any) -> Any:  # noqa: ANN401
-        """What an operator on integers reads there."""
+        """The stored integers for a value that an operator on integers reads."""
         grid = self._computed.get(tensor)
         return (
             value if grid is None or np.asarray(value).dtype.kind != "f" else integers(value, grid)
@@ -88,7 +88,7 @@ class PatchTrial:
         return grid
 
     def _result_grid(self, tensor: str, patch: Patch) -> Quantization:
-        """The grid that the maker of integers is told for its result."""
+        """The grid of the result of an operator on integers, as its inputs state it."""
         grid, maker = self._computed[tensor], self._capture.topology.maker[tensor]
         places = GRID_OF_RESULT[maker.op]
         scale, zero = (maker.inputs[p] if p < len(maker.inputs) else "" for p in places)

@@ -1,4 +1,4 @@
-"""A model that does not repeat itself: what it is, told with the experiments that show it."""
+"""The finding about a model whose runs differ, with the experiments that show it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the reference's node is told to do, in the words of the candidate's."""
+"""Attributes and inputs of the reference's node, translated to the candidate's parameters."""
 
 from __future__ import annotations
 

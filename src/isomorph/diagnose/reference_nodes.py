@@ -1,4 +1,4 @@
-"""The reference's own nodes in the place of guilty ones: a fusion undone, a lost node put back."""
+"""Copy the reference's nodes in place of faulty ones: undo a fusion, restore a lost node."""
 
 from __future__ import annotations
 

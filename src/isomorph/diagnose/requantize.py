@@ -27,9 +27,9 @@ _BIAS = {"QLinearConv": (8, 1, 4)}
 class Requantized:
     """A stored constant with the integers that it should hold.
 
-    ``held`` and ``right`` are the real numbers of both, ``steps`` the width of its grid, and
-    ``source`` says whose they are. ``read`` is what stands for the integers in the oracle: they
-    themselves, or the real numbers that they mean.
+    ``cand_values`` and ``right`` are the real numbers of both, ``steps`` the width of its grid,
+    and ``source`` the name of the reference's constant. ``read`` is what the oracle reads for the
+    integers: themselves, or the real numbers that they represent.
     """
 
     name: str

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Reruns:
-    """Sessions of one subject under changed settings, each opened once."""
+    """Sessions of one evaluated model under changed settings, each opened once."""
 
     def __init__(
         self, evaluated: EvaluatedModel, outputs: Sequence[str], false_alarm: float
@@ -41,7 +41,7 @@ class Reruns:
     def execution(
         self, nodes: Sequence[Node], tensor: str, matcher: ValueMatcher | None
     ) -> Execution:
-        """What the causes may ask, at one guilty place."""
+        """The experiments that causes can run at one fault."""
         environment = self._evaluated.runtime().environment
         runtime = registry.runtime(environment.runtime)
         return Execution(
@@ -77,7 +77,7 @@ class Reruns:
         return () if known is None or session is None else known(session.environment.facts)
 
     def log(self, names: Sequence[str]) -> tuple[str, ...]:
-        """What the runtime's own log says of these nodes, tensors and optimizers; a few lines."""
+        """Lines of the runtime's log that name these nodes, tensors and optimizers."""
         runtime = registry.runtime(self._evaluated.runtime().environment.runtime)
         if "log_about" not in runtime.settings or not names:
             return ()
@@ -117,7 +117,7 @@ class Reruns:
         )
 
     def _spreads(self) -> Mapping[str, Spread | None] | None:
-        """How far a right run may stand from the meaning, as the verdict has it."""
+        """The budget of a right run against the oracle, as the verdict uses it."""
         rounding = self._evaluated.rounding()
         if isinstance(rounding, IsomorphError) or not widths(self._evaluated.model.graph):
             return None if isinstance(rounding, IsomorphError) else rounding

@@ -1,4 +1,4 @@
-"""Two sides that round alike but for values exactly half-way between two whole numbers."""
+"""Two models that differ only in how they round values half-way between whole numbers."""
 
 from __future__ import annotations
 

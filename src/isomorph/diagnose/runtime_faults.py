@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from isomorph.measure.evaluated_model import EvaluatedModel
 
 _OF_THE_RUNTIME = frozenset({"fusion", "kernel", "precision"})
-"""Causes that lie in what a runtime does to a node; of these its log may speak."""
+"""Causes in the runtime, which its log may mention."""
 _NAMED = 3
 """Further nodes that a sentence names; the evidence has them all."""
 
@@ -76,7 +76,7 @@ def _places(candidate: EvaluatedModel, trials: Reruns, located: Located) -> list
 
 
 def merged_findings(found: Sequence[Finding]) -> list[Finding]:
-    """One finding for all nodes that one change of the settings puts right."""
+    """One finding for all nodes that one change of the settings restores."""
     groups: dict[object, list[Finding]] = {}
     for place, finding in enumerate(found):
         restored = restores_the_run(finding.experiments)
@@ -104,7 +104,7 @@ def _for_all(group: Sequence[Finding]) -> Finding:
 
 
 def _with_log(finding: Finding, trials: Reruns, names: Sequence[str]) -> Finding:
-    """The finding with what the runtime's own log says of the nodes and of the optimizer."""
+    """The finding with the lines of the runtime's log about the nodes and the optimizer."""
     if finding.cause not in _OF_THE_RUNTIME:
         return finding
     optimizer = finding.evidence.get("optimizer")
@@ -113,7 +113,7 @@ def _with_log(finding: Finding, trials: Reruns, names: Sequence[str]) -> Finding
 
 
 def _names(context: FaultContext) -> list[str]:
-    """The guilty nodes, what they make, and the constants that they read."""
+    """The names of the faulty nodes, their outputs, and the constants that they read."""
     stored = context.candidate.constants
     nodes = [node.name for node in context.nodes]
     made = [name for node in context.nodes for name in node.outputs]
@@ -123,7 +123,7 @@ def _names(context: FaultContext) -> list[str]:
 
 
 def _whole(candidate: EvaluatedModel, trials: Reruns, names: Sequence[str]) -> Finding:
-    """No node could be singled out: what is known of the run as a whole."""
+    """The finding about the whole run, where no single node is wrong by itself."""
     finding = Finding(
         rank=0,
         code="RUN_AS_A_WHOLE",
@@ -144,7 +144,7 @@ def _whole(candidate: EvaluatedModel, trials: Reruns, names: Sequence[str]) -> F
 
 
 def whole_run_context(candidate: EvaluatedModel, names: Sequence[str]) -> FaultContext:
-    """A case without a place: the outputs as they came, and as they should be."""
+    """A context without a located node: the first wrong output and the oracle's value of it."""
     graph = candidate.model.graph
     run, oracle_outputs = candidate.runtime_outputs(), candidate.oracle_outputs()
     name = names[0]

@@ -1,4 +1,4 @@
-"""A guilty branch or loop, replaced by the nodes inside it that are."""
+"""Replace the finding about a branch or loop by findings about nodes inside its bodies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def subgraph_findings(
     sides: tuple[ModelHandle | None, ModelHandle | None],
     depth: int = 0,
 ) -> list[Finding]:
-    """The findings inside the bodies of a guilty node; the finding itself where none is."""
+    """Findings inside the bodies of a faulty node; the finding itself where there are none."""
     reference, candidate = sides
     node = {each.name: each for each in located.matcher.candidate.graph.nodes}.get(
         finding.node or ""
@@ -36,7 +36,7 @@ def subgraph_findings(
     if node is None or not node.bodies or reference is None or candidate is None:
         return [finding]
     if finding.cause == "attribute" and finding.fix:
-        return [finding]  # what the node itself is told sends other values through its body
+        return [finding]  # another attribute of the node itself sends other values through its body
     faults = located.chain.faults
     fault = next(each for each in faults if each.node == finding.node)
     earlier = {each.tensor: each.value for each in faults[: faults.index(fault)]}
@@ -46,7 +46,7 @@ def subgraph_findings(
             within = enter(fault, located, earlier, pair, Path(folder))
             found = [] if within is None else _found(finding, within, depth)
         except (IsomorphError, ValueError, KeyError) as error:
-            # A body that cannot be cut out leaves the node that holds it guilty.
+            # If a body cannot be cut out, the finding about its node stays.
             text = error.sentence if isinstance(error, IsomorphError) else str(error)
             return [replace(finding, evidence={**finding.evidence, "bodies": text})]
     return found or [finding]
@@ -75,7 +75,7 @@ def _holds_bodies(finding: Finding, within: Inside) -> bool:
 
 
 def in_outer_names(inner: Finding, outer: Finding, within: Inside) -> Finding:
-    """A finding in a body, with full names, and the share of the node that holds the body."""
+    """A finding in a body with full names and the share of the node that holds the body."""
     proven = inner.status == outer.status == "confirmed"
     ours, theirs = within.ours, within.theirs
     written = [theirs.source(name) for name in reversed(inner.reference_nodes)]
@@ -98,7 +98,7 @@ def in_outer_names(inner: Finding, outer: Finding, within: Inside) -> Finding:
 
 
 def _renamed(inner: Finding, within: Inside) -> str:
-    """What is told of the node, under the names that the whole model has for it."""
+    """The summary with node names of the whole model."""
     summary, ours, theirs = inner.summary, within.ours, within.theirs
     names = [(inner.node or "", ours), *((name, theirs) for name in inner.reference_nodes[-1:])]
     for name, known in names:

@@ -1,4 +1,4 @@
-"""The grids of quantized tensors at a guilty place: their steps, and what stands on them."""
+"""The quantization grids of tensors around a fault: their steps and values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _REACH = 2.0
 
 
 def readers(context: FaultContext) -> list[Node]:
-    """The nodes that read a stored weight through its grid for the guilty ones.
+    """The nodes that dequantize a stored weight for the faulty ones.
 
     What merely widens float16 has no grid.
     """
@@ -88,7 +88,7 @@ def bias_scale(context: FaultContext) -> str | None:
 def misread_weight(context: FaultContext) -> tuple[str, str, str] | None:
     """A stored weight whose real values are not the reference's: name, what it is, and its cause.
 
-    Told only where the reference's weight in its place puts the node right, or is a multiple.
+    None unless the reference's weight in its place restores the node, or is a multiple of it.
     """
     for stored, made, scales, axis in stored_weights(context):
         wrong = context.value(context.candidate, made)
@@ -103,7 +103,7 @@ def misread_weight(context: FaultContext) -> tuple[str, str, str] | None:
         ]
         off = [bool(np.any(np.abs(wrong - placed) > _REACH * steps)) for placed in choices]
         for placed in (each for each, wrong in zip(choices, off, strict=True) if wrong):
-            # A loss farther up can hide that it heals; that every number is the right one
+            # An earlier loss can hide that it restores the node; that every number is the right one
             # times one factor is no accident, unless the factor was worked in.
             larger = all(off) and _multiple(wrong, placed, steps) is not None
             if (
@@ -120,7 +120,7 @@ def misread_weight(context: FaultContext) -> tuple[str, str, str] | None:
 
 
 def _much_nearer(context: FaultContext, stored: str, made: str, placed: Array) -> bool:
-    """Whether a constant put onto its grid takes most of the error away; the rest is older loss."""
+    """Whether a constant put onto its grid removes most of the error; earlier loss remains."""
     if stored != made:
         return False
     edit = SetConstant(tensor=stored, value=placed)

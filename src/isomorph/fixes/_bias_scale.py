@@ -1,8 +1,8 @@
-"""What a quantized model says of an activation's scale elsewhere: in the bias that is added to it.
+"""The scale of an activation as the scale of the bias that is added to it implies it.
 
 A bias is stored in steps of (scale of the input) × (scale of the weight), so that integers can be
 added. The quotient is the scale that the input had when the model was made, whatever the
-quantizer in front of it says now.
+scale of its quantizer is now.
 """
 
 from __future__ import annotations

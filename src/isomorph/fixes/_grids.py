@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def stored_on_grids(context: FaultContext) -> dict[str, Quantization]:
-    """The constants of the guilty nodes that are integers on a grid of their own."""
+    """The constants of the faulty nodes that are integers on a grid of their own."""
     grids = implicit_grids(context.candidate)
     names = node_constants.names(context.candidate, context.nodes)
     return {name: grids[name] for name in names if name in grids}

@@ -1,4 +1,4 @@
-"""Which nodes lie around a guilty place, nearest first."""
+"""The nodes around a fault, nearest first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def neighbors(context: FaultContext, *, depth: int = 3) -> Iterator[Node]:
-    """The guilty nodes, then the nodes up to ``depth`` before them, nearest first."""
+    """The faulty nodes, then the nodes up to ``depth`` before them, nearest first."""
     maker = {name: node for node in context.candidate.nodes for name in node.outputs}
     seen = {node.name for node in context.nodes}
     yield from context.nodes

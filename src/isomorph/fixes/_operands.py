@@ -171,7 +171,7 @@ def _held_here(context: FaultContext, tensor: str) -> tuple[str | None, tuple[in
 
 
 def _shape_to_take(shape: tuple[int, ...], target: tuple[int, ...]) -> tuple[int, ...] | None:
-    """A shape of the wanted rank: leading sizes as they come, what is left by itself."""
+    """Sizes for a Reshape to ``target``, where 0 keeps a leading size; None if none is needed."""
     while target and len(target) > len(shape) and target[0] == 1:
         target = target[1:]  # an axis of one in front comes of itself
     if shape == target[-len(shape) :] or not shape:

@@ -1,4 +1,4 @@
-"""Another operator in the place of a guilty one: the function that the reference computes there.
+"""Replace a faulty operator by the function that the reference computes there.
 
 The reference may spell a function out in several nodes, and the candidate have one for it; or it
 has an operator of two operands where the candidate has another of two.
@@ -34,7 +34,7 @@ _TWO = 2
 
 
 def other_operators(context: FaultContext) -> Iterator[Patch]:
-    """The single guilty node as another operator on the same operands."""
+    """The single faulty node as another operator on the same operands."""
     if len(context.nodes) != 1:
         return
     node = context.nodes[0]

@@ -1,4 +1,4 @@
-"""The grids by which operators on integers read: as they were written, and as weights need them."""
+"""Grids with which operators read integers, set to the writer's grid or fitted to weights."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WRITTEN = {**GRID_OF_RESULT, "QuantizeLinear": (1, 2)}
 
 
 def writer_grids(context: FaultContext) -> Iterator[Patch]:
-    """A scale or zero point that a reader has otherwise than the writer of the integers."""
+    """Set a scale or zero point of a reader to that of the writer of the integers."""
     makers = {name: node for node in context.candidate.nodes for name in node.outputs}
     for node in neighbors(context, depth=1):
         for tensor, *places in GRIDS_READ.get(node.op, ()):

@@ -1,6 +1,6 @@
-"""Grids kept beside their tensors, put right: what the model itself states before what was seen.
+"""Correct grids that are stored beside their tensors: from the model first, then from values.
 
-A bias counts in products of the scales of data and weight, so any two of the three tell the
+A bias counts in products of the scales of data and weight, so any two of the three determine the
 third; some operators leave the grid of what they read as it is; and a range can be calibrated
 again on what goes through it.
 """
@@ -37,7 +37,7 @@ _ENDS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
 
 
 def on_other_grids(context: FaultContext) -> Iterator[Patch]:
-    """Patches of single grids around the guilty place, the surest first."""
+    """Patches of single grids around the fault, the surest first."""
     grids = implicit_grids(context.candidate)
     if not grids:
         return

@@ -33,7 +33,7 @@ _BOUNDARIES = frozenset({"starts", "ends", "steps", "begin", "end", "size"})
 class Attribute:
     """Set an attribute, or the input that has taken its place, to the right value.
 
-    First what the counterpart is told; then every other meaningful word, flag, axis or pad; an
+    First the counterpart's values; then every other meaningful word, flag, axis or pad; an
     approximate form made exact; then real numbers, read off the values themselves; last, several
     words together.
     """
@@ -105,7 +105,7 @@ def _from_reference(context: FaultContext, node: Node) -> Iterator[Patch]:
 
 
 def _left_out(context: FaultContext, node: Node) -> Iterator[Patch]:
-    """Numbers that the same operator is not told in the reference: what it does by itself."""
+    """Remove float attributes that the same operator does not state in the reference."""
     same = [each for each in context.counterparts if each.op == node.op]
     named = {
         SAME_MEANING.get(k, k) for each in same for k, v in each.attributes.items() if v is not None
@@ -173,7 +173,7 @@ def _floor(context: FaultContext) -> float:
 
 
 def _scalars(context: FaultContext) -> Iterator[Patch]:
-    """Single numbers that the guilty nodes read: where an operator is spelled out, its parameters.
+    """Single numbers that the faulty nodes read: the parameters of a decomposed operator.
 
     Numbers of the counterpart are tried first, then what the data shows.
     """

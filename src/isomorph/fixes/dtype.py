@@ -21,7 +21,7 @@ class Dtype:
     name = "dtype"
 
     def propose(self, finding: Finding, context: FaultContext) -> Iterator[Patch]:
-        """Widening of the guilty casts first: it keeps every node where it is."""
+        """Widen the faulty casts first: that keeps every node in place."""
         yield from widened(context, depth=0)
         yield from floored(context)
         yield from divided(context)

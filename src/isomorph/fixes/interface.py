@@ -30,7 +30,7 @@ class Interface:
 
 
 def _in_order(finding: Finding, context: FaultContext, now: tuple[str, ...]) -> Iterator[Patch]:
-    """As the finding tells it, by name where the names are the reference's; then all orders."""
+    """The order that the finding names, the order of the reference's names, then all orders."""
     there = [spec.name for spec in context.reference.outputs]
     moved = [name for name in finding.tensors if name in now]
     if all(name in there for name in moved):

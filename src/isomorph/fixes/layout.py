@@ -163,7 +163,7 @@ def _transposed_constants(context: FaultContext) -> Iterator[Patch]:
 
 
 def _inserted(context: FaultContext) -> Iterator[Patch]:
-    """A Transpose behind the wrong tensor, or before one of the inputs of the guilty nodes."""
+    """A Transpose after the wrong tensor, or before one of the inputs of the faulty nodes."""
     name = unused_name(context, f"{context.node.name}_transposed")
     shape = context.wrong.shape
     if 2 <= len(shape) <= _MOST_AXES and context.tensor in context.node.outputs:

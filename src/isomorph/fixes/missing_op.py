@@ -34,7 +34,7 @@ _UNARY: dict[str, tuple[str, ...]] = {
     "Celu": ("alpha",), "ThresholdedRelu": ("alpha",), "Softmax": ("axis",),
     "LogSoftmax": ("axis",), "Gelu": ("approximate",),
 }  # fmt: skip
-# What other frameworks mean where they say nothing, if ONNX means something else by that.
+# Defaults of other frameworks that differ from those of ONNX.
 _ELSEWHERE = {"HardSigmoid": {"alpha": 1 / 6, "beta": 0.5}}
 # What an operator does within, and what may be left out where it is spelled out.
 _WITHIN = {
@@ -84,7 +84,7 @@ class MissingOp:
 
 
 def _replaced(context: FaultContext, named: Sequence[str]) -> Iterator[Patch]:
-    """The counterpart's operator, or one of the same family, in the place of the guilty one."""
+    """The counterpart's operator, or one of the same family, in place of the faulty one."""
     ops = [*named, *(node.op for node in context.counterparts)]
     for node in context.nodes:
         family = next((each for each in _FAMILIES if node.op in each), ())
@@ -103,7 +103,7 @@ def _replaced(context: FaultContext, named: Sequence[str]) -> Iterator[Patch]:
 
 
 def _inserted(context: FaultContext) -> Iterator[Patch]:
-    """The counterpart's operators that nothing here does, behind the wrong tensor or before it."""
+    """The counterpart's operators that the candidate lacks, after the wrong tensor or before it."""
     here = {node.op for node in context.nodes}
     for counterpart in (*reversed(context.counterparts), *_masks(context)):
         if counterpart.op in here and len(context.counterparts) <= len(context.nodes):
@@ -123,7 +123,7 @@ def _inserted(context: FaultContext) -> Iterator[Patch]:
 
 
 def _put_in(context: FaultContext, op: str, name: str, read: Operands) -> Iterator[Patch]:
-    """One operator behind the wrong tensor, then before each input of the guilty nodes."""
+    """One operator after the wrong tensor, then before each input of the faulty nodes."""
     stated = _attributes(context, op)
     behind = InsertBehind(
         tensor=context.tensor, op=op, name=name, inputs=read.reads, attributes=stated
@@ -157,7 +157,7 @@ def _live_inputs(context: FaultContext) -> Iterator[tuple[Node, int]]:
 
 
 def _attributes(context: FaultContext, op: str) -> dict[str, Any]:
-    """What the counterpart says of those parameters that the operator has in ONNX."""
+    """The counterpart's values of the parameters that the operator has in ONNX."""
     for counterpart in context.counterparts:
         if counterpart.op == op:
             elsewhere = _ELSEWHERE.get(op, {}) if counterpart.native_op != op else {}

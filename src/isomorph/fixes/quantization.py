@@ -76,8 +76,8 @@ def _patches(context: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
 def _stated(context: FaultContext, nodes: list[Node]) -> Iterator[Patch]:
     """The scale that the biases behind a tensor were made for, and those of weights and biases.
 
-    A quantizer and a dequantizer that agree speak for each other: then the weight or the bias
-    is the likelier one to be wrong, and only after them the two.
+    Where a quantizer and a dequantizer agree, the weight or the bias is likelier to be wrong and
+    is tried before the two.
     """
     late: list[Patch] = []
     for node in nodes:
@@ -194,7 +194,7 @@ def _seen(context: FaultContext, node: Node) -> Array | None:
 
 
 def _calibrated(context: FaultContext, nodes: list[Node], seen: Array) -> Iterator[Patch]:
-    """The zero point moved, the scale fitted, or both, in quantizer and dequantizer alike."""
+    """The zero point moved, the scale fitted, or both, in quantizer and dequantizer."""
     scale_name, zero_name = _names(nodes[0])
     scale, zero = _constant(context, scale_name), _constant(context, zero_name)
     if scale is None or scale.size != 1 or not seen.size or not np.isfinite(seen).all():

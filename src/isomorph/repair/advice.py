@@ -22,7 +22,7 @@ _MOST = 3
 
 
 def manual_advice(findings: Sequence[Finding], *, patchable: bool) -> Iterator[str]:
-    """One line for each guilty node, the worst first; then what the export call should say."""
+    """Lines for each faulty node, the worst first; then changes of the export call."""
     named = [each for each in findings if each.node is not None and each.cause is not None]
     if named and not patchable:
         yield "models of this framework are not patched; what to change in the source:"

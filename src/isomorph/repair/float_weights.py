@@ -1,4 +1,4 @@
-"""The float weights of a node whose own are quantized: the reference's, where they can be told."""
+"""The reference's float weights for a node whose own weights are quantized."""
 
 from __future__ import annotations
 

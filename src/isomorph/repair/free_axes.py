@@ -1,4 +1,4 @@
-"""What a file declares of its axes: freed again, or as they are after a repair."""
+"""Patches of declared shapes: free fixed axes again, declare shapes that a repair changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def freed_axes(reference: Graph, candidate: Graph, report: Report) -> tuple[Patch, Finding] | None:
-    """The patch, with the finding that it answers; None where every axis is as free as it was."""
+    """The patch and the finding that it repairs; None where no axis was fixed."""
     finding = next((each for each in report.findings if FIXED_AXES in each.evidence), None)
     if finding is None:
         return None

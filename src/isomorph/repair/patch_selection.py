@@ -1,4 +1,4 @@
-"""Which patch to believe: those that heal in small, the cheapest of a few, in a fair order."""
+"""Select patches: those that restore the fault in the oracle, the cheapest first."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from isomorph.core.report import Finding
 
 _LOOK_AHEAD = 24
-"""How many more proposals are tried after one heals, in case a smaller one does too."""
+"""Proposals tried after one restores the fault, in case a smaller one does too."""
 _MOST_KEPT = 4
 
 
 def proposed(
     fix: Fix, finding: Finding, context: FaultContext, on_failure: Callable[[str], None]
 ) -> Iterator[Patch]:
-    """What one fix proposes, until it has no more or fails; a failure is reported, never raised.
+    """The proposals of one fix; a failure of the fix is passed to ``on_failure``, never raised.
 
-    Fixes try values that nobody would write: what overflows there restores nothing.
+    Fixes try extreme values, so floating-point warnings are ignored.
     """
     proposals = fix.propose(finding, context)
     while True:
@@ -44,9 +44,9 @@ def proposed(
 def cheapest_first(
     proposals: Iterator[Patch], restores: Callable[[Patch], bool]
 ) -> Iterator[Patch]:
-    """The proposals that heal; of those that stand close together, the one of fewest edits first.
+    """The proposals that restore the fault; of those close to each other, the fewest edits first.
 
-    Fixes propose the likely before the wide, so a long way on nothing better is waited for.
+    Fixes propose likely patches before unlikely ones, so only a few more are waited for.
     """
     kept: list[Patch] = []
     since = 0
@@ -61,13 +61,13 @@ def cheapest_first(
 
 
 class LazyPatches:
-    """What an iterator gives, worked out when asked for and kept."""
+    """A sequence of patches that is computed on demand and kept."""
 
     def __init__(self, source: Iterator[Patch]) -> None:
         self._source, self._kept = source, list["Patch"]()
 
     def has(self, place: int) -> bool:
-        """Whether there is one at this place."""
+        """Whether there is a patch at this index."""
         while len(self._kept) <= place:
             patch = next(self._source, None)
             if patch is None:
@@ -80,7 +80,7 @@ class LazyPatches:
 
 
 def selections(supplies: Sequence[LazyPatches]) -> Iterator[tuple[int, ...]]:
-    """The first of each; then one of them at a time replaced by its next ones, in turn."""
+    """Indexes into each sequence: all first ones; then one at a time replaced by its next ones."""
     if not supplies:
         return
     yield (0,) * len(supplies)

@@ -27,7 +27,7 @@ def trusted(reports: Sequence[Report]) -> bool:
 def measured_on(
     samples: Sequence[Sample] | None, reports: Sequence[Report]
 ) -> tuple[Measured, ...]:
-    """What was measured, with the inputs it was measured on where they are told."""
+    """The measurements, each with its inputs."""
     if samples is None:
         return tuple(_measured("", report) for report in reports)
     pairs = measured_pairs(samples, reports)
@@ -37,7 +37,7 @@ def measured_on(
 def measured_pairs(
     samples: Sequence[Sample], reports: Sequence[Report]
 ) -> Iterator[tuple[Sample, Report]]:
-    """Each report with its sample; a measurement that ends at a bad sample has none of the rest."""
+    """Each report with its sample; a measurement ends at the first bad sample."""
     return zip(samples[: len(reports)], reports, strict=True)
 
 

@@ -1,4 +1,4 @@
-"""The verb: find what is wrong, patch a copy, and keep the patch only if the measurement does."""
+"""Find faults, patch a copy, and keep a patch only if the measurement improves."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from isomorph.repair.targets import RepairTarget
 
 _MUCH_WORSE = 2.0
-"""How much farther off an output may be for a while: two faults may have hidden each other."""
+"""Factor by which an output may get worse in one round: two faults may have hidden each other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """A candidate on the way: its patches so far and what every sample says of it."""
+    """A patched candidate with its patches and the report of every sample."""
 
     handle: ModelHandle
     applied: tuple[Applied, ...]
@@ -68,7 +68,7 @@ class RepairRun:
         self._sized = False
 
     def measured(self, handle: ModelHandle) -> tuple[Report, ...]:
-        """The verdict on every sample, no farther than to the first bad one."""
+        """The reports of the samples, up to the first bad one."""
         reports: list[Report] = []
         for sample in self.samples:
             reports.append(check_pair(self.reference, handle, sample, self.options))
@@ -77,7 +77,7 @@ class RepairRun:
         return tuple(reports)
 
     def examined(self, candidate: ModelHandle, before: Sequence[Report]) -> tuple[Finding, ...]:
-        """What a whole check finds on the first sample that is bad: nodes, causes, cures."""
+        """The findings of a full check on the first bad sample."""
         for sample, report in measured_pairs(self.samples, before):
             if report.verdict not in GOOD:
                 options = replace(self.options, locate=True)
@@ -85,7 +85,7 @@ class RepairRun:
         return ()
 
     def improved(self, state: _State) -> _State | None:
-        """One round: a patch for every ailment that has one, tried together."""
+        """One round: a patch for every target that has one, applied together."""
         found = [pair for each in self._targets(state) for pair in self._supplied(each)]
         if any(each.finding.cause == "shape" for each, _ in found):
             self._prove_at_other_sizes(state.handle)
@@ -102,7 +102,7 @@ class RepairRun:
         return best
 
     def freed(self, state: _State) -> _State:
-        """With the axes free again that the conversion fixed, if that holds at other sizes."""
+        """The state with axes freed that the conversion fixed, if it is good at other sizes."""
         graphs = self.reference.model.graph, state.handle.model.graph
         found = freed_axes(*graphs, state.reports[0])
         if found is None:
@@ -124,7 +124,7 @@ class RepairRun:
         return state
 
     def stored_unsigned(self, state: _State, findings: Sequence[Finding]) -> _State | None:
-        """With weights whose products saturate nowhere, if that makes every sample good."""
+        """The state with weights stored unsigned, if that makes every sample good."""
         found = unsigned_weights(state.handle, findings) if can_patch(state.handle.model) else None
         if found is None:
             return None
@@ -133,7 +133,7 @@ class RepairRun:
         return after if after is not None and after.good else None
 
     def redeclared(self, state: _State) -> _State:
-        """With outputs declared in the shape that they have since the repair."""
+        """The state with outputs declared in the shape that the repair gave them."""
         graphs = self.reference.model.graph, state.handle.model.graph
         same = self.reference.model.framework == state.handle.model.framework
         patch = redeclared_shapes(*graphs, state.reports[0]) if same and state.applied else None
@@ -143,7 +143,7 @@ class RepairRun:
         return self._attempt(state, [chosen]) or state
 
     def _prove_at_other_sizes(self, candidate: ModelHandle) -> None:
-        """A size that fits the given inputs is no repair of a size that should follow them."""
+        """Add samples of other sizes, which a repair of a frozen size must satisfy."""
         if not self._sized:
             self._sized = True
             known = {each.origin for each in self.samples}
@@ -151,7 +151,7 @@ class RepairRun:
             self.samples = [*self.samples, *(each for each in sized if each.origin not in known)]
 
     def _supplied(self, target: RepairTarget) -> Iterator[tuple[RepairTarget, LazyPatches]]:
-        """The ailment with its patches; where none heals it, its parts with theirs."""
+        """The target with its patches; where none restores it, its parts with theirs."""
         supply = LazyPatches(self._restoring(target))
         if supply.has(0):
             yield target, supply
@@ -162,7 +162,7 @@ class RepairRun:
                 yield part, restoring
 
     def _targets(self, state: _State) -> Iterator[RepairTarget]:
-        """Of the first sample that tells something."""
+        """The repair targets of the first bad sample that has any."""
         for sample, report in measured_pairs(self.samples, state.reports):
             if report.verdict in GOOD:
                 continue
@@ -176,14 +176,14 @@ class RepairRun:
                 inner = list(targets.fault_targets(*sides, sample, self.options, self.folder))
             except IsomorphError as error:
                 self.refused.append(f"nothing could be located: {error.sentence}")
-            # A node that running proves guilty says more than its weight: how that is to be read.
+            # A located node shows how its weight is read, which the weight alone does not.
             inner = inner or list(constant_targets(*sides, report.findings))
             if inner:
                 yield from inner
                 return
 
     def _restoring(self, target: RepairTarget) -> Iterator[Patch]:
-        """Patches that put the place right, the diagnosed cause's first."""
+        """Patches that restore the target, those for the diagnosed cause first."""
         for name in _causes(target):
             fix = registry.fix(name)
             proposals = proposed(fix, target.finding, target.context, self.refused.append)
@@ -236,12 +236,12 @@ def _also(applied: Applied, taken: tuple[int, int]) -> Applied:
 
 
 def _distinct(chosen: Sequence[Applied]) -> list[Applied]:
-    """One patch may answer several findings, and is applied once."""
+    """The patches without repetition: one patch may repair several findings."""
     return list({each.patch.summary: each for each in reversed(chosen)}.values())[::-1]
 
 
 def _causes(target: RepairTarget) -> list[str]:
-    """The fixes to ask, the one of the diagnosed cause first."""
+    """The names of the fixes to try, that of the diagnosed cause first."""
     known = list(registry.names("fixes"))
     also = [str(each).partition(":")[0] for each in target.finding.evidence.get("also", ())]
     first = [name for name in (target.finding.cause, *also) if name in known]
@@ -308,7 +308,7 @@ def repair(
     options: CheckOptions,
     folder: Path,
 ) -> Repair:
-    """What was tried, what was kept, and the measurements that speak for it."""
+    """Repair the candidate in ``folder``: the patches kept, refused, and the measurements."""
     started = time.monotonic()
     samples = proving_samples(reference, candidate, given, options)
     run = RepairRun(reference, samples, options, folder)
@@ -338,7 +338,7 @@ def repair(
 def _run_otherwise(
     run: RepairRun, candidate: ModelHandle, before: Sequence[Report], started: float
 ) -> Repair:
-    """The file is right and its run is not: the settings that cure it, or why none does."""
+    """The result where the file is right and its run is not: settings that restore the run."""
     findings = run.examined(candidate, before)
     state = _State(handle=candidate, applied=(), reports=tuple(before))
     stored = run.stored_unsigned(state, findings)

@@ -1,7 +1,7 @@
 """A fault of the run and not of the file: the settings under which the same file is right.
 
 What an experiment has already found is tried first, then whatever the runtime does of its own
-accord, from the outermost to the innermost. Only what was measured is told.
+accord, from the outermost to the innermost. Only measured settings are reported.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A guilty place of several nodes, taken apart where both sides have the same steps.
+"""Split a fault of several nodes where both models have the same steps.
 
-Two faults that stand close together hide each other: putting one right heals nothing that can
-be seen, so the search names both as one place. No single patch heals that place. Step by step,
-each node against its namesake of the reference, each fault has a place of its own.
+Two adjacent faults hide each other: correcting one restores no tensor, so the search reports both
+as one fault, and no single patch restores it. Compared step by step with the nodes of the same name
+in the reference, each is a fault of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def split_fault(located: Located, fault: Fault) -> tuple[Located, frozenset[str]] | None:
-    """The trail with this guilt as several, and the tensors of those; None if it stays one."""
+    """The chain with this fault split, and the tensors of the parts; None if it stays one."""
     place = located.chain.faults.index(fault)
     before, after = located.chain.faults[:place], located.chain.faults[place + 1 :]
     inner = _inner(located, fault, {each.tensor: each.value for each in before})

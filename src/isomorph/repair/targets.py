@@ -1,4 +1,4 @@
-"""What there is to repair: each finding with its place and the means to try a patch there."""
+"""Repair targets: each finding with its context and a function that tries a patch."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
     from isomorph.sessions.model_handle import ModelHandle
 
 UNLOCATED_CODES = frozenset({"OUTPUT_ORDER", "NONDETERMINISM"})
-"""Findings that a check makes without looking inside, and that a patch can answer."""
+"""Codes of findings that a check makes without localization and a patch can repair."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairTarget:
-    """A finding, its case, and whether a patch puts its place right in the oracle.
+    """A finding, its context, and whether a patch restores its tensors in the oracle.
 
-    ``local`` is False where there is no place to try a patch at: then only the measurement of
-    the whole model tells. ``parts`` takes a place of several nodes apart, and goes into the bodies
-    of a branch or loop; ``whole`` is a patch as the whole model takes it.
+    ``local`` is False where a patch cannot be tried in the oracle: then only the measurement of
+    the whole model decides. ``parts`` splits a target of several nodes and enters the bodies of a
+    branch or loop; ``whole`` converts a patch to one of the whole model.
     """
 
     finding: Finding
@@ -61,7 +61,7 @@ class RepairTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sides:
-    """Both models as they met, and a folder for what is cut out of them."""
+    """Both models, and a folder for what is cut out of them."""
 
     reference: ModelHandle
     candidate: ModelHandle
@@ -75,7 +75,7 @@ def fault_targets(
     options: CheckOptions,
     folder: Path,
 ) -> Iterator[RepairTarget]:
-    """The guilty nodes on one sample, in the order of the graph."""
+    """Locate the faults on one sample: one target each, in the order of the graph."""
     prepared = prepare_pair(reference, candidate, options)
     located = locate(*prepared.evaluate(sample), prepared.output_names)
     sides = Sides(reference=prepared.reference, candidate=candidate, folder=folder)
@@ -108,7 +108,7 @@ def _parts(located: Located, fault: Fault, outer: Finding, sides: Sides) -> Iter
 
 
 def _entered(located: Located, fault: Fault, sides: Sides) -> Inside | None:
-    """The body of a guilty branch or loop in which it goes wrong, if one can be cut out."""
+    """The body of a faulty branch or loop in which values go wrong, if it can be cut out."""
     faults = located.chain.faults
     earlier = {each.tensor: each.value for each in faults[: faults.index(fault)]}
     folder = Path(mkdtemp(prefix="body-", dir=sides.folder))
@@ -168,12 +168,12 @@ def _target(
         if found is not None and _put_right(
             matcher, context, faults, found, graded=set(patch.tensors) <= quantizers
         ):
-            # Values that only stand elsewhere are known again in any order: the outputs tell.
+            # Permuted values match in any order, so the outputs decide.
             moved = any(found[each.tensor].shape != each.value.shape for each in faults)
             return not (context.permuted and moved) or outputs.agree(
                 stage.run(patch, outputs.names, outputs.others)
             )
-        # In a wider type the tensor holds what the narrow one could not: then the outputs tell.
+        # A wider type may give other values than the reference has here: the outputs decide.
         return bool(casts & set(patch.nodes)) and outputs.agree(
             stage.run(patch, outputs.names, outputs.others)
         )
@@ -203,7 +203,7 @@ def _put_right(
     *,
     graded: bool,
 ) -> bool:
-    """Whether the guilty tensors are right now; ``graded`` where only quantizers were changed."""
+    """Whether the faulty tensors are restored; ``graded`` where only quantizers were changed."""
     if any(found[g.tensor].shape != g.value.shape for g in faults):
         # What stood for it may have been the tensor of a later step, of the same size.
         pair = matcher.pair(context.tensor, found[context.tensor])
@@ -225,7 +225,7 @@ def _parameters_of_quantizers(graph: Graph) -> frozenset[str]:
 
 
 class Outputs:
-    """What the outputs become when every guilty place is put right: the aim of a late patch."""
+    """The outputs with every fault corrected, which a patch after the wrong tensor must reach."""
 
     def __init__(self, located: Located, faults: Sequence[Fault]) -> None:
         self._matcher = located.matcher
@@ -239,7 +239,7 @@ class Outputs:
         self._aim: dict[str, Array] | None = None
 
     def agree(self, found: Mapping[str, Array] | None) -> bool:
-        """Whether these are the outputs of the candidate without its faults."""
+        """Whether these equal the outputs of the candidate without its faults."""
         if found is None or not self.names:
             return False
         if self._aim is None:
@@ -257,7 +257,7 @@ class Outputs:
 def unlocated_targets(
     reference: ModelHandle, candidate: ModelHandle, findings: Sequence[Finding]
 ) -> Iterator[RepairTarget]:
-    """Outputs in another order, random nodes: answered by a patch, tried on the whole model."""
+    """Targets for outputs in another order and random nodes; patches are tried on the model."""
     graph = candidate.model.graph
     for finding in findings:
         nodes = _nodes(graph, finding)
@@ -276,7 +276,7 @@ def whole_model_target(
     tensor: str,
     values: tuple[Array, Array],
 ) -> RepairTarget:
-    """What only measuring the whole model proves; ``values`` are the wrong and the right one.
+    """A target that only the whole model can prove; ``values`` are the wrong and the right one.
 
     ``place`` is the node that is named, and all that belong to it.
     """

@@ -39,7 +39,7 @@ _SHIFT = 128
 def unsigned_weights(
     candidate: ModelHandle, findings: Sequence[Finding]
 ) -> tuple[Patch, Finding] | None:
-    """The patch for all weights of products of bytes, if a finding says that sums saturated."""
+    """The patch for all weights of products of bytes, if a finding reports saturated sums."""
     finding = next((each for each in findings if SATURATED in each.evidence), None)
     graph = candidate.model.graph
     nodes = list(_signed(graph))

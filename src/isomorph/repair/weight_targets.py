@@ -1,4 +1,4 @@
-"""Weights that differ without a run, as places to repair: their right numbers are known."""
+"""Repair targets for weights that differ from the reference's where no output shows it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def constant_targets(
     reference: ModelHandle, candidate: ModelHandle, findings: Sequence[Finding]
 ) -> Iterator[RepairTarget]:
-    """One place for each weight that a finding names, with the numbers that belong there."""
+    """One target for each weight that a finding names, with its right values."""
     blamed = {each.evidence.get("constant"): each for each in findings if each.code == CODE}
     if not blamed:
         return

@@ -12,9 +12,9 @@ class ApproximatedOperator:
     """A converter writes this operator as a formula that is near it, and not it.
 
     The table was measured: operators in many forms (modes, flags, ranks, types) were converted by
-    the installed converters and held against the original in float64. The largest difference that
-    was seen in such a form is told. It is a warning where every way approximates, and a note where
-    another way does not.
+    the installed converters and compared with the original in float64. The remark gives the largest
+    difference measured in such a form. It is a warning where every route approximates, and a note
+    where another route does not.
     """
 
     name = "approximated_operator"
@@ -52,7 +52,7 @@ class ApproximatedOperator:
                 code=self.code,
                 check=self.name,
                 severity=Severity.WARNING if everywhere else Severity.NOTE,
-                message=f"{each.native_op}, as it is told here, is not kept exactly by {who}",
+                message=f"{each.native_op} with these attributes is not kept exactly by {who}",
                 advice="let isomorph convert show what it costs the outputs"
                 if everywhere
                 else "name another way with --via where the difference matters",

@@ -17,7 +17,7 @@ _NOTE = f"{_REFUSED} (GuardOnDataDependentSymNode: Could not guard (at model.py:
 class DataDependentPython:
     """A Python ``if``, ``while`` or ``int()`` on the values of a tensor.
 
-    ``torch.export`` refuses it, and says where. The older ONNX exporter and ``torch.jit.trace``
+    ``torch.export`` refuses it, and names the line. The older ONNX exporter and ``torch.jit.trace``
     do not: they follow the branch that the example takes, and the file is wrong for the other.
     """
 

@@ -1,4 +1,4 @@
-"""Axes of equal size before a layout change: nobody can tell afterwards which is which."""
+"""Axes of equal size before a layout change, which cannot be distinguished afterwards."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class EqualAxes:
                     check=self.name,
                     severity=Severity.WARNING,
                     message=f"input {each.name!r} has as many channels as rows or columns "
-                    f"({_told(each.shape)}): its layout cannot be told from it",
+                    f"({_shape_text(each.shape)}): its layout cannot be derived from its shape",
                     advice="check the converted model with --layout stated, or with real inputs",
                     tensor=each.name,
                 )
@@ -84,7 +84,7 @@ class EqualAxes:
                 check=self.name,
                 severity=Severity.WARNING,
                 message=f"{len(found)} nodes work along an axis of a tensor with equal ones, first "
-                f"{first.op} of {tensor.name!r} ({_told(tensor.shape)})",
+                f"{first.op} of {tensor.name!r} ({_shape_text(tensor.shape)})",
                 advice="convert with isomorph convert, which proves each hop, or choose sizes "
                 "that differ",
                 node=first.name,
@@ -93,7 +93,7 @@ class EqualAxes:
             )
 
 
-def _told(shape: tuple[Dimension, ...] | None) -> str:
+def _shape_text(shape: tuple[Dimension, ...] | None) -> str:
     return "×".join(map(str, shape or ()))
 
 

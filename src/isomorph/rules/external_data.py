@@ -11,7 +11,7 @@ from isomorph.core.rule_examples import linted_model, node
 class ExternalData:
     """The weights lie beside the model, and a converter that copies the file alone loses them.
 
-    A file that cannot be read for its weights is told as this too, instead of ending the command.
+    A file whose weights cannot be read is reported by this rule, too; the command goes on.
     """
 
     name = "external_data"
@@ -26,7 +26,7 @@ class ExternalData:
     )
 
     def check(self, linted: LintedModel) -> Iterator[Remark]:
-        """One remark for each note that tells of it."""
+        """One remark for each note of the loader about external data."""
         for note in linted.model.notes:
             broken = note.startswith("EXTERNAL_DATA")
             if broken or note.startswith("weights lie in other files"):

@@ -16,7 +16,7 @@ class Float16Overflow:
     """A constant or a bound of the model lies beyond ±65504, and becomes infinite in float16.
 
     Masks of −1e9 are the usual case: −inf in a row that is masked as a whole makes NaN of its
-    softmax. Sums over more elements than float16 can count are told too.
+    softmax. Sums over more elements than float16 can count are reported too.
     """
 
     name = "float16_overflow"

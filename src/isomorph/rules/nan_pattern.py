@@ -71,7 +71,7 @@ def _floats(linted: LintedModel, each: Node) -> bool:
 
 
 def _sign(linted: LintedModel, makers: Mapping[str, Node], tensor: str, left: int) -> str:
-    """``positive``, ``not negative`` or ``any``, as far as a few steps back tell."""
+    """``positive``, ``not negative`` or ``any``, derived from a few nodes before."""
     stored = linted.model.graph.constants.get(tensor)
     if stored is not None:
         # Values of a large weight are not described; whoever trained it saw to that.

@@ -1,4 +1,4 @@
-"""Quantizers that the target has no way to say."""
+"""Quantizers that the target cannot represent."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class QuantizationScheme:
     )
 
     def check(self, linted: LintedModel) -> Iterator[Remark]:
-        """One remark for each tensor; models that are TFLite already are what TFLite can say."""
+        """One remark for each tensor; TFLite models have none."""
         if linted.to != "tflite" or linted.model.framework == "tflite":
             return
         for one in linted.model.graph.quantization:

@@ -45,7 +45,7 @@ class UnsupportedOperator:
                     code=self.code,
                     check=self.name,
                     severity=Severity.WARNING,
-                    message=f"{each.native_op}, alone and told what it is told here, was refused "
+                    message=f"{each.native_op} alone, with these attributes, was refused "
                     f"by {', '.join(refused)}",
                     advice="see with isomorph convert whether it goes through in this model",
                     node=each.name,

@@ -14,7 +14,7 @@ class UnsupportedType:
     """The target's runtime does not compute with this type, or the way there changes it.
 
     What a runtime computes with was tried with the installed one; what its kernels take is read
-    from its own table. A double becomes a float, an int64 input an int32 one: told before.
+    from its own table. A double becomes a float, an int64 input an int32 one.
     """
 
     name = "unsupported_type"
