@@ -7,14 +7,51 @@ name and the word on the command line are the same.
 from __future__ import annotations
 
 import difflib
+import inspect
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
+from isomorph.core import protocols
 from isomorph.core.errors import UsageError
 from isomorph.core.protocols import Cause, Converter, Fix, Framework, Reporter, Rule, Runtime
 
 KINDS = ("frameworks", "runtimes", "converters", "rules", "reporters", "causes", "fixes")
+
+PROTOCOLS: Mapping[str, type] = {
+    "frameworks": Framework,
+    "runtimes": Runtime,
+    "converters": Converter,
+    "rules": Rule,
+    "reporters": Reporter,
+    "causes": Cause,
+    "fixes": Fix,
+}
+"""What every extension of a kind has."""
+
+ABILITIES: Mapping[str, tuple[type, ...]] = {
+    "frameworks": (
+        protocols.SupportsPatch,
+        protocols.SupportsExtract,
+        protocols.HasSidecarFiles,
+    ),
+    "runtimes": (
+        protocols.EnvironmentReader,
+        protocols.HasSwitches,
+        protocols.ListsOptimizers,
+        protocols.WritesSettingsCode,
+        protocols.ReportsCapabilities,
+    ),
+    "converters": (protocols.ProvenByRuntime, protocols.ReportsCapabilities),
+    "reporters": (
+        protocols.StyledReporter,
+        protocols.FilesReporter,
+        protocols.RepairReporter,
+        protocols.EnvironmentReporter,
+    ),
+}
+"""What an extension of a kind may have besides; callers ask with ``isinstance``."""
 
 _SINGULAR = {kind: kind.removesuffix("s") for kind in KINDS} | {"fixes": "fix"}
 
@@ -45,7 +82,37 @@ def load(kind: str, name: str) -> Any:  # noqa: ANN401
             why=f"known: {', '.join(names(kind))}",
             fix=_closest(name, names(kind)),
         )
-    return point.load()()
+    extension = point.load()()
+    _require_members(kind, name, extension)
+    return extension
+
+
+def lacking(extension: object, protocol: type) -> list[str]:
+    """The members of a protocol that an object lacks; properties are not evaluated."""
+    absent = object()
+    return sorted(
+        name
+        for name in protocols.members(protocol)
+        if inspect.getattr_static(extension, name, absent) is absent
+    )
+
+
+def _require_members(kind: str, name: str, extension: object) -> None:
+    """Raise where an extension lacks a member of its protocol, or has an ability by half."""
+    partial = [
+        each
+        for each in ABILITIES.get(kind, ())
+        if 0 < len(lacking(extension, each)) < len(protocols.members(each))
+    ]
+    for protocol in (PROTOCOLS[kind], *partial):
+        absent = lacking(extension, protocol)
+        if absent:
+            raise UsageError(
+                "EXTENSION_INCOMPLETE",
+                f"the {_SINGULAR[kind]} {name!r} lacks {', '.join(map(repr, absent))}",
+                why=f"{protocol.__name__} in isomorph.core.protocols has them",
+                fix="update the package that provides it, or remove that package",
+            )
 
 
 def framework(name: str) -> Framework:

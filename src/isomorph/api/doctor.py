@@ -216,11 +216,12 @@ def _extension(kind: str, name: str, absent: set[str]) -> Diagnosis:
     word = registry.singular(kind)
     try:
         found = registry.load(kind, name)
-        extra = getattr(found, "extra", None)
+        extra = found.extra if kind in {"frameworks", "runtimes"} else None
     except Exception as error:  # noqa: BLE001 - a third-party extension may fail in any way
         return Diagnosis(kind=word, name=name, version=None, status="broken",
                          detail=f"{type(error).__name__}: {error}")  # fmt: skip
-    lacking = [each for each in getattr(found, "packages", ()) if find_spec(each) is None]
+    packages = found.packages if kind == "converters" else ()
+    lacking = [each for each in packages if find_spec(each) is None]
     if lacking:
         return Diagnosis(kind=word, name=name, version=None, status="missing",
                          detail=f"needs {', '.join(lacking)}",

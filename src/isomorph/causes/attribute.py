@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext
+from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
 from isomorph.core.limits import PARAMETER_NODES, PARAMETER_TRIALS
 from isomorph.core.patch import Edit, Patch
 from isomorph.core.report import Experiment
@@ -67,6 +67,7 @@ class Attribute:
     """
 
     name = "attribute"
+    sites = frozenset({FaultSite.GRAPH})
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Yield a confirmed diagnosis if a value restores the node, else a suspicion."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext
+from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
 from isomorph.core.patch import Patch, SetInput, SwapBodies
 from isomorph.diagnose.experiments import restore_experiment
 
@@ -30,6 +30,7 @@ class ControlFlow:
     """
 
     name = "control_flow"
+    sites = frozenset({FaultSite.GRAPH})
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Decide otherwise, and see."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext
+from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
 from isomorph.core.report import Experiment
 from isomorph.match.topology import Topology
 from isomorph.measure.precision import QUANTIZED_OPS
@@ -33,6 +33,7 @@ class Dtype:
     """
 
     name = "dtype"
+    sites = frozenset({FaultSite.GRAPH})
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Yield a diagnosis if the faulty nodes change the type and the values are finite."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.core.execution import Switch
-from isomorph.core.fault_context import Diagnosis, FaultContext
+from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
 from isomorph.core.limits import OPTIMIZER_ROUNDS
 from isomorph.core.report import Experiment
 from isomorph.diagnose import node_constants
@@ -33,7 +33,7 @@ class Fusion:
     """
 
     name = "fusion"
-    accuses = ("graph", "run")
+    sites = frozenset({FaultSite.GRAPH, FaultSite.RUN})
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Yield a diagnosis for a fused node, or an optimizer without which the run is right."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext
+from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
 from isomorph.core.report import Experiment
 from isomorph.match.topology import Topology
 
@@ -25,6 +25,7 @@ class Interface:
     """
 
     name = "interface"
+    sites = frozenset({FaultSite.GRAPH})
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Outputs that are each other's, inputs that are each other's, inputs of another type."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext
+from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
 from isomorph.core.report import Experiment
 from isomorph.diagnose import int16_saturation
 from isomorph.diagnose.experiments import restore_experiment
@@ -28,7 +28,7 @@ class Kernel:
     """
 
     name = "kernel"
-    accuses = ("run",)
+    sites = frozenset({FaultSite.RUN})
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Yield a diagnosis if the node alone is wrong; surest if another kernel is right."""

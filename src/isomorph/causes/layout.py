@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext
+from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
 from isomorph.core.limits import AXIS_ORDERS, INPUT_ORDERS
 from isomorph.core.patch import Patch, SetInput
 from isomorph.core.report import Experiment
@@ -39,6 +39,7 @@ class Layout:
     """
 
     name = "layout"
+    sites = frozenset({FaultSite.GRAPH})
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Operands that were exchanged or come from elsewhere; then values that only moved."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext
+from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
 from isomorph.core.limits import CONNECTIONS
 from isomorph.core.ops import BUILT_IN, FUSED, RESHAPES
 from isomorph.core.patch import Patch, SetOp
@@ -45,6 +45,7 @@ class MissingOp:
     """
 
     name = "missing_op"
+    sites = frozenset({FaultSite.GRAPH})
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Count what goes in; then look for operators without a counterpart."""

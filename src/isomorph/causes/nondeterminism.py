@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from isomorph.core.fault_context import Diagnosis, FaultContext
+from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
 from isomorph.core.report import Experiment
 from isomorph.diagnose.experiments import restore_experiment
 from isomorph.measure.determinism import random_nodes
@@ -23,7 +23,7 @@ class Nondeterminism:
     """
 
     name = "nondeterminism"
-    accuses = ("run",)
+    sites = frozenset({FaultSite.RUN})
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Run it twice; then ask whether threads or random nodes are behind the difference."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext
+from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
 from isomorph.diagnose.experiments import restore_experiment
@@ -34,7 +34,7 @@ class Precision:
     """
 
     name = "precision"
-    accuses = ("graph", "run")
+    sites = frozenset({FaultSite.GRAPH, FaultSite.RUN})
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Yield a diagnosis if a narrow float type lies between right inputs and the result."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext
+from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
 from isomorph.diagnose import tensor_grids
@@ -35,6 +35,7 @@ class Quantization:
     """
 
     name = "quantization"
+    sites = frozenset({FaultSite.GRAPH})
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Correct one parameter after the other in the oracle; then describe what is lost."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext
+from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
 from isomorph.core.limits import SIZES
 from isomorph.diagnose.experiments import restore_experiment
 from isomorph.match.topology import Topology
@@ -29,6 +29,7 @@ class Shape:
     """
 
     name = "shape"
+    sites = frozenset({FaultSite.GRAPH})
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Put in, for each stored size, what the reference computes for this input."""

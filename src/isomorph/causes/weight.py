@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext
+from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
 from isomorph.core.limits import BODY_CONSTANTS, FOLDED_WEIGHTS
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.constant_diff import difference
@@ -36,6 +36,7 @@ class Weight:
     """
 
     name = "weight"
+    sites = frozenset({FaultSite.GRAPH})
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """Put the reference's constants in, one after the other, then add a bias that is gone."""

@@ -102,7 +102,7 @@ def check(
     from isomorph.store.targets import check_target
 
     reporter = registry.reporter(format)
-    looked_at = getattr(reporter, "profile", False)  # a page shows more than a verdict
+    looked_at = reporter.profile  # a page shows more than a verdict
     usual = {"align": True if looked_at else None, "profile": looked_at}
     stated = given(
         data=data,

@@ -26,13 +26,13 @@ _PLAIN = str.maketrans(
 
 def show_report(report: Report, reporter: Reporter, output: Path | None) -> None:
     """Write the report: in color on a terminal that supports it, as plain text to a file."""
-    styled = getattr(reporter, "render_styled", None)
-    several = getattr(reporter, "render_files", None)
-    if output is None and styled is not None and use_color():
-        write(styled(report), None)
-    elif output is not None and several is not None:
+    from isomorph.core.protocols import FilesReporter, StyledReporter
+
+    if output is None and isinstance(reporter, StyledReporter) and use_color():
+        write(reporter.render_styled(report), None)
+    elif output is not None and isinstance(reporter, FilesReporter):
         # overlay.json becomes overlay.reference.json and overlay.candidate.json.
-        for word, text in several(report).items():
+        for word, text in reporter.render_files(report).items():
             write(text, output.with_name(f"{output.stem}.{word}{output.suffix}"))
     else:
         write(reporter.render(report), output)
@@ -55,8 +55,11 @@ def _append_to_environment_file(report: Report, reporter: Reporter) -> None:
     from pathlib import Path
 
     from isomorph import registry
+    from isomorph.core.protocols import EnvironmentReporter
 
-    for variable, other in getattr(reporter, "beside", {}).items():
+    if not isinstance(reporter, EnvironmentReporter):
+        return
+    for variable, other in reporter.environment_files.items():
         target = os.environ.get(variable)
         if target:
             with Path(target).open("a", encoding="utf-8", errors="replace") as file:
@@ -99,7 +102,7 @@ def encodable(text: str, encoding: str) -> str:
 
 def refuse_page_on_terminal(reporter: Reporter, output: Path | None) -> None:
     """Raise if an HTML page would be printed on a terminal."""
-    if output is None and getattr(reporter, "profile", False) and sys.stdout.isatty():
+    if output is None and reporter.profile and sys.stdout.isatty():
         raise UsageError(
             "BAD_OPTION",
             f"{reporter.name} is a file to open in a browser, and no file is named",

@@ -60,7 +60,7 @@ def run(
             why="no project file holds a pair to check" if project else "there is no project file",
             fix=f"isomorph check REFERENCE CANDIDATE, or name pairs in {NAMES[0]}",
         )
-    if output is None and len(pairs) > 1 and not getattr(reporter, "follows", False):
+    if output is None and len(pairs) > 1 and not reporter.follows:
         raise UsageError(
             "BAD_OPTION",
             f"{len(pairs)} pairs are checked, and a {reporter.name} document holds one report",

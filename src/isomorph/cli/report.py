@@ -44,6 +44,7 @@ def report(
     from isomorph import registry
     from isomorph.cli.output import refuse_page_on_terminal, show_report, write
     from isomorph.core.errors import UsageError
+    from isomorph.core.protocols import RepairReporter
     from isomorph.store.reports import read_repair, read_report
     from isomorph.store.targets import check_target
 
@@ -54,8 +55,7 @@ def report(
     if repair is None:
         show_report(read_report(source), reporter, output)
         return 0
-    together = getattr(reporter, "render_with", None)
-    if together is None:
+    if not isinstance(reporter, RepairReporter):
         raise UsageError("BAD_OPTION", "only a page shows a repair", fix="write it to a .html file")
-    write(together(read_report(source), read_repair(repair)), output)
+    write(reporter.render_repair(read_report(source), read_repair(repair)), output)
     return 0

@@ -17,6 +17,7 @@ from isomorph.conversion.lost_metadata import losses
 from isomorph.core.conversion import AS_IS, Cure, Hop, Order, Step, Trouble
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
+from isomorph.core.protocols import ProvenByRuntime
 from isomorph.repair.deliver import write_repair
 from isomorph.sessions.in_process import can_patch
 
@@ -191,10 +192,10 @@ class RouteRunner:
 
     def _open_result(self, origin: Stop, step: Step, path: Path) -> ModelHandle:
         """The result, or what stands for it: the source in the runtime that the result is for."""
-        proven_as = getattr(registry.converter(step.converter), "proven_as", None)
-        if proven_as is None:
+        converter = registry.converter(step.converter)
+        if not isinstance(converter, ProvenByRuntime):
             return self.loader.open("candidate", str(path))
-        runtime, settings = proven_as
+        runtime, settings = converter.proven_as
         right = self.loader.open("candidate", origin.location)
         return replace(right, runtime=runtime, settings=settings, _sessions={})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array, Environment
@@ -26,17 +26,6 @@ class Switch:
     name: str
     settings: Mapping[str, str]
     kind: str = "optimizer"
-
-
-class Switchable(Protocol):
-    """What a runtime has besides if parts of it can be switched off for an experiment."""
-
-    switches: tuple[Switch, ...]
-    """From the outermost to the innermost: each leaves less to the runtime than the one before."""
-
-    def single(self, facts: Mapping[str, str]) -> tuple[Switch, ...]:
-        """The optimizers that can be switched off one by one, given what a session answered."""
-        ...
 
 
 def _no_switches(_settings: Mapping[str, str]) -> tuple[Switch, ...]:

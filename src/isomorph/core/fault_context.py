@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,6 +13,13 @@ if TYPE_CHECKING:
     from isomorph.core.patch import Patch
     from isomorph.core.report import Experiment
     from isomorph.core.trace import Array
+
+
+class FaultSite(StrEnum):
+    """Where a fault lies: in the translated graph, or in the run of a graph that is right."""
+
+    GRAPH = "graph"
+    RUN = "run"
 
 
 def _nothing(*_: object) -> None:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from isomorph.core.conversion import Cure, Order
-    from isomorph.core.fault_context import Diagnosis, FaultContext
+    from isomorph.core.execution import Switch
+    from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
     from isomorph.core.lint import LintedModel, Remark
     from isomorph.core.model import Model
     from isomorph.core.patch import Patch
     from isomorph.core.report import Finding, Report
     from isomorph.core.subgraph import Piece
-    from isomorph.core.trace import Arrays, Capabilities, Environment, Noise
+    from isomorph.core.trace import Arrays, Capabilities, Environment, Noise, Use
 
 
 class Framework(Protocol):
@@ -28,6 +29,8 @@ class Framework(Protocol):
     """The runtime used unless the user names another."""
     oracle: str
     """The runtime that evaluates its models in float64."""
+    keeps_metadata: bool
+    """Whether its files hold metadata and doc strings, so that a conversion can lose them."""
 
     def sniff(self, path: Path, head: bytes) -> bool:
         """Whether the file is this framework's, by content; imports nothing heavy."""
@@ -54,8 +57,12 @@ class Framework(Protocol):
         ...
 
 
+@runtime_checkable
 class SupportsPatch(Protocol):
-    """What a framework has besides if its models can be repaired."""
+    """The ability of a framework to apply patches to its models."""
+
+    keeps_float: bool
+    """Whether it applies ``KeepFloat`` edits."""
 
     def apply(self, model: Model, patch: Patch, path: Path) -> None:
         """Write a patched copy; never onto the file it came from."""
@@ -66,14 +73,24 @@ class SupportsPatch(Protocol):
         ...
 
 
+@runtime_checkable
 class SupportsExtract(Protocol):
-    """What a framework has besides if parts of its models can be models of their own."""
+    """The ability of a framework to write parts of its models as models."""
 
     suffix: str
     """How the file of a part is named."""
 
     def cut(self, model: Model, piece: Piece, feeds: Arrays, path: Path) -> None:
         """Write the part; ``feeds`` are examples of its inputs. Never over an existing model."""
+        ...
+
+
+@runtime_checkable
+class HasSidecarFiles(Protocol):
+    """The ability of a framework to keep parts of a model in other files."""
+
+    def sidecar_files(self, path: Path) -> tuple[Path, ...]:
+        """The files beside ``path`` that belong to the model."""
         ...
 
 
@@ -93,6 +110,17 @@ class Session(Protocol):
 
     def close(self) -> None:
         """Let go of what the session holds."""
+        ...
+
+
+@runtime_checkable
+class StreamsTensors(Protocol):
+    """The ability of a session to pass on each tensor as soon as it is computed."""
+
+    def hand_over(
+        self, feeds: Arrays, fetch: Sequence[str], use: Use, *, noise: Noise | None = None
+    ) -> None:
+        """Call ``use`` with the name and value of each tensor of ``fetch``."""
         ...
 
 
@@ -117,8 +145,9 @@ class Runtime(Protocol):
         ...
 
 
+@runtime_checkable
 class EnvironmentReader(Protocol):
-    """What a runtime has besides if some of its settings are read when its package is imported."""
+    """The ability of a runtime to take settings that its package reads when it is imported."""
 
     def variables(self, settings: Mapping[str, str]) -> Mapping[str, str]:
         """The environment variables of its process under these settings; few, mostly none.
@@ -128,20 +157,87 @@ class EnvironmentReader(Protocol):
         ...
 
 
+@runtime_checkable
+class HasSwitches(Protocol):
+    """The ability of a runtime to switch optimizers, kernels or precision off by settings."""
+
+    switches: tuple[Switch, ...]
+    """From the outermost group to the innermost."""
+
+
+@runtime_checkable
+class ListsOptimizers(Protocol):
+    """The ability of a runtime to switch single optimizers off."""
+
+    def optimizer_switches(self, facts: Mapping[str, str]) -> tuple[Switch, ...]:
+        """One switch for each optimizer that ran, by the facts of a session's environment."""
+        ...
+
+
+@runtime_checkable
+class WritesSettingsCode(Protocol):
+    """The ability of a runtime to show how its settings are applied in a program."""
+
+    def settings_code(self, settings: Mapping[str, str]) -> tuple[str, ...]:
+        """Lines of Python that open a session under these settings."""
+        ...
+
+
 class Reporter(Protocol):
     """Renders exactly the report; computes nothing."""
 
     name: str
+    profile: bool | None
+    """Whether a check for it records the error node by node; None: where that costs little."""
+    follows: bool
+    """Whether several reports may be written one after the other."""
 
     def render(self, report: Report) -> str:
         """The whole text."""
         ...
 
 
+@runtime_checkable
+class StyledReporter(Protocol):
+    """The ability of a reporter to render for a terminal with colors."""
+
+    def render_styled(self, report: Report) -> str:
+        """The whole text with escape codes."""
+        ...
+
+
+@runtime_checkable
+class FilesReporter(Protocol):
+    """The ability of a reporter to render a report as several files."""
+
+    def render_files(self, report: Report) -> Mapping[str, str]:
+        """The text of each file, by the word that is put into its name."""
+        ...
+
+
+@runtime_checkable
+class RepairReporter(Protocol):
+    """The ability of a reporter to render a report together with its repair."""
+
+    def render_repair(self, report: Report, repair: Mapping[str, Any]) -> str:
+        """The whole text."""
+        ...
+
+
+@runtime_checkable
+class EnvironmentReporter(Protocol):
+    """The ability of a reporter to append to files that environment variables name."""
+
+    environment_files: Mapping[str, str]
+    """The reporter that renders each file, by variable."""
+
+
 class Cause(Protocol):
     """Knows one reason for a divergence; its docstring is the page that explains it."""
 
     name: str
+    sites: frozenset[FaultSite]
+    """Where faults of this cause lie: in the graph, in its run, or in either."""
 
     def examine(self, context: FaultContext) -> Iterator[Diagnosis]:
         """The diagnoses of this cause; none where it does not apply."""
@@ -195,14 +291,16 @@ class Converter(Protocol):
         ...
 
 
+@runtime_checkable
 class ProvenByRuntime(Protocol):
-    """What a converter has besides if no framework of ours reads what it writes.
+    """The ability of a converter to write what no registered framework reads.
 
-    It has seen to it that its result gives the same bits as its source in that runtime; so the
-    source, run there, is what is compared with the first model.
+    It ensures that its result gives the same bits as its source in ``proven_as``; so the source,
+    run there, is compared with the first model.
     """
 
     proven_as: tuple[str, Mapping[str, str]]
+    """A runtime and its settings."""
 
 
 class Rule(Protocol):
@@ -223,13 +321,21 @@ class Rule(Protocol):
         ...
 
 
+@runtime_checkable
 class ReportsCapabilities(Protocol):
-    """A converter or runtime that reports what it is able to do."""
+    """The ability of a converter or runtime to list the operators and types that it supports."""
 
     def abilities(self) -> Mapping[str, Any]:
         """Read from the installed package, as plain data.
 
         ``operators`` that it takes, ``types`` that it computes with, ``kernels`` with the types
-        of each operator, ``opsets`` as (oldest, newest); what it does not know is left out.
+        of each operator, ``opsets`` as (oldest, newest); unknown ones are left out.
         """
         ...
+
+
+def members(protocol: type) -> frozenset[str]:
+    """The names that an object of this protocol has."""
+    methods = {name for name, value in vars(protocol).items() if callable(value)}
+    names = {*methods, *vars(protocol).get("__annotations__", ())}
+    return frozenset(name for name in names if not name.startswith("_"))

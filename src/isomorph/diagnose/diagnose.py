@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph import registry
-from isomorph.core.fault_context import Diagnosis, FaultContext
+from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
 from isomorph.core.limits import noted_limits
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
@@ -24,19 +24,17 @@ CONFIRMED = 3
 """The certainty from which on an experiment has shown that the change restores the node."""
 EXTENSION_ERRORS = (ArithmeticError, ValueError, IndexError, KeyError, TypeError)
 """Exceptions that an extension may raise on a graph it was not written for."""
-GRAPH, RUN = "graph", "run"
-"""What a cause applies to: the translated graph, or the run of a right graph."""
 
 
 def diagnoses(context: FaultContext) -> list[Diagnosis]:
     """Every diagnosis, the highest certainty first; equals in the order of the registry."""
-    accused = GRAPH if context.execution is None else RUN
+    site = FaultSite.GRAPH if context.execution is None else FaultSite.RUN
     causes = [registry.cause(name) for name in registry.names("causes")]
     with noted_limits() as hit:
         answers = [
             answer
             for cause in causes
-            if accused in getattr(cause, "accuses", (GRAPH,))
+            if site in cause.sites
             for answer in _examined(cause, context)
         ]
     if all(answer.certainty < CONFIRMED for answer in answers):

@@ -12,6 +12,7 @@ from isomorph import registry
 from isomorph.core.divergence import Judgment
 from isomorph.core.errors import IsomorphError
 from isomorph.core.execution import LOG_LINES, Execution, Switch
+from isomorph.core.protocols import HasSwitches, ListsOptimizers
 from isomorph.core.trace import Environment
 from isomorph.measure.budget_check import judge
 from isomorph.measure.compare import differs
@@ -52,7 +53,7 @@ class Reruns:
             alone=lambda name, settings: self._alone(nodes, tensor, matcher, name, settings),
             single=self.single,
             imitated=lambda change: self._imitated(nodes, tensor, matcher, change),
-            switches=tuple(getattr(runtime, "switches", ())),
+            switches=runtime.switches if isinstance(runtime, HasSwitches) else (),
             others=self._others(environment.runtime),
         )
 
@@ -71,10 +72,11 @@ class Reruns:
     def single(self, changed: Mapping[str, str]) -> tuple[Switch, ...]:
         """The optimizers that ran under these settings, one switch for each."""
         runtime = registry.runtime(self._evaluated.runtime().environment.runtime)
-        known = getattr(runtime, "single", None)
+        if not isinstance(runtime, ListsOptimizers):
+            return ()
         listing = {key: "yes" for key in ("name_optimizers",) if key in runtime.settings}
         session = self._session("", {**changed, **listing})
-        return () if known is None or session is None else known(session.environment.facts)
+        return () if session is None else runtime.optimizer_switches(session.environment.facts)
 
     def log(self, names: Sequence[str]) -> tuple[str, ...]:
         """Lines of the runtime's log that name these nodes, tensors and optimizers."""
@@ -210,7 +212,8 @@ class Reruns:
 
 def _exact(runtime: str) -> dict[str, str]:
     """The settings under which a runtime computes in the declared types."""
-    switches: tuple[Switch, ...] = getattr(registry.runtime(runtime), "switches", ())
+    owner = registry.runtime(runtime)
+    switches = owner.switches if isinstance(owner, HasSwitches) else ()
     return {k: v for each in switches if each.kind == "precision" for k, v in each.settings.items()}
 
 

@@ -15,7 +15,7 @@ from isomorph.core.system_memory import usual_share
 from isomorph.match.tensor_cache import LayeredTensors, TensorCache, batches, in_memory
 from isomorph.match.topology import Topology
 from isomorph.oracle.fingerprint import Fingerprint, fingerprint
-from isomorph.oracle.noise_stats import Moved, Moving, disturbed, mean, numeric
+from isomorph.oracle.noise_stats import DisturbsTensors, Moved, Moving, disturbed, mean, numeric
 from isomorph.sessions.memory_estimate import in_float64
 
 if TYPE_CHECKING:
@@ -100,9 +100,8 @@ class TensorCapture:
 
     def _all_at_once(self, noises: Sequence[Noise]) -> Iterator[tuple[Arrays, dict[str, Moved]]]:
         """Compute all tensors at once; inside the oracle's worker, if it has one."""
-        there = getattr(self.oracle, "disturbed", None)
-        if there is not None and noises:
-            yield there(self.feeds, self.names, noises)
+        if isinstance(self.oracle, DisturbsTensors) and noises:
+            yield self.oracle.disturbed(self.feeds, self.names, noises)
         else:
             yield disturbed(self.oracle, self.feeds, self.names, noises)
 

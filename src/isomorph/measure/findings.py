@@ -251,7 +251,7 @@ def fixed_axes(ref: TensorSpec, cand: TensorSpec) -> dict[int, int]:
 def of_words(reference: Model, candidate: Model) -> Iterator[Finding]:
     """Metadata and doc strings that the conversion lost, where both sides can keep them."""
     sides = (registry.framework(each.framework) for each in (reference, candidate))
-    if not all(getattr(side, "keeps_words", False) for side in sides):
+    if not all(side.keeps_metadata for side in sides):
         return
     lost = [repr(key) for key in reference.metadata if key not in candidate.metadata]
     if lost:

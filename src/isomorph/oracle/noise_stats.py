@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from isomorph.core.memory import give_back
+from isomorph.core.protocols import StreamsTensors
 from isomorph.oracle.fingerprint import FLOAT64_ORDER, Fingerprint, fingerprint
 from isomorph.store.shared_arrays import let_go
 
@@ -38,6 +39,17 @@ class Moved:
     rms: float = 0.0
     peak: float = 0.0
     unseen: tuple[float, float, float] | None = None
+
+
+@runtime_checkable
+class DisturbsTensors(Protocol):
+    """The ability of a session to draw noise in its own process, and to send only statistics."""
+
+    def disturbed(
+        self, feeds: Arrays, fetch: Sequence[str], noises: Sequence[Noise]
+    ) -> tuple[Arrays, dict[str, Moved]]:
+        """The tensors, and how far these disturbances move each."""
+        ...
 
 
 def disturbed(
@@ -69,9 +81,8 @@ def hand_over(
     noise: Noise | None = None,
 ) -> None:
     """Use each tensor as soon as it is computed, where the session can; else when all are."""
-    there = getattr(session, "hand_over", None)
-    if there is not None:
-        there(feeds, fetch, use, noise=noise)
+    if isinstance(session, StreamsTensors):
+        session.hand_over(feeds, fetch, use, noise=noise)
         return
     found = session.run(feeds, fetch) if noise is None else session.run(feeds, fetch, noise=noise)
     for name, value in found.items():

@@ -12,6 +12,7 @@ from isomorph import registry
 from isomorph.core.errors import UsageError
 from isomorph.core.limits import noted_limits
 from isomorph.core.patch import Applied, Patch, Repair
+from isomorph.core.protocols import SupportsPatch
 from isomorph.repair.keep_float import keep_float
 from isomorph.repair.proof import with_limits
 from isomorph.repair.repair import repair
@@ -76,7 +77,8 @@ def write_float_repair(
     count: int | None,
 ) -> Repair:
     """Keep nodes in float, and write the last step of the trade if it is verified."""
-    if not getattr(registry.framework(candidate.model.framework), "keeps_float", False):
+    framework = registry.framework(candidate.model.framework)
+    if not (isinstance(framework, SupportsPatch) and framework.keeps_float):
         raise UsageError(
             "FIX_UNSUPPORTED",
             f"nodes of a {candidate.model.framework} model cannot be kept in float",

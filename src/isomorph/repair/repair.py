@@ -29,6 +29,7 @@ from isomorph.sessions.in_process import can_patch
 from isomorph.sessions.model_handle import ModelHandle
 
 if TYPE_CHECKING:
+    from isomorph.core.divergence import Divergence
     from isomorph.core.model import Model
     from isomorph.core.report import Finding, Report
     from isomorph.inputs.feeds import Sample
@@ -265,8 +266,8 @@ def _worse(before: Sequence[Report], after: Sequence[Report]) -> bool:
     return False
 
 
-def _off(divergence: object) -> float:
-    part = getattr(divergence, "rounding", None)
+def _off(divergence: Divergence) -> float:
+    part = divergence.rounding
     return float(part.budget.ratio or 0.0) if part is not None else float("inf")
 
 

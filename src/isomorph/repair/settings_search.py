@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from isomorph import registry
 from isomorph.core.divergence import Judgment
 from isomorph.core.patch import SessionOption
+from isomorph.core.protocols import HasSwitches, WritesSettingsCode
 from isomorph.repair.proof import GOOD, trusted
 from isomorph.sessions.model_handle import ModelHandle
 
 if TYPE_CHECKING:
     from isomorph.core.divergence import ErrorTerm
+    from isomorph.core.protocols import Runtime
     from isomorph.core.report import Finding, Report
 
 
@@ -42,7 +44,7 @@ def restoring_settings(
     measured: Callable[[ModelHandle], tuple[Report, ...]],
 ) -> tuple[SessionOption, tuple[Report, ...]] | None:
     """The first settings under which every sample is good, with what was measured."""
-    runtime: Any = registry.runtime(candidate.runtime)
+    runtime = registry.runtime(candidate.runtime)
     seen: list[Mapping[str, str]] = [dict(candidate.settings)]
     for name, settings in _choices(runtime, findings):
         whole = {**candidate.settings, **settings}
@@ -55,14 +57,16 @@ def restoring_settings(
     return None
 
 
-def _choices(runtime: Any, findings: Sequence[Finding]) -> Iterator[tuple[str, Mapping[str, str]]]:  # noqa: ANN401
+def _choices(
+    runtime: Runtime, findings: Sequence[Finding]
+) -> Iterator[tuple[str, Mapping[str, str]]]:
     for finding in findings:
         settings = finding.evidence.get("settings")
         if isinstance(settings, Mapping):
             named = str(finding.evidence.get("optimizer", finding.summary))
             yield named, {str(key): str(value) for key, value in settings.items()}
-    for switch in getattr(runtime, "switches", ()):
-        yield switch.name, switch.settings
+    if isinstance(runtime, HasSwitches):
+        yield from ((switch.name, switch.settings) for switch in runtime.switches)
     yield "every optimizer", runtime.plain
 
 
@@ -70,12 +74,11 @@ def _under(candidate: ModelHandle, settings: Mapping[str, str]) -> ModelHandle:
     return replace(candidate, settings=settings, _sessions={})
 
 
-def _option(runtime: Any, name: str, settings: Mapping[str, str]) -> SessionOption:  # noqa: ANN401
-    spell = getattr(runtime, "code", None)
+def _option(runtime: Runtime, name: str, settings: Mapping[str, str]) -> SessionOption:
     return SessionOption(
         runtime=runtime.name,
         name=name,
         settings=settings,
         flags=" ".join(f"--set {quote(f'{key}={value}')}" for key, value in settings.items()),
-        code=tuple(spell(settings)) if spell is not None else (),
+        code=runtime.settings_code(settings) if isinstance(runtime, WritesSettingsCode) else (),
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from isomorph.core import patch as edits
 
 if TYPE_CHECKING:
@@ -112,10 +114,9 @@ def _few(numbers: Sequence[float]) -> str:
 
 
 def _value(value: Any) -> str:  # noqa: ANN401
-    shape = getattr(value, "shape", None)
-    if shape is None:
+    if not isinstance(value, np.ndarray):
         return str(value)
     flat = value.reshape(-1)
     shown = ", ".join(f"{each:.6g}" for each in flat[:_MOST_VALUES].tolist())
     more = ", …" if flat.size > _MOST_VALUES else ""
-    return f"[{shown}{more}] ({'×'.join(map(str, shape)) or 'scalar'})"
+    return f"[{shown}{more}] ({'×'.join(map(str, value.shape)) or 'scalar'})"

@@ -23,8 +23,9 @@ class GithubReporter:
     """
 
     name = "github"
-    follows = True  # one report may stand behind another
-    beside: Mapping[str, str] = {"GITHUB_STEP_SUMMARY": "markdown"}
+    profile = False
+    follows = True
+    environment_files: Mapping[str, str] = {"GITHUB_STEP_SUMMARY": "markdown"}
     """The file that a variable names gets the report in another format as well."""
 
     def render(self, report: Report) -> str:

@@ -22,13 +22,13 @@ class HtmlReporter:
 
     name = "html"
     profile = True
-    """The page draws the error node by node."""
+    follows = False
 
     def render(self, report: Report) -> str:
         """The whole page."""
         return page(as_json(report, compact=True))
 
-    def render_with(self, report: Report, repair: Mapping[str, Any]) -> str:
+    def render_repair(self, report: Report, repair: Mapping[str, Any]) -> str:
         """The page with the JSON of ``isomorph fix`` on the cards."""
         data = {each.name: getattr(report, each.name) for each in fields(report)}
         return page(as_json({**data, "repair": repair}, compact=True))

@@ -17,7 +17,7 @@ class JsonReporter:
 
     name = "json"
     profile = None
-    """The error node by node where it costs little: where faulty nodes were searched anyway."""
+    follows = False
 
     def render(self, report: Report) -> str:
         """Sorted keys, so that equal reports are equal bytes."""

@@ -21,6 +21,8 @@ class JunitReporter:
     """For every dashboard that knows tests. Divergent is a failure, unknown an error."""
 
     name = "junit"
+    profile = False
+    follows = False
 
     def render(self, report: Report) -> str:
         """One suite; the whole time stands on the verdict."""

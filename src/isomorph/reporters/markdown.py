@@ -27,7 +27,8 @@ class MarkdownReporter:
     """The verdict, the outputs, and every finding with its evidence; at most 1 MiB."""
 
     name = "markdown"
-    follows = True  # one report may stand behind another
+    profile = False
+    follows = True
 
     def render(self, report: Report) -> str:
         """Whole findings only: what does not fit is counted."""

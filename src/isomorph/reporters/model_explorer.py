@@ -28,7 +28,7 @@ class ModelExplorerReporter:
 
     name = "model-explorer"
     profile = True
-    """The overlay is the error node by node."""
+    follows = False
 
     def render(self, report: Report) -> str:
         """The candidate's overlay."""

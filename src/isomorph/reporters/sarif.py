@@ -27,6 +27,8 @@ class SarifReporter:
     """
 
     name = "sarif"
+    profile = False
+    follows = False
 
     def render(self, report: Report) -> str:
         """One run."""

@@ -31,7 +31,8 @@ class TerminalReporter:
     """One screen: the verdict, what it rests on, and what to do."""
 
     name = "terminal"
-    follows = True  # one report may stand behind another
+    profile = False
+    follows = True
 
     def render(self, report: Report) -> str:
         """Plain text, as wide as the terminal."""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
+from isomorph.core.model import Node
 from isomorph.core.rule_examples import linted_model, node, spec
 
 
@@ -54,6 +55,5 @@ class NodeNames:
                     )
 
 
-def _first(each: object) -> str:
-    outputs: tuple[str, ...] = getattr(each, "outputs", ())
-    return outputs[0] if outputs else ""
+def _first(each: Node) -> str:
+    return each.outputs[0] if each.outputs else ""

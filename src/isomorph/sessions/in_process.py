@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from isomorph import registry
 from isomorph.core.errors import UsageError
+from isomorph.core.protocols import SupportsExtract, SupportsPatch
 from isomorph.core.trace import Environment
 from isomorph.oracle.noise_stats import hand_over
 from isomorph.sessions.error_codec import guard
@@ -151,32 +152,32 @@ def _make_importable() -> None:
 
 def can_patch(model: Model) -> bool:
     """Whether the framework of a model applies patches."""
-    return hasattr(registry.framework(model.framework), "apply")
+    return isinstance(registry.framework(model.framework), SupportsPatch)
 
 
 def patcher(model: Model) -> SupportsPatch:
     """The framework of a model as what applies patches to it; an error where it cannot."""
-    framework: Any = registry.framework(model.framework)
-    if not can_patch(model):
+    framework = registry.framework(model.framework)
+    if not isinstance(framework, SupportsPatch):
         raise UsageError(
             "FIX_UNSUPPORTED",
             f"framework {model.framework!r} cannot apply patches",
             file=model.location,
             fix="see what isomorph check says of the guilty node, and convert again",
         )
-    return cast("SupportsPatch", framework)
+    return framework
 
 
 def extractor(framework: str) -> SupportsExtract:
     """The framework as what cuts models into parts; an error where it cannot."""
-    found: Any = registry.framework(framework)
-    if not hasattr(found, "cut"):
+    found = registry.framework(framework)
+    if not isinstance(found, SupportsExtract):
         raise UsageError(
             "CUT_UNSUPPORTED",
             f"framework {framework!r} cannot write parts of its models",
             fix="attach the whole model to the report",
         )
-    return cast("SupportsExtract", found)
+    return found
 
 
 def _usual(model: Model) -> str:

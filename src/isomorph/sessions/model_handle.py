@@ -12,6 +12,7 @@ import numpy as np
 
 from isomorph import registry
 from isomorph.core.errors import IsomorphError, UsageError
+from isomorph.core.protocols import EnvironmentReader
 from isomorph.core.report import ModelSummary
 from isomorph.core.trace import Environment
 from isomorph.sessions.dequantized_session import RealSession, grids, integers, reals
@@ -179,8 +180,7 @@ def completed(runtime: str, settings: Mapping[str, str]) -> Mapping[str, str]:
 
 def variables(runtime: Runtime, settings: Mapping[str, str]) -> Mapping[str, str]:
     """What these settings need in the environment of the process that the runtime lives in."""
-    declared = getattr(runtime, "variables", None)
-    return {} if declared is None else dict(declared(settings))
+    return dict(runtime.variables(settings)) if isinstance(runtime, EnvironmentReader) else {}
 
 
 def chosen_runtime(model: Model, wanted: str | None) -> str:

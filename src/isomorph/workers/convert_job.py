@@ -17,6 +17,7 @@ from typing import Any
 from isomorph import registry
 from isomorph.core.conversion import Order
 from isomorph.core.errors import IsomorphError, RuntimeFailedError
+from isomorph.core.protocols import HasSidecarFiles, ReportsCapabilities
 from isomorph.sessions.error_codec import translate
 from isomorph.store.codec import decode
 from isomorph.workers.ipc import Message
@@ -44,9 +45,11 @@ def convert(message: Message) -> Message:
 
 def abilities(message: Message) -> Message:
     """What a converter or a runtime says that it can do; empty where it says nothing."""
-    told = getattr(registry.load(message["kind"], message["name"]), "abilities", None)
+    extension = registry.load(message["kind"], message["name"])
+    if not isinstance(extension, ReportsCapabilities):
+        return {"abilities": {}}
     with _printing_to(Path(message["log"])), offline():
-        return {"abilities": {} if told is None else dict(told())}
+        return {"abilities": dict(extension.abilities())}
 
 
 def _failed(name: str, error: BaseException, refused: list[str]) -> IsomorphError:
@@ -73,8 +76,8 @@ def _copied(original: str, copy: str, framework: str) -> list[Path]:
         return [path for path in sorted(target.rglob("*")) if path.is_file()]
     shutil.copyfile(source, target)
     # Weights that lie beside the file are found by their names, so they keep them.
-    beside: Any = getattr(registry.framework(framework), "beside", None)
-    companions = [] if beside is None else list(beside(source))
+    owner = registry.framework(framework)
+    companions = owner.sidecar_files(source) if isinstance(owner, HasSidecarFiles) else ()
     for companion in companions:
         place = target.parent / companion.relative_to(source.parent)
         place.parent.mkdir(parents=True, exist_ok=True)

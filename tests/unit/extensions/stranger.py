@@ -99,12 +99,16 @@ DEEDS = {
 
 class Framework:
     name, extra, runtime, oracle = "stranger", None, "stranger", "stranger_oracle"
+    keeps_metadata = False
 
     def sniff(self, path, head):
         return head.startswith(b"stranger")
 
     def claims(self, source):
         return False
+
+    def hand_over(self, source, example, folder):
+        raise NotImplementedError
 
     def load(self, source, options):
         text = Path(source).read_text()
@@ -137,7 +141,7 @@ class Framework:
 
 
 class Runtime:
-    name, extra, worker, settings = "stranger", None, "stranger", {}
+    name, extra, worker, settings, plain = "stranger", None, "stranger", {}, {}
 
     def accepts(self, model):
         return model.framework == "stranger"

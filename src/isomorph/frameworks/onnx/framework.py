@@ -28,11 +28,9 @@ class OnnxFramework:
     extra: str | None = None
     runtime = "onnxruntime"
     oracle = "onnx_oracle"
-    keeps_words = True
-    """What stands in ``Model.metadata`` was written by users, and is theirs to lose."""
+    keeps_metadata = True
 
     keeps_float = True
-    """Single nodes of a quantized model can be taken back to real numbers."""
 
     def sniff(self, path: Path, head: bytes) -> bool:
         """Whether the bytes are those of a ModelProto, whatever the suffix says."""
@@ -79,7 +77,7 @@ class OnnxFramework:
             native=opened.model.outlined(),
         )
 
-    def beside(self, path: Path) -> tuple[Path, ...]:
+    def sidecar_files(self, path: Path) -> tuple[Path, ...]:
         """The files with weights that belong to this one."""
         from isomorph.frameworks.onnx.sidecar_files import companions
 

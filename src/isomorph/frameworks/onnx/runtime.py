@@ -38,13 +38,13 @@ class OnnxRuntime:
         Switch(name="a basic optimizer", settings={"optimization": "none"}),
     )
 
-    def single(self, facts: Mapping[str, str]) -> tuple[Switch, ...]:
+    def optimizer_switches(self, facts: Mapping[str, str]) -> tuple[Switch, ...]:
         """Each optimizer that changed the model, as a switch."""
         ran = [name for name in facts.get(OPTIMIZERS_THAT_RAN, "").split(", ") if name]
         return tuple(Switch(name=name, settings={"disable_optimizers": name}) for name in ran)
 
-    def code(self, settings: Mapping[str, str]) -> tuple[str, ...]:
-        """How a program says these settings."""
+    def settings_code(self, settings: Mapping[str, str]) -> tuple[str, ...]:
+        """Lines of Python that apply these settings."""
         from isomorph.frameworks.onnx.ort_settings import as_code
 
         return as_code(settings)

@@ -32,6 +32,8 @@ class PytorchFramework:
     extra = "torch"
     runtime = "pytorch"
     oracle = "pytorch_oracle"
+    keeps_metadata = False
+    keeps_float = False
 
     def sniff(self, path: Path, head: bytes) -> bool:
         """An archive or pickle that torch writes; decided by its members, not by its suffix."""

@@ -44,6 +44,8 @@ class TensorflowFramework:
     extra = "tensorflow"
     runtime = "tensorflow"
     oracle = "tensorflow_oracle"
+    keeps_metadata = False
+    keeps_float = False
 
     def sniff(self, path: Path, head: bytes) -> bool:
         """A SavedModel folder, a Keras archive, an HDF5 file or a graph, by content."""

@@ -30,9 +30,9 @@ class TfliteFramework:
     extra: str | None = "tflite"
     runtime = "tflite"
     oracle = "tflite_oracle"
+    keeps_metadata = False
 
     keeps_float = True
-    """Single nodes of a quantized model can be taken back to real numbers."""
 
     def sniff(self, path: Path, head: bytes) -> bool:
         """Whether the bytes are a TFLite flatbuffer, with its identifier or without."""

@@ -36,8 +36,8 @@ class TfliteRuntime:
         ),
     )
 
-    def code(self, settings: Mapping[str, str]) -> tuple[str, ...]:
-        """How a program says these settings."""
+    def settings_code(self, settings: Mapping[str, str]) -> tuple[str, ...]:
+        """Lines of Python that apply these settings."""
         kind = "BUILTIN_WITHOUT_DEFAULT_DELEGATES"
         if settings.get("kernels") == "reference":
             kind = "BUILTIN_REF"
