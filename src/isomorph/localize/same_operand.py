@@ -23,8 +23,8 @@ from isomorph.oracle.noise import unit_roundoff
 if TYPE_CHECKING:
     from isomorph.core.model import Node
     from isomorph.core.trace import Array
+    from isomorph.match.constant_difference import ConstantDifference
     from isomorph.match.stored_weights import Weights
-    from isomorph.match.weight_differences import ConstantDifference
     from isomorph.measure.evaluated_model import EvaluatedModel
 
 _PROBES = 8

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.core.chance import student
 from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
@@ -31,11 +32,11 @@ if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
     from isomorph.core.report import Binding
     from isomorph.core.trace import Array
+    from isomorph.match.constant_difference import ConstantDifference
     from isomorph.match.stored_weights import Weights
-    from isomorph.match.weight_differences import ConstantDifference
 
-_SURE = 3.0
-"""Standard errors by which a share has to stand off from one half before it says anything."""
+_BY_CHANCE = 0.0027
+"""How often a share may stand off from one half by chance: three standard errors of a normal."""
 _SEEDS = 3
 """Rounds of other inputs, each with its own seed."""
 _LEADS_TO_ROWS = frozenset(
@@ -272,12 +273,15 @@ def nearer(pairs: Sequence[tuple[Array, Array, Array]]) -> Effect:
     if power == 0.0:
         return Effect.UNDECIDED
     share = float(np.dot(error, step)) / power
-    remains = float(np.mean(np.square(error - share * step)))
+    freedom = max(step.size - 1, 1)
+    remains = float(np.sum(np.square(error - share * step))) / freedom
     around = float(np.mean(np.square(other))) if other.size else 0.0
-    doubt = math.sqrt(max(remains, around) / power)
-    if share - 0.5 > _SURE * doubt:
+    if around > remains:
+        remains, freedom = around, other.size
+    doubt = student(1, freedom, _BY_CHANCE) * math.sqrt(remains / power)
+    if share - 0.5 > doubt:
         return Effect.SHOWN
-    return Effect.REFUTED if 0.5 - share > _SURE * doubt else Effect.UNDECIDED
+    return Effect.REFUTED if 0.5 - share > doubt else Effect.UNDECIDED
 
 
 def _like(meant: Array, held: Array) -> Array:

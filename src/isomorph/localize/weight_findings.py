@@ -12,9 +12,10 @@ from isomorph.core.limits import MOST_SUSPECT_CONSTANTS
 from isomorph.core.report import Experiment, Finding, Skipped
 from isomorph.localize.input_search import encoded
 from isomorph.localize.weight_effect import ConstantEffect, ConstantExperiment, Effect
+from isomorph.match.constant_difference import ConstantDifference
 from isomorph.match.stored_weights import Weights
 from isomorph.match.structural_constants import Isolation
-from isomorph.match.weight_differences import ConstantDifference, constant_differences
+from isomorph.match.weight_differences import constant_differences
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node

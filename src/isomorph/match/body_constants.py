@@ -111,7 +111,8 @@ def _changed(use: _Use, other: _Use, *, alone: bool) -> ChangedConstant:
     shape = use.weight.shape
     compared_elements, expected, actual = use.compared(other), other.values, use.values
     if compared_elements is None or expected is None or actual is None:
-        compared_elements = Elements(beyond=np.zeros(shape, bool), between=0, informative=0)
+        none = np.zeros(shape, bool)
+        compared_elements = Elements(beyond=none, between=none, informative=0)
         expected = actual = np.zeros(shape)
     known = _known(use, other) is not None
     inside = use.inside and other.inside and _steps(use.body) == _steps(other.body)
@@ -119,7 +120,11 @@ def _changed(use: _Use, other: _Use, *, alone: bool) -> ChangedConstant:
         weight=use.weight,
         source=other.weight,
         expected=expected.reshape(shape),
-        elements=replace(compared_elements, beyond=compared_elements.beyond.reshape(shape)),
+        elements=replace(
+            compared_elements,
+            beyond=compared_elements.beyond.reshape(shape),
+            between=compared_elements.between.reshape(shape),
+        ),
         actual=actual.reshape(shape),
         inside=use.inside,
         certain=compared_elements.count > 0 and (known or (alone and inside)),

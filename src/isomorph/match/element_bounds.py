@@ -43,12 +43,12 @@ _ADDED = frozenset({"Add", "Sub", "Where", "Concat", "Expand", "Max", "Min", "Sl
 class Elements:
     """The comparison of two weights element by element.
 
-    ``beyond`` marks elements that differ by more than two roundings, ``between`` counts those
-    between one and two, and ``informative`` those that agree and are not the most frequent value.
+    ``beyond`` marks elements that differ by more than two roundings, ``between`` those between one
+    and two, and ``informative`` counts those that agree and are not the most frequent value.
     """
 
     beyond: Array = field(repr=False)
-    between: int
+    between: Array = field(repr=False)
     informative: int
 
     @property
@@ -67,10 +67,22 @@ class Elements:
 
         Learned roundings and rescaled channels leave errors of every size: at least a quarter as
         many lie between one and two roundings as beyond. Where single elements are wrong, the
-        others are within one rounding.
+        others are within one rounding. Where the scale of one channel is wrong, errors of every
+        size are in that channel alone.
         """
         count = self.count
-        return 0 < 2 * count < self.beyond.size and 4 * self.between <= count
+        return 0 < 2 * count < self.beyond.size and 4 * self._between_elsewhere() <= count
+
+    def _between_elsewhere(self) -> int:
+        """Return how many elements lie between, in slices of an axis where none lies beyond."""
+        fewest = int(np.count_nonzero(self.between))
+        for axis in range(self.beyond.ndim):
+            others = tuple(each for each in range(self.beyond.ndim) if each != axis)
+            hit = self.beyond.any(axis=others)
+            if 2 * int(np.count_nonzero(hit)) < hit.size:
+                counts = np.count_nonzero(self.between, axis=others)
+                fewest = min(fewest, int(np.sum(counts[~hit])))
+        return fewest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +105,8 @@ def compare_elements(
 
     ``integers`` are the stored values of a quantized weight. Large weights are compared in blocks.
     """
-    beyond = np.zeros(actual.shape, bool)
-    between = informative = 0
+    beyond, between = np.zeros(actual.shape, bool), np.zeros(actual.shape, bool)
+    informative = 0
     ends = None if integers is None else (int(integers.min()), int(integers.max()))
     scale = _Scale(
         weight=weight, source=source, largest=_largest(expected), steps=_steps(weight), ends=ends,
@@ -103,8 +115,7 @@ def compare_elements(
     for piece in _pieces(actual.shape):
         whole = None if integers is None else integers[piece]
         apart, unsure = scale.apart(expected[piece], actual[piece], whole, piece)
-        beyond[piece] = apart
-        between += int(np.count_nonzero(unsure))
+        beyond[piece], between[piece] = apart, unsure
     if beyond.any() and integers is not None and weight.grid is not None:
         beyond &= ~_clipped(expected, actual, integers, weight.grid, beyond)
     if beyond.any():

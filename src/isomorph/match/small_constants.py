@@ -8,7 +8,7 @@ is a guess and decides nothing by itself: the outputs must differ on some input.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from isomorph.core.limits import UNPAIRED_USES
@@ -110,7 +110,7 @@ def _compared(use: _Use, other: _Use) -> Elements:
         other.value, use.value, use.weight, Source(dtype=other.weight.dtype)
     )
     beyond = elements.beyond.reshape(use.weight.shape)
-    return Elements(beyond=beyond, between=elements.between, informative=elements.informative)
+    return replace(elements, beyond=beyond, between=elements.between.reshape(use.weight.shape))
 
 
 def _paired(left: Iterable[_Use], free: Iterable[_Use]) -> Iterator[tuple[_Use, _Use]]:

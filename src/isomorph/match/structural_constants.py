@@ -174,7 +174,11 @@ def _exact(
         return None
     return PlacedConstant(
         weight=weight, source=source, expected=real[1].reshape(weight.shape), actual=real[0],
-        elements=Elements(beyond=beyond, between=0, informative=actual.size - int(beyond.sum())),
+        elements=Elements(
+            beyond=beyond,
+            between=np.zeros(actual.shape, bool),
+            informative=actual.size - int(beyond.sum()),
+        ),
         isolation=Isolation.UNKNOWN, exact=True,
     )  # fmt: skip
 

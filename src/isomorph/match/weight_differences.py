@@ -10,7 +10,7 @@ in two graphs of the same structure: a rescaled or retrained weight is judged by
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,17 +18,16 @@ import numpy as np
 
 from isomorph.core.limits import LIKE_WEIGHTS
 from isomorph.match.arranged_weights import agreeing_arrangements, factored_in, same_use
+from isomorph.match.blocked_weights import blocked_differences
 from isomorph.match.body_constants import changed_in_bodies, only_one_changed
 from isomorph.match.concatenated_weights import concatenated_weight
+from isomorph.match.constant_difference import ConstantDifference, Suspect, difference_from
 from isomorph.match.element_bounds import (
     Elements,
     Source,
     compare_elements,
-    grid_steps,
-    relative_size,
 )
 from isomorph.match.folded_weights import Biases, Folded, FoldedWeights, effective_rank
-from isomorph.match.rounded_weights import narrowed
 from isomorph.match.small_constants import changed_constants
 from isomorph.match.split_products import SplitProduct, split_from, split_products
 from isomorph.match.stored_weights import StoredWeight
@@ -36,84 +35,10 @@ from isomorph.match.structural_constants import Isolation, placed_constants
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
-    from isomorph.match.small_constants import ChangedConstant
     from isomorph.match.stored_weights import Weights
-    from isomorph.match.structural_constants import PlacedConstant
 
 _COMPUTED = 2.0**-10
 """Error of sums, quotients and roots of constants in float32, relative to the largest number."""
-_MOST_SHOWN = 8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConstantDifference:
-    """A weight of the candidate that is wrong in some of its elements.
-
-    ``expected`` are the right real values in the weight's own arrangement; ``shown`` are the first
-    wrong positions with the right and the wrong value. Where the counterpart is not ``certain``,
-    the difference counts only if an input shows it.
-    """
-
-    weight: StoredWeight
-    reference: tuple[str, ...]
-    evidence: tuple[str, ...]
-    beyond: Array = field(repr=False)
-    expected: Array = field(repr=False)
-    relative: float
-    shown: tuple[tuple[tuple[int, ...], float, float], ...]
-    certain: bool = True
-    inside: bool = False
-    """Whether it is in a body, where its value cannot be replaced."""
-    alone: bool = False
-    """Whether all other constants of both graphs are equal."""
-    isolation: Isolation = Isolation.UNKNOWN
-    """What else differs, where it is identified by its position in graphs of the same structure."""
-
-    @property
-    def count(self) -> int:
-        """How many elements are wrong."""
-        return int(np.count_nonzero(self.beyond))
-
-    @property
-    def text(self) -> str:
-        """How many elements are wrong and how far off they are, as text for a report."""
-        if not self.shown:
-            return "its stored numbers are others"
-        return f"{self.count} of {self.beyond.size} elements, off by {100.0 * self.relative:.3g}%"
-
-    def corrected(self, integers: Array | None) -> Array:
-        """Return the right value of the constant as it is stored: quantized where it is so."""
-        if self.weight.grid is None or integers is None:
-            return narrowed(self.expected, self.weight.dtype)
-        grid, shape = self.weight.grid, self.expected.shape
-        zeros = np.asarray(grid.zero_point, np.float64)
-        if zeros.size > 1 and grid.axis is not None:
-            axis = grid.axis % len(shape)
-            zeros = zeros.reshape([-1 if each == axis else 1 for each in range(len(shape))])
-        whole = np.rint(self.expected / grid_steps(grid, shape)) + (zeros if zeros.size else 0)
-        limits = np.iinfo(integers.dtype)
-        put = np.clip(whole, limits.min, limits.max).astype(integers.dtype)
-        return np.where(self.beyond, put, integers)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Suspect:
-    """The most likely origin of a weight of the candidate, and their comparison."""
-
-    names: tuple[str, ...]
-    expected: Array = field(repr=False)
-    elements: Elements
-    evidence: tuple[str, ...]
-
-    @classmethod
-    def in_place_of(cls, found: ChangedConstant | PlacedConstant) -> _Suspect:
-        """Create a suspect that is identified by its use or its position."""
-        return cls(
-            names=(found.source.name,),
-            expected=found.expected,
-            elements=found.elements,
-            evidence=("structure",),
-        )
 
 
 def constant_differences(reference: Weights, candidate: Weights) -> list[ConstantDifference]:
@@ -130,7 +55,7 @@ class _Comparison:
         self._biases = Biases(candidate, self._folds)
         self._taken: dict[str, int] = {}
         self._settled: set[str] = set()
-        self._doubtful: dict[str, tuple[StoredWeight, _Suspect]] = {}
+        self._doubtful: dict[str, tuple[StoredWeight, Suspect]] = {}
         """Weights that agree with one of the reference only in uninformative elements."""
         self._by_size: dict[int, list[StoredWeight]] = {}
         for weight in reference.stored.values():
@@ -156,15 +81,25 @@ class _Comparison:
         for weight in open_ones:
             actual = self.candidate.real(weight) if weight.name in suspects else None
             if actual is not None:
-                found.append(_difference(weight, actual, suspects[weight.name]))
+                found.append(difference_from(weight, actual, suspects[weight.name]))
+        found += self._in_blocks({each.weight.name for each in found})
         found += self._in_place({each.weight.name for each in found})
         return found + self._without_equal({each.weight.name for each in found})
+
+    def _in_blocks(self, known: set[str]) -> list[ConstantDifference]:
+        """Return weights with one scale for each block of which few elements are wrong."""
+        return [
+            replace(difference_from(each.weight, each.actual, suspect), store=each.store)
+            for each in blocked_differences(self.reference, self.candidate)
+            if each.weight.name not in known
+            and (suspect := replace(Suspect.in_place_of(each), evidence=("value",)))
+        ]
 
     def _in_place(self, known: set[str]) -> list[ConstantDifference]:
         """Return differences identified by position alone: most elements, or the only one."""
         return [
             replace(
-                _difference(each.weight, each.actual, _Suspect.in_place_of(each)),
+                difference_from(each.weight, each.actual, Suspect.in_place_of(each)),
                 certain=each.exact and each.isolation is Isolation.ONLY,
                 isolation=each.isolation,
             )
@@ -183,7 +118,7 @@ class _Comparison:
             if name in known:
                 continue
             made = replace(
-                _difference(each.weight, each.actual, _Suspect.in_place_of(each)),
+                difference_from(each.weight, each.actual, Suspect.in_place_of(each)),
                 certain=each.certain,
                 inside=each.inside,
                 alone=not known and len(changed) == 1 and only_one_changed(*sides),
@@ -191,9 +126,9 @@ class _Comparison:
             found.append(made)
         return found
 
-    def _split(self, open_ones: list[StoredWeight]) -> dict[str, _Suspect]:
+    def _split(self, open_ones: list[StoredWeight]) -> dict[str, Suspect]:
         """Return weights that are columns of one of the reference, with few wrong elements."""
-        found: dict[str, _Suspect] = {}
+        found: dict[str, Suspect] = {}
         names = {each.name for each in open_ones}
         for product in split_products(self.candidate):
             free = [e for e in self._by_size.get(product.value.size, ()) if not self._used_up(e)]
@@ -203,18 +138,21 @@ class _Comparison:
             source, expected, elements = origin
             self._taken[source.name] = self._taken.get(source.name, 0) + 1
             self._settled.update(product.names)
-            beyond = [part for _, part in product.columns(elements.beyond)]
-            for (part, columns), wrong in zip(product.columns(expected), beyond, strict=True):
+            both = elements.beyond, elements.between
+            masks = [[part for _, part in product.columns(each)] for each in both]
+            for (part, columns), wrong, between in zip(
+                product.columns(expected), *masks, strict=True
+            ):
                 if wrong.any():
-                    found[part.name] = _Suspect(
+                    found[part.name] = Suspect(
                         names=(source.name,),
                         expected=columns,
-                        elements=replace(elements, beyond=wrong),
+                        elements=replace(elements, beyond=wrong, between=between),
                         evidence=("value", "structure"),
                     )
         return found
 
-    def _only_ones(self, open_ones: list[StoredWeight]) -> dict[str, _Suspect]:
+    def _only_ones(self, open_ones: list[StoredWeight]) -> dict[str, Suspect]:
         """Return weights of one repeated number whose counterpart is the only one possible."""
         found = {}
         for name, (source, suspect) in self._doubtful.items():
@@ -236,13 +174,13 @@ class _Comparison:
         self._taken[source.name] = self._taken.get(source.name, 0) + len(weight.readers)
         self._biases.kernel_is(weight, source)
 
-    def _examined(self, weight: StoredWeight) -> _Suspect | None:
+    def _examined(self, weight: StoredWeight) -> Suspect | None:
         """Return the likely origin of a weight; None where it is explained or unknown."""
         actual = self.candidate.real(weight)
         if actual is None:
             return None
         integers = self.candidate.value(weight.name) if weight.grid is not None else None
-        suspects: list[_Suspect] = []
+        suspects: list[Suspect] = []
         for source, names, value, terms in self._origins(weight):
             for expected, source_terms in agreeing_arrangements(value, actual, weight, terms):
                 elements = compare_elements(expected, actual, weight, source_terms, integers)
@@ -257,7 +195,7 @@ class _Comparison:
                 if not elements.sparse:
                     continue
                 evidence = self._evidence(weight, source, elements)
-                suspect = _Suspect(
+                suspect = Suspect(
                     names=names,
                     expected=expected,
                     elements=elements,
@@ -273,7 +211,7 @@ class _Comparison:
             return None
         return min(suspects, key=lambda each: each.elements.count)
 
-    def _joined(self, weight: StoredWeight, actual: Array) -> Iterator[_Suspect]:
+    def _joined(self, weight: StoredWeight, actual: Array) -> Iterator[Suspect]:
         """Yield the weights that this one was concatenated from, if few elements are wrong."""
         free = [
             each
@@ -285,7 +223,7 @@ class _Comparison:
             elements = compare_elements(found.expected, actual, weight, Source(dtype="float32"))
             if elements.sparse and elements.informative > elements.count:
                 evidence = ("value",)
-                yield _Suspect(
+                yield Suspect(
                     names=found.names, expected=found.expected, elements=elements, evidence=evidence
                 )
                 return
@@ -372,21 +310,3 @@ class _Comparison:
                 if compare_elements(expected, actual, weight, terms, integers).equal:
                     return True
         return False
-
-
-def _difference(weight: StoredWeight, actual: Array, suspect: _Suspect) -> ConstantDifference:
-    beyond = suspect.elements.beyond
-    places = np.argwhere(beyond & (suspect.expected != actual))[:_MOST_SHOWN]
-    shown = tuple(
-        (tuple(map(int, place)), float(suspect.expected[tuple(place)]), float(actual[tuple(place)]))
-        for place in places
-    )
-    return ConstantDifference(
-        weight=weight,
-        reference=suspect.names,
-        evidence=suspect.evidence,
-        beyond=beyond,
-        expected=np.where(beyond, suspect.expected, actual),
-        relative=relative_size(suspect.expected, actual, beyond),
-        shown=shown,
-    )

@@ -1,0 +1,272 @@
+"""Weights that are stored as integers with one scale for each block of neighbors.
+
+`DequantizeLinear` with a block size, `MatMulNBits` and `GatherBlockQuantized` read them. Their
+integers are unpacked, multiplied and compared with the reference's weights of the same size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isomorph.kernels.quantized import limits, unpacked
+from isomorph.match.arranged_weights import agreeing_arrangements
+from isomorph.match.element_bounds import Elements, Source, compare_elements
+from isomorph.oracle.noise import unit_roundoff
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Node
+    from isomorph.core.trace import Array
+    from isomorph.match.stored_weights import StoredWeight, Weights
+
+Store = Callable[["Array"], "Array"]
+"""Makes the stored array out of real numbers in the shape of the weight."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockedWeight:
+    """A weight in blocks, and the number that each of its integers stands for.
+
+    ``weight`` has the shape of ``integers``, ``zeros`` and ``steps``, not that of the packed bytes.
+    """
+
+    weight: StoredWeight
+    integers: Array = field(repr=False)
+    zeros: Array = field(repr=False)
+    steps: Array = field(repr=False)
+    ends: tuple[int, int]
+    pack: Store = field(repr=False)
+
+    @property
+    def real(self) -> Array:
+        """The numbers that the integers stand for."""
+        return np.asarray((self.integers - self.zeros) * self.steps)
+
+    def store(self, real: Array) -> Array:
+        """What is stored for these numbers with the scales as they are."""
+        with np.errstate(all="ignore"):
+            whole = np.rint(real / self.steps) + self.zeros
+        return self.pack(np.clip(np.nan_to_num(whole), *self.ends))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockedDifference:
+    """A weight in blocks beside the one of the reference that it differs from in few numbers."""
+
+    weight: StoredWeight
+    source: StoredWeight
+    expected: Array = field(repr=False)
+    actual: Array = field(repr=False)
+    elements: Elements
+    store: Store = field(repr=False)
+
+
+def blocked_differences(reference: Weights, candidate: Weights) -> Iterator[BlockedDifference]:
+    """Every weight in blocks that is wrong in few numbers, with what it was made from."""
+    sources: Mapping[int, list[tuple[StoredWeight, Array, float]]] | None = None
+    for blocked in blocked_weights(candidate):
+        if sources is None:
+            sources = _sources(reference)
+        found = _nearest(blocked, sources.get(blocked.weight.size, ()))
+        if found is not None:
+            yield found
+
+
+def _sources(side: Weights) -> Mapping[int, list[tuple[StoredWeight, Array, float]]]:
+    """The weights of a graph by size: each with its numbers and its largest step."""
+    found: dict[int, list[tuple[StoredWeight, Array, float]]] = {}
+    for blocked in blocked_weights(side):
+        step = float(np.max(blocked.steps, initial=0.0))
+        found.setdefault(blocked.weight.size, []).append((blocked.weight, blocked.real, step))
+    for weight in side.stored.values():
+        value = side.real(weight) if weight.direct else None
+        if value is not None:
+            step = max(weight.grid.scale) if weight.grid is not None else 0.0
+            found.setdefault(weight.size, []).append((weight, value, step))
+    return found
+
+
+def _nearest(
+    blocked: BlockedWeight, sources: Sequence[tuple[StoredWeight, Array, float]]
+) -> BlockedDifference | None:
+    """The source from which fewest numbers differ; None where one explains all of them."""
+    weight, actual = blocked.weight, blocked.real
+    widest = 0.5 * float(np.max(blocked.steps, initial=0.0))
+    best: BlockedDifference | None = None
+    for source, value, step in sources:
+        terms = Source(dtype=source.dtype, half_step=0.5 * step + widest)
+        for expected, _ in agreeing_arrangements(value, actual, weight, terms):
+            seen = _compared(blocked, expected, actual, Source(dtype=source.dtype), step)
+            if seen.equal:
+                return None
+            if not seen.sparse or seen.informative <= seen.count:
+                continue
+            if best is None or seen.count < best.elements.count:
+                best = BlockedDifference(
+                    weight=weight, source=source, expected=expected, actual=actual, elements=seen,
+                    store=blocked.store,
+                )  # fmt: skip
+    return best
+
+
+def _compared(
+    blocked: BlockedWeight, expected: Array, actual: Array, source: Source, step: float
+) -> Elements:
+    """Element by element, with half a step of each grid on which a number was rounded."""
+    with np.errstate(all="ignore"):
+        apart = np.abs(expected - actual) > unit_roundoff("float32") * np.abs(expected)
+    # Where most numbers are exactly the source's, its grid was kept, and none was rounded again.
+    kept = 2 * int(np.count_nonzero(apart)) < apart.size
+    reach = np.zeros(actual.shape) if kept and step > 0.0 else 0.5 * (blocked.steps + step)
+    seen = compare_elements(expected, actual, blocked.weight, replace(source, error_bound=reach))
+    low, high = blocked.ends
+    with np.errstate(all="ignore"):
+        # A block's end cuts off what lies beyond it, and its zero point was rounded as well.
+        aside = ((blocked.integers == high) & (expected > actual)) | (
+            (blocked.integers == low) & (expected < actual)
+        )
+        at_end = (blocked.integers == high) | (blocked.integers == low)
+        aside |= at_end & (np.abs(expected - actual) <= 4.0 * reach)
+    return replace(seen, beyond=seen.beyond & ~aside, between=seen.between & ~aside)
+
+
+def blocked_weights(side: Weights) -> Iterator[BlockedWeight]:
+    """Every constant of a graph that is read in blocks."""
+    for node in side.graph.nodes:
+        decode = _DECODERS.get(node.op)
+        if decode is not None and node.name in side.useful:
+            found = decode(side, node)
+            if found is not None:
+                yield found
+
+
+def _array(side: Weights, node: Node, place: int) -> Array | None:
+    """A constant input of a node as it is stored, integers widened."""
+    name = node.inputs[place] if place < len(node.inputs) else ""
+    if name not in side.graph.constants:
+        return None
+    value = side.stored_array(name)
+    if value is None or value.dtype.kind in "iuf":
+        return value
+    return value.astype(np.int64 if "int" in value.dtype.name else np.float64)
+
+
+def _absent(node: Node, place: int) -> bool:
+    return place >= len(node.inputs) or not node.inputs[place]
+
+
+def _weight(side: Weights, node: Node, place: int, shape: tuple[int, ...]) -> StoredWeight | None:
+    found = side.constant(node.inputs[place])
+    return None if found is None else replace(found, shape=shape, grid=None)
+
+
+def _dequantized(side: Weights, node: Node) -> BlockedWeight | None:
+    """The operand of a DequantizeLinear with a block size."""
+    block = int(node.attributes.get("block_size", 0) or 0)
+    stored, scales, zeros = (_array(side, node, place) for place in range(3))
+    if not block or stored is None or scales is None or scales.ndim != stored.ndim:
+        return None
+    ends = limits(side.graph.constants[node.inputs[0]].dtype)
+    weight = _weight(side, node, 0, stored.shape)
+    if ends is None or weight is None or (zeros is None and not _absent(node, 2)):
+        return None
+    axis = int(node.attributes.get("axis", 1)) % stored.ndim
+    which = np.arange(stored.shape[axis]) // block
+    return BlockedWeight(
+        weight=weight,
+        integers=stored.astype(np.int64),
+        zeros=_spread(zeros, which, axis, stored.shape, 0),
+        steps=_spread(scales, which, axis, stored.shape, 0),
+        ends=ends,
+        pack=lambda whole: whole,
+    )
+
+
+def _product(side: Weights, node: Node) -> BlockedWeight | None:
+    """The packed operand of a MatMulNBits, as the matrix of its rows N and columns K."""
+    given = node.attributes
+    bits, block = int(given.get("bits", 4)), int(given.get("block_size", 0) or 0)
+    stored, scales, zeros = (_array(side, node, place) for place in (1, 2, 3))
+    if 8 % bits or not block or stored is None or scales is None or not _absent(node, 4):
+        return None
+    rows, inner = int(given["N"]), int(given["K"])
+    blocks = -(-inner // block)
+    weight = _weight(side, node, 1, (rows, inner))
+    if weight is None or (zeros is None and not _absent(node, 3)):
+        return None
+    if zeros is not None and zeros.dtype == np.uint8:
+        zeros = unpacked(zeros.reshape(rows, -1), bits)[:, :blocks]
+    which, packed = np.arange(inner) // block, stored.reshape(rows, -1)
+    fields = unpacked(packed, bits).astype(np.int64)
+
+    def pack(whole: Array) -> Array:
+        filled = fields.copy()
+        filled[:, :inner] = whole
+        return _packed(filled, bits).reshape(stored.shape)
+
+    return BlockedWeight(
+        weight=weight,
+        integers=fields[:, :inner],
+        zeros=_spread(
+            None if zeros is None else zeros.reshape(rows, blocks),
+            which, 1, (rows, inner), 2 ** (bits - 1),
+        ),
+        steps=_spread(scales.reshape(rows, blocks), which, 1, (rows, inner), 0),
+        ends=(0, 2**bits - 1),
+        pack=pack,
+    )  # fmt: skip
+
+
+def _table(side: Weights, node: Node) -> BlockedWeight | None:
+    """The table of a GatherBlockQuantized."""
+    given = node.attributes
+    bits, block = int(given.get("bits", 4)), int(given.get("block_size", 128) or 0)
+    stored, scales, zeros = (_array(side, node, place) for place in (0, 2, 3))
+    if 8 % bits or not block or stored is None or scales is None:
+        return None
+    ends = limits(side.graph.constants[node.inputs[0]].dtype)
+    if ends is None or (zeros is None and not _absent(node, 3)):
+        return None
+    packed = stored.dtype == np.uint8
+    fields = unpacked(stored, bits) if packed else stored
+    if zeros is not None and packed:
+        zeros = unpacked(zeros, bits)
+    axis = int(given.get("quantize_axis", 1)) % fields.ndim
+    weight = _weight(side, node, 0, fields.shape)
+    if weight is None:
+        return None
+    which = np.arange(fields.shape[axis]) // block
+    return BlockedWeight(
+        weight=weight,
+        integers=fields.astype(np.int64),
+        zeros=_spread(zeros, which, axis, fields.shape, 2 ** (bits - 1) if packed else 0),
+        steps=_spread(scales, which, axis, fields.shape, 0),
+        ends=(0, 2**bits - 1) if packed else ends,
+        pack=(lambda whole: _packed(whole, bits)) if packed else (lambda whole: whole),
+    )
+
+
+def _spread(
+    values: Array | None, which: Array, axis: int, shape: tuple[int, ...], default: int
+) -> Array:
+    """The value of each block at each of its elements."""
+    if values is None:
+        return np.full(shape, float(default))
+    return np.asarray(values, np.float64).take(which, axis=axis)
+
+
+def _packed(fields: Array, bits: int) -> Array:
+    """Fields along the last axis as bytes, lowest bits first."""
+    each = 8 // bits
+    groups = fields.astype(np.int64).reshape(*fields.shape[:-1], -1, each)
+    return np.asarray(groups @ (1 << (bits * np.arange(each)))).astype(np.uint8)
+
+
+_DECODERS: Mapping[str, Callable[[Weights, Node], BlockedWeight | None]] = {
+    "DequantizeLinear": _dequantized,
+    "MatMulNBits": _product,
+    "GatherBlockQuantized": _table,
+}
