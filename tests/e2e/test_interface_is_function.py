@@ -155,3 +155,30 @@ def test_a_lost_axis_can_be_stated():
     inputs = {"x": ROW[:1]}
     assert check(reference, candidate, inputs=inputs).verdict == "divergent"
     assert check(reference, candidate, inputs=inputs, layouts={"y": (1,)}).verdict == "equivalent"
+
+
+def quantized(scale, zero):
+    return model(
+        [("QuantizeLinear", "x s z", "y", {})],
+        {"x": (TensorProto.FLOAT, [2, 3])},
+        {"y": (TensorProto.INT8 if zero.dtype == np.int8 else TensorProto.UINT8, [2, 3])},
+        {"s": np.float32(scale), "z": zero},
+    )
+
+
+@pytest.mark.parametrize(("scale", "zero"), [(0.1, 129), (0.2, 128)])
+def test_integers_whose_grid_only_a_node_knows_are_the_output(scale, zero):
+    reference = quantized(0.1, np.uint8(128))
+    assert check(reference, quantized(scale, np.uint8(zero))).verdict == "divergent"
+
+
+def test_integers_of_another_type_are_compared_by_what_they_stand_for():
+    report = check(quantized(0.1, np.uint8(128)), quantized(0.1, np.int8(0)))
+    assert report.verdict == "equivalent"
+    assert any(each.code == "INTERFACE" for each in report.findings)
+
+
+def test_an_output_is_bound_by_a_name_that_both_models_have():
+    report = check(scaled({"a": 2, "b": 3}), scaled({"b": 2, "c": 3}))
+    assert report.verdict == "divergent"
+    assert check(scaled({"a": 2, "b": 3}), scaled({"b": 3, "c": 2})).verdict == "equivalent"

@@ -18,7 +18,7 @@ from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.report import Finding, Report, Skipped
 from isomorph.inputs import feeds as feeding
 from isomorph.inputs.feeds import Sample
-from isomorph.match.binding import bind_outputs
+from isomorph.match.binding import bind_model_outputs
 from isomorph.measure.compare import Terms, compare
 from isomorph.measure.findings import of_outputs, ranked
 from isomorph.measure.ledger import Accounts
@@ -55,9 +55,7 @@ def recording_of(trace: Replayed) -> Recording:
 def compare_values(reference: Replayed, candidate: Replayed, options: CheckOptions) -> Report:
     """Compare each output, then find the first tensor of equal name that differs."""
     ref, cand = recording_of(reference), recording_of(candidate)
-    outputs = bind_outputs(
-        reference.model.graph.outputs, candidate.model.graph.outputs, options.bind_outputs
-    )
+    outputs = bind_model_outputs(reference.model, candidate.model, options.bind_outputs)
     left = Values(model=reference.model, runs=ref.arrays, recorded=True)
     right = Values(model=candidate.model, runs=cand.arrays, role="candidate", recorded=True)
     channels = reference.model.channels_last != candidate.model.channels_last

@@ -11,7 +11,8 @@ import numpy as np
 from isomorph.core.errors import UsageError
 from isomorph.core.report import Binding, Finding
 from isomorph.inputs.generated_samples import made_up, of_other_sizes
-from isomorph.match.binding import bind_inputs, bind_outputs
+from isomorph.match.binding import bind_inputs, bind_model_outputs, bind_outputs
+from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ
 from isomorph.sessions.dequantized_session import calibrated, clipped, grids, reach
 
 if TYPE_CHECKING:
@@ -148,22 +149,27 @@ def dequantize_pair(
 ) -> DequantizedPair:
     """Present inputs and outputs as real numbers where their quantization differs.
 
-    Integers with the same grid on both sides stay integers.
+    Integers with the same grid on both sides stay integers. So do those of one type whose grid is
+    known to the nodes of both graphs alone: a caller hands them on as they are.
     """
     left, right = reference.model.graph, candidate.model.graph
     ref, cand, ranges = grids(left), grids(right), calibrated(right)
     if not ref and not cand:
         return DequantizedPair(reference=reference, candidate=candidate, ranges=ranges)
     inputs = _bound(left, right, ref, cand, stated_inputs)
-    outputs = bind_outputs(left.outputs, right.outputs, stated_outputs)
-    changes = (
-        *_changes("input", left.inputs, right.inputs, inputs, (ref, cand)),
-        *_changes("output", left.outputs, right.outputs, outputs, (ref, cand)),
-    )
+    outputs = bind_model_outputs(reference.model, candidate.model, stated_outputs)
+    changes = [
+        each
+        for each in (
+            *_changes("input", left.inputs, right.inputs, inputs, (ref, cand)),
+            *_changes("output", left.outputs, right.outputs, outputs, (ref, cand)),
+        )
+        if not _stays_integer(each, left, right)
+    ]
     return DequantizedPair(
         reference=reference.in_reals({c.reference.name for c in changes} & ref.keys()),
         candidate=candidate.in_reals({c.candidate.name for c in changes} & cand.keys()),
-        changes=changes,
+        changes=tuple(changes),
         ranges=ranges,
     )
 
@@ -221,12 +227,31 @@ def _changes(
     bound: Sequence[Binding],
     known: tuple[Mapping[str, Quantization], Mapping[str, Quantization]],
 ) -> Iterator[Change]:
+    """Every input or output whose numbers differ in format."""
     ref, cand = ({spec.name: spec for spec in side} for side in (left, right))
     for pair in bound:
         specs = ref[pair.reference], cand[pair.candidate]
         entries = known[0].get(pair.reference), known[1].get(pair.candidate)
         if _differ(specs, entries):
             yield Change(kind=kind, reference=specs[0], candidate=specs[1], grids=entries)
+
+
+def _stays_integer(change: Change, left: Graph, right: Graph) -> bool:
+    """Whether both sides hold the same type of integers, and callers know the grid of neither."""
+    ref, cand = change.grids
+    if ref is None or cand is None or ref.dtype != cand.dtype:
+        return False
+    return _held_by_a_node(left, ref.tensor) and _held_by_a_node(right, cand.tensor)
+
+
+def _held_by_a_node(graph: Graph, tensor: str) -> bool:
+    """Whether a node that makes or reads a tensor gets its grid as inputs, and no caller does."""
+    return any(
+        (tensor in node.outputs and node.op in {"QuantizeLinear", *GRID_OF_RESULT})
+        or (tensor in node.inputs and node.op in GRIDS_READ)
+        for node in graph.nodes
+        if len(node.inputs) > 1
+    )
 
 
 def _differ(

@@ -15,7 +15,7 @@ import numpy as np
 from isomorph.checking.io_dequantize import DequantizedPair, dequantize_pair
 from isomorph.inputs import feeds as feeding
 from isomorph.match.axis_layout import moves_channels
-from isomorph.match.binding import bind_inputs, bind_outputs
+from isomorph.match.binding import bind_inputs, bind_model_outputs
 from isomorph.measure import input_layout
 from isomorph.measure.evaluated_model import EvaluatedModel
 
@@ -115,6 +115,8 @@ def prepare_pair(
     return PreparedPair(
         interface=pair,
         inputs=tuple(bind_inputs(left.inputs, right.inputs, options.bind_inputs)),
-        outputs=tuple(bind_outputs(left.outputs, right.outputs, options.bind_outputs)),
+        outputs=bind_model_outputs(
+            pair.reference.model, pair.candidate.model, options.bind_outputs
+        ),
         options=options,
     )

@@ -21,7 +21,7 @@ from isomorph.core.limits import FLOAT_NODES, FLOAT_TRIES
 from isomorph.core.patch import Applied, Patch, Proof, Repair, Trade
 from isomorph.core.report import Finding
 from isomorph.inputs.feeds import carried_over
-from isomorph.match.binding import bind_inputs, bind_outputs
+from isomorph.match.binding import bind_inputs, bind_model_outputs
 from isomorph.repair.float_weights import with_weights
 from isomorph.repair.proof import measured_on, trusted
 from isomorph.repair.repair import RepairRun, proving_samples
@@ -133,7 +133,7 @@ class _Trial:
     ) -> None:
         self._candidate, self._patches = candidate, patches
         left, right = reference.model.graph, candidate.model.graph
-        self._pairs = bind_outputs(left.outputs, right.outputs, options.bind_outputs)
+        self._pairs = bind_model_outputs(reference.model, candidate.model, options.bind_outputs)
         feeds = {k: np.asarray(v) for k, v in sample.feeds.items() if v is not None}
         self._right = reference.oracle().run(feeds, [pair.reference for pair in self._pairs])
         self.tries = 0

@@ -64,6 +64,18 @@ def test_outputs_are_bound_by_name_then_by_place():
     assert pairs(by_place) == {"linear": ("y", "position"), "softmax": ("p", "position")}
 
 
+def test_a_name_that_both_sides_have_binds_and_the_others_follow_by_place():
+    ref, cand = [spec("a"), spec("b")], [spec("b"), spec("c")]
+    assert pairs(bind_outputs(ref, cand, {})) == {"b": ("b", "name"), "a": ("c", "position")}
+    by_place = {"a": ("b", "position"), "b": ("c", "position")}
+    assert pairs(bind_outputs(ref, cand, {}, names_known=False)) == by_place
+
+
+def test_names_that_only_number_tensors_bind_by_place():
+    bound = bind_outputs([spec("19"), spec("20")], [spec("20"), spec("21")], {})
+    assert pairs(bound) == {"19": ("20", "position"), "20": ("21", "position")}
+
+
 def test_numbers_that_tensorflow_gives_say_the_place_wherever_they_are_stored():
     bound = bind_outputs([spec("scores"), spec("boxes")], [spec("output_1"), spec("output_0")], {})
     assert pairs(bound) == {
