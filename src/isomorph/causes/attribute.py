@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
+from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.limits import PARAMETER_NODES, PARAMETER_TRIALS
 from isomorph.core.patch import Edit, Patch
 from isomorph.core.report import Experiment
@@ -168,7 +168,7 @@ def _parameter_diagnosis(node: Node | None, changes: Sequence[Change]) -> Diagno
     learned = number and node is not None and node.op in _LEARNED
     return Diagnosis(
         cause="weight" if learned else "attribute",
-        certainty=3,
+        certainty=Certainty.CONFIRMED,
         summary=what + _differing(changes),
         evidence={"attributes": [list(map(str, each)) for each in changes]},
         experiments=(restore_experiment(f"Is {names}{whose} wrong?", _setting(changes)),),
@@ -200,7 +200,7 @@ def _flattened(context: FaultContext) -> Diagnosis | None:
     cand, ref = readings if flat else reversed(readings)
     return Diagnosis(
         cause="attribute",
-        certainty=3,
+        certainty=Certainty.CONFIRMED,
         summary=f"axis {axis} of {node.op} is read as by another opset: it {cand}, and the "
         f"reference's {ref} (opset 13 changed this)",
         evidence={"axis": axis, "as_one": flat},
@@ -219,7 +219,7 @@ def _another_form(context: FaultContext) -> Diagnosis | None:
     return Diagnosis(
         # One function in the place of another is an operator that is missing or approximated.
         cause="attribute" if related(cand, ref) else "missing_op",
-        certainty=3,
+        certainty=Certainty.CONFIRMED,
         summary=f"it computes {cand}, and the reference {ref}",
         evidence={"form": cand, "reference_form": ref},
         experiments=(
@@ -255,7 +255,7 @@ def _suspected(context: FaultContext) -> Iterator[Diagnosis]:
     weights = " and weights" if node_constants.stores_equal_weights(context) else ""
     yield Diagnosis(
         cause="attribute",
-        certainty=2 if different else 1,
+        certainty=Certainty.VISIBLE if different else Certainty.POSSIBLE,
         summary=f"{node.op} has the reference's inputs{weights}, and another result"
         + (f": {_differing(different)}" if different else ""),
         evidence={"attributes": [list(map(str, each)) for each in different]},
@@ -293,7 +293,7 @@ def _decomposed(context: FaultContext) -> Iterator[Diagnosis]:
         return
     yield Diagnosis(
         cause="attribute",
-        certainty=1,
+        certainty=Certainty.POSSIBLE,
         summary=f"{whole.op} is computed in another form or with another parameter "
         "than its counterpart",
         evidence={"attributes": {name: str(value) for name, value in whole.attributes.items()}},

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
+from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.patch import Patch, SetInput, SwapBodies
 from isomorph.diagnose.experiments import restore_experiment
 
@@ -52,7 +52,9 @@ class ControlFlow:
             chosen_there = any(node.op in _BRANCHING for node in context.counterparts)
             yield Diagnosis(
                 cause="control_flow",
-                certainty=2 if context.node.op in _BRANCHING and chosen_there else 1,
+                certainty=Certainty.VISIBLE
+                if context.node.op in _BRANCHING and chosen_there
+                else Certainty.POSSIBLE,
                 summary=f"{context.node.op} gives another result than the reference's "
                 "on the same condition",
                 # Neither the other branch nor another number of rounds is what the reference gives.
@@ -151,7 +153,7 @@ def _frozen(context: FaultContext) -> Diagnosis | None:
         return None
     return Diagnosis(
         cause="control_flow",
-        certainty=2,
+        certainty=Certainty.VISIBLE,
         summary=f"the reference's {there[0].op} {there[0].name!r} decides by its input; the "
         "candidate always takes the way that it was exported with",
         evidence={"reference_node": there[0].name},
@@ -162,7 +164,7 @@ def _frozen(context: FaultContext) -> Diagnosis | None:
 def _diagnosis(node: Node, summary: str, change: str, fix: str) -> Diagnosis:
     return Diagnosis(
         cause="control_flow",
-        certainty=3,
+        certainty=Certainty.CONFIRMED,
         summary=summary,
         evidence={"operator": node.op},
         experiments=(restore_experiment(f"Does {node.name!r} decide wrongly?", change),),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
+from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.report import Experiment
 from isomorph.match.topology import Topology
 from isomorph.measure.precision import QUANTIZED_OPS
@@ -51,7 +51,7 @@ class Dtype:
             if cand[op] != ref[op]:
                 yield Diagnosis(
                     cause="dtype",
-                    certainty=2,
+                    certainty=Certainty.VISIBLE,
                     summary=f"{op} is computed in {cand[op]}, the reference's in {ref[op]}",
                     fix="compute it in the reference's type",
                 )
@@ -79,7 +79,7 @@ def _cast(context: FaultContext, casts: Sequence[Node]) -> Diagnosis:
     )
     return Diagnosis(
         cause="dtype",
-        certainty=3 if observed else 2,
+        certainty=Certainty.CONFIRMED if observed else Certainty.VISIBLE,
         summary=observed or f"values pass through {', '.join(types)} and are changed by it",
         evidence={"casts": [node.name for node in casts], "types": types},
         experiments=(experiment,),
@@ -161,7 +161,7 @@ def _divided(context: FaultContext) -> Diagnosis | None:
 def _rounding_diagnosis(summary: str, cand: str, ref: str) -> Diagnosis:
     return Diagnosis(
         cause="dtype",
-        certainty=3,
+        certainty=Certainty.CONFIRMED,
         summary=summary,
         evidence={"mine": cand, "reference": ref},
         experiments=(

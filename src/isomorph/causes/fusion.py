@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.core.execution import Switch
-from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
+from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.limits import OPTIMIZER_ROUNDS
 from isomorph.core.report import Experiment
 from isomorph.diagnose import node_constants
@@ -48,7 +48,7 @@ class Fusion:
         parts = " + ".join(dict.fromkeys(node.op for node in context.counterparts))
         yield Diagnosis(
             cause="fusion",
-            certainty=3,
+            certainty=Certainty.CONFIRMED,
             summary=f"the fused {context.node.op} is not {parts or 'what it stands for'}",
             evidence={"attributes": {k: str(v) for k, v in context.node.attributes.items()}},
         )
@@ -71,7 +71,7 @@ def _taken_in(context: FaultContext) -> Iterator[Diagnosis]:
     lost = " and ".join(dict.fromkeys(each.op for each in others))
     yield Diagnosis(
         cause="fusion",
-        certainty=2,
+        certainty=Certainty.VISIBLE,
         summary=f"{node.op} took in the reference's {lost}, and does not do the same"
         if same
         else f"one {node.op} stands for the reference's {parts}, and is not the same",
@@ -102,7 +102,7 @@ def _switched_off(execution: Execution) -> Iterator[Diagnosis]:
     if not right:
         yield Diagnosis(
             cause="fusion",
-            certainty=0,
+            certainty=Certainty.REFUTED,
             summary="no optimizer changes the result",
             experiments=(everything,),
         )
@@ -114,7 +114,7 @@ def _switched_off(execution: Execution) -> Iterator[Diagnosis]:
     named = culprit.name if culprit is not None else "an optimizer of the runtime"
     yield Diagnosis(
         cause="fusion",
-        certainty=3,
+        certainty=Certainty.CONFIRMED,
         summary=f"the result is changed by {named}: switched off, the run is right",
         experiments=(everything, *tried),
         evidence={"optimizer": named, "settings": dict(settings)},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
+from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.report import Experiment
 from isomorph.match.topology import Topology
 
@@ -49,7 +49,7 @@ def _other_output(context: FaultContext) -> Iterator[Diagnosis]:
         if np.array_equal(value, context.wrong):
             yield Diagnosis(
                 cause="interface",
-                certainty=3,
+                certainty=Certainty.CONFIRMED,
                 summary=f"output {context.tensor!r} holds the values of "
                 f"the reference's {spec.name!r}",
                 evidence={"output": context.tensor, "reference_output": spec.name},
@@ -79,7 +79,7 @@ def _exchanged_inputs(context: FaultContext) -> Iterator[Diagnosis]:
             continue
         yield Diagnosis(
             cause="interface",
-            certainty=3,
+            certainty=Certainty.CONFIRMED,
             summary=f"inputs {one.name!r} and {other.name!r} are exchanged",
             evidence={"inputs": [one.name, other.name]},
             experiments=(
@@ -111,7 +111,7 @@ def _retyped_inputs(context: FaultContext) -> Iterator[Diagnosis]:
         if spec.name in read and declared and spec.dtype and not _holds(spec.dtype, declared):
             yield Diagnosis(
                 cause="interface",
-                certainty=1,
+                certainty=Certainty.POSSIBLE,
                 summary=f"input {spec.name!r} was {declared} and is {spec.dtype}, "
                 "which does not hold it",
                 evidence={"input": spec.name, "was": declared, "is": spec.dtype},

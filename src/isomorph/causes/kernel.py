@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
+from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.report import Experiment
 from isomorph.diagnose import int16_saturation
 from isomorph.diagnose.experiments import restore_experiment
@@ -39,7 +39,7 @@ class Kernel:
         if found is None:
             yield Diagnosis(
                 cause="kernel",
-                certainty=1,
+                certainty=Certainty.POSSIBLE,
                 summary="a kernel is likely, but no node could be run by itself",
             )
             return
@@ -53,7 +53,10 @@ class Kernel:
         )
         if not off:
             yield Diagnosis(
-                cause="kernel", certainty=0, summary="alone it is right", experiments=(alone,)
+                cause="kernel",
+                certainty=Certainty.REFUTED,
+                summary="alone it is right",
+                experiments=(alone,),
             )
             return
         stopped = _saturated(context)
@@ -62,7 +65,7 @@ class Kernel:
         others = list(_other_runtimes(context, execution))
         yield Diagnosis(
             cause="kernel",
-            certainty=3 if decisive else 2,
+            certainty=Certainty.CONFIRMED if decisive else Certainty.VISIBLE,
             summary=f"the kernel of {context.node.op} in {execution.environment.runtime} is off by "
             "itself" + _special(context, found) + "".join(f"; {text}" for text, _ in decisive),
             experiments=(alone, *(each for _, each in decisive), *others),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
+from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.limits import AXIS_ORDERS, INPUT_ORDERS
 from isomorph.core.patch import Patch, SetInput
 from isomorph.core.report import Experiment
@@ -61,7 +61,9 @@ def _moved(context: FaultContext) -> Diagnosis:
     return Diagnosis(
         cause="layout",
         # Permuted weights move values too, and are the better diagnosis if they restore the node.
-        certainty=3 if node_constants.stores_equal_weights(context) else 2,
+        certainty=Certainty.CONFIRMED
+        if node_constants.stores_equal_weights(context)
+        else Certainty.VISIBLE,
         summary=f"{context.node.op} puts the right values in the wrong places{order_text}",
         evidence={"axes": list(order)} if order is not None else {},
         experiments=(
@@ -122,7 +124,7 @@ def _outputs_exchanged(context: FaultContext) -> Iterator[Diagnosis]:
             if found is not None and context.equals(found):
                 yield Diagnosis(
                     cause="layout",
-                    certainty=3,
+                    certainty=Certainty.CONFIRMED,
                     summary=f"outputs {left} and {right} of {node.op} are exchanged",
                     evidence={"outputs": [left, right]},
                     experiments=(
@@ -172,7 +174,7 @@ def _from_elsewhere(node: Node, place: int, tensor: str) -> Diagnosis:
     reading = f"input {place} of {node.op} is {node.inputs[place]!r}, not {tensor!r}"
     return Diagnosis(
         cause="layout",
-        certainty=3,
+        certainty=Certainty.CONFIRMED,
         summary=f"{reading}, which the reference reads there",
         evidence={"input": place, "reads": node.inputs[place], "should_read": tensor},
         experiments=(
@@ -206,7 +208,7 @@ def _diagnosis(node: Node, order: tuple[str, ...]) -> Diagnosis:
     arrangement = "exchanged" if moved == 2 and not whole else "in another order"
     return Diagnosis(
         cause="layout",
-        certainty=3,
+        certainty=Certainty.CONFIRMED,
         summary=f"the {parts} of {node.op} are {arrangement}",
         evidence={"order": list(order)},
         experiments=(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
+from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.limits import CONNECTIONS
 from isomorph.core.ops import BUILT_IN, FUSED, RESHAPES
 from isomorph.core.patch import Patch, SetOp
@@ -58,7 +58,11 @@ class MissingOp:
             certain = bool(lost) or context.node.op in OPTIONAL_INPUTS
             yield Diagnosis(
                 cause="missing_op",
-                certainty=3 if experiment is not None else 2 if certain else 1,
+                certainty=Certainty.CONFIRMED
+                if experiment is not None
+                else Certainty.VISIBLE
+                if certain
+                else Certainty.POSSIBLE,
                 summary=f"{context.node.op} lacks {fewer} of the inputs that the reference's has",
                 experiments=(experiment,) if experiment is not None else (),
                 fix="connect the missing input",
@@ -68,7 +72,7 @@ class MissingOp:
         if _unmasked(context):
             yield Diagnosis(
                 cause="missing_op",
-                certainty=2,
+                certainty=Certainty.VISIBLE,
                 summary="the reference adds a mask to the scores, and the candidate adds nothing",
                 evidence={"operators": ["Add"]},
                 fix="add the mask before the softmax",
@@ -89,7 +93,7 @@ class MissingOp:
         if bias is not None:
             yield Diagnosis(
                 cause="weight",
-                certainty=3,
+                certainty=Certainty.CONFIRMED,
                 summary=f"the reference's bias {bias!r} is not added",
                 evidence={"reference_constant": bias, "difference": "dropped"},
                 experiments=(experiment,) if experiment is not None else (),
@@ -99,7 +103,7 @@ class MissingOp:
         if experiment is None and _in_its_place(context, absent):
             yield Diagnosis(
                 cause="missing_op",
-                certainty=2,
+                certainty=Certainty.VISIBLE,
                 summary=f"{context.node.op} stands where the reference has {absent[0].op}",
                 evidence={"operators": [node.op for node in absent]},
                 fix=f"put {absent[0].op} in the place of {context.node.op}",
@@ -118,7 +122,7 @@ class MissingOp:
             unread = ", ".join(map(repr, _unread(context))) or "something"
             yield Diagnosis(
                 cause="missing_op",
-                certainty=1,
+                certainty=Certainty.POSSIBLE,
                 summary=f"the reference reads {unread} here, and the candidate does not",
                 evidence={"unread": list(_unread(context))},
                 fix=f"let it read {unread}",
@@ -171,7 +175,7 @@ def _replaced(context: FaultContext) -> Iterator[Diagnosis]:
                 continue
             yield Diagnosis(
                 cause="missing_op",
-                certainty=3,
+                certainty=Certainty.CONFIRMED,
                 summary=f"{node.op} stands where {op} belongs",
                 evidence={"operators": [op]},
                 experiments=(
@@ -183,18 +187,20 @@ def _replaced(context: FaultContext) -> Iterator[Diagnosis]:
             return
 
 
-def _certainty(absent: Node, experiment: Experiment | None) -> int:
+def _certainty(absent: Node, experiment: Experiment | None) -> Certainty:
     """Whether a rounding is missing before a cast and the dtype cause has a diagnosis."""
     if experiment is None:
-        return 1
-    return 2 if absent.op in {"Round", "Floor", "Ceil", "Cast"} else 3
+        return Certainty.POSSIBLE
+    types = absent.op in {"Round", "Floor", "Ceil", "Cast"}
+    return Certainty.VISIBLE if types else Certainty.CONFIRMED
 
 
-def _only_passed_on(context: FaultContext, absent: Sequence[Node]) -> int:
+def _only_passed_on(context: FaultContext, absent: Sequence[Node]) -> Certainty:
     """Nodes that only pass values on make no other values: what computes them is missing."""
     passing = all(node.op in _PASSING_ON | _JOINING for node in context.nodes)
     computing = any(node.op not in _PASSING_ON for node in absent)
-    return 2 if passing and computing and not context.permuted else 0
+    seen = passing and computing and not context.permuted
+    return Certainty.VISIBLE if seen else Certainty.REFUTED
 
 
 def _reader(context: FaultContext, absent: Node) -> str | None:

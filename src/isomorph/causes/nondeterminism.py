@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
+from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.report import Experiment
 from isomorph.diagnose.experiments import restore_experiment
 from isomorph.measure.determinism import random_nodes
@@ -54,7 +54,7 @@ class Nondeterminism:
             summary_text, repair = "nothing in the graph says why", None
         yield Diagnosis(
             cause="nondeterminism",
-            certainty=3,
+            certainty=Certainty.CONFIRMED,
             summary=summary_text,
             experiments=(twice, *((threads,) if threads is not None and not nodes else ())),
             evidence={"random_nodes": list(nodes)},
@@ -87,7 +87,7 @@ def _by_threads(execution: Execution) -> Iterator[Diagnosis]:
         return
     yield Diagnosis(
         cause="nondeterminism",
-        certainty=3 if right else 0,
+        certainty=Certainty.CONFIRMED if right else Certainty.REFUTED,
         summary="with one thread it is right" if right else "the number of threads changes nothing",
         experiments=(
             restore_experiment(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
+from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
 from isomorph.diagnose.experiments import restore_experiment
@@ -55,7 +55,7 @@ class Precision:
         confirmed = overflow or (experiment is not None and experiment.agrees)
         yield Diagnosis(
             cause="precision",
-            certainty=3 if confirmed else 1,
+            certainty=Certainty.CONFIRMED if confirmed else Certainty.POSSIBLE,
             summary=f"the values {'overflow' if overflow else 'are too fine for'} {narrow[0]}",
             evidence={"type": narrow[0], "largest": float(np.max(np.abs(context.right)))},
             experiments=(experiment,) if experiment is not None else (),
@@ -115,7 +115,7 @@ def _as_run(context: FaultContext, execution: Execution) -> Iterator[Diagnosis]:
         if experiments:
             yield Diagnosis(
                 cause="precision",
-                certainty=0,
+                certainty=Certainty.REFUTED,
                 summary="full precision changes nothing",
                 experiments=tuple(experiments),
             )
@@ -124,7 +124,7 @@ def _as_run(context: FaultContext, execution: Execution) -> Iterator[Diagnosis]:
     flags = " ".join(f"--set {k}={v}" for k, v in (switch.settings if switch else {}).items())
     yield Diagnosis(
         cause="precision",
-        certainty=3 if switch is not None else 2,
+        certainty=Certainty.CONFIRMED if switch is not None else Certainty.VISIBLE,
         summary=f"the runtime computes in {word}, not in the declared type"
         + (f"; with {switch.name} it is right" if switch is not None else ""),
         experiments=tuple(experiments),

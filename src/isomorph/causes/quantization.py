@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
+from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
 from isomorph.diagnose import tensor_grids
@@ -62,7 +62,7 @@ class Quantization:
         if bias is not None:
             yield Diagnosis(
                 cause="quantization",
-                certainty=2,
+                certainty=Certainty.VISIBLE,
                 summary=bias,
                 evidence={"operators": ops},
                 fix="give the bias the product of the scales of input and weight",
@@ -70,7 +70,7 @@ class Quantization:
         if ops or tensor_grids.step(context) is not None or _cut(context) > 0.0:
             yield Diagnosis(
                 cause="quantization",
-                certainty=3 if ops else 1,
+                certainty=Certainty.CONFIRMED if ops else Certainty.POSSIBLE,
                 summary=_range(context),
                 evidence={"operators": ops, "cut_off": _cut(context)},
                 fix="calibrate the quantizer again on the values it sees",
@@ -84,7 +84,7 @@ def _no_step(context: FaultContext) -> Diagnosis | None:
         return None
     return Diagnosis(
         cause="quantization",
-        certainty=4,
+        certainty=Certainty.EVIDENT,
         summary=f"the quantizer's scale is {step}: it was calibrated on values that are not finite",
         evidence={"scale": step},
         fix="leave the tensor in float, or calibrate the quantizer on its finite values",
@@ -121,7 +121,7 @@ def _stored(context: FaultContext) -> Diagnosis | None:
     name, change, cause = found
     return Diagnosis(
         cause=cause,
-        certainty=3,
+        certainty=Certainty.CONFIRMED,
         summary=f"the integers of {name!r} do not stand for the reference's weight: {change}",
         evidence={"constant": name, "difference": change},
         experiments=(
@@ -182,7 +182,7 @@ def _cut_off(context: FaultContext) -> Diagnosis | None:
         return None
     return Diagnosis(
         cause="quantization",
-        certainty=4,
+        certainty=Certainty.EVIDENT,
         summary=f"the quantizer's range ({low:.3g} … {high:.3g}) cuts off {np.mean(beyond):.0%} of "
         "the values",
         evidence={"cut_off": float(np.mean(beyond))},
@@ -217,7 +217,7 @@ def _within(context: FaultContext, found: Array) -> bool:
 def _diagnosis(summary: str, change: str, fix: str, **evidence: object) -> Diagnosis:
     return Diagnosis(
         cause="quantization",
-        certainty=3,
+        certainty=Certainty.CONFIRMED,
         summary=summary,
         evidence=evidence,
         experiments=(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
+from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.limits import SIZES
 from isomorph.diagnose.experiments import restore_experiment
 from isomorph.match.topology import Topology
@@ -124,7 +124,7 @@ def _frozen(
     frozen = " that were frozen" if len(stored) == value.size else ""
     return Diagnosis(
         cause="shape",
-        certainty=3,
+        certainty=Certainty.CONFIRMED,
         summary=f"{node.op} reads sizes {list(stored)}{frozen}; for this input they are {right}",
         evidence={"constant": name, "frozen": list(stored), "sizes": right},
         experiments=(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
+from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.limits import BODY_CONSTANTS, FOLDED_WEIGHTS
 from isomorph.diagnose import node_constants
 from isomorph.diagnose.constant_diff import difference
@@ -51,7 +51,7 @@ class Weight:
         if strange := [name for name in strange if name not in known]:
             yield Diagnosis(
                 cause="weight",
-                certainty=1,
+                certainty=Certainty.POSSIBLE,
                 summary=f"constant {strange[0]!r} has values that the reference does not hold",
                 evidence={"constant": strange[0]},
             )
@@ -108,7 +108,7 @@ class Weight:
             names = ", ".join(stored)
             yield Diagnosis(
                 cause="weight",
-                certainty=3,
+                certainty=Certainty.CONFIRMED,
                 summary=f"the gate blocks of {names} are in the wrong order",
                 evidence={"gate_order": order},
                 experiments=(
@@ -135,7 +135,7 @@ class Weight:
             if found is not None and context.equals(found):
                 yield Diagnosis(
                     cause="weight",
-                    certainty=3,
+                    certainty=Certainty.CONFIRMED,
                     summary=f"a constant inside is wrong; right is {patch.summary}",
                     evidence={"change": patch.summary},
                     experiments=(
@@ -198,7 +198,7 @@ def _replaced(
     known = {"reference_constant": ref} if ref is not None else {}
     return Diagnosis(
         cause=cause,
-        certainty=3,
+        certainty=Certainty.CONFIRMED,
         summary=f"constant {cand!r} is not the reference's {named}: {kind}",
         evidence={"constant": cand, **known, "difference": kind},
         experiments=(
@@ -244,7 +244,7 @@ def _reordered(value: Array, blocks: int, order: tuple[int, ...]) -> Array:
 def _dropped(node: str, bias: str, *, lost: bool) -> Diagnosis:
     return Diagnosis(
         cause="weight",
-        certainty=3,
+        certainty=Certainty.CONFIRMED,
         summary=f"the reference's bias {bias!r} is not added"
         + ("" if lost else ", although the candidate stores it"),
         evidence={"reference_constant": bias, "difference": "dropped"},

@@ -8,10 +8,10 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from isomorph.core.baseline import Accepted, Baseline, BaselineStatus
+from isomorph.core.baseline import Accepted, Baseline, BaselineState, BaselineStatus
 from isomorph.core.divergence import Divergence, DivergenceKind, Verdict
 from isomorph.core.errors import UsageError
-from isomorph.core.report import Finding, Report
+from isomorph.core.report import Finding, FindingEffect, FindingStatus, Report
 
 _OF_OUTPUTS = frozenset(
     {"TRANSLATION", "EXECUTION", "SHAPE_MISMATCH", "OUTPUT_MISSING", "UNJUDGED", "ORACLE",
@@ -56,7 +56,9 @@ def compare_with_baseline(
     named = {status.output for status in statuses}
     judged = {_name(each) for each in report.outputs if each.verdict is not Verdict.UNKNOWN}
     statuses += [
-        BaselineStatus(output=name, state="fixed", message="no longer divergent", accepted=entry)
+        BaselineStatus(
+            output=name, state=BaselineState.FIXED, message="no longer divergent", accepted=entry
+        )
         for name, entry in known.items()
         if name not in named and name in judged
     ]
@@ -80,17 +82,17 @@ def _status(
 
 def _state(
     report: Report, entry: Accepted | None, worse: str | None, today: date
-) -> tuple[str, str]:
+) -> tuple[BaselineState, str]:
     """The state of a divergence, with a sentence; ``worse`` describes how it exceeds its entry."""
     if entry is None:
-        return "new", "it has not been accepted"
+        return BaselineState.NEW, "it has not been accepted"
     if entry.until is not None and today > date.fromisoformat(entry.until):
-        return "expired", f"was accepted until {entry.until}"
+        return BaselineState.EXPIRED, f"was accepted until {entry.until}"
     if (other := _other_finding(report, entry)) is not None:
-        return "new", other
+        return BaselineState.NEW, other
     if worse is not None:
-        return "worse", worse
-    return "unchanged", f"accepted by {entry.who}: {entry.why}"
+        return BaselineState.WORSE, worse
+    return BaselineState.UNCHANGED, f"accepted by {entry.who}: {entry.why}"
 
 
 def _constants(report: Report) -> dict[str, Finding]:
@@ -116,7 +118,11 @@ def _of_constants(report: Report, entries: Sequence[Accepted], today: date) -> l
     compared = report.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED}
     return statuses + [
         BaselineStatus(
-            output="", constant=name, state="fixed", message="no longer differs", accepted=entry
+            output="",
+            constant=name,
+            state=BaselineState.FIXED,
+            message="no longer differs",
+            accepted=entry,
         )
         for name, entry in known.items()
         if compared and name not in found
@@ -149,8 +155,8 @@ def _findings(report: Report) -> tuple[str, ...]:
     for finding in report.findings:
         # A difference shown by an input that was searched for can decide the verdict as well.
         shown = finding.code == _CONSTANT or "reached_by" in finding.evidence
-        decides = finding.effect == "reaches_output" or shown
-        if not decides or finding.code in _OF_OUTPUTS or finding.status == "refuted":
+        decides = finding.effect == FindingEffect.REACHES_OUTPUT or shown
+        if not decides or finding.code in _OF_OUTPUTS or finding.status == FindingStatus.REFUTED:
             continue
         place = finding.node or ", ".join(finding.nodes) or ", ".join(finding.tensors)
         places.append(f"{finding.cause or finding.code}{f' at {place}' if place else ''}")
@@ -246,7 +252,8 @@ def _confirmed(report: Report) -> list[Finding]:
     return [
         finding
         for finding in report.findings
-        if finding.status == "confirmed" and finding.effect == "reaches_output"
+        if finding.status == FindingStatus.CONFIRMED
+        and finding.effect == FindingEffect.REACHES_OUTPUT
     ]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from isomorph.core.coverage import concluded
 from isomorph.core.divergence import Divergence, Verdict
-from isomorph.core.report import Finding, Report, Skipped
+from isomorph.core.report import Finding, FindingEffect, FindingStatus, Report, Skipped
 from isomorph.inputs import feeds as feeding
 from isomorph.inputs.feeds import Sample
 from isomorph.match.binding import bind_model_outputs
@@ -127,8 +127,8 @@ def _unjudged(divergence: Divergence) -> Finding:
         rank=0,
         code="UNJUDGED",
         cause=None,
-        status="suspected",
-        effect="reaches_output",
+        status=FindingStatus.SUSPECTED,
+        effect=FindingEffect.REACHES_OUTPUT,
         summary=f"output {name!r}: {divergence.reason}",
         tensors=(name,),
         fix="record one of the traces again without --no-oracle, or state a --budget",
@@ -145,8 +145,8 @@ def _first_difference(reference: Replayed, candidate: Replayed) -> Iterator[Find
                     rank=0,
                     code="FIRST_DIFFERENCE",
                     cause=None,
-                    status="suspected",
-                    effect="none",
+                    status=FindingStatus.SUSPECTED,
+                    effect=FindingEffect.NONE,
                     summary=f"tensor {name!r} of node {node.name!r} ({node.op}) is the first of "
                     "equal name that is not the same to the last bit",
                     node=node.name,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.errors import UsageError
-from isomorph.core.report import Binding, Finding
+from isomorph.core.report import Binding, Finding, FindingEffect, FindingStatus
 from isomorph.inputs.generated_samples import made_up, of_other_sizes
 from isomorph.match.binding import bind_inputs, bind_model_outputs, bind_outputs
 from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ
@@ -43,8 +43,8 @@ class Change:
             summary=f"{self.kind} {self.candidate.name!r} was {was} and {verb} {now}: "
             f"it is {self._treatment}, {self._parameters}",
             cause="interface",
-            status="confirmed",
-            effect="none",
+            status=FindingStatus.CONFIRMED,
+            effect=FindingEffect.NONE,
         )
 
     @property
@@ -135,8 +135,8 @@ class DequantizedPair:
                     summary=f"input {name!r}: {share:.1%} of the values ({sample.origin}) "
                     f"lie beyond {low:.4g} … {high:.4g}, where its integers end",
                     cause="quantization",
-                    status="confirmed",
-                    effect="none",
+                    status=FindingStatus.CONFIRMED,
+                    effect=FindingEffect.NONE,
                     fix="give inputs like those it was calibrated with, or calibrate it for these",
                 )
 

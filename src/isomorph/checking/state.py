@@ -14,7 +14,7 @@ from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import FATAL, IsomorphError, RuntimeFailedError
 from isomorph.core.interruption import InterruptedCheck
 from isomorph.core.limits import Limit, noted_limits
-from isomorph.core.report import Binding, Finding, Report, Skipped
+from isomorph.core.report import Binding, Finding, FindingStatus, Report, Skipped
 from isomorph.diagnose.crash_bisect import with_crashing_node
 from isomorph.diagnose.diagnose_faults import diagnosed_faults
 from isomorph.diagnose.faulty_runs import graphs_differ, runs_at_fault, runtime_findings
@@ -247,7 +247,11 @@ class CheckState:
         )
         found, unexplained = [*found, *runs], unexplained or left_over
         self.findings = [*found, *self.findings]
-        if found and not unexplained and all(each.status == "confirmed" for each in found):
+        if (
+            found
+            and not unexplained
+            and all(each.status == FindingStatus.CONFIRMED for each in found)
+        ):
             self.explained |= frozenset(d.candidate_output for d in wrong if d.candidate_output)
         if unexplained:
             self.skipped.append(Skipped(what="localization", why=unexplained))

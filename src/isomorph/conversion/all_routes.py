@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from isomorph import registry
 from isomorph.conversion.plan import formats, routes
 from isomorph.conversion.steps import RouteRunner, Stop
-from isomorph.core.conversion import AS_IS, Hop, Route
+from isomorph.core.conversion import AS_IS, Hop, HopStatus, Route
 from isomorph.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -88,6 +88,6 @@ def _trip(route: Route, origin: Stop, runner: RouteRunner) -> Trip:
         here = runner.stop(here, route.steps[:count])
         assert here.hop is not None
         hops.append(here.hop)
-        if here.hop.status in {"failed", "guilty"}:
+        if here.hop.status in {HopStatus.FAILED, HopStatus.DIVERGENT}:
             break
     return Trip(route=route, hops=tuple(hops))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.conversion.plan import routes
 from isomorph.conversion.steps import RouteRunner, Stop
-from isomorph.core.conversion import AS_IS, Conversion, Hop, Route
+from isomorph.core.conversion import AS_IS, Conversion, Hop, HopStatus, Route
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import UsageError
 from isomorph.core.report import Skipped
@@ -23,7 +23,13 @@ if TYPE_CHECKING:
     from isomorph.checking.loader import Loader
     from isomorph.conversion.converter_worker import ConverterWorker
 
-_WEIGHT = {"failed": 0, "unproven": 1, "guilty": 2, "repaired": 3, "proven": 3}
+_WEIGHT = {
+    HopStatus.FAILED: 0,
+    HopStatus.UNPROVEN: 1,
+    HopStatus.DIVERGENT: 2,
+    HopStatus.REPAIRED: 3,
+    HopStatus.PROVEN: 3,
+}
 """Of two routes of which none was proven, the one whose last hop got further is shown."""
 
 
@@ -117,11 +123,11 @@ def _traveled(
             here = runner.stop(here, route.steps[:count])
             assert here.hop is not None
             hops.append(here.hop)
-            if here.hop.status in {"failed", "guilty"}:
+            if here.hop.status in {HopStatus.FAILED, HopStatus.DIVERGENT}:
                 break
         if len(hops) == len(route.steps) and hops[-1].usable:
             return hops, here
-        weight = (len(hops) if hops[-1].status != "failed" else 0, _WEIGHT[hops[-1].status])
+        weight = (len(hops) if hops[-1].status != HopStatus.FAILED else 0, _WEIGHT[hops[-1].status])
         if best is None or weight > best[0]:
             best = weight, hops, here
     assert best is not None, "there is at least one route"

@@ -14,7 +14,7 @@ from isomorph.conversion.converter_samples import Supply
 from isomorph.conversion.converter_worker import Attempt, ConverterWorker, trouble_of
 from isomorph.conversion.cpu_support import scope
 from isomorph.conversion.lost_metadata import losses
-from isomorph.core.conversion import AS_IS, Cure, Hop, Order, Step, Trouble
+from isomorph.core.conversion import AS_IS, Cure, Hop, HopStatus, Order, Step, Trouble
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.protocols import ProvenByRuntime
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from isomorph.sessions.model_handle import ModelHandle
 
 _STATUS = {
-    Verdict.EQUIVALENT: "proven",
-    Verdict.DEGRADED: "proven",
-    Verdict.DIVERGENT: "guilty",
-    Verdict.UNKNOWN: "unproven",
+    Verdict.EQUIVALENT: HopStatus.PROVEN,
+    Verdict.DEGRADED: HopStatus.PROVEN,
+    Verdict.DIVERGENT: HopStatus.DIVERGENT,
+    Verdict.UNKNOWN: HopStatus.UNPROVEN,
 }
-_INFORMATIVE = {"failed": 0, "unproven": 1, "guilty": 2}
+_INFORMATIVE = {None: 0, HopStatus.FAILED: 0, HopStatus.UNPROVEN: 1, HopStatus.DIVERGENT: 2}
 """Of attempts that all failed, the most informative one is shown."""
 _NEEDS_SAMPLES = frozenset({"int8", "int16x8"})
 
@@ -52,7 +52,7 @@ class Stop:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Proof:
     path: Path
-    status: str
+    status: HopStatus
     report: Report | None = None
     trouble: Trouble | None = None
     patches: tuple[str, ...] = ()
@@ -105,7 +105,7 @@ class RouteRunner:
         started = time.monotonic()
         best: Stop | None = None
         for cure in (None, *self._cures(step)):
-            if cure is not None and not cure.for_divergent and _status(best) == "guilty":
+            if cure is not None and not cure.for_divergent and _status(best) == HopStatus.DIVERGENT:
                 continue
             used = (cure,) if cure is not None else ()
             self._report_progress(step, cure)
@@ -164,7 +164,7 @@ class RouteRunner:
         started: float,
     ) -> Stop:
         """Load the result, and measure it; an unreadable one is a failure of the converter."""
-        hop = Hop(step=step, status="failed", seconds=0.0, cures=cures, notes=attempt.notes)
+        hop = Hop(step=step, status=HopStatus.FAILED, seconds=0.0, cures=cures, notes=attempt.notes)
         try:
             right = self._open_result(origin, step, attempt.path)
         except IsomorphError as error:
@@ -203,12 +203,12 @@ class RouteRunner:
         """Measured against the first model; repaired, where that is asked for and can be."""
         checked = self._checked(right)
         if isinstance(checked, Trouble):
-            return _Proof(path=path, status="unproven", trouble=checked)
+            return _Proof(path=path, status=HopStatus.UNPROVEN, trouble=checked)
         status = _STATUS[checked.verdict]
-        if status == "guilty" and self.repair:
+        if status == HopStatus.DIVERGENT and self.repair:
             target, patches, again = self._repaired(right, path, checked)
             if patches:
-                return _Proof(path=target, status="repaired", report=again, patches=patches)
+                return _Proof(path=target, status=HopStatus.REPAIRED, report=again, patches=patches)
         return _Proof(path=path, status=status, report=checked)
 
     def _checked(self, right: ModelHandle) -> Report | Trouble:
@@ -223,7 +223,7 @@ class RouteRunner:
         """The patched copy, proven, or everything as it was."""
         if not can_patch(right.model):
             return path, (), report
-        target = self.workshop.folder("repaired") / path.name
+        target = self.workshop.folder(HopStatus.REPAIRED) / path.name
         try:
             done = write_repair(self.first, right, self.given, self.check_options, target)
             if not done.repaired or done.output is None:
@@ -244,7 +244,7 @@ class RouteRunner:
         hop: Hop | None = None,
     ) -> Stop:
         tried = self._cures(step)
-        hop = hop or Hop(step=step, status="failed", seconds=0.0)
+        hop = hop or Hop(step=step, status=HopStatus.FAILED, seconds=0.0)
         hop = replace(hop, seconds=time.monotonic() - started, trouble=trouble, cures=tried)
         here = origin or Stop(location="", model=self.first.model)
         return Stop(location=here.location, model=here.model, hop=hop)
@@ -252,11 +252,11 @@ class RouteRunner:
     def _report_progress(self, step: Step, cure: Cure | None) -> None:
         if self.check_options.on_progress is not None:
             width = f", {step.width}" if step.width != AS_IS else ""
-            again = f", again: {cure.name}" if cure is not None else ""
+            again = f", again: {cure.name}" if cure is not None else None
             self.check_options.on_progress(
                 f"convert: {step.source} → {step.target}{width}{again}", step.converter
             )
 
 
-def _status(stop: Stop | None) -> str:
-    return stop.hop.status if stop is not None and stop.hop is not None else ""
+def _status(stop: Stop | None) -> HopStatus | None:
+    return stop.hop.status if stop is not None and stop.hop is not None else None

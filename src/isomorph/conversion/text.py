@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from isomorph.core.conversion import AS_IS
+from isomorph.core.conversion import AS_IS, HopStatus
 from isomorph.core.cpu import CpuScope
+from isomorph.core.report import FindingEffect
 
 if TYPE_CHECKING:
-    from isomorph.core.conversion import Conversion, Hop, Route
+    from isomorph.core.conversion import Conversion, Hop, HopStatus, Route
     from isomorph.core.divergence import Divergence
     from isomorph.core.report import Finding, Report
 
@@ -58,7 +59,11 @@ def lines(conversion: Conversion) -> Iterator[str]:
 
 def _untried(conversion: Conversion) -> list[Route]:
     """Other ways that were not gone to their end, or to where they failed."""
-    gone = {hop.step for hop in conversion.tried if hop.status in {"failed", "guilty"}}
+    gone = {
+        hop.step
+        for hop in conversion.tried
+        if hop.status in {HopStatus.FAILED, HopStatus.DIVERGENT}
+    }
     gone |= {hop.step for hop in conversion.chosen if not hop.usable}
     steps = {hop.step for hop in conversion.tried}
     return [
@@ -84,7 +89,7 @@ def _hop_lines(word: str, hop: Hop) -> Iterator[str]:
         f"{hop.status}, {hop.seconds:.0f} s"
     )
     yield from (f"  note    {note}" for note in hop.notes)
-    if hop.status != "failed":
+    if hop.status != HopStatus.FAILED:
         yield from (f"  cure    {cure.description}" for cure in hop.cures)
     yield from (f"  patch   {patch}" for patch in hop.patches)
     if hop.cpus is not None:
@@ -97,7 +102,7 @@ def _hop_lines(word: str, hop: Hop) -> Iterator[str]:
             yield f"  fix     {hop.trouble.fix}"
         if hop.trouble.log:
             yield f"  log     … {_short(_last_words(hop.trouble.log))}"
-        if hop.cures and hop.status == "failed":
+        if hop.cures and hop.status == HopStatus.FAILED:
             yield f"  tried   {', '.join(cure.name for cure in hop.cures)}, to no avail"
     if hop.report is not None:
         yield from _measured(hop.report)
@@ -123,7 +128,7 @@ def _measured(report: Report) -> Iterator[str]:
     for output in report.outputs:
         yield f"  output  {output.reference_output}: {_errors(output)}"
     yield from _sizes(report)
-    shown = [finding for finding in report.findings if finding.effect != "none"]
+    shown = [finding for finding in report.findings if finding.effect != FindingEffect.NONE]
     yield from (f"  finding {_finding(each)}" for each in shown[:_MOST_FINDINGS])
     if report.verdict.exit_code and not shown:
         yield f"  finding {report.reason}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 FILE = "isomorph.baseline.toml"
 """The usual name of the file, beside the project's."""
@@ -45,16 +46,25 @@ class Accepted:
         return _what(self.output, self.constant)
 
 
+class BaselineState(StrEnum):
+    """A divergence of today against what was accepted."""
+
+    NEW = "new"
+    """Not accepted."""
+    UNCHANGED = "unchanged"
+    WORSE = "worse"
+    """Than what was accepted."""
+    EXPIRED = "expired"
+    FIXED = "fixed"
+    """Accepted, and no longer divergent."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineStatus:
-    """One output, or one constant that differs by itself, against the baseline.
-
-    ``state``: new (not accepted), unchanged, worse (than what was accepted), expired, or
-    fixed (accepted, and no longer divergent).
-    """
+    """One output, or one constant that differs by itself, against the baseline."""
 
     output: str
-    state: str
+    state: BaselineState
     message: str
     accepted: Accepted | None = None
     constant: str | None = None
@@ -67,7 +77,7 @@ class BaselineStatus:
     @property
     def accepts(self) -> bool:
         """Whether this is no reason to fail."""
-        return self.state in {"unchanged", "fixed"}
+        return self.state in {BaselineState.UNCHANGED, BaselineState.FIXED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from isomorph.core.cpu import CpuScope
 from isomorph.core.divergence import Verdict
@@ -91,18 +92,30 @@ class Trouble:
     log: str = ""
 
 
+class HopStatus(StrEnum):
+    """What became of one conversion."""
+
+    PROVEN = "proven"
+    """Equivalent, or degraded within its budget."""
+    REPAIRED = "repaired"
+    DIVERGENT = "guilty"
+    UNPROVEN = "unproven"
+    """It could not be judged."""
+    FAILED = "failed"
+    """No model came out."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hop:
     """One conversion that was tried.
 
-    ``status``: ``proven`` (equivalent, or degraded within its budget), ``repaired``, ``guilty``
-    (divergent), ``unproven`` (could not be judged) or ``failed`` (no model came out). ``report``
-    is the check of its result against the *first* model. ``lost`` is what did not survive.
-    ``cpus`` states on which CPUs products of bytes in the result are exact; None where it has none.
+    ``report`` is the check of its result against the *first* model. ``lost`` is what did not
+    survive. ``cpus`` states on which CPUs products of bytes in the result are exact; None where
+    it has none.
     """
 
     step: Step
-    status: str
+    status: HopStatus
     seconds: float
     cures: tuple[Cure, ...] = ()
     notes: tuple[str, ...] = ()
@@ -115,7 +128,7 @@ class Hop:
     @property
     def usable(self) -> bool:
         """Whether the next hop may build on it."""
-        return self.status in {"proven", "repaired"}
+        return self.status in {HopStatus.PROVEN, HopStatus.REPAIRED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

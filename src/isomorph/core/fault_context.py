@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -63,18 +63,32 @@ class FaultContext:
     execution: Execution | None = None
 
 
+class Certainty(IntEnum):
+    """How well a diagnosis is founded; it orders the diagnoses of all causes."""
+
+    REFUTED = 0
+    """By an experiment."""
+    POSSIBLE = 1
+    """Nothing contradicts it."""
+    VISIBLE = 2
+    """The graphs differ in just this."""
+    CONFIRMED = 3
+    """An experiment that changed just this restored the node."""
+    EVIDENT = 4
+    """The values prove it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
     """What one cause concludes about a fault.
 
-    ``certainty`` orders the diagnoses: 4 the values prove it, 3 an experiment confirmed it, 2 the
-    graphs differ in just this, 1 nothing contradicts it, 0 an experiment refuted it. ``node`` is
-    the one node of the context whose change restores the fault, where it is a single one.
+    ``node`` is the one node of the context whose change restores the fault, where it is a single
+    one.
     """
 
     cause: str
     summary: str
-    certainty: int
+    certainty: Certainty
     experiments: tuple[Experiment, ...] = ()
     evidence: Mapping[str, object] = field(default_factory=dict)
     fix: str | None = None

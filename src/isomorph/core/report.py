@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from isomorph.core.alignment import Alignment
-from isomorph.core.baseline import Baseline
+from isomorph.core.baseline import Baseline, BaselineState
 from isomorph.core.coverage import Coverage
 from isomorph.core.dataset_summary import OverSamples
 from isomorph.core.divergence import Divergence, Verdict
@@ -31,19 +31,34 @@ class Experiment:
     agrees: bool
 
 
+class FindingStatus(StrEnum):
+    """How well a finding is established."""
+
+    SUSPECTED = "suspected"
+    CONFIRMED = "confirmed"
+    REFUTED = "refuted"
+
+
+class FindingEffect(StrEnum):
+    """What a finding does to the outputs."""
+
+    REACHES_OUTPUT = "reaches_output"
+    BELOW_ROUNDING = "below_rounding"
+    LATENT = "latent"
+    """No given input shows it."""
+    NONE = "none"
+    """A fact that changes no number."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing a user should know, with its evidence.
-
-    ``status``: suspected, confirmed or refuted. ``effect``: reaches_output, below_rounding,
-    latent, or none for facts that change no number.
-    """
+    """One thing a user should know, with its evidence."""
 
     rank: int
     code: str
     cause: str | None
-    status: str
-    effect: str
+    status: FindingStatus
+    effect: FindingEffect
     summary: str
     node: str | None = None
     nodes: tuple[str, ...] = ()
@@ -88,23 +103,25 @@ class ModelSummary:
 
 
 class BoundBy(StrEnum):
-    """The ways to pair two names that something else depends on."""
+    """How two names were paired."""
 
     NAME = "name"
+    SIMILAR_NAME = "similar name"
+    NUMBER = "its number in the signature"
     POSITION = "position"
+    ONLY_FIT = "only pair of this type and shape"
+    ONLY_ONE_LEFT = "the only one left"
     VALUES = "shape and value"
+    USER = "stated by the user"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:
-    """Which name on one side belongs to which on the other, and how that is known.
-
-    ``how`` is a ``BoundBy``, or a sentence where nothing depends on it.
-    """
+    """Which name on one side belongs to which on the other, and how that is known."""
 
     reference: str
     candidate: str
-    how: str
+    how: BoundBy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +200,7 @@ class Report:
             self.baseline is not None
             and self.coverage is not None
             and not self.coverage.not_compared
-            and any(status.state == "unchanged" for status in self.baseline.statuses)
+            and any(status.state == BaselineState.UNCHANGED for status in self.baseline.statuses)
             and self.baseline.accepts
         )
 
@@ -192,7 +209,7 @@ class Report:
         """The verdict's; 0 where a baseline accepts it; 1 if strict and rounding hides a fault."""
         if self.verdict is Verdict.DIVERGENT and self.accepted:
             return 0
-        hidden = any(finding.effect == "below_rounding" for finding in self.findings)
+        hidden = any(finding.effect == FindingEffect.BELOW_ROUNDING for finding in self.findings)
         if self.strict and hidden and self.verdict is Verdict.EQUIVALENT:
             return 1
         return self.verdict.exit_code

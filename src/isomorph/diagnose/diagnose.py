@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph import registry
-from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
+from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext, FaultSite
 from isomorph.core.limits import noted_limits
 from isomorph.core.patch import Patch, SetAttribute
 from isomorph.core.report import Experiment
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from isomorph.core.protocols import Cause
     from isomorph.core.report import Finding
 
-CONFIRMED = 3
-"""The certainty from which on an experiment has shown that the change restores the node."""
 EXTENSION_ERRORS = (ArithmeticError, ValueError, IndexError, KeyError, TypeError)
 """Exceptions that an extension may raise on a graph it was not written for."""
 
@@ -37,7 +35,7 @@ def diagnoses(context: FaultContext) -> list[Diagnosis]:
             if site in cause.sites
             for answer in _examined(cause, context)
         ]
-    if all(answer.certainty < CONFIRMED for answer in answers):
+    if all(answer.certainty < Certainty.CONFIRMED for answer in answers):
         for limit in hit:
             limit.reached()
     return sorted(answers, key=lambda answer: -answer.certainty)
@@ -55,7 +53,7 @@ def _examined(cause: Cause, context: FaultContext) -> Iterator[Diagnosis]:
         yield Diagnosis(
             cause=cause.name,
             summary="could not be examined",
-            certainty=0,
+            certainty=Certainty.REFUTED,
             experiments=(
                 Experiment(
                     question=f"Is {cause.name} the cause?",
@@ -76,8 +74,9 @@ def with_cause(finding: Finding, context: FaultContext, frameworks: Sequence[str
     Experiments that refuted other causes are kept.
     """
     answers = diagnoses(context)
-    refuted = [each for answer in answers if not answer.certainty for each in answer.experiments]
-    standing = [answer for answer in answers if answer.certainty]
+    rejected = [each for each in answers if each.certainty == Certainty.REFUTED]
+    refuted = [each for answer in rejected for each in answer.experiments]
+    standing = [each for each in answers if each.certainty != Certainty.REFUTED]
     if not standing:
         return replace(finding, experiments=(*finding.experiments, *refuted))
     return with_diagnosis(finding, standing, refuted, context, frameworks)
@@ -94,10 +93,10 @@ def with_diagnosis(
     best = standing[0]
     others = [f"{each.cause}: {each.summary}" for each in standing[1:3]]
     evidence = {**finding.evidence, **best.evidence, **({"also": others} if others else {})}
-    if best.certainty > 1 and best.node not in (None, finding.node):
+    if best.certainty > Certainty.POSSIBLE and best.node not in (None, finding.node):
         evidence["member"] = best.node
     # A change that could be tried and did not restore the node is no advice.
-    proven = best.certainty >= CONFIRMED or context.execution is not None
+    proven = best.certainty >= Certainty.CONFIRMED or context.execution is not None
     fix = best.fix if proven or not _can_try(context) else None
     issues = matching_issues(best.cause, f"{best.summary} {best.evidence}", context, frameworks)
     return replace(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.limits import FUSED_PRODUCTS
-from isomorph.core.report import Experiment, Finding
+from isomorph.core.report import Experiment, Finding, FindingEffect, FindingStatus
 from isomorph.diagnose.int16_saturation import SATURATED, SEVEN_BITS, Grid, taken_away
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ def _finding(loss: _Loss, count: int) -> Finding:
         rank=0,
         code="GUILTY_NODE",
         cause="kernel",
-        status="confirmed",
-        effect="reaches_output",
+        status=FindingStatus.CONFIRMED,
+        effect=FindingEffect.REACHES_OUTPUT,
         summary=f"node {node.name!r} ({node.op}) is fused with its quantizers and computed "
         "on unsigned and signed bytes: its sums of two products of bytes saturate at 16 bits, at "
         f"{loss.moved} of {loss.size} places",

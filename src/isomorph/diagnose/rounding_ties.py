@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.fault_context import Diagnosis, FaultContext
+from isomorph.core.fault_context import Certainty, Diagnosis, FaultContext
 from isomorph.core.report import Experiment
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _way(whole: Array, result: Array, step: float) -> str | None:
 def _tie_diagnosis(cand: str, ref: str, halves: int) -> Diagnosis:
     return Diagnosis(
         cause="quantization",
-        certainty=3,
+        certainty=Certainty.CONFIRMED,
         summary=f"ties are rounded {cand}, and by the reference {ref}: {halves} values lie "
         "half-way between two steps",
         evidence={"ties": cand, "reference_ties": ref, "halves": halves},

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.fault_context import FaultContext
-from isomorph.core.report import Finding
+from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.diagnose.build_context import fault_contexts
 from isomorph.diagnose.diagnose import with_cause
 from isomorph.diagnose.experiments import restores_the_run
@@ -88,7 +88,7 @@ def _for_all(group: Sequence[Finding]) -> Finding:
     first = group[0]
     if not restores_the_run(first.experiments):
         return first
-    proven = replace(first, status="confirmed")
+    proven = replace(first, status=FindingStatus.CONFIRMED)
     others = [each.node for each in group[1:] if each.node is not None]
     if not others:
         return proven
@@ -128,8 +128,8 @@ def _whole(candidate: EvaluatedModel, trials: Reruns, names: Sequence[str]) -> F
         rank=0,
         code="RUN_AS_A_WHOLE",
         cause=None,
-        status="suspected",
-        effect="reaches_output",
+        status=FindingStatus.SUSPECTED,
+        effect=FindingEffect.REACHES_OUTPUT,
         summary="the deployed run is off, but no node is by itself",
         tensors=tuple(names),
     )
@@ -140,7 +140,9 @@ def _whole(candidate: EvaluatedModel, trials: Reruns, names: Sequence[str]) -> F
     )
     explained_finding = _with_log(explained_finding, trials, ())
     confirmed = any(each.agrees for each in explained_finding.experiments)
-    return replace(explained_finding, status="confirmed" if confirmed else "suspected")
+    return replace(
+        explained_finding, status=FindingStatus.CONFIRMED if confirmed else FindingStatus.SUSPECTED
+    )
 
 
 def whole_run_context(candidate: EvaluatedModel, names: Sequence[str]) -> FaultContext:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import NESTED_BODIES
-from isomorph.core.report import Finding
+from isomorph.core.report import Finding, FindingStatus
 from isomorph.diagnose.build_context import fault_contexts
 from isomorph.diagnose.diagnose import with_cause
 from isomorph.localize.findings import findings
@@ -76,7 +76,7 @@ def _holds_bodies(finding: Finding, within: Inside) -> bool:
 
 def in_outer_names(inner: Finding, outer: Finding, within: Inside) -> Finding:
     """A finding in a body with full names and the share of the node that holds the body."""
-    proven = inner.status == outer.status == "confirmed"
+    proven = inner.status == outer.status == FindingStatus.CONFIRMED
     ours, theirs = within.ours, within.theirs
     written = [theirs.source(name) for name in reversed(inner.reference_nodes)]
     written += [ours.source(inner.node or ""), outer.source]
@@ -88,7 +88,7 @@ def in_outer_names(inner: Finding, outer: Finding, within: Inside) -> Finding:
         # Where it goes wrong inside, and where that comes out.
         tensors=tuple(dict.fromkeys((*tensors, *outer.tensors)))[:_MOST_TENSORS],
         reference_nodes=tuple(theirs.node(name) for name in inner.reference_nodes),
-        status="confirmed" if proven else "suspected",
+        status=FindingStatus.CONFIRMED if proven else FindingStatus.SUSPECTED,
         share=outer.share,
         summary=f"inside {outer.node!r}, round {within.round + 1}: {_renamed(inner, within)}",
         source=next((source for source in written if source is not None), inner.source),

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isomorph.core.report import FindingEffect
+
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Model, Node
     from isomorph.core.report import Finding
@@ -57,7 +59,7 @@ def pointed(findings: Iterable[Finding], models: Sequence[Model]) -> list[Findin
     found = list(findings)
     if len(models) != 2 or models[0].framework != models[1].framework:
         return found
-    if all(finding.effect != "below_rounding" for finding in found):
+    if all(finding.effect != FindingEffect.BELOW_ROUNDING for finding in found):
         return found
     nodes = _told_otherwise(models[1], models[0])
     if not 0 < len(nodes) <= _MOST_POINTED:
@@ -67,7 +69,7 @@ def pointed(findings: Iterable[Finding], models: Sequence[Model]) -> list[Findin
     evidence = {"unlike": [node.name for node in nodes]}
     return [
         replace(each, summary=each.summary + hint, evidence={**each.evidence, **evidence})
-        if each.effect == "below_rounding"
+        if each.effect == FindingEffect.BELOW_ROUNDING
         else each
         for each in found
     ]

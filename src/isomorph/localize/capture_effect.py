@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.divergence import Judgment
 from isomorph.core.errors import IsomorphError
-from isomorph.core.report import Finding
+from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.measure.budget_check import judge
 from isomorph.measure.spread import merged
 
@@ -67,8 +67,8 @@ def _finding(moved: Mapping[str, tuple[float, bool]]) -> Finding:
         rank=0,
         code="CAPTURE_CHANGED",
         cause=None,
-        status="confirmed",
-        effect="none",
+        status=FindingStatus.CONFIRMED,
+        effect=FindingEffect.NONE,
         summary=f"capturing every tensor changed output {names} by {size:.2g}, {told}: what was "
         "looked into is not what is deployed",
         tensors=tuple(moved),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.report import Experiment, Finding
+from isomorph.core.report import Experiment, Finding, FindingEffect, FindingStatus
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node, Source
@@ -40,8 +40,10 @@ def _finding(
         rank=0,
         code="GUILTY_NODE",
         cause=None,
-        status="confirmed" if all(each.proven for each in faults) else "suspected",
-        effect="reaches_output",
+        status=FindingStatus.CONFIRMED
+        if all(each.proven for each in faults)
+        else FindingStatus.SUSPECTED,
+        effect=FindingEffect.REACHES_OUTPUT,
         summary=_summary(node, first, counterpart),
         node=node.name,
         nodes=tuple(dict.fromkeys(name for each in faults for name in each.nodes)),
@@ -84,7 +86,7 @@ def in_the_open(finding: Finding) -> Finding:
         return finding
     return replace(
         finding,
-        status="suspected",
+        status=FindingStatus.SUSPECTED,
         cause=None,
         fix=None,
         summary=f"somewhere in the {many} nodes up to {finding.node!r}, which share no tensor with "

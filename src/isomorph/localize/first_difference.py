@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.core.limits import FIRST_NODES
-from isomorph.core.report import Finding
+from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.core.trace import Noise
 from isomorph.localize.fault_search import Search
 from isomorph.localize.locate import look
@@ -93,8 +93,8 @@ def _finding(node: Node, summary: str, fix: str | None = None) -> Finding:
         rank=0,
         code="FIRST_APART",
         cause=None,
-        status="suspected",
-        effect="reaches_output",
+        status=FindingStatus.SUSPECTED,
+        effect=FindingEffect.REACHES_OUTPUT,
         summary=summary,
         node=node.name,
         nodes=(node.name,),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.limits import MOST_PROBED_NODES, MOST_PROBED_VALUES, noted_limits
-from isomorph.core.report import Finding, Skipped
+from isomorph.core.report import Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.localize.attribute_diff import PIECEWISE, unlike
 from isomorph.localize.locate import look
 from isomorph.localize.probes import Departure, Way, probe
@@ -134,8 +134,8 @@ def _latent(node: Node | None, counterpart: Node | None, departure: Departure) -
         rank=0,
         code="LATENT",
         cause="control_flow" if _decides(node) or _decides(counterpart) else "attribute",
-        status="confirmed",
-        effect="latent",
+        status=FindingStatus.CONFIRMED,
+        effect=FindingEffect.LATENT,
         summary=f"{told} does what the reference's {like} does on the given inputs, but not on "
         f"values {departure.kind}{example}",
         node=name,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from isomorph.core.report import Finding
+from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.match.folded_weights import LINEAR
 from isomorph.match.topology import Topology
 
@@ -68,8 +68,8 @@ def unrelated(reference: Graph, candidate: Graph) -> Finding | None:
         rank=0,
         code="DIFFERENT_NETWORKS",
         cause=None,
-        status="confirmed",
-        effect="reaches_output",
+        status=FindingStatus.CONFIRMED,
+        effect=FindingEffect.REACHES_OUTPUT,
         summary="these are different networks, not one converted: " + _told(ours, theirs),
         evidence={
             "reference": [each.words for each in ours[:_MOST_TOLD]],

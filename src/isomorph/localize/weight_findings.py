@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import MOST_SUSPECT_CONSTANTS
-from isomorph.core.report import Experiment, Finding, Skipped
+from isomorph.core.report import Experiment, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.localize.input_search import encoded
 from isomorph.localize.weight_effect import ConstantEffect, ConstantExperiment, Effect
 from isomorph.match.constant_difference import ConstantDifference
@@ -126,7 +126,7 @@ def _left_out(suspects: Sequence[ConstantDifference]) -> Skipped:
 
 def _blames(finding: Finding, difference: ConstantDifference) -> bool:
     """Whether a finding that was proven by running speaks of this weight or of its reader."""
-    if finding.effect != "reaches_output" or finding.node is None:
+    if finding.effect != FindingEffect.REACHES_OUTPUT or finding.node is None:
         return False
     if finding.evidence.get("constant") == difference.weight.name:
         return True
@@ -165,8 +165,8 @@ def _finding(difference: ConstantDifference, effect: ConstantEffect, reference: 
         rank=0,
         code=CODE,
         cause="weight",
-        status="confirmed" if shown else "suspected",
-        effect="reaches_output" if shown else "latent",
+        status=FindingStatus.CONFIRMED if shown else FindingStatus.SUSPECTED,
+        effect=FindingEffect.REACHES_OUTPUT if shown else FindingEffect.LATENT,
         summary=_summary(difference, effect, node),
         node=node.name,
         nodes=tuple(dict.fromkeys(each.node.name for each in weight.readers)),

@@ -34,11 +34,10 @@ def bind_inputs(
         fits = [other for other in open_reference if _compatible(other, spec)]
         rivals = [other for other in open_candidate if fits and _compatible(fits[0], other)]
         if len(fits) == 1 and len(rivals) == 1:
-            how = f"only pair of this type and shape ({spec.dtype}, {_shape(spec)})"
-            bound.append(Binding(reference=fits[0].name, candidate=spec.name, how=how))
+            bound.append(Binding(reference=fits[0].name, candidate=spec.name, how=BoundBy.ONLY_FIT))
         elif len(open_reference) == len(open_candidate) == 1:
             # Only one is left on each side; whether its shape fits shows when it is fed.
-            how = "the only one left"
+            how = BoundBy.ONLY_ONE_LEFT
             bound.append(Binding(reference=open_reference[0].name, candidate=spec.name, how=how))
         else:
             raise _ambiguous(spec, fits or open_reference, "input")
@@ -158,7 +157,7 @@ def _by_number(reference: Sequence[TensorSpec], candidate: Sequence[TensorSpec])
     if not all(_compatible(left, right) for left, right in zip(ref, cand, strict=True)):
         return []
     return [
-        Binding(reference=left.name, candidate=right.name, how="its number in the signature")
+        Binding(reference=left.name, candidate=right.name, how=BoundBy.NUMBER)
         for left, right in zip(ref, cand, strict=True)
     ]
 
@@ -192,7 +191,7 @@ def _stated(
                 why=f"to {twice.reference!r} and to {left!r} of the reference",
                 fix=f"bind it once: --bind-{kind} {left}=ANOTHER",
             )
-        bound.append(Binding(reference=left, candidate=right, how="stated by the user"))
+        bound.append(Binding(reference=left, candidate=right, how=BoundBy.USER))
     return bound
 
 
@@ -218,7 +217,7 @@ def _by_name(reference: Sequence[TensorSpec], candidate: Sequence[TensorSpec]) -
         ]
         if len(similar) == 1 and len(rivals) == 1:
             bound.append(
-                Binding(reference=similar[0].name, candidate=spec.name, how="similar name")
+                Binding(reference=similar[0].name, candidate=spec.name, how=BoundBy.SIMILAR_NAME)
             )
     return bound
 

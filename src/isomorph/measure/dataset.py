@@ -12,7 +12,7 @@ from isomorph.core.dataset_summary import OutputOverSamples, OverSamples
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import RuntimeFailedError, UsageError
 from isomorph.core.limits import MOST_EXAMINED
-from isomorph.core.report import Binding, Finding, Skipped
+from isomorph.core.report import Binding, Finding, FindingEffect, FindingStatus, Skipped
 from isomorph.core.trace import flatten
 from isomorph.measure.evaluated_model import flattened
 from isomorph.measure.output_layout import Arrangeable
@@ -202,8 +202,8 @@ def _finding(code: str, summary: str, tensors: tuple[str, ...] = ()) -> Finding:
         rank=0,
         code=code,
         cause=None,
-        status="confirmed",
-        effect="none",
+        status=FindingStatus.CONFIRMED,
+        effect=FindingEffect.NONE,
         summary=summary,
         tensors=tensors,
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.ops import RANDOM
-from isomorph.core.report import Finding
+from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.measure.budget_check import rounded_apart
 from isomorph.measure.compare import differs, execution_spread
 from isomorph.measure.spread import FALSE_ALARM
@@ -80,9 +80,9 @@ def of_randomness(role: str, graph: Graph, outputs: Sequence[str]) -> Finding:
         rank=0,
         code=code,
         summary=f"two runs of the {role} on the same inputs differ at {', '.join(outputs)}{told}",
-        effect="reaches_output",
+        effect=FindingEffect.REACHES_OUTPUT,
         cause="nondeterminism",
-        status="confirmed",
+        status=FindingStatus.CONFIRMED,
         node=nodes[0] if nodes else None,
         nodes=nodes,
         tensors=drawn or tuple(outputs),
@@ -97,9 +97,9 @@ def of_trembling(role: str, outputs: Sequence[str]) -> Finding:
         code="NONDETERMINISM",
         summary=f"two runs of the {role} on the same inputs are not equal bit for bit at "
         f"{', '.join(outputs)}; rounding explains it",
-        effect="below_rounding",
+        effect=FindingEffect.BELOW_ROUNDING,
         cause="nondeterminism",
-        status="confirmed",
+        status=FindingStatus.CONFIRMED,
         tensors=tuple(outputs),
         fix="run with one thread where every bit must be the same",
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph import registry
 from isomorph.core.divergence import Divergence, DivergenceKind, ErrorTerm, Judgment, Verdict
-from isomorph.core.report import Binding, BoundBy, Finding
+from isomorph.core.report import Binding, BoundBy, Finding, FindingEffect, FindingStatus
 from isomorph.sessions.memory_estimate import largest, readable
 
 if TYPE_CHECKING:
@@ -23,7 +23,12 @@ FIXED_AXES = "fixed_axes"
 _MOST_WORDS = 4
 _SYMPTOMS = frozenset({"TRANSLATION", "EXECUTION"})
 _OF_INTERFACE = frozenset({"SHAPE_MISMATCH", "OUTPUT_MISSING"})
-_ORDER = {"reaches_output": 0, "below_rounding": 1, "latent": 2, "none": 3}
+_ORDER = {
+    FindingEffect.REACHES_OUTPUT: 0,
+    FindingEffect.BELOW_ROUNDING: 1,
+    FindingEffect.LATENT: 2,
+    FindingEffect.NONE: 3,
+}
 
 
 def ranked(findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -68,7 +73,7 @@ def _of_verdict(name: str, divergence: Divergence) -> Iterator[Finding]:
         yield _finding(
             code,
             f"output {name!r}: {divergence.reason.removeprefix('an output has another shape: ')}",
-            effect="reaches_output",
+            effect=FindingEffect.REACHES_OUTPUT,
             tensors=(name,),
             cause="interface" if code in _OF_INTERFACE else None,
             evidence=_numbers(shown or divergence.observed),
@@ -80,7 +85,7 @@ def _of_verdict(name: str, divergence: Divergence) -> Iterator[Finding]:
         yield _finding(
             code,
             f"output {name!r}: {divergence.reason}",
-            effect="reaches_output",
+            effect=FindingEffect.REACHES_OUTPUT,
             tensors=(name,),
             evidence=_numbers(divergence.execution_reference or divergence.observed),
         )
@@ -95,7 +100,7 @@ def _below_rounding(name: str, divergence: Divergence) -> Iterator[Finding]:
             "BELOW_ROUNDING",
             f"output {name!r}: the graphs differ by more than re-rounded constants explain, "
             "but by less than rounding shows",
-            effect="below_rounding",
+            effect=FindingEffect.BELOW_ROUNDING,
             tensors=(name,),
             evidence=_numbers(allowed),
         )
@@ -109,7 +114,7 @@ def _in_passing(name: str, divergence: Divergence) -> Iterator[Finding]:
             "BOTH_RUNS_OFF",
             f"output {name!r}: the runs agree, and both are farther from float64 than rounding "
             "explains",
-            effect="none",
+            effect=FindingEffect.NONE,
             tensors=(name,),
             evidence=_numbers(divergence.execution_candidate),
             fix="isomorph check CANDIDATE, alone, says where its run leaves float64",
@@ -120,7 +125,7 @@ def _in_passing(name: str, divergence: Divergence) -> Iterator[Finding]:
         yield _finding(
             "SIGNED_ZERO",
             f"output {name!r}: {count} zeros have the other sign",
-            effect="none",
+            effect=FindingEffect.NONE,
             tensors=(name,),
         )
 
@@ -140,9 +145,9 @@ def of_order(declared: Sequence[Binding], fitting: Sequence[Binding]) -> Finding
     return _finding(
         "OUTPUT_ORDER",
         f"the outputs are in another order: {told}",
-        effect="reaches_output",
+        effect=FindingEffect.REACHES_OUTPUT,
         cause="interface",
-        status="confirmed",
+        status=FindingStatus.CONFIRMED,
         tensors=tuple(pair.candidate for pair in moved),
         fix=f"put them back in order, or accept it with {flags}",
     )
@@ -163,9 +168,9 @@ def of_named_order(
         "OUTPUT_ORDER",
         f"the outputs have the same names in another order: {', '.join(got)} "
         f"instead of {', '.join(expected)}",
-        effect="reaches_output",
+        effect=FindingEffect.REACHES_OUTPUT,
         cause="interface",
-        status="confirmed",
+        status=FindingStatus.CONFIRMED,
         tensors=tuple(moved),
         fix=f"put them back in order, or accept it with {flags}",
     )
@@ -182,7 +187,7 @@ def of_rearranged(
                 "SHAPE_MISMATCH",
                 f"output {name!r} has another shape, and in no arrangement of its axes the "
                 f"reference's values; it was measured with {moved.text}",
-                effect="reaches_output",
+                effect=FindingEffect.REACHES_OUTPUT,
                 cause="interface",
                 tensors=(name,),
             )
@@ -190,9 +195,9 @@ def of_rearranged(
         yield _finding(
             "OUTPUT_SHAPE",
             f"output {name!r} has the reference's values in another shape: {moved.text}",
-            effect="none",
+            effect=FindingEffect.NONE,
             cause="interface",
-            status="confirmed",
+            status=FindingStatus.CONFIRMED,
             tensors=(name,),
         )
 
@@ -260,9 +265,9 @@ def of_words(reference: Model, candidate: Model) -> Iterator[Finding]:
             "INTERFACE",
             f"the candidate has lost what the reference says of itself: "
             f"{', '.join(lost[:_MOST_WORDS])}{more}",
-            effect="none",
+            effect=FindingEffect.NONE,
             cause="interface",
-            status="confirmed",
+            status=FindingStatus.CONFIRMED,
             fix="copy the metadata over, if someone reads it",
         )
 
@@ -271,9 +276,9 @@ def _interface(summary: str, spec: TensorSpec) -> Finding:
     return _finding(
         "INTERFACE",
         summary,
-        effect="none",
+        effect=FindingEffect.NONE,
         cause="interface",
-        status="confirmed",
+        status=FindingStatus.CONFIRMED,
         tensors=(spec.name,),
     )
 
@@ -283,7 +288,7 @@ def of_failure(role: str, what: str, error: IsomorphError) -> Finding:
     return _finding(
         error.code,
         f"{role}: {error.sentence}" + (f" ({error.why.splitlines()[0]})" if error.why else ""),
-        effect="reaches_output",
+        effect=FindingEffect.REACHES_OUTPUT,
         node=error.node,
         evidence={"phase": what, "why": error.why or ""},
         fix=error.fix,
@@ -299,8 +304,8 @@ def of_forecast(opened: ModelHandle, feeds: Arrays) -> Iterator[Finding]:
         "MEMORY_FORECAST",
         f"{opened.role}: tensor {load.tensor!r} alone takes {readable(load.bytes)}, and a worker "
         f"may hold {readable(limit)}",
-        effect="none",
-        status="confirmed",
+        effect=FindingEffect.NONE,
+        status=FindingStatus.CONFIRMED,
         node=load.node,
         tensors=(load.tensor,),
         fix="raise the limit with --memory, or bind the dynamic axes to smaller sizes with --dim",
@@ -314,9 +319,9 @@ def of_fallback(role: str, facts: Mapping[str, str]) -> Iterator[Finding]:
         yield _finding(
             "PROVIDER_FALLBACK",
             f"{role}: the provider asked for is {asked}, the one in use is {used}",
-            effect="none",
+            effect=FindingEffect.NONE,
             cause="precision",
-            status="confirmed",
+            status=FindingStatus.CONFIRMED,
         )
 
 
@@ -324,9 +329,9 @@ def _finding(
     code: str,
     summary: str,
     *,
-    effect: str,
+    effect: FindingEffect,
     cause: str | None = None,
-    status: str = "suspected",
+    status: FindingStatus = FindingStatus.SUSPECTED,
     **rest: Any,  # noqa: ANN401
 ) -> Finding:
     return Finding(

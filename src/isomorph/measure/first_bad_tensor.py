@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
-from isomorph.core.report import Finding
+from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.core.trace import Noise
 from isomorph.measure.budget_check import judge
 from isomorph.measure.distance import is_inexact, widen
@@ -96,8 +96,8 @@ def _not_finite(node: Node, name: str, actual: Array, expected: Array) -> Findin
         rank=0,
         code="NOT_FINITE_AS_MEANT" if meant else "NOT_FINITE",
         cause=None if meant else "precision",
-        status="confirmed",
-        effect="none" if meant else "reaches_output",
+        status=FindingStatus.CONFIRMED,
+        effect=FindingEffect.NONE if meant else FindingEffect.REACHES_OUTPUT,
         node=node.name,
         tensors=(name,),
         source=node.source,
@@ -110,8 +110,8 @@ def _lost(node: Node, name: str, ratio: float | None) -> Finding:
         rank=0,
         code="PRECISION_LOST",
         cause="precision",
-        status="suspected",
-        effect="reaches_output",
+        status=FindingStatus.SUSPECTED,
+        effect=FindingEffect.REACHES_OUTPUT,
         node=node.name,
         tensors=(name,),
         source=node.source,

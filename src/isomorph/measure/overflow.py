@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.core.errors import IsomorphError
-from isomorph.core.report import Finding
+from isomorph.core.report import Finding, FindingEffect, FindingStatus
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
@@ -92,8 +92,8 @@ def _finding(node: Node, name: str, value: Array) -> Finding:
         rank=0,
         code=CODE,
         cause="precision",
-        status="confirmed",
-        effect="latent",
+        status=FindingStatus.CONFIRMED,
+        effect=FindingEffect.LATENT,
         node=node.name,
         nodes=(node.name,),
         tensors=(name,),

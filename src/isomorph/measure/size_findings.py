@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
-from isomorph.core.report import Finding, Skipped
+from isomorph.core.report import Finding, FindingEffect, FindingStatus, Skipped
 
 if TYPE_CHECKING:
     from isomorph.inputs.feeds import Sample
@@ -89,8 +89,8 @@ class Sized:
             rank=0,
             code="SHAPE_DEPENDENT",
             cause="shape",
-            status="confirmed",
-            effect="reaches_output",
+            status=FindingStatus.CONFIRMED,
+            effect=FindingEffect.REACHES_OUTPUT,
             node=self.node,
             summary=f"the models agree at {right}, and not at {place}: {reason}",
             evidence={

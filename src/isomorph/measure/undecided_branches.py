@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isomorph.core.limits import OPEN_DECISIONS
-from isomorph.core.report import Finding
+from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.measure.distance import distance
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ def of_decisions(role: str, graph: Graph, taken: Mapping[str, Array]) -> Iterato
             yield Finding(
                 rank=0,
                 code="OPEN_DECISION",
-                status="confirmed",
-                effect="none",
+                status=FindingStatus.CONFIRMED,
+                effect=FindingEffect.NONE,
                 cause=None,
                 node=node.name,
                 tensors=(node.inputs[0],),

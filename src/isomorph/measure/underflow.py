@@ -19,7 +19,7 @@ import numpy as np
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import UNDERFLOW_ELEMENTS
-from isomorph.core.report import Experiment, Finding
+from isomorph.core.report import Experiment, Finding, FindingEffect, FindingStatus
 from isomorph.measure.distance import float_info, widen
 from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.precision import narrow_constants
@@ -255,8 +255,8 @@ def _finding(constant: StoredConstant, size: float, found: Underflow) -> Finding
         rank=0,
         code=CODE,
         cause="precision",
-        status="confirmed",
-        effect="reaches_output",
+        status=FindingStatus.CONFIRMED,
+        effect=FindingEffect.REACHES_OUTPUT,
         node=node.name if node is not None else None,
         nodes=tuple(each.name for each in readers),
         tensors=(constant.candidate,),

@@ -19,7 +19,7 @@ from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.limits import FLOAT_NODES, FLOAT_TRIES
 from isomorph.core.patch import Applied, Patch, Proof, Repair, Trade
-from isomorph.core.report import Finding
+from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.inputs.feeds import carried_over
 from isomorph.match.binding import bind_inputs, bind_model_outputs
 from isomorph.repair.float_weights import with_weights
@@ -235,8 +235,8 @@ def _finding(name: str, place: int, before: Trade, after: Trade) -> Finding:
         rank=place,
         code="KEPT_IN_FLOAT",
         cause="quantization",
-        status="confirmed",
-        effect="reaches_output",
+        status=FindingStatus.CONFIRMED,
+        effect=FindingEffect.REACHES_OUTPUT,
         node=name,
         nodes=(name,),
         summary=f"with {name!r}{beside} in float the relative error is "

@@ -7,11 +7,16 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import printable
+from isomorph.core.report import FindingEffect
 
 if TYPE_CHECKING:
     from isomorph.core.report import Finding, Report
 
-_GRAVE = {"reaches_output": "error", "below_rounding": "warning", "latent": "warning"}
+_GRAVE = {
+    FindingEffect.REACHES_OUTPUT: "error",
+    FindingEffect.BELOW_ROUNDING: "warning",
+    FindingEffect.LATENT: "warning",
+}
 
 
 def level(finding: Finding, report: Report) -> str:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from isomorph.core.divergence import Verdict
 from isomorph.core.escaping import printable
+from isomorph.core.report import FindingEffect
 from isomorph.measure import underflow
 from isomorph.reporters._figures import number
 
@@ -105,7 +106,11 @@ def _sentences(group: Sequence[Finding]) -> Text:
 
 
 def _labels(finding: Finding) -> list[str]:
-    effect = "changes no number" if finding.effect == "none" else finding.effect.replace("_", " ")
+    effect = (
+        "changes no number"
+        if finding.effect == FindingEffect.NONE
+        else finding.effect.replace("_", " ")
+    )
     return [finding.status, effect, *([f"cause {finding.cause}"] if finding.cause else [])]
 
 

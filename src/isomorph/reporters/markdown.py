@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from isomorph.core.escaping import printable
+from isomorph.core.report import FindingEffect
 from isomorph.reporters._annotations import title
 from isomorph.reporters._figures import times
 from isomorph.reporters._findings import mendable, repairing
@@ -95,7 +96,11 @@ def _finding(finding: Finding) -> Iterator[str]:
     where = f" {_code(finding.node)}" if finding.node else ""
     yield f"### {finding.rank}. {_plain(finding.code)}{where}\n"
     yield f"{_plain(finding.summary)}\n"
-    effect = "changes no number" if finding.effect == "none" else finding.effect.replace("_", " ")
+    effect = (
+        "changes no number"
+        if finding.effect == FindingEffect.NONE
+        else finding.effect.replace("_", " ")
+    )
     labels = [finding.status, effect]
     if finding.cause:
         labels.insert(0, f"**{_plain(finding.cause)}**")

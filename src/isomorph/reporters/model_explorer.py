@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UsageError
+from isomorph.core.report import FindingEffect
 
 if TYPE_CHECKING:
     from isomorph.core.profile import GraphProfile
@@ -42,7 +43,9 @@ class ModelExplorerReporter:
                 "this report does not hold the error of every node",
                 fix="make it with: isomorph check REFERENCE CANDIDATE --profile --format json",
             )
-        accused = {finding.node for finding in report.findings if finding.effect != "none"}
+        accused = {
+            finding.node for finding in report.findings if finding.effect != FindingEffect.NONE
+        }
         return {side.role: _overlay(side, accused) for side in report.profile.graphs}
 
 
