@@ -221,7 +221,7 @@ def _another_form(context: FaultContext) -> Diagnosis | None:
         cause="attribute" if related(cand, ref) else "missing_op",
         certainty=Certainty.CONFIRMED,
         summary=f"it computes {cand}, and the reference {ref}",
-        evidence={"form": cand, "reference_form": ref},
+        evidence={"form": cand.value, "reference_form": ref.value},
         experiments=(
             Experiment(
                 question="Which formula does each side compute?",

@@ -119,6 +119,7 @@ def _switched_off(execution: Execution) -> Iterator[Diagnosis]:
         experiments=(everything, *tried),
         evidence={"optimizer": named, "settings": dict(settings)},
         fix=f"run with {flags}",
+        restores_run=True,
     )
 
 

@@ -60,7 +60,8 @@ class Kernel:
             )
             return
         stopped = _saturated(context)
-        reasons = (_flushed(context, found), stopped, _other_kernels(execution))
+        other = _other_kernels(execution)
+        reasons = (_flushed(context, found), stopped, other)
         decisive = [each[:2] for each in reasons if each]
         others = list(_other_runtimes(context, execution))
         yield Diagnosis(
@@ -76,6 +77,7 @@ class Kernel:
             fix=int16_saturation.SEVEN_BITS
             if stopped
             else "use another runtime or version for this operator, or spell it out",
+            restores_run=other is not None,
         )
 
 

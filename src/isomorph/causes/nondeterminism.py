@@ -45,17 +45,17 @@ class Nondeterminism:
         )
         threads = _threads(execution)
         if nodes:
-            summary_text = f"it draws random numbers at {', '.join(map(repr, nodes))}"
+            summary = f"it draws random numbers at {', '.join(map(repr, nodes))}"
             repair = "export the model in evaluation mode"
         elif threads is not None and threads.agrees:
-            summary_text = "its threads race: with one thread it repeats itself"
+            summary = "its threads race: with one thread it repeats itself"
             repair = "run with --set threads=1, or ask the runtime for deterministic kernels"
         else:
-            summary_text, repair = "nothing in the graph says why", None
+            summary, repair = "nothing in the graph says why", None
         yield Diagnosis(
             cause="nondeterminism",
             certainty=Certainty.CONFIRMED,
-            summary=summary_text,
+            summary=summary,
             experiments=(twice, *((threads,) if threads is not None and not nodes else ())),
             evidence={"random_nodes": list(nodes)},
             fix=repair,
@@ -98,4 +98,5 @@ def _by_threads(execution: Execution) -> Iterator[Diagnosis]:
             ),
         ),
         fix="run with --set threads=1" if right else None,
+        restores_run=right,
     )

@@ -130,6 +130,7 @@ def _as_run(context: FaultContext, execution: Execution) -> Iterator[Diagnosis]:
         experiments=tuple(experiments),
         evidence={"type": word},
         fix=f"run with {flags}, or accept the loss with --budget" if flags else None,
+        restores_run=switch is not None,
     )
 
 

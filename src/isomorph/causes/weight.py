@@ -190,7 +190,8 @@ def _replaced(
     *,
     named: str = "weight with what follows worked in",
 ) -> Diagnosis:
-    kind, cause = difference(wrong, right)
+    found = difference(wrong, right)
+    kind, cause = found.text, found.cause
     order = _order_of_gates(context.node.op, wrong, right)
     if order is not None:
         kind, cause = f"its gate blocks are in the order {order}", "weight"

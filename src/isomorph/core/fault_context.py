@@ -84,6 +84,7 @@ class Diagnosis:
 
     ``node`` is the one node of the context whose change restores the fault, where it is a single
     one.
+    ``restores_run``: with one change of the settings every output of the run is right.
     """
 
     cause: str
@@ -93,3 +94,4 @@ class Diagnosis:
     evidence: Mapping[str, object] = field(default_factory=dict)
     fix: str | None = None
     node: str | None = None
+    restores_run: bool = False

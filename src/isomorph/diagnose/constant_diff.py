@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import islice, permutations
 from typing import TYPE_CHECKING
 
@@ -19,29 +20,38 @@ ROUNDING = 4.0 * float(np.finfo(np.float32).eps)
 """Two roundings in float32 on either side: no farther apart are equal values stored twice."""
 
 
-def difference(wrong: Array, right: Array) -> tuple[str, str]:
-    """How ``wrong`` differs from ``right`` as text, and the cause that this indicates."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantDifference:
+    """How a constant differs, as text; ``reordered``: its values are right, in another order."""
+
+    text: str
+    cause: str = "weight"
+    reordered: bool = False
+
+
+def difference(wrong: Array, right: Array) -> ConstantDifference:
+    """How ``wrong`` differs from ``right``, and the cause that this indicates."""
     if wrong.size and not np.any(wrong):
-        return "it is all zeros", "weight"
+        return ConstantDifference(text="it is all zeros")
     order = _order_of_axes(wrong, right)
     if order is not None:
         square = wrong.ndim == 2 and wrong.shape[0] == wrong.shape[1]
         change = "it is transposed" if square or wrong.ndim == 2 else f"its axes are {order}"
-        return change, "layout"
+        return ConstantDifference(text=change, cause="layout")
     if _all_close(np.sort(wrong, axis=None), np.sort(right, axis=None)):
-        return _permuted(wrong, right), "weight"
+        return ConstantDifference(text=_permuted(wrong, right), reordered=True)
     for narrow in _NARROW:
         if np.array_equal(wrong, narrowed(right, narrow)):
-            return f"its values were rounded to {narrow}", "weight"
+            return ConstantDifference(text=f"its values were rounded to {narrow}")
         if np.array_equal(wrong, cut_off(right, narrow)):
-            return f"its values were cut off to {narrow}, not rounded", "weight"
+            return ConstantDifference(text=f"its values were cut off to {narrow}, not rounded")
     differing = int(np.count_nonzero(~_close(wrong, right)))
     if lesser_part(differing, wrong.size):
-        return f"{differing} of {wrong.size} values differ", "weight"
+        return ConstantDifference(text=f"{differing} of {wrong.size} values differ")
     factor = _factor(wrong, right)
     if factor is not None:
-        return f"its values are multiplied by {factor:.6g}", "weight"
-    return _correlation(wrong, right), "weight"
+        return ConstantDifference(text=f"its values are multiplied by {factor:.6g}")
+    return ConstantDifference(text=_correlation(wrong, right))
 
 
 def lesser_part(count: int, size: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from isomorph.core.protocols import Cause
     from isomorph.core.report import Finding
 
+_ALTERNATIVES = 2
+"""Further diagnoses that the evidence of a finding names."""
 EXTENSION_ERRORS = (ArithmeticError, ValueError, IndexError, KeyError, TypeError)
 """Exceptions that an extension may raise on a graph it was not written for."""
 
@@ -68,18 +70,42 @@ def _examined(cause: Cause, context: FaultContext) -> Iterator[Diagnosis]:
         yield from answers
 
 
-def with_cause(finding: Finding, context: FaultContext, frameworks: Sequence[str] = ()) -> Finding:
-    """The finding with its cause, the experiments behind it, and what would repair it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiagnosedFinding:
+    """A finding with its cause, and the diagnoses behind it that were not refuted, best first."""
 
-    Experiments that refuted other causes are kept.
-    """
+    finding: Finding
+    diagnoses: tuple[Diagnosis, ...] = ()
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """The likeliest causes: that of the finding, and those in its evidence."""
+        return tuple(each.cause for each in self.diagnoses[: 1 + _ALTERNATIVES])
+
+    @property
+    def restores_run(self) -> bool:
+        """Whether one change of the settings was seen to restore every output of the run."""
+        return bool(self.diagnoses) and self.diagnoses[0].restores_run
+
+
+def with_cause(finding: Finding, context: FaultContext, frameworks: Sequence[str] = ()) -> Finding:
+    """The finding with its cause, the experiments behind it, and what would repair it."""
+    return diagnosed(finding, context, frameworks).finding
+
+
+def diagnosed(
+    finding: Finding, context: FaultContext, frameworks: Sequence[str] = ()
+) -> DiagnosedFinding:
+    """The finding with its cause; experiments that refuted other causes are kept."""
     answers = diagnoses(context)
     rejected = [each for each in answers if each.certainty == Certainty.REFUTED]
     refuted = [each for answer in rejected for each in answer.experiments]
     standing = [each for each in answers if each.certainty != Certainty.REFUTED]
     if not standing:
-        return replace(finding, experiments=(*finding.experiments, *refuted))
-    return with_diagnosis(finding, standing, refuted, context, frameworks)
+        unknown = replace(finding, experiments=(*finding.experiments, *refuted))
+        return DiagnosedFinding(finding=unknown)
+    explained = with_diagnosis(finding, standing, refuted, context, frameworks)
+    return DiagnosedFinding(finding=explained, diagnoses=tuple(standing))
 
 
 def with_diagnosis(
@@ -91,7 +117,7 @@ def with_diagnosis(
 ) -> Finding:
     """The finding with the first of these diagnoses; the next two are in its evidence."""
     best = standing[0]
-    others = [f"{each.cause}: {each.summary}" for each in standing[1:3]]
+    others = [f"{each.cause}: {each.summary}" for each in standing[1 : 1 + _ALTERNATIVES]]
     evidence = {**finding.evidence, **best.evidence, **({"also": others} if others else {})}
     if best.certainty > Certainty.POSSIBLE and best.node not in (None, finding.node):
         evidence["member"] = best.node

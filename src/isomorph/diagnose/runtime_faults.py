@@ -11,8 +11,7 @@ import numpy as np
 from isomorph.core.fault_context import FaultContext
 from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.diagnose.build_context import fault_contexts
-from isomorph.diagnose.diagnose import with_cause
-from isomorph.diagnose.experiments import restores_the_run
+from isomorph.diagnose.diagnose import DiagnosedFinding, diagnosed, with_cause
 from isomorph.diagnose.fused_int8 import saturated_products
 from isomorph.diagnose.rerun import Reruns
 from isomorph.localize.capture_effect import changed_by_capturing
@@ -44,50 +43,54 @@ def runtime_faults(
             _whole(candidate, trials, names)
         ], reason
     located = locate_execution(candidate, names)
-    found = _places(candidate, trials, located)
+    found, restored = _places(candidate, trials, located)
     seen = located.matcher.candidate.values
     changed = changed_by_capturing(candidate, seen, names, false_alarm)
     extra = [changed] if changed is not None else []
     if found:
-        restored = any(restores_the_run(each.experiments) for each in found)
         return [*found, *extra], None if restored else located.unexplained
     # Captured, the run is right: taking tensors out keeps the optimizers from joining nodes.
     joint = saturated_products(candidate, names, trials.lands)
     return [*(joint or [_whole(candidate, trials, names)]), *extra], None
 
 
-def _places(candidate: EvaluatedModel, trials: Reruns, located: Located) -> list[Finding]:
+def _places(
+    candidate: EvaluatedModel, trials: Reruns, located: Located
+) -> tuple[list[Finding], bool]:
+    """The finding of each located node, and whether one change of the settings restores the run."""
     graph = candidate.model.graph
     by_node = dict(fault_contexts(located.chain.faults, located.matcher))
     found = []
-    for finding in findings(located.chain, graph, graph):
-        explained_finding = replace(
-            finding, summary=finding.summary.replace("the reference's is", "its float64 oracle is")
-        )
-        context = by_node.get(finding.node or "")
+    for each in findings(located.chain, graph, graph):
+        summary = each.summary.replace("the reference's is", "its float64 oracle is")
+        finding = DiagnosedFinding(finding=replace(each, summary=summary))
+        context = by_node.get(each.node or "")
         if context is not None:
             execution = trials.execution(context.nodes, context.tensor, located.matcher)
-            explained_finding = with_cause(
-                explained_finding, replace(context, execution=execution), _frameworks(candidate)
+            finding = diagnosed(
+                finding.finding, replace(context, execution=execution), _frameworks(candidate)
             )
-            explained_finding = _with_log(explained_finding, trials, _names(context))
-        found.append(explained_finding)
-    return merged_findings(found)
+            logged = _with_log(finding.finding, trials, _names(context))
+            finding = replace(finding, finding=logged)
+        found.append(finding)
+    return merged_findings(found), any(each.restores_run for each in found)
 
 
-def merged_findings(found: Sequence[Finding]) -> list[Finding]:
+def merged_findings(found: Sequence[DiagnosedFinding]) -> list[Finding]:
     """One finding for all nodes that one change of the settings restores."""
     groups: dict[object, list[Finding]] = {}
-    for place, finding in enumerate(found):
-        restored = restores_the_run(finding.experiments)
-        groups.setdefault((finding.cause, finding.fix) if restored else place, []).append(finding)
-    return [_for_all(group) for group in groups.values()]
+    for place, each in enumerate(found):
+        if each.restores_run:
+            key = each.finding.cause, each.finding.fix
+            groups.setdefault(key, []).append(each.finding)
+        else:
+            groups[place] = [each.finding]
+    return [group[0] if isinstance(key, int) else _for_all(group) for key, group in groups.items()]
 
 
 def _for_all(group: Sequence[Finding]) -> Finding:
+    """The first finding, confirmed, with the nodes of all."""
     first = group[0]
-    if not restores_the_run(first.experiments):
-        return first
     proven = replace(first, status=FindingStatus.CONFIRMED)
     others = [each.node for each in group[1:] if each.node is not None]
     if not others:

@@ -212,5 +212,5 @@ def _grid_change(wrong: Array, right: Array, steps: Array) -> tuple[str, str]:
     astray = int(np.count_nonzero(np.abs(gaps) > _REACH))
     if lesser_part(astray, wrong.size):
         return f"{astray} of {wrong.size} values are off by more than a step", "weight"
-    change, cause = difference(wrong, right)
-    return (change, cause) if "order" in change else ("other values", "weight")
+    change = difference(wrong, right)
+    return change.text if change.reordered else "other values", "weight"

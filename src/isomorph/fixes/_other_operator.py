@@ -10,21 +10,21 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.patch import Patch, SetOp
-from isomorph.diagnose.activation_forms import forms
+from isomorph.diagnose.activation_forms import Form, forms
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node
 
 # A function that is recognized by its values, as one operator.
-_AS_ONE: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "GELU in its erf form": ("Gelu", {}),
-    "GELU in its tanh form": ("Gelu", {"approximate": "tanh"}),
-    "hard swish": ("HardSwish", {}), "a sigmoid": ("Sigmoid", {}), "tanh": ("Tanh", {}),
-    "a hard sigmoid with slope 1/6": ("HardSigmoid", {"alpha": 1.0 / 6.0, "beta": 0.5}),
-    "a hard sigmoid with slope 0.2": ("HardSigmoid", {"alpha": 0.2, "beta": 0.5}),
-    "ReLU": ("Relu", {}), "ELU": ("Elu", {}), "SELU": ("Selu", {}), "softplus": ("Softplus", {}),
-    "softsign": ("Softsign", {}), "Mish": ("Mish", {}),
+_AS_ONE: Mapping[Form, tuple[str, Mapping[str, Any]]] = {
+    Form.GELU_ERF: ("Gelu", {}),
+    Form.GELU_TANH: ("Gelu", {"approximate": "tanh"}),
+    Form.HARD_SWISH: ("HardSwish", {}), Form.SIGMOID: ("Sigmoid", {}), Form.TANH: ("Tanh", {}),
+    Form.HARD_SIGMOID_SIXTH: ("HardSigmoid", {"alpha": 1.0 / 6.0, "beta": 0.5}),
+    Form.HARD_SIGMOID_FIFTH: ("HardSigmoid", {"alpha": 0.2, "beta": 0.5}),
+    Form.RELU: ("Relu", {}), Form.ELU: ("Elu", {}), Form.SELU: ("Selu", {}),
+    Form.SOFTPLUS: ("Softplus", {}), Form.SOFTSIGN: ("Softsign", {}), Form.MISH: ("Mish", {}),
 }  # fmt: skip
 _OF_TWO = frozenset({
     "Add", "Sub", "Mul", "Div", "Max", "Min", "Pow", "Mod", "FloorDiv", "SquaredDifference",
@@ -41,7 +41,7 @@ def other_operators(context: FaultContext) -> Iterator[Patch]:
     live = [name for name in node.inputs if name and name not in context.candidate.constants]
     if len(node.inputs) == len(live) == 1:
         _, form = forms(context)
-        op, attributes = _AS_ONE.get(form or "", (node.op, {}))
+        op, attributes = (node.op, {}) if form is None else _AS_ONE.get(form, (node.op, {}))
         if op != node.op:
             yield _replaced(node, op, attributes)
     if len(node.inputs) == _TWO and node.op in _OF_TWO:

@@ -244,11 +244,10 @@ def _distinct(chosen: Sequence[Applied]) -> list[Applied]:
 def _causes(target: RepairTarget) -> list[str]:
     """The names of the fixes to try, that of the diagnosed cause first."""
     known = list(registry.names("fixes"))
-    also = [str(each).partition(":")[0] for each in target.finding.evidence.get("also", ())]
-    first = [name for name in (target.finding.cause, *also) if name in known]
+    first = [name for name in target.causes if name in known]
     if not target.local:
-        return [str(name) for name in first[:1]]
-    return list(dict.fromkeys([*map(str, first), *known]))
+        return first[:1]
+    return list(dict.fromkeys([*first, *known]))
 
 
 def _worse(before: Sequence[Report], after: Sequence[Report]) -> bool:

@@ -17,7 +17,7 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.fault_context import FaultContext
 from isomorph.core.patch import EditBody, Patch
 from isomorph.diagnose.build_context import fault_contexts
-from isomorph.diagnose.diagnose import with_cause
+from isomorph.diagnose.diagnose import DiagnosedFinding, diagnosed
 from isomorph.diagnose.patch_trial import PatchTrial
 from isomorph.diagnose.subgraph_faults import in_outer_names
 from isomorph.diagnose.tensor_grids import BETTER
@@ -46,14 +46,16 @@ UNLOCATED_CODES = frozenset({"OUTPUT_ORDER", "NONDETERMINISM"})
 class RepairTarget:
     """A finding, its context, and whether a patch restores its tensors in the oracle.
 
-    ``local`` is False where a patch cannot be tried in the oracle: then only the measurement of
-    the whole model decides. ``parts`` splits a target of several nodes and enters the bodies of a
-    branch or loop; ``whole`` converts a patch to one of the whole model.
+    ``causes`` are the likeliest ones, best first. ``local`` is False where a patch cannot be tried
+    in the oracle: then only the measurement of the whole model decides. ``parts`` splits a target
+    of several nodes and enters the bodies of a branch or loop; ``whole`` converts a patch to one of
+    the whole model.
     """
 
     finding: Finding
     context: FaultContext
     restores: Callable[[Patch], bool]
+    causes: tuple[str, ...] = ()
     local: bool = True
     parts: Callable[[], Iterator[RepairTarget]] = field(default=lambda: iter(()), repr=False)
     whole: Callable[[Patch], Patch] = field(default=lambda patch: patch, repr=False)
@@ -91,11 +93,9 @@ def _targets(
         faults = [each for each in located.chain.faults if each.node == finding.node]
         context = by_node.get(finding.node or "")
         if context is not None and (only is None or faults[0].tensor in only):
-            explained_finding = with_cause(finding, context)
-            target = _target(explained_finding, context, faults, located, sides.candidate)
-            yield replace(
-                target, parts=partial(_parts, located, faults[0], explained_finding, sides)
-            )
+            found = diagnosed(finding, context)
+            target = _target(found, context, faults, located, sides.candidate)
+            yield replace(target, parts=partial(_parts, located, faults[0], found.finding, sides))
 
 
 def _parts(located: Located, fault: Fault, outer: Finding, sides: Sides) -> Iterator[RepairTarget]:
@@ -143,7 +143,7 @@ def _placed(inner: RepairTarget, within: Inside, outer: Finding) -> RepairTarget
 
 
 def _target(
-    finding: Finding,
+    found: DiagnosedFinding,
     context: FaultContext,
     faults: Sequence[Fault],
     located: Located,
@@ -192,7 +192,9 @@ def _target(
             return None
 
     whole = replace(context, value=value, rehearse=rehearse)
-    return RepairTarget(finding=finding, context=whole, restores=restores)
+    return RepairTarget(
+        finding=found.finding, context=whole, restores=restores, causes=found.causes
+    )
 
 
 def _put_right(
@@ -294,7 +296,13 @@ def whole_model_target(
         restores=lambda _given: False,
         equals=lambda _array: False,
     )
-    return RepairTarget(finding=finding, context=context, restores=lambda _patch: True, local=False)
+    return RepairTarget(
+        finding=finding,
+        context=context,
+        restores=lambda _patch: True,
+        causes=(finding.cause,) if finding.cause else (),
+        local=False,
+    )
 
 
 def _nodes(graph: Graph, finding: Finding) -> tuple[Node, ...]:

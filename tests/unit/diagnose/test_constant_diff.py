@@ -29,44 +29,45 @@ def corrupted():
     ],
 )
 def test_what_happened_to_a_weight_is_recognized(wrong, word, cause):
-    text, found = difference(wrong, RIGHT)
-    assert word in text
-    assert found == cause
+    change = difference(wrong, RIGHT)
+    assert word in change.text
+    assert change.cause == cause
 
 
-def test_an_older_state_of_the_same_weights_is_told_from_strangers():
+def test_an_older_state_of_the_same_weights_differs_from_unrelated_ones():
     draw = np.random.default_rng(2)
     right = draw.normal(size=4000)
-    text, _ = difference(right + 0.2 * draw.normal(size=4000), right)
+    text = difference(right + 0.2 * draw.normal(size=4000), right).text
     assert "another state of the same weights" in text
 
 
 def test_a_kernel_written_in_another_order_of_axes_is_a_matter_of_layout():
     wrong = np.transpose(KERNEL, (0, 2, 3, 1)).reshape(KERNEL.shape)
-    text, cause = difference(wrong, KERNEL)
-    assert cause == "layout"
-    assert "(0, 2, 3, 1)" in text
+    change = difference(wrong, KERNEL)
+    assert change.cause == "layout"
+    assert "(0, 2, 3, 1)" in change.text
 
 
 def test_bfloat16_is_known_from_float16():
     import ml_dtypes
 
     wrong = RIGHT.astype(ml_dtypes.bfloat16).astype(np.float64)
-    assert "bfloat16" in difference(wrong, RIGHT)[0]
+    assert "bfloat16" in difference(wrong, RIGHT).text
 
 
 def test_digits_that_were_dropped_are_known_from_rounded_ones():
     bits = RIGHT.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
-    text, _ = difference(bits.view(np.float32).astype(np.float64), RIGHT)
+    text = difference(bits.view(np.float32).astype(np.float64), RIGHT).text
     assert text == "its values were cut off to bfloat16, not rounded"
 
 
-def test_few_values_suffice_to_tell_an_older_state():
-    text, _ = difference(RIGHT + 0.01, RIGHT)
+def test_few_values_suffice_to_recognize_an_older_state():
+    text = difference(RIGHT + 0.01, RIGHT).text
     assert "another state" in text
 
 
 def test_rounding_of_a_folded_weight_does_not_hide_a_permutation():
     moved = RIGHT[[0, 2, 1, 3, 4, 5]]
-    text, _ = difference(moved * (1 + 2.0**-24), RIGHT)
-    assert "2 of 6 channels" in text
+    change = difference(moved * (1 + 2.0**-24), RIGHT)
+    assert "2 of 6 channels" in change.text
+    assert change.reordered
