@@ -1,21 +1,28 @@
-"""Writes the pages that follow from the source: docs/causes/*.md, docs/codes.md and docs/api.md.
+"""Writes the files that follow from the source.
 
-`python docs/generate.py` writes them; a test holds the files against what this would write.
+docs/causes/*.md, docs/codes.md, docs/api.md, the JSON Schema of the report, and web/src/report.ts.
+
+`python docs/generate.py` writes them; a test compares the files with what this would write.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import isomorph
 from isomorph import registry
+from isomorph.core.report import SCHEMA, Report
 from isomorph.diagnose.explain import codes, explain
+from isomorph.reporters._schema import json_schema
+from isomorph.reporters._typescript import typescript
 from isomorph.testing import assert_equivalent
 
 HERE = Path(__file__).resolve().parent
+REPORTERS = HERE.parent / "src" / "isomorph" / "reporters"
 
 
 def pages() -> Iterator[tuple[Path, str]]:
@@ -26,6 +33,13 @@ def pages() -> Iterator[tuple[Path, str]]:
         yield HERE / "causes" / f"{name}.md", _cause(name)
     yield HERE / "codes.md", _codes()
     yield HERE / "api.md", _api()
+    yield REPORTERS / "report.schema.json", json.dumps(_schema(), indent=2) + "\n"
+    yield HERE.parent / "web" / "src" / "report.ts", typescript(Report)
+
+
+def _schema() -> dict[str, object]:
+    number = SCHEMA.rpartition("/")[2]
+    return json_schema(Report, title="isomorph report", identity=f"urn:isomorph:report:{number}")
 
 
 def _index(names: tuple[str, ...]) -> str:

@@ -2,7 +2,8 @@
 
 import { abridged, brief, h, section, shown, table } from "./dom";
 import { figure } from "./figures";
-import { graph, type Alignment, type GraphProfile, type Report } from "./report";
+import { graph, type Report } from "./page_report";
+import type { Alignment, GraphProfile } from "./report";
 import type { Selection } from "./selection";
 
 const MOST_ROWS = 200;

@@ -1,6 +1,7 @@
 /** How numbers are written: three figures, superscript powers, units beside them. */
 
-import { real, type Part, type Real } from "./report";
+import { real } from "./page_report";
+import type { ErrorTerm, Real } from "./report";
 
 const RAISED: Record<string, string> = { "-": "⁻", "0": "⁰", "1": "¹", "2": "²", "3": "³", "4": "⁴", "5": "⁵", "6": "⁶", "7": "⁷", "8": "⁸", "9": "⁹" };
 
@@ -62,7 +63,7 @@ export function shape(sizes: number[]): string {
 }
 
 /** The largest error of a part, and NaN or infinities that stand on one side only. */
-export function size(part: Part): string {
+export function size(part: ErrorTerm): string {
   const { max_abs, differing, nonfinite_mismatch } = part.distance;
   if (max_abs === null && nonfinite_mismatch === 0) return `${differing} differ`;
   const misplaced = nonfinite_mismatch > 0 ? `, ${nonfinite_mismatch} NaN/∞` : "";

@@ -2,7 +2,8 @@
 
 import { h, name, section, shown, table } from "./dom";
 import { figure, percent, times } from "./figures";
-import { model, real, type Finding, type Measured, type ModelSummary, type Report } from "./report";
+import { model, real, type Measured, type Report } from "./page_report";
+import type { Finding, ModelSummary } from "./report";
 import { pathInto, placeOf, type Selection } from "./selection";
 
 const MOST_CARDS = 40;

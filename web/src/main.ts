@@ -3,7 +3,7 @@ import "./style.css";
 import { h } from "./dom";
 import { findings } from "./findings";
 import { profile } from "./profile";
-import type { CloseUp, Report } from "./report";
+import type { CloseUp, Report } from "./page_report";
 import { Selection } from "./selection";
 import { slices } from "./slices";
 import { alignment } from "./alignment";

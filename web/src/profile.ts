@@ -3,7 +3,8 @@
 import uPlot from "uplot";
 import { css, h, name, section } from "./dom";
 import { figure, raised } from "./figures";
-import { graph, real, type GraphProfile, type Real, type Report } from "./report";
+import { graph, real, type Report } from "./page_report";
+import type { GraphProfile, Real } from "./report";
 import { accusedInside, faulty, type Selection } from "./selection";
 
 const HEIGHT = 340;

@@ -1,157 +1,62 @@
-/** The report as its JSON spells it: NaN and the infinities are words, since JSON has none. */
+// Generated from the dataclasses of the report by `python docs/generate.py`.
 
+/** A number; NaN and the infinities are spelled, since JSON has none. */
 export type Real = number | "nan" | "inf" | "-inf";
+
 export type Verdict = "equivalent" | "degraded" | "divergent" | "unknown";
 
-export interface Distance {
-  elements: number;
-  differing: number;
-  nonfinite_mismatch: number;
-  max_abs: Real | null;
-  max_rel: Real | null;
-  max_ulp: Real | null;
-  relative_l2: Real | null;
-  cosine: Real | null;
-}
+export type BoundBy = "name" | "similar name" | "its number in the signature" | "position" | "only pair of this type and shape" | "the only one left" | "shape and value" | "stated by the user";
 
-export interface Part {
-  distance: Distance;
-  budget: { derivation: string; ratio: Real | null; allowed_max: Real | null };
-}
+export type DivergenceKind = "values" | "shape" | "missing";
 
-export interface Divergence {
-  reference_output: string | null;
-  candidate_output: string | null;
-  dtype: string;
-  shape: number[];
+export type FindingStatus = "suspected" | "confirmed" | "refuted";
+
+export type FindingEffect = "reaches_output" | "below_rounding" | "latent" | "none";
+
+export type Confidence = "certain" | "likely" | "possible";
+
+export type BaselineState = "new" | "unchanged" | "worse" | "expired" | "fixed";
+
+/** The answer and everything it rests on. */
+export interface Report {
   verdict: Verdict;
   reason: string;
-  observed: Part | null;
-  translation: Part | null;
-  rounding: Part | null;
-  intended_loss: Part | null;
-  execution_reference: Part | null;
-  execution_candidate: Part | null;
-}
-
-export interface Experiment {
-  question: string;
-  change: string;
-  predicts: string;
-  seen: string;
-  agrees: boolean;
-}
-
-export interface Finding {
-  rank: number;
-  code: string;
-  cause: string | null;
-  status: string;
-  effect: string;
-  summary: string;
-  node: string | null;
-  nodes: string[];
-  tensors: string[];
-  reference_nodes: string[];
-  source: { module: string | null; file: string | null; line: number | null; text: string | null } | null;
-  local_error: Real | null;
-  inherited_error: Real | null;
-  share: Real | null;
-  evidence: Record<string, unknown>;
-  experiments: Experiment[];
-  fix: string | null;
-}
-
-export interface AxisProfile {
-  axis: number;
-  length: number;
-  step: number;
-  relative: Real[];
-  input: string | null;
-}
-
-export interface CloseUp {
-  /** Under which it is fetched, where what it weighs was left out. */
-  id?: string;
-  kind: "node" | "output";
-  tensor: string;
-  counterpart: string;
-  dtype: string;
-  shape: number[];
-  node: string | null;
-  max_abs: Real | null;
-  relative: Real | null;
-  histogram: {
-    least: Real;
-    most: Real;
-    reference: number[];
-    candidate: number[];
-    reference_not_finite: number;
-    candidate_not_finite: number;
-  } | null;
-  heat_map: {
-    row_axis: number;
-    column_axis: number;
-    rows: number;
-    columns: number;
-    values: Real[][];
-  } | null;
-  by_axis: AxisProfile[];
-  worst: { index: number[]; reference: Real; candidate: Real }[];
-}
-
-export interface GraphProfile {
-  role: "reference" | "candidate";
-  nodes: string[];
-  ops: string[];
-  tensors: string[];
-  sources: number[][];
-  execution: (Real | null)[];
-  budget: (Real | null)[];
-  counterpart: (number | null)[];
-  translation: (Real | null)[];
-  local: (Real | null)[];
-  /** The round, from 0, on which a node inside a body was looked at; null outside of bodies. */
-  rounds?: (number | null)[];
-}
-
-export interface ErrorProfile {
-  origin: string;
-  graphs: GraphProfile[];
-  close_ups: CloseUp[];
-}
-
-export interface QuantizedTensor {
-  tensor: string;
-  dtype: string;
-  kind: string;
-  channels: number;
-  scale: Real[];
-  zero_point: number[];
-  node: string | null;
-  representable: Real[] | null;
-  seen: Real[] | null;
-  clipped: Real | null;
-  used: Real | null;
-  sqnr_db: Real | null;
-  ideal_sqnr_db: Real | null;
-  local_quanta: Real | null;
-  gain?: Real | null;
-  changed: string[];
-  misread: string[];
-}
-
-export interface Environment {
-  runtime: string;
+  command: string;
+  seed: number;
+  draws: number;
+  /** The probability per output that sets the thresholds. */
+  false_alarm: number;
+  strict: boolean;
+  /** Whether the question was restricted to the given inputs. */
+  only_given: boolean;
+  models: ModelSummary[];
+  environments: Record<string, Environment>;
+  inputs: InputSummary[];
+  input_bindings: Binding[];
+  output_bindings: Binding[];
+  outputs: Divergence[];
+  /** What the verdict covers; equivalent and degraded come with a complete one only. */
+  coverage: Coverage | null;
+  findings: Finding[];
+  /** Null where the two graphs were not looked at tensor by tensor. */
+  alignment: Alignment | null;
+  /** Worst first. */
+  quantization: QuantizedTensor[];
+  test_set: OverSamples | null;
+  /** The error node by node; null where it was not asked for. */
+  profile: ErrorProfile | null;
+  /** The pair's name in the project file, or the two locations. */
+  pair: string;
+  baseline: Baseline | null;
+  skipped: Skipped[];
+  trusted: string[];
+  /** Seconds by phase. */
+  elapsed: Record<string, Real>;
   version: string;
-  device: string;
-  precision: string;
-  threads: number | null;
-  isolation: string;
-  settings: Record<string, string>;
-  facts: Record<string, string>;
+  schema: string;
 }
 
+/** What the report keeps of a model. */
 export interface ModelSummary {
   role: string;
   location: string;
@@ -164,117 +69,401 @@ export interface ModelSummary {
   notes: string[];
 }
 
-export interface TestSet {
-  location: string;
-  samples: number;
-  outputs: {
-    reference_output: string;
-    candidate_output: string;
-    worst: string;
-    worst_relative: Real | null;
-    quantiles: Record<string, Real>;
-    label_agreement: Real | null;
-    by_axis: AxisProfile[];
-  }[];
-  metric: { name: string; reference: Real; candidate: Real } | null;
+/** All that a run depends on besides model and inputs. Equal ones give equal traces. */
+export interface Environment {
+  runtime: string;
+  version: string;
+  device: string;
+  precision: string;
+  threads: number | null;
+  isolation: string;
+  /** The words of --set, completed with the defaults. */
+  settings: Record<string, string>;
+  /** What the runtime answered about itself. */
+  facts: Record<string, string>;
 }
 
-export interface Baseline {
-  file: string;
-  statuses: {
-    output: string;
-    constant?: string | null;
-    state: string;
-    message: string;
-    accepted: { why: string; who: string; when: string; until: string | null } | null;
-  }[];
+/** One input as it was fed: where it came from and what it looked like. */
+export interface InputSummary {
+  name: string;
+  dtype: string;
+  shape: number[];
+  origin: string;
+  digest: string;
 }
 
-/** Every output of the reference on every input: within its budget, beyond it, or not compared. */
+/** Which name on one side belongs to which on the other, and how that is known. */
+export interface Binding {
+  reference: string;
+  candidate: string;
+  how: BoundBy;
+}
+
+/** Everything measured at one pair of outputs. */
+export interface Divergence {
+  reference_output: string | null;
+  candidate_output: string | null;
+  dtype: string;
+  shape: number[];
+  verdict: Verdict;
+  reason: string;
+  kind: DivergenceKind;
+  /** Run against run. */
+  observed: ErrorTerm | null;
+  /** Oracle against oracle, judged by the allowance. */
+  translation: ErrorTerm | null;
+  /** The translation error, judged by the rounding budget. */
+  rounding: ErrorTerm | null;
+  /** Judged by what the candidate's quantizers intend. */
+  intended_loss: ErrorTerm | null;
+  /** The reference's run against its own oracle. */
+  execution_reference: ErrorTerm | null;
+  /** The candidate's run against its own oracle. */
+  execution_candidate: ErrorTerm | null;
+}
+
+/** One of the three errors between a reference and a candidate, at one output. */
+export interface ErrorTerm {
+  distance: Distance;
+  budget: Budget;
+}
+
+/** How far ``actual`` is from ``expected``; None where a measure is undefined. */
+export interface Distance {
+  elements: number;
+  /** Elements that are finite on both sides. */
+  compared: number;
+  differing: number;
+  nonfinite_mismatch: number;
+  signed_zero_mismatch: number;
+  max_abs: Real | null;
+  max_rel: Real | null;
+  max_ulp: Real | null;
+  rms: Real | null;
+  relative_l2: Real | null;
+  sqnr_db: Real | null;
+  cosine: Real | null;
+  argmax_agreement: Real | null;
+  worst_index: number[] | null;
+}
+
+/** The largest distance that is explained, relative to each element's own spread. */
+export interface Budget {
+  derivation: string;
+  ratio: Real | null;
+  allowed_max: Real | null;
+  allowed_rms: Real | null;
+  threshold: Real | null;
+  draws: number;
+  /** How many independent draws the deviations are worth; null where they are exact. */
+  freedom: Real | null;
+  /** Elements whose value no draw reached, where draws usually leave some. */
+  uncovered: number;
+  /** Elements that differ within a budget larger than any value of the tensor. */
+  blind: number;
+}
+
+/** The sum of a ledger. */
 export interface Coverage {
+  /** Given inputs on which every output was compared. */
   given: number;
+  /** Generated inputs on which every output was compared. */
   generated: number;
+  /** Samples of the test set on which every output was compared. */
   from_set: number;
+  /** Samples that the test set has. */
   in_set: number;
   set_name: string | null;
-  outputs: { output: string; within: number; beyond: number; not_compared: number; reasons: string[] }[];
-}
-
-export interface Alignment {
+  /** All inputs that were tried. */
   inputs: number;
-  pairs: {
-    kind: string;
-    reference: string[];
-    candidate: string;
-    transform: string;
-    evidence: string[];
-    inputs: number;
-    rivals: number;
-    confidence: string;
-  }[];
-  groups: { reference: string[]; candidate: string[] }[];
-  unaligned_reference: { name: string; kind: string; reason: string }[];
-  unaligned_candidate: { name: string; kind: string; reason: string }[];
+  /** Elements that were compared. */
+  values: number;
+  outputs: OutputCoverage[];
 }
 
-/** The JSON of `isomorph fix --format json`. */
-export interface Repair {
-  repaired: boolean;
+/** One output of the reference, or one element of it, over all inputs. */
+export interface OutputCoverage {
+  output: string;
+  within: number;
+  beyond: number;
+  not_compared: number;
+  /** Why inputs were not compared. */
+  reasons: string[];
+}
+
+/** One thing a user should know, with its evidence. */
+export interface Finding {
+  /** 1 matters most. */
+  rank: number;
+  code: string;
+  cause: string | null;
+  status: FindingStatus;
+  effect: FindingEffect;
+  summary: string;
+  node: string | null;
+  nodes: string[];
+  tensors: string[];
+  reference_nodes: string[];
+  source: Source | null;
+  local_error: Real | null;
+  inherited_error: Real | null;
+  share: Real | null;
+  evidence: Record<string, unknown>;
+  experiments: Experiment[];
+  fix: string | null;
+}
+
+/** Where in the user's program a node came from, as far as the exporter left it. */
+export interface Source {
+  module: string | null;
+  file: string | null;
+  line: number | null;
+  text: string | null;
+}
+
+/** Exactly one change, with the prediction written down before it ran, and what was seen. */
+export interface Experiment {
+  question: string;
+  change: string;
+  predicts: string;
+  seen: string;
+  agrees: boolean;
+}
+
+/** The one pairing of two graphs. ``inputs`` is how many inputs it was looked at on. */
+export interface Alignment {
+  /** How many inputs it was looked at on. */
+  inputs: number;
+  pairs: Pair[];
+  groups: Group[];
+  unaligned_reference: Unaligned[];
+  unaligned_candidate: Unaligned[];
+}
+
+/** A tensor of the candidate and what it is made of in the reference. */
+export interface Pair {
+  kind: "input" | "tensor" | "constant" | "body";
+  reference: string[];
+  candidate: string;
+  /** How the reference's becomes the candidate's, for people. */
+  transform: string;
+  /** Of the reference's axes; empty where none moves. */
+  permutation: number[];
+  /** After the permutation; empty where it stays. */
+  shape: number[];
+  evidence: ("value" | "substitution" | "structure" | "provenance")[];
+  /** The inputs on which the values agreed. */
+  inputs: number;
+  /** Other tensors of the reference with the same values. */
+  rivals: number;
+  confidence: Confidence;
+}
+
+/** Nodes that do together, on one side, what these do on the other. */
+export interface Group {
+  reference: string[];
+  candidate: string[];
+}
+
+/** A tensor or constant without a counterpart, and why it has none. */
+export interface Unaligned {
+  name: string;
+  kind: "input" | "tensor" | "constant" | "body";
   reason: string;
-  output: string | null;
-  patches: { node: string | null; cause: string | null; summary: string; words: string[] }[];
-  before: Measured[];
-  after: Measured[];
 }
 
-export interface Measured {
+/** A row of the quantization table; None where something could not be measured. */
+export interface QuantizedTensor {
+  tensor: string;
+  dtype: string;
+  kind: "weight" | "activation" | "dynamic";
+  channels: number;
+  /** The smallest and the largest of the channels. */
+  scale: [Real, Real];
+  zero_point: [number, number];
+  axis: number | null;
+  node: string | null;
+  representable: [Real, Real] | null;
+  /** The values before the quantizer. */
+  seen: [Real, Real] | null;
+  /** Share of the values beyond the range. */
+  clipped: Real | null;
+  /** Share cut at an end that is zero, as a ReLU does. */
+  rectified: Real | null;
+  /** Share of the range that the values fill. */
+  used: Real | null;
+  sqnr_db: Real | null;
+  /** Of a min/max quantizer of this width and granularity. */
+  ideal_sqnr_db: Real | null;
+  /** Steps between the runtime and float64 on the same quantized operands. */
+  local_quanta: Real | null;
+  /** The share of the outputs' error that goes if this tensor alone stays in float. */
+  gain: Real | null;
+  counterpart: string | null;
+  /** Parameters that the conversion changed. */
+  changed: string[];
+  /** Parameters in which a reader differs from the writer. */
+  misread: string[];
+}
+
+/** A whole test set; ``examined`` are the samples that the full check was made on. */
+export interface OverSamples {
+  location: string;
+  samples: number;
+  outputs: OutputOverSamples[];
+  metric: MetricOverSamples | null;
+  /** The samples that the full check was made on. */
+  examined: string[];
+}
+
+/** One pair of outputs, run against run, over all samples. */
+export interface OutputOverSamples {
+  reference_output: string;
+  candidate_output: string;
+  samples: number;
+  worst: string;
+  worst_absolute: Real | null;
+  worst_relative: Real | null;
+  /** By the budget derived on the worst sample. */
+  worst_ratio: Real | null;
+  /** Of the relative error, by probability. */
+  quantiles: Record<string, Real>;
+  label_agreement: Real | null;
+  not_finite: number;
+  nonfinite_mismatch: number;
+  misshapen: number;
+  by_axis: AxisProfile[];
+}
+
+/** The relative error at each index of one axis of an output, over all samples. */
+export interface AxisProfile {
+  axis: number;
+  length: number;
+  relative: Real[];
+  step: number;
+  input: string | null;
+}
+
+/** The user's own metric, averaged over the samples, on both sides. */
+export interface MetricOverSamples {
+  name: string;
+  samples: number;
+  reference: Real;
+  candidate: Real;
+}
+
+/** Both graphs and the tensors worth a look, all on one sample. */
+export interface ErrorProfile {
   origin: string;
-  verdict: Verdict;
-  reason: string;
-  outputs?: { candidate_output: string | null; times_over_budget: Real | null; relative_l2: Real | null }[];
+  graphs: GraphProfile[];
+  close_ups: CloseUp[];
 }
 
-export interface Report {
-  repair?: Repair | null;
-  schema: string;
-  version: string;
-  verdict: Verdict;
-  reason: string;
-  command: string;
-  seed: number;
-  draws: number;
-  false_alarm: number;
-  strict: boolean;
-  only_given?: boolean;
-  coverage?: Coverage | null;
-  models: ModelSummary[];
-  environments: Record<string, Environment>;
-  inputs: { name: string; dtype: string; shape: number[]; origin: string; digest: string }[];
-  input_bindings: { reference: string; candidate: string; how: string }[];
-  output_bindings: { reference: string; candidate: string; how: string }[];
-  outputs: Divergence[];
-  findings: Finding[];
-  quantization: QuantizedTensor[];
-  test_set: TestSet | null;
-  profile: ErrorProfile | null;
-  alignment?: Alignment | null;
-  baseline?: Baseline | null;
-  skipped: { what: string; why: string }[];
-  trusted: string[];
-  elapsed: Record<string, Real>;
+/** One side, node by node; every distance is relative to the size of the tensor (rms). */
+export interface GraphProfile {
+  role: string;
+  nodes: string[];
+  ops: string[];
+  tensors: string[];
+  /** Places of the nodes whose outputs a node reads. */
+  sources: number[][];
+  /** The run against its own oracle. */
+  execution: (Real | null)[];
+  /** What rounding explains. */
+  budget: (Real | null)[];
+  /** Places in the other graph. */
+  counterpart: (number | null)[];
+  /** This oracle against the other side's. */
+  translation: (Real | null)[];
+  /** What is left of the translation when everything before is right. */
+  local: (Real | null)[];
+  /** The round, from 0, on which a node inside a body was looked at; null outside of bodies. */
+  rounds: (number | null)[];
 }
 
-/** A number out of its spelling; null stays null. */
-export function real(value: Real | null | undefined): number | null {
-  if (value === null || value === undefined) return null;
-  if (typeof value === "number") return value;
-  return { nan: NaN, inf: Infinity, "-inf": -Infinity }[value];
+/** One tensor of both sides, in the candidate's arrangement of axes. */
+export interface CloseUp {
+  kind: "node" | "output";
+  tensor: string;
+  counterpart: string;
+  dtype: string;
+  shape: number[];
+  node: string | null;
+  max_abs: Real | null;
+  relative: Real | null;
+  histogram: Histogram | null;
+  heat_map: HeatMap | null;
+  by_axis: AxisProfile[];
+  worst: Element[];
 }
 
-export function model(report: Report, role: string): ModelSummary | undefined {
-  return report.models.find((one) => one.role === role);
+/** How often values fall into equal parts of ``least`` … ``most``, on both sides. */
+export interface Histogram {
+  least: Real;
+  most: Real;
+  reference: number[];
+  candidate: number[];
+  reference_not_finite: number;
+  candidate_not_finite: number;
 }
 
-export function graph(report: Report, role: string): GraphProfile | undefined {
-  return report.profile?.graphs.find((one) => one.role === role);
+/** The largest |difference| over two axes; a long axis in groups of neighbors. */
+export interface HeatMap {
+  row_axis: number;
+  column_axis: number;
+  rows: number;
+  columns: number;
+  values: Real[][];
+}
+
+/** One element of a tensor, on both sides. */
+export interface Element {
+  index: number[];
+  reference: Real;
+  candidate: Real;
+}
+
+/** The file of what was accepted, as far as it concerns one pair, and each entry's status. */
+export interface Baseline {
+  file: string;
+  statuses: BaselineStatus[];
+}
+
+/** One output, or one constant that differs by itself, against the baseline. */
+export interface BaselineStatus {
+  output: string;
+  state: BaselineState;
+  message: string;
+  accepted: Accepted | null;
+  constant: string | null;
+}
+
+/** One output or constant that is known to differ: how far, why, accepted by whom, until when. */
+export interface Accepted {
+  pair: string;
+  output: string;
+  max_abs: Real | null;
+  nonfinite: number;
+  causes: string[];
+  nodes: string[];
+  why: string;
+  who: string;
+  when: string;
+  until: string | null;
+  differing: number | null;
+  shape: string | null;
+  /** What was accepted, each as its cause and its place. */
+  findings: string[] | null;
+  /** What was compared with the reference's output: values, shape, or nothing (missing). */
+  kind: string | null;
+  /** A constant that differs though no output shows it. */
+  constant: string | null;
+  /** A digest of the values of both sides. */
+  numbers: string | null;
+}
+
+/** What was not done, and why. */
+export interface Skipped {
+  what: string;
+  why: string;
 }

@@ -1,7 +1,8 @@
 /** Which node everybody looks at. */
 
-import type { GraphProfile, Report } from "./report";
-import { graph } from "./report";
+import type { Report } from "./page_report";
+import type { GraphProfile } from "./report";
+import { graph } from "./page_report";
 
 export interface Place {
   role: "reference" | "candidate";

@@ -3,7 +3,8 @@
 import cytoscape from "cytoscape";
 import { abridged, css, h, section, shown } from "./dom";
 import { figure } from "./figures";
-import { graph, real, type GraphProfile, type Report } from "./report";
+import { graph, real, type Report } from "./page_report";
+import type { GraphProfile } from "./report";
 import { commonRanks, HEIGHT, joined, key, layOut, WIDTH, type Role, type Side } from "./arrange";
 import { accusedInside, faulty, type Place, type Selection } from "./selection";
 

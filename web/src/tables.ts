@@ -2,7 +2,8 @@
 
 import { brief, h, name, section, table } from "./dom";
 import { decibels, figure, percent, shape } from "./figures";
-import { real, type AxisProfile, type Environment, type Real, type Report } from "./report";
+import { real, type Report } from "./page_report";
+import type { AxisProfile, Environment, Real } from "./report";
 import { bars } from "./tensors";
 
 const MOST_ROWS = 200;

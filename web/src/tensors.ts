@@ -2,7 +2,8 @@
 
 import { css, h, name, section, svg, table } from "./dom";
 import { exact, figure, shape } from "./figures";
-import { real, type AxisProfile, type CloseUp, type Report } from "./report";
+import { real, type CloseUp, type Report } from "./page_report";
+import type { AxisProfile } from "./report";
 import type { Selection } from "./selection";
 
 const [WIDE, TALL] = [440, 150];

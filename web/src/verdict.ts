@@ -2,7 +2,8 @@
 
 import { h, name, table } from "./dom";
 import { figure, shape, size, times } from "./figures";
-import { model, real, type Divergence, type Part, type Report, type Verdict } from "./report";
+import { model, real, type Report } from "./page_report";
+import type { Divergence, ErrorTerm, Verdict } from "./report";
 
 const SENTENCE: Record<Verdict, string> = {
   equivalent: "Equivalent",
@@ -95,7 +96,7 @@ function side(report: Report, role: string): HTMLElement | null {
 interface Figure {
   label: string;
   what: string;
-  part: Part | null;
+  part: ErrorTerm | null;
   yardstick: string;
   /** Beyond one the candidate, or its run, is not what it should be. */
   grave: boolean;
@@ -131,7 +132,7 @@ function numbers(output: Divergence, count: number, alone: boolean): HTMLElement
   );
 }
 
-function relative(part: Part): string {
+function relative(part: ErrorTerm): string {
   return part.distance.max_rel === null ? "" : `, relative ${figure(part.distance.max_rel)}`;
 }
 
@@ -173,7 +174,7 @@ function weight(output: Divergence): number {
 }
 
 function outputsTable(outputs: Divergence[]): HTMLElement {
-  const cell = (part: Part | null): string => (part === null ? "not measured" : `${size(part)} · ${times(part.budget.ratio)}`);
+  const cell = (part: ErrorTerm | null): string => (part === null ? "not measured" : `${size(part)} · ${times(part.budget.ratio)}`);
   const rows = outputs.slice(0, MOST_ROWS).map((output) => [
     h("span", {}, ...bothNames(output)),
     h("span", { class: `chip ${output.verdict}` }, output.verdict),

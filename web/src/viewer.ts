@@ -2,7 +2,8 @@
 
 import { brief, h, name, table } from "./dom";
 import { size, times } from "./figures";
-import type { CloseUp, Divergence, Finding, Report, Verdict } from "./report";
+import type { CloseUp, Report } from "./page_report";
+import type { Divergence, Finding, Verdict } from "./report";
 
 interface Listed {
   id: string;

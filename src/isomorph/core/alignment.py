@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
+
+from isomorph.core.constraints import Count, NonEmptyNames
+
+TensorKind = Literal["input", "tensor", "constant", "body"]
+"""``body``: inside If, Loop, Scan or While."""
+PairEvidence = Literal["value", "substitution", "structure", "provenance"]
 
 
 class Confidence(StrEnum):
@@ -35,15 +42,20 @@ class Pair:
     the values agreed; ``rivals`` the other tensors of the reference with the same values.
     """
 
-    kind: str
-    reference: tuple[str, ...]
+    kind: TensorKind
+    reference: NonEmptyNames
     candidate: str
     transform: str = "as it is"
-    permutation: tuple[int, ...] = ()
-    shape: tuple[int, ...] = ()
-    evidence: tuple[str, ...] = ()
-    inputs: int = 0
-    rivals: int = 0
+    """How the reference's becomes the candidate's, for people."""
+    permutation: tuple[Count, ...] = ()
+    """Of the reference's axes; empty where none moves."""
+    shape: tuple[Count, ...] = ()
+    """After the permutation; empty where it stays."""
+    evidence: tuple[PairEvidence, ...] = ()
+    inputs: Count = 0
+    """The inputs on which the values agreed."""
+    rivals: Count = 0
+    """Other tensors of the reference with the same values."""
     confidence: Confidence = Confidence.POSSIBLE
 
 
@@ -60,7 +72,7 @@ class Unaligned:
     """A tensor or constant without a counterpart, and why it has none."""
 
     name: str
-    kind: str
+    kind: TensorKind
     reason: str
 
 
@@ -68,7 +80,8 @@ class Unaligned:
 class Alignment:
     """The one pairing of two graphs. ``inputs`` is how many inputs it was looked at on."""
 
-    inputs: int
+    inputs: Count
+    """How many inputs it was looked at on."""
     pairs: tuple[Pair, ...] = ()
     groups: tuple[Group, ...] = ()
     unaligned_reference: tuple[Unaligned, ...] = ()

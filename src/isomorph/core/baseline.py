@@ -36,9 +36,13 @@ class Accepted:
     differing: int | None = None
     shape: str | None = None
     findings: tuple[str, ...] | None = None
+    """What was accepted, each as its cause and its place."""
     kind: str | None = None
+    """What was compared with the reference's output: values, shape, or nothing (missing)."""
     constant: str | None = None
+    """A constant that differs though no output shows it."""
     numbers: str | None = None
+    """A digest of the values of both sides."""
 
     @property
     def what(self) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from isomorph.core.constraints import Count
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.limits import MOST_REASONS
 
@@ -52,10 +53,11 @@ class OutputCoverage:
     """
 
     output: str
-    within: int = 0
-    beyond: int = 0
-    not_compared: int = 0
+    within: Count = 0
+    beyond: Count = 0
+    not_compared: Count = 0
     reasons: tuple[str, ...] = ()
+    """Why inputs were not compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,13 +69,19 @@ class Coverage:
     elements that were compared with each other.
     """
 
-    given: int = 0
-    generated: int = 0
-    from_set: int = 0
-    in_set: int = 0
+    given: Count = 0
+    """Given inputs on which every output was compared."""
+    generated: Count = 0
+    """Generated inputs on which every output was compared."""
+    from_set: Count = 0
+    """Samples of the test set on which every output was compared."""
+    in_set: Count = 0
+    """Samples that the test set has."""
     set_name: str | None = None
-    inputs: int = 0
-    values: int = 0
+    inputs: Count = 0
+    """All inputs that were tried."""
+    values: Count = 0
+    """Elements that were compared."""
     outputs: tuple[OutputCoverage, ...] = ()
 
     @property

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from isomorph.core.constraints import Count, PositiveCount
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AxisProfile:
@@ -14,10 +16,10 @@ class AxisProfile:
     is given in groups of ``step`` neighbors. Infinite where all that is expected is zero.
     """
 
-    axis: int
-    length: int
+    axis: Count
+    length: Count
     relative: tuple[float, ...]
-    step: int = 1
+    step: PositiveCount = 1
     input: str | None = None
 
 
@@ -34,16 +36,18 @@ class OutputOverSamples:
 
     reference_output: str
     candidate_output: str
-    samples: int
+    samples: Count
     worst: str
     worst_absolute: float | None
     worst_relative: float | None
     worst_ratio: float | None = None
+    """By the budget derived on the worst sample."""
     quantiles: Mapping[str, float] = field(default_factory=dict)
+    """Of the relative error, by probability."""
     label_agreement: float | None = None
-    not_finite: int = 0
-    nonfinite_mismatch: int = 0
-    misshapen: int = 0
+    not_finite: Count = 0
+    nonfinite_mismatch: Count = 0
+    misshapen: Count = 0
     by_axis: tuple[AxisProfile, ...] = ()
 
 
@@ -52,7 +56,7 @@ class MetricOverSamples:
     """The user's own metric, averaged over the samples, on both sides."""
 
     name: str
-    samples: int
+    samples: Count
     reference: float
     candidate: float
 
@@ -62,7 +66,8 @@ class OverSamples:
     """A whole test set; ``examined`` are the samples that the full check was made on."""
 
     location: str
-    samples: int
+    samples: Count
     outputs: tuple[OutputOverSamples, ...] = ()
     metric: MetricOverSamples | None = None
     examined: tuple[str, ...] = ()
+    """The samples that the full check was made on."""

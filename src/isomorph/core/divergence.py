@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from isomorph.core.constraints import Count
+
 
 class Judgment(StrEnum):
     """Not knowing is never fine."""
@@ -36,11 +38,12 @@ class Distance:
     where NaN or an infinity stands on one side only, or with the other sign.
     """
 
-    elements: int
-    compared: int
-    differing: int
-    nonfinite_mismatch: int
-    signed_zero_mismatch: int
+    elements: Count
+    compared: Count
+    """Elements that are finite on both sides."""
+    differing: Count
+    nonfinite_mismatch: Count
+    signed_zero_mismatch: Count
     max_abs: float | None
     max_rel: float | None
     max_ulp: float | None
@@ -49,7 +52,7 @@ class Distance:
     sqnr_db: float | None
     cosine: float | None
     argmax_agreement: float | None
-    worst_index: tuple[int, ...] | None
+    worst_index: tuple[Count, ...] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +72,13 @@ class Budget:
     allowed_max: float | None = None
     allowed_rms: float | None = None
     threshold: float | None = None
-    draws: int = 0
+    draws: Count = 0
     freedom: float | None = None
-    uncovered: int = 0
-    blind: int = 0
+    """How many independent draws the deviations are worth; null where they are exact."""
+    uncovered: Count = 0
+    """Elements whose value no draw reached, where draws usually leave some."""
+    blind: Count = 0
+    """Elements that differ within a budget larger than any value of the tensor."""
 
     @property
     def within(self) -> Judgment:
@@ -112,16 +118,22 @@ class Divergence:
     reference_output: str | None
     candidate_output: str | None
     dtype: str
-    shape: tuple[int, ...]
+    shape: tuple[Count, ...]
     verdict: Verdict
     reason: str
     kind: DivergenceKind = DivergenceKind.VALUES
     observed: ErrorTerm | None = None
+    """Run against run."""
     translation: ErrorTerm | None = None
+    """Oracle against oracle, judged by the allowance."""
     rounding: ErrorTerm | None = None
+    """The translation error, judged by the rounding budget."""
     intended_loss: ErrorTerm | None = None
+    """Judged by what the candidate's quantizers intend."""
     execution_reference: ErrorTerm | None = None
+    """The reference's run against its own oracle."""
     execution_candidate: ErrorTerm | None = None
+    """The candidate's run against its own oracle."""
 
     @property
     def elements(self) -> int:

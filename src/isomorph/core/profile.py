@@ -7,6 +7,7 @@ that ten thousand nodes stay small and any neighborhood can be drawn from them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from isomorph.core.dataset_summary import AxisProfile
 
@@ -31,12 +32,19 @@ class GraphProfile:
     ops: tuple[str, ...]
     tensors: tuple[str, ...]
     sources: tuple[tuple[int, ...], ...]
+    """Places of the nodes whose outputs a node reads."""
     execution: tuple[Number, ...]
+    """The run against its own oracle."""
     budget: tuple[Number, ...]
+    """What rounding explains."""
     counterpart: tuple[int | None, ...] = ()
+    """Places in the other graph."""
     translation: tuple[Number, ...] = ()
+    """This oracle against the other side's."""
     local: tuple[Number, ...] = ()
+    """What is left of the translation when everything before is right."""
     rounds: tuple[int | None, ...] = ()
+    """The round, from 0, on which a node inside a body was looked at; null outside of bodies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +87,7 @@ class CloseUp:
     as both sides ran. ``by_axis`` holds the relative error along each axis.
     """
 
-    kind: str
+    kind: Literal["node", "output"]
     tensor: str
     counterpart: str
     dtype: str

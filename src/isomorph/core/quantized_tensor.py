@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+from isomorph.core.constraints import Count
 
 Interval = tuple[float, float]
 
@@ -32,24 +35,34 @@ class QuantizedTensor:
 
     tensor: str
     dtype: str
-    kind: str
-    channels: int
+    kind: Literal["weight", "activation", "dynamic"]
+    channels: Count
     scale: Interval
+    """The smallest and the largest of the channels."""
     zero_point: tuple[int, int]
     axis: int | None = None
     node: str | None = None
     representable: Interval | None = None
     seen: Interval | None = None
+    """The values before the quantizer."""
     clipped: float | None = None
+    """Share of the values beyond the range."""
     rectified: float | None = None
+    """Share cut at an end that is zero, as a ReLU does."""
     used: float | None = None
+    """Share of the range that the values fill."""
     sqnr_db: float | None = None
     ideal_sqnr_db: float | None = None
+    """Of a min/max quantizer of this width and granularity."""
     local_quanta: float | None = None
+    """Steps between the runtime and float64 on the same quantized operands."""
     gain: float | None = None
+    """The share of the outputs' error that goes if this tensor alone stays in float."""
     counterpart: str | None = None
     changed: tuple[str, ...] = ()
+    """Parameters that the conversion changed."""
     misread: tuple[str, ...] = ()
+    """Parameters in which a reader differs from the writer."""
 
     @property
     def lost_db(self) -> float:

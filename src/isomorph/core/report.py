@@ -9,6 +9,7 @@ from typing import Any
 
 from isomorph.core.alignment import Alignment
 from isomorph.core.baseline import Baseline, BaselineState
+from isomorph.core.constraints import Count, Probability
 from isomorph.core.coverage import Coverage
 from isomorph.core.dataset_summary import OverSamples
 from isomorph.core.divergence import Divergence, Verdict
@@ -55,6 +56,7 @@ class Finding:
     """One thing a user should know, with its evidence."""
 
     rank: int
+    """1 matters most."""
     code: str
     cause: str | None
     status: FindingStatus
@@ -85,8 +87,8 @@ class ModelSummary:
     location: str
     framework: str
     digest: str
-    nodes: int
-    constants: int
+    nodes: Count
+    constants: Count
     producer: str = ""
     opset: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -130,7 +132,7 @@ class InputSummary:
 
     name: str
     dtype: str
-    shape: tuple[int, ...]
+    shape: tuple[Count, ...]
     origin: str
     digest: str
 
@@ -150,9 +152,10 @@ class Report:
     verdict: Verdict
     reason: str
     command: str
-    seed: int
-    draws: int
-    false_alarm: float
+    seed: Count
+    draws: Count
+    false_alarm: Probability
+    """The probability per output that sets the thresholds."""
     strict: bool = False
     only_given: bool = False
     """Whether the question was restricted to the given inputs."""
@@ -163,16 +166,22 @@ class Report:
     output_bindings: tuple[Binding, ...] = ()
     outputs: tuple[Divergence, ...] = ()
     coverage: Coverage | None = None
+    """What the verdict covers; equivalent and degraded come with a complete one only."""
     findings: tuple[Finding, ...] = ()
     alignment: Alignment | None = None
+    """Null where the two graphs were not looked at tensor by tensor."""
     quantization: tuple[QuantizedTensor, ...] = ()
+    """Worst first."""
     test_set: OverSamples | None = None
     profile: ErrorProfile | None = None
+    """The error node by node; null where it was not asked for."""
     pair: str = ""
+    """The pair's name in the project file, or the two locations."""
     baseline: Baseline | None = None
     skipped: tuple[Skipped, ...] = ()
     trusted: tuple[str, ...] = ()
     elapsed: Mapping[str, float] = field(default_factory=dict)
+    """Seconds by phase."""
     version: str = ""
     schema: str = SCHEMA
 

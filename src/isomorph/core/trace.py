@@ -36,7 +36,9 @@ class Environment:
     threads: int | None = None
     isolation: str = "process"
     settings: Mapping[str, str] = field(default_factory=dict)
+    """The words of --set, completed with the defaults."""
     facts: Mapping[str, str] = field(default_factory=dict)
+    """What the runtime answered about itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.alignment import Alignment, Confidence, Group, Pair, Unaligned
+from isomorph.core.alignment import (
+    Alignment,
+    Confidence,
+    Group,
+    Pair,
+    PairEvidence,
+    TensorKind,
+    Unaligned,
+)
 from isomorph.match.assignment import Assignment, Partner
 from isomorph.match.concatenated_constants import match_concatenated
 from isomorph.match.constants import NO_VALUES, Constants, describe_rearrangement
@@ -119,7 +127,7 @@ class _Alignment:
 
     def _pair(self, name: str, partner: Partner) -> Pair:
         mark = self.sides[0].prints[partner.reference]
-        evidence = ["value"]
+        evidence: list[PairEvidence] = ["value"]
         evidence += ["structure"] if partner.structure else []
         evidence += ["provenance"] if self._named(partner.reference, name) else []
         distinct = mark.least != mark.most and not partner.rivals
@@ -248,7 +256,7 @@ class _Alignment:
         fused = {name for each in found_groups for name in (each.reference, each.candidate)[side]}
         for name in [*names, *capture.names]:
             if name not in partners:
-                kind = "input" if name in names else "tensor"
+                kind: TensorKind = "input" if name in names else "tensor"
                 maker = topology.maker.get(name)
                 within = maker is not None and maker.name in fused
                 yield Unaligned(name=name, kind=kind, reason=_reason(capture, name, within=within))

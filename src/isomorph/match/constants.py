@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.alignment import Confidence, Pair
+from isomorph.core.alignment import Confidence, Pair, PairEvidence
 from isomorph.match.quantizers import quantization_by_tensor, real_values
 from isomorph.match.value_match import rearrangements
 from isomorph.oracle.noise import unit_roundoff
@@ -209,11 +209,11 @@ class Constants:
         ref: str,
         moved: Rearrangement | None,
         *,
-        evidence: tuple[str, ...],
+        evidence: tuple[PairEvidence, ...],
         rivals: int = 0,
         changed: str = "",
     ) -> Pair:
-        named = ("provenance",) if ref == cand else ()
+        named: tuple[PairEvidence, ...] = ("provenance",) if ref == cand else ()
         transforms = (
             [describe_rearrangement(moved)]
             if moved is not None and changes_layout(moved, ref, self.reference)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -22,7 +22,7 @@ _FIGURES = 5
 
 
 def close_up(
-    kind: str,
+    kind: Literal["node", "output"],
     names: tuple[str, str],
     reference: Array,
     candidate: Array,

@@ -18,7 +18,7 @@ from enum import Enum
 from functools import cache
 from pathlib import PurePath
 from types import NoneType, UnionType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -193,6 +193,8 @@ def from_document(hint: Any, data: Json) -> Any:  # noqa: ANN401
     if kind is Mapping:
         _, inner = typing.get_args(members) or (Any, Any)
         return {str(key): from_document(inner, item) for key, item in data.items()}
+    if kind is Literal and data not in typing.get_args(members):
+        raise ValueError(f"{data!r} is none of {', '.join(map(repr, typing.get_args(members)))}")
     if isinstance(kind, type) and not isinstance(data, kind):
         raise TypeError(f"{data!r} is no {kind.__name__}")
     return data
