@@ -10,6 +10,7 @@ import onnx
 from onnx import AttributeProto, helper, numpy_helper
 
 from isomorph.core import patch as edits
+from isomorph.core.editing import EditDispatcher, applies, unknown_name
 from isomorph.core.errors import UsageError
 from isomorph.frameworks.onnx.attributes import constant_value
 from isomorph.frameworks.onnx.describe import node_names
@@ -32,12 +33,14 @@ _COERCE: Mapping[int, Callable[[Any], Any]] = {
 }
 
 
-class Editor:
+class Editor(EditDispatcher):
     """Knows the nodes of one copied graph by the names that the description gives them.
 
     ``retyped`` collects the tensors whose type or shape may have changed, ``stored`` the
     constants that got a value. ``around`` is the editor of the graph that holds a body.
     """
+
+    edited = "an ONNX model"
 
     def __init__(
         self,
@@ -55,24 +58,6 @@ class Editor:
         names = node_names(self.graph)
         self.nodes = dict(zip(names, self.graph.node, strict=True))
         self.retyped, self.stored = set(retyped), set(stored)
-        self._do: dict[type, Callable[[Any], None]] = {
-            edits.SetAttribute: self._set_attribute,
-            edits.SetConstant: self._set_constant,
-            edits.AddConstant: self._add_constant,
-            edits.SetQuantization: self._set_quantization,
-            edits.KeepFloat: self._keep_float,
-            edits.SetInput: self._set_input,
-            edits.SetOp: self._set_op,
-            edits.RemoveNode: self._remove_node,
-            edits.InsertBehind: self._insert_behind,
-            edits.InsertAhead: self._insert_ahead,
-            edits.AddNode: self._add_node,
-            edits.SetOutputs: self._set_outputs,
-            edits.SwapBodies: self._swap_bodies,
-            edits.EditBody: self._edit_body,
-            edits.FreeAxis: self._free_axis,
-            edits.DeclareShape: self._declare_shape,
-        }
 
     def ops(self) -> dict[str, tuple[str, str]]:
         """The domain and operator of every node, by its name."""
@@ -85,19 +70,20 @@ class Editor:
         before = self._read_nodes() if replacing else []
         for edit in whole:
             if not isinstance(edit, edits.RaiseOpset):
-                self._do[type(edit)](edit)
+                self.apply_edit(edit)
         if replacing:
             self._leave_out(before)
 
     def _node(self, name: str) -> Any:  # noqa: ANN401
         found = self.nodes.get(name)
         if found is None:
-            raise _unknown("node", name)
+            raise unknown_name("node", name)
         return found
 
     def _touch(self, node: Any) -> None:  # noqa: ANN401
         self.retyped.update(name for name in node.output if name)
 
+    @applies(edits.SetAttribute)
     def _set_attribute(self, edit: edits.SetAttribute) -> None:
         node = self._node(edit.node)
         kept = [entry for entry in node.attribute if entry.name != edit.name]
@@ -130,6 +116,7 @@ class Editor:
         plain = coerce(value) if coerce is not None else value
         return helper.make_attribute(name, plain, attr_type=kind)
 
+    @applies(edits.SetConstant)
     def _set_constant(self, edit: edits.SetConstant) -> None:
         for tensor in self.graph.initializer:
             if tensor.name == edit.tensor:
@@ -150,7 +137,7 @@ class Editor:
                 node.attribute.append(helper.make_attribute("value", value))
                 return
         if self._around is None:
-            raise _unknown("constant", edit.tensor)
+            raise unknown_name("constant", edit.tensor)
         # What the graph around stores is read by others, too: the body gets one of its own.
         own = self.fresh(f"{edit.tensor}.own")
         self.graph.initializer.append(_tensor(own, edit.value, self._around._kind(edit.tensor)))
@@ -168,9 +155,10 @@ class Editor:
             if held is not None:
                 return np.dtype(held.dtype)
         if self._around is None:
-            raise _unknown("constant", name)
+            raise unknown_name("constant", name)
         return self._around._kind(name)
 
+    @applies(edits.AddConstant)
     def _add_constant(self, edit: edits.AddConstant) -> None:
         if edit.name in self._names():
             raise UsageError(
@@ -180,6 +168,7 @@ class Editor:
         self.graph.initializer.append(_tensor(edit.name, array, array.dtype))
         self.stored.add(edit.name)
 
+    @applies(edits.SetQuantization)
     def _set_quantization(self, edit: edits.SetQuantization) -> None:
         raise UsageError(
             "PATCH_GRID",
@@ -187,11 +176,13 @@ class Editor:
             fix="change the constants that its quantizer reads",
         )
 
+    @applies(edits.KeepFloat)
     def _keep_float(self, edit: edits.KeepFloat) -> None:
         node = self._node(edit.node)
         keep_float(self, node)
         self._touch(node)
 
+    @applies(edits.SetInput)
     def _set_input(self, edit: edits.SetInput) -> None:
         node = self._node(edit.node)
         while len(node.input) <= edit.index:
@@ -199,6 +190,7 @@ class Editor:
         node.input[edit.index] = edit.tensor
         self._touch(node)
 
+    @applies(edits.SetOp)
     def _set_op(self, edit: edits.SetOp) -> None:
         node = self._node(edit.node)
         domain, _, op = edit.op.rpartition("::")
@@ -208,6 +200,7 @@ class Editor:
             node.attribute.append(self._attribute(node, name, value, None))
         self._touch(node)
 
+    @applies(edits.RemoveNode)
     def _remove_node(self, edit: edits.RemoveNode) -> None:
         node = self._node(edit.node)
         source, result = node.input[0], node.output[0]
@@ -235,15 +228,17 @@ class Editor:
                     if value.name == old:
                         value.name = new
 
+    @applies(edits.InsertBehind)
     def _insert_behind(self, edit: edits.InsertBehind) -> None:
         maker = next((n for n in self.graph.node if edit.tensor in n.output), None)
         if maker is None:
-            raise _unknown("computed tensor", edit.tensor)
+            raise unknown_name("computed tensor", edit.tensor)
         raw = self.fresh(f"{edit.tensor}.unpatched")
         maker.output[list(maker.output).index(edit.tensor)] = raw
         self._new_node(edit, raw, edit.tensor)
         self.retyped.add(edit.tensor)
 
+    @applies(edits.InsertAhead)
     def _insert_ahead(self, edit: edits.InsertAhead) -> None:
         node = self._node(edit.node)
         fresh = self.fresh(f"{edit.name}.out")
@@ -252,6 +247,7 @@ class Editor:
         self._touch(node)
         self._new_node(edit, before, fresh)
 
+    @applies(edits.AddNode)
     def _add_node(self, edit: edits.AddNode) -> None:
         self._refuse_taken(edit.name)
         for maker in list(self.graph.node):
@@ -294,6 +290,7 @@ class Editor:
         self.graph.node.append(node)
         self.nodes[edit.name] = self.graph.node[-1]
 
+    @applies(edits.SetOutputs)
     def _set_outputs(self, edit: edits.SetOutputs) -> None:
         known = {value.name: value for value in self.graph.output}
         if sorted(known) != sorted(edit.names):
@@ -321,6 +318,7 @@ class Editor:
                 value.name = names.get(value.name, value.name)
         self.retyped.update(names)
 
+    @applies(edits.SwapBodies)
     def _swap_bodies(self, edit: edits.SwapBodies) -> None:
         node = self._node(edit.node)
         held = [entry for entry in node.attribute if entry.HasField("g")]
@@ -328,25 +326,28 @@ class Editor:
             raise UsageError("PATCH_NOT_TWO", f"node {edit.node!r} has not just two branches")
         held[0].name, held[1].name = held[1].name, held[0].name
 
+    @applies(edits.EditBody)
     def _edit_body(self, edit: edits.EditBody) -> None:
         node = self._node(edit.node)
         graph = next((held for key, _, held in bodies(node) if key == edit.body), None)
         if graph is None:
-            raise _unknown("body", f"{edit.node}/{edit.body}")
+            raise unknown_name("body", f"{edit.node}/{edit.body}")
         inner = Editor(self.proto, self.model, graph=graph, around=self)
         inner.apply_all(edit.edits)
         self.retyped |= inner.retyped
         self.stored |= inner.stored
         self._touch(node)
 
+    @applies(edits.DeclareShape)
     def _declare_shape(self, edit: edits.DeclareShape) -> None:
         value = next((each for each in self.graph.output if each.name == edit.tensor), None)
         if value is None:
-            raise _unknown("output", edit.tensor)
+            raise unknown_name("output", edit.tensor)
         del value.type.tensor_type.shape.dim[:]
         for size in edit.shape:
             value.type.tensor_type.shape.dim.add().dim_value = size
 
+    @applies(edits.FreeAxis)
     def _free_axis(self, edit: edits.FreeAxis) -> None:
         for value in (*self.graph.input, *self.graph.output):
             sizes = value.type.tensor_type.shape.dim
@@ -355,7 +356,7 @@ class Editor:
                 # Whatever was inferred from the fixed size would contradict another one.
                 del self.graph.value_info[:]
                 return
-        raise _unknown("input or output with such an axis", edit.tensor)
+        raise unknown_name("input or output with such an axis", edit.tensor)
 
     def _names(self) -> set[str]:
         names = {tensor.name for tensor in self.graph.initializer}
@@ -378,7 +379,3 @@ def _tensor(name: str, value: Any, dtype: np.dtype[Any]) -> Any:  # noqa: ANN401
     if dtype_name(helper.np_dtype_to_tensor_dtype(array.dtype)) is None:
         raise UsageError("PATCH_DTYPE", f"ONNX has no type {dtype} for constant {name!r}")
     return numpy_helper.from_array(array, name)
-
-
-def _unknown(what: str, name: str) -> UsageError:
-    return UsageError("PATCH_UNKNOWN_NAME", f"the model has no {what} named {name!r}")

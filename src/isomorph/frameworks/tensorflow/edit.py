@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from isomorph.core import patch as edits
+from isomorph.core.editing import EditDispatcher, applies, not_possible, unknown_name
 from isomorph.core.errors import UsageError
 from isomorph.frameworks.tensorflow.attributes import attributes_of
 from isomorph.frameworks.tensorflow.neutral_attributes import kept_in
@@ -33,32 +34,21 @@ _PLAIN = {
 }  # fmt: skip
 
 
-class Editor:
+class Editor(EditDispatcher):
     """One program as changed so far: nodes and constants by name, everything else shared."""
+
+    edited = "a TensorFlow graph"
 
     def __init__(self, program: TfProgram) -> None:
         self.program = program
         self.nodes = {node.name: node for node in program.nodes}
         self.constants = dict(program.constants)
         self.specs = dict(program.specs)
-        self._do: dict[type, Callable[[Any], None]] = {
-            edits.SetAttribute: self._set_attribute,
-            edits.SetConstant: self._set_constant,
-            edits.AddConstant: self._add_constant,
-            edits.SetInput: self._set_input,
-            edits.SetOp: self._set_op,
-            edits.RemoveNode: self._remove_node,
-            edits.InsertBehind: self._insert_behind,
-            edits.InsertAhead: self._insert_ahead,
-        }
 
     def apply(self, wanted: Iterable[edits.Edit]) -> TfProgram:
         """The program with these edits; its own message is written only by ``graph_def``."""
         for edit in wanted:
-            do = self._do.get(type(edit))
-            if do is None:
-                raise _impossible(f"a TensorFlow graph takes no edit {type(edit).__name__}")
-            do(edit)
+            self.apply_edit(edit)
         return replace(
             self.program,
             nodes=_sorted(self.nodes.values(), self.program),
@@ -68,9 +58,10 @@ class Editor:
 
     def _node(self, name: str) -> TfNode:
         if name not in self.nodes:
-            raise _unknown("node", name)
+            raise unknown_name("node", name)
         return self.nodes[name]
 
+    @applies(edits.SetAttribute)
     def _set_attribute(self, edit: edits.SetAttribute) -> None:
         node = self._node(edit.node)
         native, tensor = (edit.name, None) if edit.name in node.attributes else kept_in(
@@ -80,10 +71,10 @@ class Editor:
             old = self.constants[tensor]
             self._set_constant(edits.SetConstant(tensor=tensor, value=np.asarray(edit.value)))
             if self.constants[tensor].size != old.size and old.ndim != 1:
-                raise _impossible(f"{edit.name} of {edit.node!r} takes {old.size} numbers")
+                raise not_possible(f"{edit.name} of {edit.node!r} takes {old.size} numbers")
             return
         if native is None or native not in node.attributes:
-            raise _impossible(f"node {edit.node!r} ({node.op}) has no attribute {edit.name!r}")
+            raise not_possible(f"node {edit.node!r} ({node.op}) has no attribute {edit.name!r}")
         definition = _copied(node.definition)
         _tell(definition.attr[native], node.attributes[native], edit.value)
         self._put(node, definition)
@@ -97,39 +88,44 @@ class Editor:
             definition=definition,
         )
 
+    @applies(edits.SetConstant)
     def _set_constant(self, edit: edits.SetConstant) -> None:
         old = self.constants.get(edit.tensor)
         if old is None:
-            raise _unknown("constant", edit.tensor)
+            raise unknown_name("constant", edit.tensor)
         value = np.asarray(edit.value)
         with np.errstate(over="ignore", invalid="ignore"):
             value = value.astype(old.dtype)
         self.constants[edit.tensor] = value.reshape(old.shape) if value.size == old.size else value
 
+    @applies(edits.AddConstant)
     def _add_constant(self, edit: edits.AddConstant) -> None:
         self._refuse_taken(edit.name)
         self.constants[edit.name] = np.asarray(edit.value)
 
+    @applies(edits.SetInput)
     def _set_input(self, edit: edits.SetInput) -> None:
         node = self._node(edit.node)
         definition = _copied(node.definition)
         if edit.index >= len(definition.input) or not edit.tensor:
-            raise _impossible(f"node {edit.node!r} ({node.op}) has no input {edit.index} to set")
+            raise not_possible(f"node {edit.node!r} ({node.op}) has no input {edit.index} to set")
         definition.input[edit.index] = edit.tensor
         self._put(node, definition)
 
+    @applies(edits.SetOp)
     def _set_op(self, edit: edits.SetOp) -> None:
         node = self._node(edit.node)
         if edit.op not in _PLAIN or set(node.definition.attr) - {"T", "_output_shapes"}:
-            raise _impossible(f"{node.op} {edit.node!r} cannot become {edit.op}")
+            raise not_possible(f"{node.op} {edit.node!r} cannot become {edit.op}")
         definition = _copied(node.definition)
         definition.op = _PLAIN[edit.op]
         self._put(node, definition)
 
+    @applies(edits.RemoveNode)
     def _remove_node(self, edit: edits.RemoveNode) -> None:
         node = self._node(edit.node)
         if node.name in self._signature() or len(node.outputs) != 1 or not node.inputs:
-            raise _impossible(f"node {edit.node!r} cannot be taken out of a TensorFlow graph")
+            raise not_possible(f"node {edit.node!r} cannot be taken out of a TensorFlow graph")
         del self.nodes[node.name]
         self._redirect(node.name, node.inputs[0])
 
@@ -142,13 +138,15 @@ class Editor:
                         definition.input[place] = new
                 self._put(node, definition)
 
+    @applies(edits.InsertBehind)
     def _insert_behind(self, edit: edits.InsertBehind) -> None:
         maker = self.nodes.get(edit.tensor)
         if maker is None or edit.tensor in self._signature():
-            raise _impossible(f"nothing can be put behind {edit.tensor!r}")
+            raise not_possible(f"nothing can be put behind {edit.tensor!r}")
         self._new(edit.name, edit.op, [each or edit.tensor for each in edit.inputs], edit.tensor)
         self._redirect(edit.tensor, edit.name, but=edit.name)
 
+    @applies(edits.InsertAhead)
     def _insert_ahead(self, edit: edits.InsertAhead) -> None:
         before = self._node(edit.node).inputs[edit.index]
         self._new(edit.name, edit.op, [each or before for each in edit.inputs], before)
@@ -158,7 +156,7 @@ class Editor:
         self._refuse_taken(name)
         spec = self.specs.get(like)
         if op not in _PLAIN or spec is None or spec.dtype is None:
-            raise _impossible(f"operator {op} cannot be put into a TensorFlow graph")
+            raise not_possible(f"operator {op} cannot be put into a TensorFlow graph")
         definition = tf.compat.v1.NodeDef(name=name, op=_PLAIN[op], input=reads)
         definition.attr["T"].type = tf.dtypes.as_dtype(spec.dtype).as_datatype_enum
         self.nodes[name] = TfNode(
@@ -224,7 +222,7 @@ def _tell(attribute: Any, now: Any, value: Any) -> None:  # noqa: ANN401
     if isinstance(now, tuple):
         items = tuple(value) if isinstance(value, (tuple, list)) else (value,)
         if not all(isinstance(each, int) for each in (*now, *items)) or not now:
-            raise _impossible("only lists of whole numbers can be set")
+            raise not_possible("only lists of whole numbers can be set")
         attribute.list.i[:] = items
     elif isinstance(now, bool):
         attribute.b = bool(value)
@@ -237,15 +235,7 @@ def _tell(attribute: Any, now: Any, value: Any) -> None:  # noqa: ANN401
     ):
         attribute.s = value.encode()
     else:
-        raise _impossible(f"the value {value!r} does not fit in the place of {now!r}")
-
-
-def _impossible(what: str) -> UsageError:
-    return UsageError("PATCH_NOT_POSSIBLE", what)
-
-
-def _unknown(what: str, name: str) -> UsageError:
-    return UsageError("PATCH_UNKNOWN_NAME", f"the model has no {what} named {name!r}")
+        raise not_possible(f"the value {value!r} does not fit in the place of {now!r}")
 
 
 def changed(

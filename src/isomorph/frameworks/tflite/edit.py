@@ -45,6 +45,6 @@ def _edited(program: TfliteProgram, patch: Patch) -> Any:  # noqa: ANN401
     model.operatorCodes = list(model.operatorCodes or ())
     editor = Editor(model, program)
     for edit in patch.edits:
-        editor.apply(edit)
+        editor.apply_edit(edit)
     editor.finish()
     return model

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 from isomorph.core import patch as edits
+from isomorph.core.editing import EditDispatcher, applies, unknown_name
 from isomorph.core.errors import UsageError
 from isomorph.frameworks.tflite.buffers import DTYPES, packed
 from isomorph.frameworks.tflite.describe import output_names
@@ -26,12 +27,14 @@ if TYPE_CHECKING:
 _NUMBERS = {DTYPES[word]: number for number, word in words_of(schema.TensorType).items()}
 
 
-class Editor:
+class Editor(EditDispatcher):
     """Knows the operators and tensors of one copied sub-graph by the names of the description.
 
     Operators that a patch takes out or puts in do not rename the others while it is applied:
     they find their places at the end.
     """
+
+    edited = "a TFLite model"
 
     def __init__(self, model: Any, program: TfliteProgram) -> None:  # noqa: ANN401
         self.model, self.graph, self.program = model, model.subgraphs[0], program
@@ -41,29 +44,10 @@ class Editor:
         )
         self._op = {id(self.nodes[each.name]): each.op for each in described}
         self.tensors = dict(program.index)
-        self._do: dict[type, Callable[[Any], None]] = {
-            edits.SetAttribute: self._set_attribute,
-            edits.SetConstant: self._set_constant,
-            edits.AddConstant: self._add_constant,
-            edits.SetQuantization: self._set_quantization,
-            edits.KeepFloat: lambda edit: keep_float(self, self._node(edit.node)),
-            edits.SetInput: self._set_input,
-            edits.SetOp: self._set_op,
-            edits.RemoveNode: self._remove_node,
-            edits.InsertBehind: self._insert_behind,
-            edits.InsertAhead: self._insert_ahead,
-            edits.SetOutputs: self._set_outputs,
-            edits.SwapBodies: self._swap_bodies,
-        }
 
-    def apply(self, edit: edits.Edit) -> None:
-        """Carry out one edit."""
-        do = self._do.get(type(edit))
-        if do is None:
-            raise UsageError(
-                "PATCH_NOT_POSSIBLE", f"a TFLite model takes no edit {type(edit).__name__}"
-            )
-        do(edit)
+    @applies(edits.KeepFloat)
+    def _keep_float(self, edit: edits.KeepFloat) -> None:
+        keep_float(self, self._node(edit.node))
 
     def finish(self) -> None:
         """Put the operators into an order in which they can run, changed no more than needed."""
@@ -101,14 +85,15 @@ class Editor:
 
     def _node(self, name: str) -> Any:  # noqa: ANN401
         if name not in self.nodes:
-            raise _unknown("node", name)
+            raise unknown_name("node", name)
         return self.nodes[name]
 
     def _index(self, name: str) -> int:
         if name not in self.tensors:
-            raise _unknown("tensor", name)
+            raise unknown_name("tensor", name)
         return self.tensors[name]
 
+    @applies(edits.SetAttribute)
     def _set_attribute(self, edit: edits.SetAttribute) -> None:
         node = self._node(edit.node)
         for field in ("builtinOptions", "builtinOptions2"):
@@ -122,10 +107,11 @@ class Editor:
             return
         raise UsageError("PATCH_OPTION", f"node {edit.node!r} has no option {edit.name!r}")
 
+    @applies(edits.SetConstant)
     def _set_constant(self, edit: edits.SetConstant) -> None:
         tensor, described = self._in_a_body(edit.tensor) or self._at_the_top(edit.tensor)
         if described is None or not described.constant:
-            raise _unknown("constant", edit.tensor)
+            raise unknown_name("constant", edit.tensor)
         value = np.asarray(edit.value)
         grid = tensor.quantization
         if value.dtype.kind == "f" and grid is not None and grid.scale is not None:
@@ -161,6 +147,7 @@ class Editor:
         tensor.shape, tensor.shapeSignature = _vector(value.shape), None
         self.model.buffers.append(stored)
 
+    @applies(edits.AddConstant)
     def _add_constant(self, edit: edits.AddConstant) -> None:
         value = np.asarray(edit.value)
         tensor = self._new_tensor(edit.name, dtype=_NUMBERS[value.dtype.name])
@@ -175,6 +162,7 @@ class Editor:
         self.graph.tensors.append(tensor)
         return tensor
 
+    @applies(edits.SetQuantization)
     def _set_quantization(self, edit: edits.SetQuantization) -> None:
         tensor = self.graph.tensors[self._index(edit.tensor)]
         given = copy.copy(tensor.quantization) or schema.QuantizationParametersT()
@@ -185,6 +173,7 @@ class Editor:
         given.min = given.max = None
         tensor.quantization = given
 
+    @applies(edits.SetInput)
     def _set_input(self, edit: edits.SetInput) -> None:
         node = self._node(edit.node)
         reads = [int(index) for index in node.inputs]
@@ -192,6 +181,7 @@ class Editor:
         reads[edit.index] = self._index(edit.tensor) if edit.tensor else ABSENT
         node.inputs = _vector(reads)
 
+    @applies(edits.SetOp)
     def _set_op(self, edit: edits.SetOp) -> None:
         node = self._node(edit.node)
         self.write(node, spelled(edit.op, edit.attributes, self._rank(int(node.inputs[0]))))
@@ -228,6 +218,7 @@ class Editor:
         self.model.operatorCodes.append(code)
         return len(self.model.operatorCodes) - 1
 
+    @applies(edits.RemoveNode)
     def _remove_node(self, edit: edits.RemoveNode) -> None:
         node = self._node(edit.node)
         source, result = int(node.inputs[0]), int(node.outputs[0])
@@ -251,17 +242,19 @@ class Editor:
         shape = np.asarray(sizes, np.int32)
         self.write(node, Spelled(op="RESHAPE", options={"new_shape": shape}, constants=(shape,)))
 
+    @applies(edits.InsertBehind)
     def _insert_behind(self, edit: edits.InsertBehind) -> None:
         index = self._index(edit.tensor)
         maker = next(
             (n for n in self.graph.operators if index in [int(i) for i in n.outputs]), None
         )
         if maker is None:
-            raise _unknown("computed tensor", edit.tensor)
+            raise unknown_name("computed tensor", edit.tensor)
         raw = self.like(index, f"{edit.tensor}.unpatched")
         maker.outputs = _vector([raw if int(i) == index else int(i) for i in maker.outputs])
         self._new_node(edit, raw, index, self.graph.operators.index(maker) + 1)
 
+    @applies(edits.InsertAhead)
     def _insert_ahead(self, edit: edits.InsertAhead) -> None:
         node = self._node(edit.node)
         before = int(node.inputs[edit.index])
@@ -300,6 +293,7 @@ class Editor:
         self.graph.operators.insert(place, node)
         self.nodes[edit.name] = node
 
+    @applies(edits.SetOutputs)
     def _set_outputs(self, edit: edits.SetOutputs) -> None:
         """Names stay where callers look for them; what they name changes places."""
         now = output_names(self.program)
@@ -318,6 +312,7 @@ class Editor:
             for each in self.model.signatureDefs or ()
         ] or None
 
+    @applies(edits.SwapBodies)
     def _swap_bodies(self, edit: edits.SwapBodies) -> None:
         node = self._node(edit.node)
         held = copy.copy(node.builtinOptions)
@@ -351,7 +346,3 @@ def _on_grid(value: Array, given: Any, dtype: str) -> Array:  # noqa: ANN401
 
 def _vector(numbers: Sequence[Any]) -> Any:  # noqa: ANN401
     return np.asarray([int(each) for each in numbers], np.int32)
-
-
-def _unknown(what: str, name: str) -> UsageError:
-    return UsageError("PATCH_UNKNOWN_NAME", f"the model has no {what} named {name!r}")
