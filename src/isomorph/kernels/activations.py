@@ -8,7 +8,8 @@ import numpy as np
 
 from isomorph.kernels.elementwise import beside_zero
 from isomorph.kernels.erf import erf
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 
 

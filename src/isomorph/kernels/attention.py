@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from isomorph.kernels.matmul import product
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
 from isomorph.kernels.softmax import softmax
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array, NoiseSource
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
+from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import ONNX_DTYPES, holds, is_float, numpy_dtype, type_name
 from isomorph.oracle.noise import Array
 from isomorph.oracle.rounding_rules import is_real, stored_noise

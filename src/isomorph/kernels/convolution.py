@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
 from isomorph.kernels.windows import Windows, padded, shifted, view, windows
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 
 _BLOCK_BYTES = 4 << 20

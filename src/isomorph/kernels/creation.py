@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from isomorph.kernels.data_movement import integers
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
+from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import ONNX_DTYPES, numpy_dtype, type_name
 from isomorph.oracle.noise import Array
 

@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from isomorph.core.errors import UsageError
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
+from isomorph.oracle.call import Call
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _ORIGINS: dict[str, None] = {}

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from isomorph.kernels.erf import erf
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 
 Size = Callable[[Array, Array], Any]

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array, NoiseSource
 
 _BUTTERFLY = math.hypot(1.0, math.pi / math.sqrt(3.0))

@@ -14,7 +14,8 @@ from itertools import product
 import numpy as np
 
 from isomorph.kernels.data_movement import integers
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 
 _CUBIC = -0.75

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
+from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import numpy_dtype
 from isomorph.oracle.noise import Array
 

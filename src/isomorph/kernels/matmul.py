@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
+from isomorph.oracle.call import Call
 from isomorph.oracle.exact_sums import Exact, at_most_one, sums_of
 from isomorph.oracle.noise import Array, NoiseSource
 

@@ -11,7 +11,8 @@ import numpy as np
 from isomorph.kernels import recurrent
 from isomorph.kernels.activations import sigmoid, softplus
 from isomorph.kernels.recurrent import Activation, Weights
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array, NoiseSource
 
 # A plain function of x; or one of x and alpha; or of x, alpha and beta: with their defaults.

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
 from isomorph.kernels.windows import Windows, padded, shifted, windows
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 
 

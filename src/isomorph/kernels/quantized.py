@@ -15,7 +15,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from isomorph.kernels.registry import Call
+from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import numpy_dtype
 from isomorph.oracle.noise import Array, unit_roundoff
 

@@ -8,7 +8,8 @@ from isomorph.kernels.ort.attention import attend_projected
 from isomorph.kernels.ort.normalization import embed, layer_norm, row_lengths
 from isomorph.kernels.quantized import centered_weights, ideal_rounding, limits, unpacked
 from isomorph.kernels.quantized_products import matmul_integer_to_float
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 
 MICROSOFT = "com.microsoft"

@@ -13,7 +13,8 @@ import numpy as np
 
 from isomorph.kernels.ort.convolution import pool
 from isomorph.kernels.quantized import declared_dtype, dequantize, requantize
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 
 MICROSOFT = "com.microsoft"

@@ -15,7 +15,8 @@ from isomorph.kernels.quantized import (
     requantize,
     spread,
 )
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
+from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import ONNX_DTYPES, numpy_dtype
 from isomorph.oracle.noise import Array
 

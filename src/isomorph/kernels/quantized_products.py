@@ -13,7 +13,8 @@ import numpy as np
 
 from isomorph.kernels.ort.convolution import convolve
 from isomorph.kernels.quantized import centered, centered_weights, declared_dtype, requantize
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import SILENT, Array
 
 MICROSOFT = "com.microsoft"

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
+from isomorph.oracle.call import Call
 from isomorph.oracle.exact_sums import at_most_one, sums_of
 from isomorph.oracle.noise import Array, NoiseSource
 

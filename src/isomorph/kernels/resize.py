@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from isomorph.kernels.data_movement import integers
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
+from isomorph.oracle.call import Call
 from isomorph.oracle.exact_sums import on_grid, sums_of
 from isomorph.oracle.noise import Array, NoiseSource
 

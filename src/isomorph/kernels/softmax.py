@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from isomorph.kernels.reductions import total
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array, NoiseSource
 
 

@@ -10,8 +10,8 @@ import ml_dtypes
 import numpy as np
 
 from isomorph.kernels.quantized import dequantize, limits, requantize, spread
-from isomorph.kernels.registry import Call
 from isomorph.match.quantizers import along_axis
+from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import numpy_dtype
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.kernels.quantized import dequantize, limits, requantize
-from isomorph.kernels.registry import Call
+from isomorph.oracle.call import Call
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Quantization, TensorSpec

@@ -7,7 +7,8 @@ import onnx
 import onnxruntime as ort
 from onnx import helper
 
-from isomorph.kernels.registry import Call, find
+from isomorph.kernels.registry import find
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import SILENT, Rounding
 
 FLOATS = ("float16", "float32", "bfloat16", "float8_e4m3fn", "float8_e5m2")

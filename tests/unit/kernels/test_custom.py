@@ -6,6 +6,7 @@ import isomorph
 from isomorph.core.errors import RefusedError, UsageError
 from isomorph.kernels import registry
 from isomorph.kernels.custom import import_ops, op, origins
+from isomorph.oracle.call import Call
 
 HEAD = '<ir_version: 9, opset_import: ["" : 18, "com.example" : 1]>'
 MODULE = """
@@ -97,13 +98,13 @@ def test_a_second_registration_takes_the_place_of_the_first():
     op("com.example", "Once")(lambda x: x)
     op("com.example", "Once")(lambda x: -x)
     meaning = registry.find("com.example", "Once", 1)
-    assert meaning(registry.Call(op="Once"), np.ones(2))[0].tolist() == [-1, -1]
+    assert meaning(Call(op="Once"), np.ones(2))[0].tolist() == [-1, -1]
 
 
 def test_an_error_inside_is_the_users_and_told(ops):
     op("com.example", "Break")(lambda x: x.nonsense)
     with pytest.raises(UsageError, match=r"com\.example::Break raised AttributeError"):
-        registry.find("com.example", "Break", 1)(registry.Call(op="Break"), np.ones(2))
+        registry.find("com.example", "Break", 1)(Call(op="Break"), np.ones(2))
 
 
 def test_a_module_that_is_not_there_is_told(tmp_path):

@@ -20,8 +20,8 @@ from isomorph.kernels import (
     softmax,
 )
 from isomorph.kernels.erf import erf
-from isomorph.kernels.registry import Call
 from isomorph.kernels.windows import windows
+from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import holds
 from isomorph.oracle.noise import SILENT, Rounding
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from isomorph.kernels.registry import Call, find, load_all
+from isomorph.kernels.registry import find, load_all
 from isomorph.kernels.softmax import log_softmax
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import SILENT, UNIT_ROUNDOFF, Rounding
 
 load_all()

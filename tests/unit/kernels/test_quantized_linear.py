@@ -10,7 +10,7 @@ from onnx import TensorProto
 
 from isomorph.kernels import quantized_linear
 from isomorph.kernels.quantized import requantize
-from isomorph.kernels.registry import Call
+from isomorph.oracle.call import Call
 
 RANDOM = np.random.default_rng(5)
 X = RANDOM.normal(0, 3, (4, 6, 5)).astype(np.float32)

@@ -11,7 +11,8 @@ from ai_edge_litert import schema_py_generated as schema
 from isomorph.frameworks.tflite.evaluator import Evaluator
 from isomorph.frameworks.tflite.parse import parse
 from isomorph.kernels import registry
-from isomorph.kernels.registry import Call, find
+from isomorph.kernels.registry import find
+from isomorph.oracle.call import Call
 from tflite_building import Building
 
 registry.load_all()

@@ -19,7 +19,7 @@ from isomorph.frameworks.tensorflow.eval_native import absolute, execute
 from isomorph.frameworks.tensorflow.op_names import neutral_name
 from isomorph.frameworks.tensorflow.oracle_ops import find
 from isomorph.kernels.matmul import summed_length
-from isomorph.kernels.registry import Call, Kernel
+from isomorph.oracle.call import Call, Kernel
 from isomorph.oracle.dtypes import HALVES
 from isomorph.oracle.noise import Array, unit_roundoff
 from isomorph.oracle.rounding_rules import arithmetic_unit, complex_noise, is_real, own_noise

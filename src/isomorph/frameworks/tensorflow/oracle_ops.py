@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from isomorph.kernels.registry import Call, Kernel, load_all, standard
+from isomorph.kernels.registry import load_all, standard
+from isomorph.oracle.call import Call, Kernel
 from isomorph.oracle.noise import Array
 
 _TABLE: dict[str, Kernel] = {}

@@ -11,7 +11,8 @@ from isomorph.frameworks.tensorflow.eval_native import execute
 from isomorph.frameworks.tensorflow.oracle_ops import OPSET, find, tf_kernel
 from isomorph.kernels.matmul import product
 from isomorph.kernels.reductions import mean
-from isomorph.kernels.registry import Call, standard
+from isomorph.kernels.registry import standard
+from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import holds, is_float
 from isomorph.oracle.noise import Array
 from isomorph.oracle.rounding_rules import complex_noise

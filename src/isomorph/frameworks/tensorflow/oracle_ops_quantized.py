@@ -6,7 +6,7 @@ import numpy as np
 
 from isomorph.frameworks.tensorflow.oracle_ops import tf_kernel
 from isomorph.kernels.quantized import ideal_rounding
-from isomorph.kernels.registry import Call
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from isomorph.frameworks.tensorflow.eval_native import execute
 from isomorph.frameworks.tensorflow.oracle_ops import tf_kernel
-from isomorph.kernels.registry import Call
+from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import numpy_dtype
 from isomorph.oracle.noise import Array, generator
 

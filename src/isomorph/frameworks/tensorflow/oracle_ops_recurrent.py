@@ -7,7 +7,7 @@ import numpy as np
 from isomorph.frameworks.tensorflow.oracle_ops import tf_kernel
 from isomorph.kernels.matmul import product
 from isomorph.kernels.recurrent import rounded_sigmoid, rounded_tanh
-from isomorph.kernels.registry import Call
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 
 _ORDER = {"BlockLSTM": "icfo", "BlockLSTMV2": "ifco", "LSTMBlockCell": "icfo"}

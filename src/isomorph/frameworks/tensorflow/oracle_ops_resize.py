@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from isomorph.frameworks.tensorflow.oracle_ops import OPSET, tf_kernel
-from isomorph.kernels.registry import Call, standard
+from isomorph.kernels.registry import standard
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array, NoiseSource
 
 _TABLE_SIZE = 1024

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from isomorph.kernels.registry import Call
+from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import numpy_dtype
 from isomorph.oracle.noise import Array
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from isomorph.kernels.ort.activations import activation_by_list
-from isomorph.kernels.registry import Call, kernel, standard
+from isomorph.kernels.registry import kernel, standard
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 
 MICROSOFT = "com.microsoft"

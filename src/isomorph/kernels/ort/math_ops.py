@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from isomorph.kernels.registry import Call, kernel, standard
+from isomorph.kernels.registry import kernel, standard
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 
 MICROSOFT = "com.microsoft"

@@ -6,7 +6,8 @@ import numpy as np
 
 from isomorph.kernels.ort.activations import activation_by_name
 from isomorph.kernels.quantized import ideal_rounding, unpacked
-from isomorph.kernels.registry import Call, kernel, standard
+from isomorph.kernels.registry import kernel, standard
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 
 MICROSOFT = "com.microsoft"

@@ -16,7 +16,8 @@ import numpy as np
 
 from isomorph.kernels.ort.activations import activation_by_list
 from isomorph.kernels.ort.convolution import convolve, pool
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 
 NCHWC = "com.microsoft.nchwc"

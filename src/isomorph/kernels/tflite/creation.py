@@ -7,8 +7,9 @@ import math
 import numpy as np
 
 from isomorph.kernels.data_movement import integers
-from isomorph.kernels.registry import Call, kernel, standard
+from isomorph.kernels.registry import kernel, standard
 from isomorph.kernels.tflite.activations import TFLITE
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 from isomorph.oracle.rounding_rules import complex_noise
 

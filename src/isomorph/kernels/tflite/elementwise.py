@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from isomorph.kernels.casting import convert
-from isomorph.kernels.registry import Call, kernel, standard
+from isomorph.kernels.registry import kernel, standard
 from isomorph.kernels.tflite.activations import TFLITE, fused
+from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import holds, is_float, numpy_dtype, type_name
 from isomorph.oracle.noise import Array
 

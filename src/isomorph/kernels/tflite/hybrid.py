@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from isomorph.kernels.registry import Call
+from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import is_float
 from isomorph.oracle.noise import Array
 

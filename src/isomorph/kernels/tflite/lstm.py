@@ -12,7 +12,7 @@ import numpy as np
 from isomorph.kernels.matmul import product
 from isomorph.kernels.normalization import standardized
 from isomorph.kernels.recurrent import rounded_sigmoid
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
 from isomorph.kernels.tflite.activations import TFLITE, activated
 from isomorph.kernels.tflite.hybrid import is_hybrid
 from isomorph.kernels.tflite.quantized import kept
@@ -23,6 +23,7 @@ from isomorph.kernels.tflite.recurrent import (
     padded_inputs,
     seen_by_cell,
 )
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array, NoiseSource
 
 _LAYER_EPSILON = 1e-8

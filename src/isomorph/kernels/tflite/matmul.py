@@ -7,9 +7,10 @@ import math
 import numpy as np
 
 from isomorph.kernels.data_movement import integers
-from isomorph.kernels.registry import Call, kernel, standard
+from isomorph.kernels.registry import kernel, standard
 from isomorph.kernels.tflite.activations import TFLITE, fused
 from isomorph.kernels.tflite.hybrid import seen_by_hybrid
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 
 

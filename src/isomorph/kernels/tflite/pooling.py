@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from isomorph.kernels.data_movement import integers
-from isomorph.kernels.registry import Call, kernel, standard
+from isomorph.kernels.registry import kernel, standard
 from isomorph.kernels.tflite.activations import TFLITE, fused
 from isomorph.kernels.tflite.convolution import auto_pad, channels_first, channels_last, strides
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 
 

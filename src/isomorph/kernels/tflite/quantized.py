@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from isomorph.kernels.quantized import dequantize, ideal_rounding, requantize, spread
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
 from isomorph.kernels.tflite.activations import TFLITE
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 
 TIE = 2.0**-14

@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from isomorph.kernels.matmul import product
-from isomorph.kernels.registry import Call, kernel
+from isomorph.kernels.registry import kernel
 from isomorph.kernels.tflite.activations import TFLITE, activated
 from isomorph.kernels.tflite.hybrid import is_hybrid, quantized_rows
+from isomorph.oracle.call import Call
 from isomorph.oracle.noise import Array
 
 Optional = Array | None

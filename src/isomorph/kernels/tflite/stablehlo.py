@@ -6,8 +6,9 @@ import numpy as np
 
 from isomorph.kernels.casting import convert
 from isomorph.kernels.data_movement import integers
-from isomorph.kernels.registry import Call, kernel, standard
+from isomorph.kernels.registry import kernel, standard
 from isomorph.kernels.tflite.activations import TFLITE
+from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import holds, is_float, type_name
 from isomorph.oracle.noise import Array
 

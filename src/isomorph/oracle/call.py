@@ -1,0 +1,36 @@
+"""What a kernel knows of the node that it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from isomorph.oracle.noise import SILENT, NoiseSource
+
+Kernel = Callable[..., Any]
+"""Takes a ``Call`` and the inputs by position; returns one array or a tuple of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """What a kernel knows of the node it computes, besides its inputs.
+
+    ``attributes`` are complete: defaults of the node's opset included. ``outputs`` is how many
+    outputs the node declares. ``dtype`` is the declared float type of the node, lifted or not.
+    ``constant`` says that every input is a constant. ``input_dtypes`` are the declared types of
+    the inputs: a constant zero point of type float8 may arrive lifted, and still names the type
+    its quantizer rounds to. ``site`` differs from that of every other node, for those that draw
+    random numbers of their own.
+    """
+
+    op: str
+    domain: str = ""
+    version: int = 1
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    outputs: int = 1
+    dtype: str | None = None
+    noise: NoiseSource = SILENT
+    constant: bool = False
+    input_dtypes: tuple[str | None, ...] = ()
+    site: tuple[Any, ...] = ()
