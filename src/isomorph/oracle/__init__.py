@@ -1,1 +1,1 @@
-"""What the float64 oracles of all frameworks share: values, noise, rounding."""
+"""The float64 evaluator of all frameworks: plan, executor, values, weights, noise, streaming."""

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isomorph.core.memory import share_of_memory
 from isomorph.oracle.exact_sums import Exact
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Noise
 
 Array = NDArray[Any]
 
@@ -318,3 +321,12 @@ def generator(seed: int, site: Any) -> np.random.Generator:  # noqa: ANN401
 
 
 SILENT = Silence()
+
+
+def feed_source(noise: Noise | None, tensor: Any) -> NoiseSource:  # noqa: ANN401
+    """The noise with which a fed array goes onto the grid of a quantized tensor."""
+    if noise is None or not noise.quantizers:
+        return SILENT
+    source = Rounding(noise.seed, quantizers=True)
+    source.enter(("fed", tensor), 0.0)
+    return source

@@ -100,3 +100,6 @@ def _to_working(array: Array) -> Array:
 
 ABSENT = EvalValue(None, constant=True)
 """An optional input that is not there."""
+
+DEAD = EvalValue(None, dtype="dead", constant=True)
+"""What comes out of the branch not taken, in graphs that switch instead of calling bodies."""

@@ -107,3 +107,7 @@ class FoldedConstants(Generic[K]):
         if all(isinstance(each.data, np.ndarray) for each in outputs):
             # Declared, and lifted beside it.
             self._kept.add(step.index, outputs, sum(16 * each.data.size for each in outputs))
+
+    def clear(self) -> None:
+        """Release everything."""
+        self._kept.clear()

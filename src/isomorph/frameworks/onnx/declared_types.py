@@ -16,7 +16,7 @@ from isomorph.frameworks.onnx.eval_attributes import schema_of
 from isomorph.oracle.dtypes import ONNX_DTYPES, is_float, type_name
 
 if TYPE_CHECKING:
-    from isomorph.frameworks.onnx.eval_program import Program, Step
+    from isomorph.frameworks.onnx.oracle_step import OnnxStep, Program
 
 _SPELLINGS = {
     "float": "float32",
@@ -33,7 +33,7 @@ _SPELLINGS = {
 _NAMED_BY = ("to", "dtype", "output_datatype", "output_dtype", "stash_type")
 
 
-def declared_outputs(step: Step, inputs: Sequence[str | None]) -> list[str | None]:
+def declared_outputs(step: OnnxStep, inputs: Sequence[str | None]) -> list[str | None]:
     """The type of each output; None where only the computed array can say it."""
     if step.op == "Constant" and not step.domain:
         value = next((v for k, v in step.attributes.items() if "value" in k), None)
@@ -122,7 +122,7 @@ def _concrete(variable: str) -> str | None:
     return _SPELLINGS.get(inner, inner)
 
 
-def _named(step: Step) -> str | None:
+def _named(step: OnnxStep) -> str | None:
     for attribute in _NAMED_BY:
         number = step.attributes.get(attribute)
         if isinstance(number, int) and number in ONNX_DTYPES:
@@ -131,7 +131,7 @@ def _named(step: Step) -> str | None:
     return _of_value(value) if step.op == "ConstantOfShape" and value is not None else None
 
 
-def _from_like(step: Step, inputs: Sequence[str | None]) -> str | None:
+def _from_like(step: OnnxStep, inputs: Sequence[str | None]) -> str | None:
     # RandomNormalLike, EyeLike and Bernoulli take the type of their input unless told otherwise.
     if (step.op.endswith("Like") or step.op == "Bernoulli") and inputs:
         return inputs[0]

@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 
 from isomorph.frameworks.onnx.declared_types import of_proto
+from isomorph.oracle.control_flow import chosen, mapped, truth
 from isomorph.oracle.dtypes import is_float, numpy_dtype
 from isomorph.oracle.value import ABSENT, EvalValue
 
 if TYPE_CHECKING:
-    from isomorph.frameworks.onnx.eval_program import Program, Step
-    from isomorph.frameworks.onnx.eval_run import Read, Run, Site
-
-
-def run(evaluation: Run, step: Step, read: Read, site: Site) -> list[EvalValue]:
-    """The outputs of one control-flow node."""
-    inputs = [read(name) if name else ABSENT for name in step.inputs]
-    return _RULES[step.op](evaluation, step, inputs, read, site)
+    from isomorph.frameworks.onnx.oracle_step import OnnxStep, Program
+    from isomorph.oracle.executor import Executor
+    from isomorph.oracle.step import Read, Rule, Scope
 
 
 def _if(
-    evaluation: Run, step: Step, inputs: Sequence[EvalValue], read: Read, site: Site
+    executor: Executor, step: OnnxStep, inputs: list[EvalValue], read: Read, scope: Scope
 ) -> list[EvalValue]:
-    taken = _truth(inputs[0])
+    taken = truth(inputs[0])
     body = step.bodies["then_branch" if taken else "else_branch"]
-    outputs = evaluation.program(body, {}, read, (*site, int(taken)))
-    return outputs if inputs[0].constant else [_as_data(held) for held in outputs]
+    outputs = executor.body(body, {}, scope.inside(step.index, int(taken)), read)
+    return chosen(outputs, inputs[0])
 
 
 def _loop(
-    evaluation: Run, step: Step, inputs: Sequence[EvalValue], read: Read, site: Site
+    executor: Executor, step: OnnxStep, inputs: list[EvalValue], read: Read, scope: Scope
 ) -> list[EvalValue]:
     body = step.bodies["body"]
     trips, going = inputs[0], inputs[1] if len(inputs) > 1 else ABSENT
@@ -41,34 +37,33 @@ def _loop(
     if going.data is None:
         going = EvalValue(np.array(True), constant=True)
     carried = list(inputs[2:])
-    steady = trips.constant and going.constant
+    decisions = [trips, going]
     rows: list[list[EvalValue]] = [[] for _ in body.outputs[1 + len(carried) :]]
     count = 0
-    while _truth(going) and (most is None or count < most):
+    while truth(going) and (most is None or count < most):
         given = [EvalValue(np.array(count, np.int64), constant=True), going, *carried]
         named = dict(zip(body.inputs, given, strict=True))
-        outputs = evaluation.program(body, named, read, (*site, count))
+        outputs = executor.body(body, named, scope.inside(step.index, count), read)
         going, carried = outputs[0], outputs[1 : 1 + len(carried)]
-        steady = steady and going.constant
+        decisions += [] if going.constant else [going]
         for row, held in zip(rows, outputs[1 + len(carried) :], strict=True):
             row.append(held)
         count += 1
     names = body.outputs[1 + len(carried) :]
     stacked = [_stacked(row, 0, body, name) for row, name in zip(rows, names, strict=True)]
-    results = [*carried, *stacked]
-    return results if steady else [_as_data(held) for held in results]
+    return chosen([*carried, *stacked], *decisions)
 
 
 def _scan(
-    evaluation: Run, step: Step, inputs: Sequence[EvalValue], read: Read, site: Site
+    executor: Executor, step: OnnxStep, inputs: list[EvalValue], read: Read, scope: Scope
 ) -> list[EvalValue]:
     if step.version < 9:
-        return _scan_of_batch(evaluation, step, inputs, read, site)
-    return _scan_once(evaluation, step, inputs, read, site)
+        return _scan_of_batch(executor, step, inputs, read, scope)
+    return _scan_once(executor, step, inputs, read, scope.inside(step.index))
 
 
 def _scan_once(
-    evaluation: Run, step: Step, inputs: Sequence[EvalValue], read: Read, site: Site
+    executor: Executor, step: OnnxStep, inputs: list[EvalValue], read: Read, scope: Scope
 ) -> list[EvalValue]:
     body, attributes = step.bodies["body"], step.attributes
     count = int(attributes["num_scan_inputs"])
@@ -86,7 +81,7 @@ def _scan_once(
             for held, backward, axis in zip(scanned, into, axes, strict=True)
         ]
         named = dict(zip(body.inputs, [*states, *slices], strict=True))
-        outputs = evaluation.program(body, named, read, (*site, turn))
+        outputs = executor.body(body, named, scope.inside(turn), read)
         states = outputs[: len(states)]
         for row, held in zip(rows, outputs[len(states) :], strict=True):
             row.append(held)
@@ -98,7 +93,7 @@ def _scan_once(
 
 
 def _scan_of_batch(
-    evaluation: Run, step: Step, inputs: Sequence[EvalValue], read: Read, site: Site
+    executor: Executor, step: OnnxStep, inputs: list[EvalValue], read: Read, scope: Scope
 ) -> list[EvalValue]:
     """Opset 8: a leading batch axis everywhere, with a length for each of its elements."""
     lengths, batched = inputs[0], inputs[1:]
@@ -116,7 +111,8 @@ def _scan_of_batch(
             _flipped(held) if backward else held
             for held, backward in zip(parts[first:], into, strict=True)
         ]
-        results.append(_scan_once(evaluation, step, parts, read, (*site, element)))
+        inner = scope.inside(step.index, element)
+        results.append(_scan_once(executor, step, parts, read, inner))
     longest = max((np.shape(held.data)[1] for held in batched[first:]), default=0)
     columns = list(zip(*results, strict=True))
     return [
@@ -131,7 +127,7 @@ def _scan_of_batch(
 
 
 def _sequence_map(
-    evaluation: Run, step: Step, inputs: Sequence[EvalValue], read: Read, site: Site
+    executor: Executor, step: OnnxStep, inputs: list[EvalValue], read: Read, scope: Scope
 ) -> list[EvalValue]:
     body = step.bodies["body"]
     outputs: list[list[EvalValue]] = [[] for _ in body.outputs]
@@ -140,47 +136,31 @@ def _sequence_map(
             name: _element(held, turn) if isinstance(held.data, list) else held
             for name, held in zip(body.inputs, inputs, strict=True)
         }
-        for column, held in zip(
-            outputs, evaluation.program(body, given, read, (*site, turn)), strict=True
-        ):
+        results = executor.body(body, given, scope.inside(step.index, turn), read)
+        for column, held in zip(outputs, results, strict=True):
             column.append(held)
     return [_gathered(column) for column in outputs]
 
 
-_Rule = Callable[["Run", "Step", Sequence[EvalValue], "Read", "Site"], list[EvalValue]]
-
-_RULES: dict[str, _Rule] = {
+RULES: dict[str, Rule] = {
     "If": _if,
     "Loop": _loop,
     "Scan": _scan,
     "SequenceMap": _sequence_map,
 }
-
-
-def _truth(held: EvalValue) -> bool:
-    return bool(np.asarray(held.data).reshape(-1)[0])
-
-
-def _as_data(held: EvalValue) -> EvalValue:
-    """A constant that a data-dependent decision has chosen is data."""
-    return EvalValue(held.wide(), dtype=held.dtype) if held.constant else held
-
-
-def _each_like(held: EvalValue, function: Callable[[Any], Any]) -> EvalValue:
-    shift = None if held.shift is None else function(held.shift)
-    return EvalValue(function(held.data), dtype=held.dtype, constant=held.constant, shift=shift)
+"""How each control-flow operator is evaluated."""
 
 
 def _row(held: EvalValue, index: int, axis: int) -> EvalValue:
-    return _each_like(held, lambda data: np.take(data, index, axis=axis))
+    return mapped(held, lambda data: np.take(data, index, axis=axis))
 
 
 def _head(held: EvalValue, count: int) -> EvalValue:
-    return _each_like(held, lambda data: data[:count])
+    return mapped(held, lambda data: data[:count])
 
 
 def _flipped(held: EvalValue) -> EvalValue:
-    return _each_like(held, lambda data: data[::-1])
+    return mapped(held, lambda data: data[::-1])
 
 
 def _filled(held: EvalValue, length: int) -> EvalValue:
@@ -188,7 +168,7 @@ def _filled(held: EvalValue, length: int) -> EvalValue:
         missing = [(0, length - len(data))] + [(0, 0)] * (data.ndim - 1)
         return np.pad(data, missing)
 
-    return _each_like(held, fill)
+    return mapped(held, fill)
 
 
 def _element(held: EvalValue, index: int) -> EvalValue:

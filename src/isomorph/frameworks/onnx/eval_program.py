@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import onnx
 from onnx import AttributeProto
 
 from isomorph.core.errors import UnreadableModelError
+from isomorph.core.ops import RANDOM
 from isomorph.frameworks.onnx.eval_attributes import (
     Read,
     bind,
@@ -19,63 +20,19 @@ from isomorph.frameworks.onnx.eval_attributes import (
     resolved,
     schema_of,
 )
-from isomorph.frameworks.onnx.reference_ops import ReferenceNode, reference_node
+from isomorph.frameworks.onnx.eval_control import RULES
+from isomorph.frameworks.onnx.op_facts import DISCRETE, EXACT, SHAPE_ONLY
+from isomorph.frameworks.onnx.oracle_step import OnnxStep, Program, call_function
+from isomorph.frameworks.onnx.reference_ops import reference_node
 from isomorph.frameworks.onnx.typed_functions import InputType, expanded
 from isomorph.kernels import registry
+from isomorph.oracle.rounding_rules import is_inexact_number
 from isomorph.oracle.value import EvalValue
 
-CONTROL = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 DEEPEST = 50
 """Bodies within bodies and functions within functions, beyond which a model is refused."""
 
 Attributes = Mapping[str, AttributeProto]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One node. Exactly one of ``kernel``, ``reference``, ``program``, ``expand``, ``bodies``."""
-
-    index: int
-    name: str
-    op: str
-    domain: str
-    version: int
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    attributes: Mapping[str, Any]
-    captured: tuple[str, ...] = ()
-    kernel: registry.Kernel | None = None
-    reference: ReferenceNode | None = None
-    program: Program | None = None
-    expand: Callable[[Sequence[InputType]], Program] | None = None
-    bodies: Mapping[str, Program] = field(default_factory=dict)
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Every tensor it reads, those of its bodies from outside included."""
-        return tuple(name for name in (*self.inputs, *self.captured) if name)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
-    """The steps of one graph, body or function, in order."""
-
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    steps: tuple[Step, ...]
-    initializers: Mapping[str, EvalValue] = field(default_factory=dict)
-    declared: Mapping[str, onnx.TypeProto] = field(default_factory=dict)
-
-    @property
-    def captured(self) -> tuple[str, ...]:
-        """What it reads from the graphs around it."""
-        own = {*self.inputs, *self.initializers}
-        outside: dict[str, None] = {}
-        for step in self.steps:
-            outside.update((name, None) for name in step.needs if name not in own)
-            own.update(step.outputs)
-        outside.update((name, None) for name in self.outputs if name and name not in own)
-        return tuple(outside)
 
 
 class Compiler:
@@ -126,7 +83,7 @@ class Compiler:
         """Raise when a node was met for which there is no kernel, no reference, no function."""
         if not self._unsupported:
             return
-        told = [
+        missing = [
             f"{domain or 'ai.onnx'}::{op} (opset {version}) at {_some(nodes)}"
             for (domain, op, version), nodes in self._unsupported.items()
         ]
@@ -134,7 +91,7 @@ class Compiler:
             "UNSUPPORTED_OP",
             "the oracle has no meaning for an operator",
             file=file,
-            where="; ".join(told),
+            where="; ".join(missing),
             why="it is neither in ONNX, nor a function of the model, nor an operator we know",
             fix="tell what it means with isomorph.op and --ops, or give it as a function of "
             "the model",
@@ -142,7 +99,7 @@ class Compiler:
 
     def _steps(
         self, nodes: Iterable[onnx.NodeProto], opsets: Mapping[str, int], outer: Attributes
-    ) -> tuple[Step, ...]:
+    ) -> tuple[OnnxStep, ...]:
         self._depth += 1
         if self._depth > DEEPEST:
             raise UnreadableModelError(
@@ -160,7 +117,7 @@ class Compiler:
 
     def _step(
         self, index: int, node: onnx.NodeProto, opsets: Mapping[str, int], outer: Attributes
-    ) -> Step:
+    ) -> OnnxStep:
         domain = "" if node.domain == "ai.onnx" else node.domain
         version = opsets.get(domain, 1)
         schema = schema_of(node.op_type, version, domain)
@@ -172,22 +129,28 @@ class Compiler:
         }
         captured = {name: None for body in bodies.values() for name in body.captured}
         name = node.name or f"{node.op_type}@{next(iter(node.output), '')}"
-        if bodies and not domain and node.op_type in CONTROL:
-            means: dict[str, Any] = {"bodies": bodies}
+        if bodies and not domain and node.op_type in RULES:
+            means: dict[str, Any] = {"bodies": bodies, "rule": RULES[node.op_type]}
         else:
             means = self._means(node, domain, version, schema, bound)
         if not means:
             self._unsupported.setdefault((domain, node.op_type, version), []).append(name)
-        return Step(
+        op, attributes = node.op_type, decode(bound, self.read)
+        return OnnxStep(
             index=index,
             name=name,
-            op=node.op_type,
+            op=op,
             domain=domain,
             version=version,
             inputs=tuple(node.input),
             outputs=tuple(node.output),
-            attributes=decode(bound, self.read),
+            attributes=attributes,
             captured=tuple(captured),
+            shape_only=op in SHAPE_ONLY,
+            discrete=op in DISCRETE,
+            exact=op in EXACT,
+            random=op in RANDOM,
+            disturbable=op != "Constant" and any(map(is_inexact_number, attributes.values())),
             **means,
         )
 
@@ -202,16 +165,18 @@ class Compiler:
         """How to compute the node; empty where there is no way."""
         local = self.functions.get((node.domain, node.op_type, getattr(node, "overload", "")))
         if local is not None:
-            return {"program": self._local(local, bound)}
+            return {"program": self._local(local, bound), "rule": call_function}
         kernel = registry.find(domain, node.op_type, version)
         if kernel is not None:
             return {"kernel": kernel}
         # A function's steps are our kernels, in float64 and each with its own noise; the
         # reference evaluator is one opaque step, and here and there fixed to float32.
         if schema is not None and schema.has_function:
-            return {"program": self.function(_function_body(schema, version), bound)}
+            program = self.function(_function_body(schema, version), bound)
+            return {"program": program, "rule": call_function}
         if schema is not None and schema.has_context_dependent_function:
-            return {"expand": _Expansion(self, node, schema, version, bound)}
+            expand = _Expansion(self, node, schema, version, bound)
+            return {"expand": expand, "rule": call_function}
         reference = reference_node(node, domain, version, bound)
         return {} if reference is None else {"reference": reference}
 
@@ -265,7 +230,7 @@ def _key(function: onnx.FunctionProto) -> tuple[str, str, str]:
     return function.domain, function.name, getattr(function, "overload", "")
 
 
-def _sorted(steps: list[Step]) -> tuple[Step, ...]:
+def _sorted(steps: list[OnnxStep]) -> tuple[OnnxStep, ...]:
     """Makers before readers; some converters write files in which they are not."""
     makers = {name: step.index for step in steps for name in step.outputs if name}
     missing = {
@@ -279,7 +244,7 @@ def _sorted(steps: list[Step]) -> tuple[Step, ...]:
         for maker in needed:
             readers.setdefault(maker, []).append(index)
     ready = [index for index, needed in missing.items() if not needed]
-    order: list[Step] = []
+    order: list[OnnxStep] = []
     while ready:
         index = heapq.heappop(ready)
         order.append(replace(steps[index], index=len(order)))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from isomorph.core.lazy import require
-from isomorph.core.trace import Capabilities, Environment, Noise
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model
-    from isomorph.core.trace import Arrays, Use
+    from isomorph.core.protocols import Session
+    from isomorph.core.trace import Environment
 
 
 class OnnxOracle:
@@ -28,10 +28,11 @@ class OnnxOracle:
         """Only ONNX models."""
         return model.framework == "onnx"
 
-    def open(self, model: Model, environment: Environment) -> OnnxOracleSession:
+    def open(self, model: Model, environment: Environment) -> Session:
         """Find the means to compute every node; an operator without meaning is refused here."""
         onnx = require("onnx", extra="all", needed_for="runtime 'onnx_oracle'")
         from isomorph.frameworks.onnx.evaluator import Evaluator
+        from isomorph.oracle.session import OracleSession
 
         # A bare ModelProto holds its tensors itself; an opened one knows where they lie.
         native = model.native
@@ -42,7 +43,7 @@ class OnnxOracle:
             # Of several entries for a tensor the first is its writer's.
             grids={each.tensor: each for each in reversed(model.graph.quantization) if each.scale},
         )
-        return OnnxOracleSession(
+        return OracleSession(
             evaluator,
             replace(
                 environment,
@@ -51,28 +52,3 @@ class OnnxOracle:
                 facts={**environment.facts, "onnx": str(onnx.__version__)},
             ),
         )
-
-
-class OnnxOracleSession:
-    """One opened model."""
-
-    capabilities = Capabilities(fetch="all", feed="all", bodies=False, noise=True)
-
-    def __init__(self, evaluator: Any, environment: Environment) -> None:  # noqa: ANN401
-        self.environment = environment
-        self._evaluator = evaluator
-
-    def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
-        """Compute ``fetch`` from ``feeds``; both may name any top-level tensor or constant."""
-        results: Arrays = self._evaluator.run(feeds, fetch, noise)
-        return results
-
-    def hand_over(
-        self, feeds: Arrays, fetch: Sequence[str], use: Use, *, noise: Noise | None = None
-    ) -> None:
-        """Like ``run``, but nothing is kept: each tensor is used as soon as it is computed."""
-        self._evaluator.run(feeds, fetch, noise, use)
-
-    def close(self) -> None:
-        """Let go of the graph, its lifted weights and the magnitudes of its sums."""
-        self._evaluator = None

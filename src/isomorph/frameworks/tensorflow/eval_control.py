@@ -1,71 +1,99 @@
-"""Branches and loops: their bodies are run by the same evaluation as everything else."""
+"""Branches and loops: their bodies are run by the same executor as everything else."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.frameworks.tensorflow.program import TfNode, TfProgram
-from isomorph.oracle.value import EvalValue
+from isomorph.oracle.control_flow import chosen, while_loop
+from isomorph.oracle.value import DEAD, EvalValue
 
-RunBody = Callable[[TfProgram, Sequence[EvalValue], str, tuple[int, ...]], list[EvalValue]]
-"""Runs a body on its inputs; the words and numbers say where it stands, and in which round."""
-
-DEAD = EvalValue(None, dtype="dead", constant=True)
-"""What comes out of the branch not taken, in graphs that switch instead of calling bodies."""
+if TYPE_CHECKING:
+    from isomorph.frameworks.tensorflow.eval_steps import TfStep
+    from isomorph.oracle.executor import Executor
+    from isomorph.oracle.step import Read, Rule, Scope
 
 BODIES = frozenset({"While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase"})
 SWITCHES = frozenset({"Switch", "RefSwitch", "Merge", "RefMerge"})
+NOTHING = frozenset({"NoOp", "Assert", "Print", "PrintV2"})
+"""Operators that compute nothing: they print, or raise."""
 
 
-def run_bodies(
-    node: TfNode, program: TfProgram, inputs: Sequence[EvalValue], run: RunBody
+def _run_bodies(
+    executor: Executor, step: TfStep, inputs: list[EvalValue], read: Read, scope: Scope
 ) -> list[EvalValue]:
     """The outputs of a loop or branch."""
-    if node.op.endswith("While"):
-        return _loop(node, program, inputs, run)
-    if node.op.endswith("If"):
-        key = "then_branch" if _truth(inputs[0]) else "else_branch"
-    else:
-        count = sum(1 for name in node.functions if name.startswith("branches["))
-        chosen = int(np.asarray(inputs[0].data))
-        key = f"branches[{chosen if 0 <= chosen < count else count - 1}]"
-    return run(program.functions[node.functions[key]], inputs[1:], _place(node, key), ())
+    if DEAD in inputs:
+        return [DEAD] * len(step.outputs)
+
+    def run(key: str, given: Sequence[EvalValue], *trip: int) -> list[EvalValue]:
+        body = step.body(key)
+        named = dict(zip(body.inputs, given, strict=True))
+        return executor.body(body, named, scope.inside(*trip, prefix=_prefix(step, key)))
+
+    if step.op.endswith("While"):
+        return while_loop(
+            inputs,
+            lambda values, trip: run("cond", values, trip),
+            lambda values, trip: run("body", values, trip),
+            _truth,
+        )
+    return chosen(run(_branch(step, inputs[0]), inputs[1:]), inputs[0])
 
 
-def _loop(
-    node: TfNode, program: TfProgram, inputs: Sequence[EvalValue], run: RunBody
-) -> list[EvalValue]:
-    test, body = (program.functions[node.functions[key]] for key in ("cond", "body"))
-    values, trip = list(inputs), 0
-    while _truth(run(test, values, _place(node, "cond"), (trip,))[0]):
-        values = run(body, values, _place(node, "body"), (trip,))
-        trip += 1
-    return values
+def _branch(step: TfStep, decision: EvalValue) -> str:
+    if step.op.endswith("If"):
+        return "then_branch" if _truth(decision) else "else_branch"
+    count = sum(1 for name in step.node.functions if name.startswith("branches["))
+    place = int(np.asarray(decision.data))
+    return f"branches[{place if 0 <= place < count else count - 1}]"
 
 
-def _place(node: TfNode, key: str) -> str:
+def _prefix(step: TfStep, key: str) -> str:
     """What the description puts before every name inside this body."""
-    return f"{node.name}/{key}#{list(node.functions).index(key)}/"
+    return f"{step.name}/{key}#{list(step.node.functions).index(key)}/"
 
 
-def _truth(held: EvalValue) -> bool:
-    value: Any = np.asarray(held.data)
+def _truth(value: EvalValue) -> bool:
+    data: Any = np.asarray(value.data)
     # TensorFlow takes a number for what it is in Python, and any other tensor for its size.
-    if value.ndim:
-        return bool(value.size)
-    return bool(value.item())
+    if data.ndim:
+        return bool(data.size)
+    return bool(data.item())
 
 
-def run_switch(node: TfNode, inputs: Sequence[EvalValue]) -> list[EvalValue]:
-    """Switch gives one of its outputs, Merge takes whichever input there is."""
-    if node.op.endswith("Switch"):
-        if DEAD in inputs:
-            return [DEAD, DEAD]
-        return [DEAD, inputs[0]] if _truth(inputs[1]) else [inputs[0], DEAD]
-    for place, held in enumerate(inputs):
-        if held is not DEAD:
-            return [held, EvalValue(np.array(place, np.int32), constant=True)]
+def _switch(
+    executor: Executor, step: TfStep, inputs: list[EvalValue], read: Read, scope: Scope
+) -> list[EvalValue]:
+    """One of the two outputs has the value, by the decision."""
+    if DEAD in inputs:
+        return [DEAD, DEAD]
+    value = chosen([inputs[0]], inputs[1])[0]
+    return [DEAD, value] if _truth(inputs[1]) else [value, DEAD]
+
+
+def _merge(
+    executor: Executor, step: TfStep, inputs: list[EvalValue], read: Read, scope: Scope
+) -> list[EvalValue]:
+    """Whichever input there is, and its place."""
+    for place, value in enumerate(inputs):
+        if value is not DEAD:
+            return [value, EvalValue(np.array(place, np.int32), constant=True)]
     return [DEAD, DEAD]
+
+
+def _nothing(
+    executor: Executor, step: TfStep, inputs: list[EvalValue], read: Read, scope: Scope
+) -> list[EvalValue]:
+    return []
+
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(BODIES, _run_bodies),
+    **dict.fromkeys(("Switch", "RefSwitch"), _switch),
+    **dict.fromkeys(("Merge", "RefMerge"), _merge),
+    **dict.fromkeys(NOTHING, _nothing),
+}
+"""How each operator is evaluated that is not computed."""

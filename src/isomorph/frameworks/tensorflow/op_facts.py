@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tensorflow.python.framework import op_def_registry
 
 from isomorph.core.errors import UnreadableModelError
-from isomorph.frameworks.tensorflow.eval_control import BODIES, SWITCHES
+from isomorph.frameworks.tensorflow.eval_control import BODIES, NOTHING, SWITCHES
 from isomorph.frameworks.tensorflow.eval_native import has_wide_kernel
 from isomorph.frameworks.tensorflow.oracle_ops import find
 from isomorph.frameworks.tensorflow.oracle_ops_random import RANDOM
@@ -25,9 +25,6 @@ DISCRETE = frozenset({"Floor", "Ceil", "Round", "Rint", "Sign", "FloorDiv", "Flo
 
 PASSES = frozenset({"Identity", "IdentityN", "StopGradient", "PreventGradient", "Snapshot"})
 """Operators that hand their inputs on as they are, lists too."""
-
-NOTHING = frozenset({"NoOp", "Assert", "Print", "PrintV2"})
-"""Operators that only talk or complain."""
 
 
 def dtypes_of(program: TfProgram, names: tuple[str, ...]) -> tuple[str | None, ...]:

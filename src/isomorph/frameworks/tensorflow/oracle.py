@@ -30,15 +30,10 @@ class TensorflowOracle:
     def open(self, model: Model, environment: Environment) -> Session:
         """Constants are lifted when a run first needs them."""
         tf = import_tensorflow("runtime 'tensorflow_oracle'")
-        from isomorph.frameworks.tensorflow.evaluator import TfOracle
+        from isomorph.frameworks.tensorflow.evaluator import evaluator_of
+        from isomorph.oracle.session import OracleSession
 
-        return TfOracle(
-            model.native,
-            replace(
-                environment,
-                version=str(tf.__version__),
-                device="cpu",
-                precision="float64",
-            ),
-            file=model.location,
+        return OracleSession(
+            evaluator_of(model.native.program, model.location),
+            replace(environment, version=str(tf.__version__), device="cpu", precision="float64"),
         )

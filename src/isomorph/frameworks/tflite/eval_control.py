@@ -2,64 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from isomorph.core.errors import RuntimeFailedError
+from isomorph.oracle.control_flow import as_data, chosen, truth, while_loop
 from isomorph.oracle.value import EvalValue
 
 if TYPE_CHECKING:
-    from isomorph.frameworks.tflite.eval_run import Run, Site
-    from isomorph.frameworks.tflite.eval_steps import Step
+    from isomorph.frameworks.tflite.oracle_step import TfliteStep
+    from isomorph.oracle.executor import Executor
+    from isomorph.oracle.step import Read, Rule, Scope
 
 
-def run(evaluation: Run, step: Step, inputs: Sequence[EvalValue], site: Site) -> list[EvalValue]:
-    """The outputs of one operator that runs sub-graphs or touches a variable."""
-    return _RULES[step.op](evaluation, step, inputs, site)
+def _run_part(
+    executor: Executor, step: TfliteStep, body: str, given: Sequence[EvalValue], scope: Scope
+) -> list[EvalValue]:
+    part = step.parts[step.bodies[body]]
+    # What is not given is read as stored.
+    return executor.body(part, dict(zip(part.inputs, given, strict=False)), scope)
 
 
-def _if(evaluation: Run, step: Step, inputs: Sequence[EvalValue], site: Site) -> list[EvalValue]:
-    taken = _truth(inputs[0])
-    body = step.bodies["then" if taken else "else"]
-    outputs = evaluation.part(body, inputs[1:], (*site, int(taken)))
-    return outputs if inputs[0].constant else [_as_data(held) for held in outputs]
+def _if(
+    executor: Executor, step: TfliteStep, inputs: list[EvalValue], read: Read, scope: Scope
+) -> list[EvalValue]:
+    taken = truth(inputs[0])
+    inner = scope.inside(step.index, int(taken))
+    body = "then" if taken else "else"
+    return chosen(_run_part(executor, step, body, inputs[1:], inner), inputs[0])
 
 
-def _while(evaluation: Run, step: Step, inputs: Sequence[EvalValue], site: Site) -> list[EvalValue]:
-    carried, steady, count = list(inputs), True, 0
-    while True:
-        going = evaluation.part(step.bodies["cond"], carried, (*site, count, 0))[0]
-        steady = steady and going.constant
-        if not _truth(going):
-            return carried if steady else [_as_data(held) for held in carried]
-        carried = evaluation.part(step.bodies["body"], carried, (*site, count, 1))
-        count += 1
+def _while(
+    executor: Executor, step: TfliteStep, inputs: list[EvalValue], read: Read, scope: Scope
+) -> list[EvalValue]:
+    def test(carried: Sequence[EvalValue], count: int) -> list[EvalValue]:
+        return _run_part(executor, step, "cond", carried, scope.inside(step.index, count, 0))
+
+    def body(carried: Sequence[EvalValue], count: int) -> list[EvalValue]:
+        return _run_part(executor, step, "body", carried, scope.inside(step.index, count, 1))
+
+    return while_loop(inputs, test, body)
 
 
-def _call(evaluation: Run, step: Step, inputs: Sequence[EvalValue], site: Site) -> list[EvalValue]:
-    body = step.bodies["decomposition" if step.op == "STABLEHLO_COMPOSITE" else "body"]
-    return evaluation.part(body, inputs, site)
+def _call(
+    executor: Executor, step: TfliteStep, inputs: list[EvalValue], read: Read, scope: Scope
+) -> list[EvalValue]:
+    body = "decomposition" if step.op == "STABLEHLO_COMPOSITE" else "body"
+    return _run_part(executor, step, body, inputs, scope.inside(step.index))
 
 
 def _call_once(
-    evaluation: Run, step: Step, inputs: Sequence[EvalValue], site: Site
+    executor: Executor, step: TfliteStep, inputs: list[EvalValue], read: Read, scope: Scope
 ) -> list[EvalValue]:
-    evaluation.part(step.bodies["init"], (), site)
+    _run_part(executor, step, "init", (), scope.inside(step.index))
     return []
 
 
 def _handle(
-    evaluation: Run, step: Step, inputs: Sequence[EvalValue], site: Site
+    executor: Executor, step: TfliteStep, inputs: list[EvalValue], read: Read, scope: Scope
 ) -> list[EvalValue]:
     container, name = (step.attributes.get(key, "") for key in ("container", "shared_name"))
     return [EvalValue(f"{container}/{name}", dtype="resource", constant=True)]
 
 
-def _read(evaluation: Run, step: Step, inputs: Sequence[EvalValue], site: Site) -> list[EvalValue]:
+def _read(
+    executor: Executor, step: TfliteStep, inputs: list[EvalValue], read: Read, scope: Scope
+) -> list[EvalValue]:
     name = str(inputs[0].data)
-    if name not in evaluation.variables:
+    if name not in executor.states:
         raise RuntimeFailedError(
             "NODE_FAILED",
             "a variable is read before it has a value",
@@ -67,20 +77,18 @@ def _read(evaluation: Run, step: Step, inputs: Sequence[EvalValue], site: Site) 
             why=f"nothing has been assigned to {name!r}",
             fix="convert the model with the operator that initializes its variables",
         )
-    return [evaluation.variables[name]]
+    return [executor.states[name]]
 
 
 def _assign(
-    evaluation: Run, step: Step, inputs: Sequence[EvalValue], site: Site
+    executor: Executor, step: TfliteStep, inputs: list[EvalValue], read: Read, scope: Scope
 ) -> list[EvalValue]:
     # What a variable holds is data: the next run of a deployed model finds another value there.
-    evaluation.variables[str(inputs[0].data)] = _as_data(inputs[1])
+    executor.states[str(inputs[0].data)] = as_data(inputs[1])
     return []
 
 
-_Rule = Callable[["Run", "Step", Sequence[EvalValue], "Site"], list[EvalValue]]
-
-_RULES: dict[str, _Rule] = {
+RULES: dict[str, Rule] = {
     "IF": _if,
     "WHILE": _while,
     "CALL": _call,
@@ -90,12 +98,4 @@ _RULES: dict[str, _Rule] = {
     "READ_VARIABLE": _read,
     "ASSIGN_VARIABLE": _assign,
 }
-
-
-def _truth(held: EvalValue) -> bool:
-    return bool(np.asarray(held.data).reshape(-1)[0])
-
-
-def _as_data(held: EvalValue) -> EvalValue:
-    """A constant that a decision or a variable hands on is data."""
-    return EvalValue(held.wide(), dtype=held.dtype) if held.constant else held
+"""How each operator is evaluated that runs sub-graphs or touches a variable."""

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from isomorph.core.errors import UnreadableModelError
+from isomorph.frameworks.tflite.eval_control import RULES
 from isomorph.frameworks.tflite.op_facts import (
     AS_STORED,
     BIASES,
     CELLS,
     CONTROL,
+    DISCRETE,
+    EXACT,
     LSTM_CELLS,
     QUANTIZED,
     SELECTS,
-    STATE,
+    SHAPE_ONLY,
 )
+from isomorph.frameworks.tflite.oracle_step import Key, Part, TfliteStep, grid_of
 from isomorph.frameworks.tflite.program import (
     ABSENT,
     TfliteGraph,
@@ -29,51 +32,11 @@ from isomorph.frameworks.tflite.program import (
 from isomorph.kernels import registry
 from isomorph.kernels.tflite.activations import TFLITE
 from isomorph.kernels.tflite.error_bounds import reach_of
-from isomorph.kernels.tflite.quantized import Grid, Reach
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One operator.
-
-    ``grids`` are those of its inputs and ``onto`` those of its outputs, None where a tensor is
-    not quantized or the operator takes the integers as they are stored. ``states`` are the
-    variable tensors it writes beside its outputs. ``keeps`` says that its results lie on their
-    grid already; ``reach`` how far the integer arithmetic of its kernels may miss.
-    """
-
-    index: int
-    name: str
-    op: str
-    version: int
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    attributes: Mapping[str, Any]
-    kernel: registry.Kernel | None
-    input_dtypes: tuple[str | None, ...]
-    grids: tuple[Grid | None, ...]
-    onto: tuple[Grid | None, ...]
-    states: tuple[int, ...] = ()
-    state_grids: tuple[Grid | None, ...] = ()
-    bodies: Mapping[str, int] = field(default_factory=dict)
-    keeps: bool = False
-    reach: Reach = Reach()  # noqa: RUF009 (frozen)
-
-    @property
-    def needs(self) -> tuple[int, ...]:
-        """The tensors it reads."""
-        return tuple(index for index in self.inputs if index != ABSENT)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """One sub-graph: its steps in order, and what its tensors declare."""
-
-    index: int
-    tensors: tuple[TfliteTensor, ...]
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    steps: tuple[Step, ...]
+from isomorph.kernels.tflite.quantized import Grid
+from isomorph.oracle.call import Kernel
+from isomorph.oracle.rounding_rules import is_inexact_number
+from isomorph.oracle.value import EvalValue
+from isomorph.oracle.weights import WeightCache
 
 
 def compiled(program: TfliteProgram, *, file: str | None = None) -> tuple[Part, ...]:
@@ -83,9 +46,14 @@ def compiled(program: TfliteProgram, *, file: str | None = None) -> tuple[Part, 
     """
     registry.load_all()
     reached = set(_reached(program, 0))
-    parts = tuple(_part(graph, reached=graph.index in reached) for graph in program.graphs)
+    weights: WeightCache[Key] = WeightCache(lambda key: _stored_value(program, key))
+    parts: list[Part] = []
+    for graph in program.graphs:
+        run = graph.index in reached
+        steps = tuple(_step(graph, each, weights, parts) for each in graph.operators if run)
+        parts.append(_part(graph, steps, weights))
     _refuse_unsupported(parts, file)
-    return parts
+    return tuple(parts)
 
 
 def _reached(program: TfliteProgram, start: int) -> Iterator[int]:
@@ -96,48 +64,73 @@ def _reached(program: TfliteProgram, start: int) -> Iterator[int]:
                 yield from _reached(program, body)
 
 
-def _part(graph: TfliteGraph, *, reached: bool) -> Part:
+def _part(graph: TfliteGraph, steps: tuple[TfliteStep, ...], weights: WeightCache[Key]) -> Part:
     return Part(
         index=graph.index,
         tensors=graph.tensors,
         inputs=graph.inputs,
         outputs=graph.outputs,
-        steps=tuple(_step(graph, each) for each in graph.operators) if reached else (),
+        steps=steps,
+        weights=weights,
     )
 
 
-def _step(graph: TfliteGraph, operator: TfliteOperator) -> Step:
+def _stored_value(program: TfliteProgram, key: Key) -> EvalValue:
+    part, tensor = key
+    declared = program.graphs[part].tensors[tensor]
+    array = program.array(declared)
+    if array is None:
+        raise LookupError(f"{declared.name} has no stored value")
+    return EvalValue(array, dtype=declared.dtype, constant=True)
+
+
+def _step(
+    graph: TfliteGraph,
+    operator: TfliteOperator,
+    weights: WeightCache[Key],
+    parts: Sequence[Part],
+) -> TfliteStep:
+    op = operator.op
     given = [None if i == ABSENT else graph.tensors[i] for i in operator.inputs]
     made = [graph.tensors[i] for i in operator.outputs]
-    grids = [_grid(tensor, operator.op) for tensor in given]
-    onto = [_grid(tensor, operator.op) for tensor in made]
-    place = BIASES.get(operator.op)
+    grids = [_grid(tensor, op) for tensor in given]
+    onto = [_grid(tensor, op) for tensor in made]
+    place = BIASES.get(op)
     if place is not None and place < len(given):
-        grids[place] = _bias_grid(operator.op, given[place], grids)
+        grids[place] = _bias_grid(op, given[place], grids)
     states = [tensor for tensor in given if tensor is not None and tensor.variable]
     cell = _cell_grids(graph, operator, given, onto)
-    return Step(
+    attributes = {
+        **operator.options,
+        "output_dtypes": tuple(tensor.dtype for tensor in made),
+        "output_shapes": tuple(tensor.shape for tensor in made),
+        **cell,
+    }
+    return TfliteStep(
         index=operator.index,
         name=operator.name,
-        op=operator.op,
+        op=op,
         version=operator.version,
         inputs=operator.inputs,
         outputs=operator.outputs,
-        attributes={
-            **operator.options,
-            "output_dtypes": tuple(tensor.dtype for tensor in made),
-            "output_shapes": tuple(tensor.shape for tensor in made),
-            **cell,
-        },
+        attributes=attributes,
+        rule=RULES.get(op),
+        shape_only=op in SHAPE_ONLY,
+        discrete=op in DISCRETE,
+        exact=op in EXACT and not any(grid is not None for grid in (*grids, *onto)),
+        disturbable=any(map(is_inexact_number, attributes.values())),
+        part=graph.index,
+        parts=parts,
+        weights=weights,
         kernel=_kernel(operator, given, grids),
         input_dtypes=tuple(None if tensor is None else tensor.dtype for tensor in given),
         grids=tuple(grids),
         onto=tuple(onto),
-        states=tuple(tensor.index for tensor in states),
-        state_grids=tuple(_grid(tensor, operator.op) for tensor in states),
-        bodies=operator.bodies if operator.op in CONTROL else {},
-        keeps=bool(cell) or (operator.op in SELECTS and _one_grid(grids, onto)),
-        reach=reach_of(operator.op, grids, onto, operator.options),
+        states=tuple(((graph.index, tensor.index), tensor.dtype) for tensor in states),
+        state_grids=tuple(_grid(tensor, op) for tensor in states),
+        bodies=operator.bodies if op in CONTROL else {},
+        keeps=bool(cell) or (op in SELECTS and _one_grid(grids, onto)),
+        reach=reach_of(op, grids, onto, operator.options),
     )
 
 
@@ -146,19 +139,6 @@ def _grid(tensor: TfliteTensor | None, op: str) -> Grid | None:
         return None
     biases = ("int32", "int64") if op in CELLS else ()
     return grid_of(tensor) if tensor.dtype in QUANTIZED or tensor.dtype in biases else None
-
-
-def grid_of(tensor: TfliteTensor) -> Grid | None:
-    """The grid that a tensor declares, whatever its type; None where it declares none."""
-    found = tensor.quantization
-    if found is None:
-        return None
-    return Grid(
-        dtype=tensor.dtype,
-        scale=np.asarray(found.scales, np.float64),
-        zero_point=np.asarray(found.zero_points, np.float64),
-        axis=found.axis,
-    )
 
 
 def _bias_grid(op: str, bias: TfliteTensor | None, grids: Sequence[Grid | None]) -> Grid | None:
@@ -187,7 +167,7 @@ def _cell_grids(
 
 def _kernel(
     operator: TfliteOperator, given: Sequence[TfliteTensor | None], grids: Sequence[Grid | None]
-) -> registry.Kernel | None:
+) -> Kernel | None:
     """None, too, where a quantized cell does not say what its biases count in."""
     if operator.custom:
         return registry.find(TFLITE, operator.op, operator.version)  # if a user says what it means
@@ -213,7 +193,7 @@ def _refuse_unsupported(parts: Sequence[Part], file: str | None) -> None:
     missing: dict[str, list[str]] = {}
     for part in parts:
         for step in part.steps:
-            if step.kernel is None and step.op not in CONTROL and step.op not in STATE:
+            if step.kernel is None and step.rule is None:
                 missing.setdefault(step.op, []).append(step.name)
     if missing:
         raise UnreadableModelError(

@@ -1,179 +1,126 @@
-"""An interpreter of TFLite models in float64, fed and fetched at any tensor of the main graph."""
+"""TFLite programs for the float64 oracle, fed and fetched at any tensor of the main sub-graph."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.trace import Noise
-from isomorph.frameworks.tflite.eval_plan import Plan, Planner
-from isomorph.frameworks.tflite.eval_run import Run
-from isomorph.frameworks.tflite.eval_steps import Step, compiled, grid_of
+from isomorph.frameworks.tflite.eval_steps import compiled
 from isomorph.frameworks.tflite.op_facts import QUANTIZED
+from isomorph.frameworks.tflite.oracle_step import grid_of
 from isomorph.frameworks.tflite.program import TfliteProgram, TfliteTensor
-from isomorph.frameworks.tflite.weight_cache import Weights
-from isomorph.kernels.registry import Call
+from isomorph.frameworks.tflite.variable_order import VariableOrder
 from isomorph.kernels.tflite.quantized import Reach, onto
+from isomorph.oracle import evaluator as oracle
+from isomorph.oracle.call import Call
 from isomorph.oracle.dtypes import is_float, numpy_dtype
-from isomorph.oracle.noise import SILENT, Array, NoiseSource, Rounding
-from isomorph.oracle.rounded_constants import rounded_again
+from isomorph.oracle.evaluator import own_constant, words_as_objects
+from isomorph.oracle.noise import Array, feed_source
+from isomorph.oracle.plan import Planner, constant_tensors, unknown_tensor
+from isomorph.oracle.step import Scope, Step
 from isomorph.oracle.value import EvalValue, lifted
+from isomorph.oracle.weights import FoldedConstants
 
-_PLANS = 64
-"""Plans kept; a search that cuts everywhere would otherwise keep one for every cut."""
+if TYPE_CHECKING:
+    from isomorph.core.trace import Noise
+    from isomorph.oracle.executor import Executor
+    from isomorph.oracle.session import Keep
 
-_FIXED_BYTES = 1 << 30
-"""Results of constants alone that are kept between runs."""
 
+class Evaluator(oracle.Evaluator[int]):
+    """One TFLite model, loaded once and run many times, from the initial state of its variables.
 
-class Evaluator:
-    """One TFLite model, opened once and run many times.
-
-    Opening refuses an operator without meaning; running computes only what is asked for, from
-    the initial state of every variable.
+    Quantized tensors are returned as the integers they hold; where the noise disturbs the
+    quantizers these are float64 numbers of quanta.
     """
 
     def __init__(self, program: TfliteProgram, *, file: str | None = None) -> None:
-        self._program = program
-        self._parts = compiled(program, file=file)
-        self._main = self._parts[0]
-        self._weights = Weights(program)
-        self._planner = Planner(self._parts, program.index)
-        self._plans: dict[tuple[frozenset[int], frozenset[int]], Plan] = {}
-        self._constant = _constants(self._main.steps, self._main.tensors)
-        self._fixed: dict[int, list[EvalValue]] = {}
-        self._room = _FIXED_BYTES
-        self._magnitudes: dict[Any, Array] = {}
-        self._magnitudes_of = b""
+        super().__init__(TfliteMainGraph(program, file))
 
     def run(
-        self, feeds: Mapping[str, Any], fetch: Sequence[str], noise: Noise | None = None
+        self,
+        feeds: Mapping[str, Any],
+        fetch: Sequence[str],
+        noise: Noise | None = None,
+        keep: Keep = lambda _, value: value,
     ) -> dict[str, Any]:
-        """Compute ``fetch`` from ``feeds``.
+        """As every oracle; a resource, which has no array, may be fed as None and is not."""
+        given = {name: value for name, value in feeds.items() if value is not None}
+        return super().run(given, fetch, noise, keep)
 
-        Floats come back in float64, quantized tensors as the integers they hold: where the noise
-        disturbs the quantizers these are float64 numbers of quanta. A float array fed to a
-        quantized tensor is taken for real numbers and put onto its grid.
-        """
-        given = {self._planner.find(n): v for n, v in feeds.items() if v is not None}
-        wanted = [self._planner.find(name) for name in fetch]
-        plan = self._plan(frozenset(given), frozenset(wanted))
-        evaluation = Run(
-            self._parts,
-            self._weights,
-            noise,
-            self._magnitudes_for(feeds) if noise is not None else None,
+
+class TfliteMainGraph:
+    """Sub-graph 0: its steps, its constants and what its tensors declare."""
+
+    def __init__(self, program: TfliteProgram, file: str | None) -> None:
+        parts = compiled(program, file=file)
+        self._main, self._names = parts[0], program.index
+        self.steps, self.outputs = self._main.steps, self._main.outputs
+        self.tensors = self._main.tensors
+        stored = {tensor.index for tensor in self.tensors if self.is_stored(tensor.index)}
+        self.planner: Planner[int, Step[int]] = Planner(
+            self.steps,
+            self._main.inputs,
+            stored,
+            name_of=self.name,
+            before=VariableOrder(parts).before,
         )
-        values = {index: self._fed(index, value, noise) for index, value in given.items()}
-        results = {index: self._shown(values[index]) for index in wanted if index in values}
+        self.folded = FoldedConstants(
+            constant_tensors(
+                self.steps,
+                [tensor.index for tensor in self.tensors if tensor.constant],
+                lambda step, known: step.rule is None and all(key in known for key in step.needs),
+            )
+        )
 
-        def read(index: int) -> EvalValue:
-            if index in values:
-                return values[index]
-            held = evaluation.held(self._main, index)
-            return rounded_again(self._main.tensors[index].name, held, noise)
+    def find(self, name: str) -> int:
+        """The tensor of this name; outputs may have several."""
+        if name not in self._names:
+            raise unknown_tensor(name, self._names)
+        return self._names[name]
 
-        for index in wanted:
-            if index not in results and (self._stored(index)):
-                results[index] = self._shown(read(index))
-        whole = noise is None and not (self._constant & given.keys())
-        for step, finished in plan.steps:
-            outputs = self._fixed.get(step.index) if whole else None
-            if outputs is None:
-                outputs = evaluation.step(self._main, step, read, ())
-                if whole:
-                    self._keep(step, outputs)
-            # One that lacks fails where it is read.
-            for index, held in zip(step.outputs, outputs, strict=False):
-                if index in given:
-                    continue  # what is fed stays, though a step runs for its other outputs
-                values[index] = held
-                if index in wanted:
-                    results[index] = self._shown(held)
-            for index in finished:
-                values.pop(index, None)
-        return {name: results[index] for name, index in zip(fetch, wanted, strict=True)}
+    def name(self, key: int) -> str:
+        """The name of a tensor."""
+        return self.tensors[key].name
 
-    def _plan(self, feeds: frozenset[int], fetch: frozenset[int]) -> Plan:
-        key = (feeds, fetch)
-        if key not in self._plans:
-            if len(self._plans) >= _PLANS:
-                self._plans.clear()
-            self._plans[key] = self._planner.plan(feeds, fetch)
-        return self._plans[key]
+    def is_stored(self, key: int) -> bool:
+        """Whether it is a constant or a variable."""
+        return self.tensors[key].constant or self.tensors[key].variable
 
-    def _stored(self, index: int) -> bool:
-        tensor = self._main.tensors[index]
-        return tensor.constant or tensor.variable
+    def stored(self, key: int, executor: Executor, scope: Scope) -> EvalValue | None:
+        """The constant, or the state of a variable."""
+        found = self._main.stored(key, executor, scope)
+        return None if found is None else executor.arithmetic.stored(self.name(key), found)
 
-    def _shown(self, held: EvalValue) -> Any:  # noqa: ANN401
-        wide = held.wide()
-        # A resource has no value that could be shown.
-        return wide if isinstance(wide, np.ndarray) else None
-
-    def _fed(self, index: int, value: Any, noise: Noise | None) -> EvalValue:  # noqa: ANN401
-        tensor, array = self._main.tensors[index], np.asarray(value)
-        if array.dtype.kind in "SU":
-            array = array.astype(str).astype(object)
-        constant = index in self._constant
+    def fed(self, key: int, value: Any, noise: Noise | None) -> EvalValue:  # noqa: ANN401
+        """A fed array: on its tensor's grid, as the constant that it is, or as data."""
+        tensor, array = self.tensors[key], words_as_objects(np.asarray(value))
+        constant = key in self.folded.names
         if tensor.dtype in QUANTIZED and array.dtype.kind == "f":
-            return self._quantized(tensor, array, noise)
+            return _quantized(tensor, array, noise)
         if is_float(tensor.dtype) and array.dtype.kind in "fV":
-            if constant and (own := _own(array, tensor.dtype)) is not None:
-                # Fed with its own value, a constant stays what it was.
-                return EvalValue(own, dtype=tensor.dtype, constant=True)
-            return EvalValue(lifted(array), dtype=tensor.dtype)
+            own = own_constant(array, tensor.dtype) if constant else None
+            return EvalValue(lifted(array), dtype=tensor.dtype) if own is None else own
         return EvalValue(array, dtype=tensor.dtype, constant=constant)
 
-    def _quantized(self, tensor: TfliteTensor, array: Array, noise: Noise | None) -> EvalValue:
-        grid = grid_of(tensor)
-        if grid is None:
-            return EvalValue(array.astype(numpy_dtype(tensor.dtype)), dtype=tensor.dtype)
-        source: NoiseSource = SILENT
-        if noise is not None and noise.quantizers:
-            source = disturbing = Rounding(noise.seed, quantizers=True)
-            disturbing.enter(("fed", tensor.index), 0.0)
-        call = Call(op="QUANTIZE", noise=source)
-        integers = onto(array.astype(np.float64), grid, call, keeps=False, reach=Reach())
-        return EvalValue(integers, dtype=tensor.dtype)
+    def shown(self, key: int, value: EvalValue) -> Any:  # noqa: ANN401
+        """The value in float64; a resource has none that could be shown."""
+        wide = value.wide()
+        return wide if isinstance(wide, np.ndarray) else None
 
-    def _keep(self, step: Step, outputs: list[EvalValue]) -> None:
-        if not step.outputs or any(index not in self._constant for index in step.outputs):
-            return
-        # Declared, and lifted beside it.
-        cost = sum(16 * np.size(held.data) for held in outputs)
-        if cost <= self._room:
-            self._room -= cost
-            self._fixed[step.index] = outputs
-
-    def _magnitudes_for(self, feeds: Mapping[str, Any]) -> dict[Any, Array]:
-        """The magnitudes of long sums, kept as long as the same values are fed."""
-        mark = hashlib.blake2b(digest_size=16)
-        for name in sorted(feeds):
-            array = np.asarray(feeds[name])
-            mark.update(repr((name, array.shape, array.dtype.str)).encode("utf-8", "replace"))
-            plain = array.dtype.kind != "O" and array.size
-            mark.update(np.ascontiguousarray(array).view(np.uint8).data if plain else b"")
-        if mark.digest() != self._magnitudes_of:
-            self._magnitudes, self._magnitudes_of = {}, mark.digest()
-        return self._magnitudes
+    def clear(self) -> None:
+        """Release lifted weights, plans and folded constants."""
+        self._main.weights.clear()
+        self.planner.clear()
+        self.folded.clear()
 
 
-def _constants(steps: Sequence[Step], tensors: Sequence[TfliteTensor]) -> frozenset[int]:
-    """Tensors that follow from stored ones alone."""
-    known = {tensor.index for tensor in tensors if tensor.constant}
-    for step in steps:
-        if step.kernel is not None and all(index in known for index in step.needs):
-            known.update(step.outputs)
-    return frozenset(known)
-
-
-def _own(array: Array, dtype: str) -> Array | None:
-    """The array in its declared type, if it loses nothing there."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        narrow = array.astype(numpy_dtype(dtype))
-    same = np.array_equal(narrow.astype(np.float64), lifted(array), equal_nan=True)
-    return narrow if same else None
+def _quantized(tensor: TfliteTensor, array: Array, noise: Noise | None) -> EvalValue:
+    grid = grid_of(tensor)
+    if grid is None:
+        return EvalValue(array.astype(numpy_dtype(tensor.dtype)), dtype=tensor.dtype)
+    call = Call(op="QUANTIZE", noise=feed_source(noise, tensor.index))
+    integers = onto(array.astype(np.float64), grid, call, keeps=False, reach=Reach())
+    return EvalValue(integers, dtype=tensor.dtype)

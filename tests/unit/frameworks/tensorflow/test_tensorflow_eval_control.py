@@ -174,3 +174,15 @@ def test_a_node_that_fails_is_named():
         case.session.run({"x0": normal(5)}, ["y0"])
     assert caught.value.code == "NODE_FAILED"
     assert caught.value.node == case.node("Reshape").name
+
+
+def test_a_constant_that_data_has_chosen_is_computed_as_data():
+    def function(x):
+        table = tf.constant([0.1, 0.7, 1.3])
+        picked = tf.cond(tf.reduce_sum(x) > 0, lambda: table, lambda: -table)
+        return tf.exp(picked)
+
+    case = Case(function, np.abs(normal(3)))
+    exact = np.exp(np.float32([0.1, 0.7, 1.3]).astype(np.float64))
+    assert np.array_equal(case.meant()["y0"], exact)
+    assert not np.array_equal(case.meant(Noise(seed=1, rounding=True))["y0"], exact)

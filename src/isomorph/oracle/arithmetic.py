@@ -1,0 +1,125 @@
+"""The arithmetic of one evaluation: real numbers, or real numbers with the noise of rounding.
+
+The executor asks it for every result and every stored constant, so another arithmetic (of a
+finite field, of intervals) needs no executor of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from isomorph.oracle.dtypes import HALVES, is_float
+from isomorph.oracle.noise import SILENT, Rounding, generator
+from isomorph.oracle.rounded_constants import rounded_again
+from isomorph.oracle.rounding_rules import disturbed_attributes, stored_noise
+from isomorph.oracle.step import View
+
+if TYPE_CHECKING:
+    from isomorph.core.trace import Noise
+    from isomorph.oracle.call import Call
+    from isomorph.oracle.noise import Array
+    from isomorph.oracle.step import Step
+    from isomorph.oracle.value import EvalValue
+
+
+class Arithmetic(Protocol):
+    """How results are computed, and what stored numbers stand for."""
+
+    def compute(self, step: Step[Any], call: Call, inputs: Sequence[EvalValue]) -> tuple[Any, ...]:
+        """The results of a node on data."""
+        ...
+
+    def constants(
+        self, step: Step[Any], call: Call, inputs: Sequence[EvalValue], values: list[EvalValue]
+    ) -> list[EvalValue]:
+        """The results of a node among constants, given their ``values`` in declared types."""
+        ...
+
+    def stored(self, name: str, value: EvalValue) -> EvalValue:
+        """What a constant of this name stands for."""
+        ...
+
+
+class RealArithmetic:
+    """Float64, taken for the real numbers."""
+
+    def compute(self, step: Step[Any], call: Call, inputs: Sequence[EvalValue]) -> tuple[Any, ...]:
+        """The results in float64."""
+        return step.compute(call, step.operands(inputs, View.WIDE, SILENT))
+
+    def constants(
+        self, step: Step[Any], call: Call, inputs: Sequence[EvalValue], values: list[EvalValue]
+    ) -> list[EvalValue]:
+        """The declared values."""
+        return values
+
+    def stored(self, name: str, value: EvalValue) -> EvalValue:
+        """The declared value."""
+        return value
+
+
+class NoisyArithmetic:
+    """Float64 with the noise that one draw asks for."""
+
+    def __init__(self, noise: Noise, magnitudes: dict[Any, Array]) -> None:
+        self.noise = noise
+        self._source: Rounding | None = None
+        if noise.rounding or noise.quantizers:
+            self._source = Rounding(
+                noise.seed, quantizers=noise.quantizers, scale=noise.scale, cache=magnitudes
+            )
+
+    def stored(self, name: str, value: EvalValue) -> EvalValue:
+        """The constant, moved by one rounding of its type if the noise names it."""
+        return rounded_again(name, value, self.noise)
+
+    def compute(self, step: Step[Any], call: Call, inputs: Sequence[EvalValue]) -> tuple[Any, ...]:
+        """The results in float64, disturbed as the node's declared arithmetic would round them."""
+        noise, source = self.noise, self._source
+        if noise.attributes and step.disturbable:
+            random = generator(noise.seed, (*call.site, "attributes"))
+            call = replace(call, attributes=disturbed_attributes(call.attributes, random))
+        if source is None:
+            return step.compute(call, step.operands(inputs, View.WIDE, SILENT))
+        unit = step.unit(call.dtype) if noise.rounding else 0.0
+        source.enter(call.site, unit)
+        arrays = step.operands(inputs, View.WIDE, source)
+        # Operands may draw for a stored tensor, which has a site of its own.
+        source.enter(call.site, unit)
+        results = step.compute(replace(call, noise=source), arrays)
+        if noise.rounding and call.dtype in HALVES and not step.exact:
+            steps = step.storage_steps(call.dtype)
+            return tuple(stored_noise(each, call.dtype, source, steps) for each in results)
+        return results
+
+    def constants(
+        self, step: Step[Any], call: Call, inputs: Sequence[EvalValue], values: list[EvalValue]
+    ) -> list[EvalValue]:
+        """The declared values, with how far the noise moves the evaluation in float64.
+
+        A constant keeps its declared value; its noise is measured beside it.
+        """
+        if step.discrete or step.shape_only or not self._moves(step, inputs, values):
+            return values
+        moved = self.compute(step, call, inputs)
+        still = step.compute(call, step.operands(inputs, View.STILL, SILENT))
+        return step.disturbed_constants(values, moved, still, self.noise)
+
+    def _moves(
+        self, step: Step[Any], inputs: Sequence[EvalValue], values: Sequence[EvalValue]
+    ) -> bool:
+        noise = self.noise
+        if noise.quantizers:
+            return True
+        if not any(is_float(value.dtype) for value in values):
+            return False
+        shifted = any(value.shift is not None for value in inputs)
+        rounds = noise.rounding and not step.exact
+        return shifted or rounds or (noise.attributes and step.disturbable)
+
+
+def arithmetic_of(noise: Noise | None, magnitudes: dict[Any, Array]) -> Arithmetic:
+    """That of an evaluation with this noise, or without any."""
+    return RealArithmetic() if noise is None else NoisyArithmetic(noise, magnitudes)

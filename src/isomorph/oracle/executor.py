@@ -1,0 +1,102 @@
+"""Evaluates nodes in float64: on data, among constants, or by the rule of a control-flow node.
+
+A node that depends on fed data is computed in float64. One that depends on stored constants and
+shapes alone is computed in its declared types, because there the width is part of the meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isomorph.core.errors import IsomorphError
+from isomorph.oracle.noise import SILENT
+from isomorph.oracle.step import Body, K, Read, Scope, Step, View
+from isomorph.oracle.value import ABSENT, DEAD, EvalValue, lifted, stored
+
+if TYPE_CHECKING:
+    from isomorph.oracle.arithmetic import Arithmetic
+
+
+class Executor:
+    """One evaluation. ``states`` are the values that nodes keep within it, such as variables."""
+
+    def __init__(self, arithmetic: Arithmetic) -> None:
+        self.arithmetic = arithmetic
+        self.states: dict[Any, EvalValue] = {}
+
+    def body(
+        self,
+        body: Body[K],
+        given: Mapping[K, EvalValue],
+        scope: Scope,
+        outer: Read | None = None,
+    ) -> list[EvalValue]:
+        """The outputs of a body; tensors that it lacks are read from ``outer``."""
+        values = dict(given)
+
+        def read(key: K) -> EvalValue:
+            if key in values:
+                return values[key]
+            found = body.stored(key, self, scope)
+            if found is not None:
+                return found
+            return ABSENT if outer is None or key == "" else outer(key)
+
+        for step in body.steps:
+            # A node may leave optional outputs out; one that lacks fails where it is read.
+            values.update(zip(step.outputs, self.step(step, read, scope), strict=False))
+        return [read(key) for key in body.outputs]
+
+    def step(self, step: Step[Any], read: Read, scope: Scope) -> list[EvalValue]:
+        """The outputs of one node."""
+        inputs = [ABSENT if key == step.absent else read(key) for key in step.inputs]
+        if step.passes:
+            return inputs
+        if step.rule is not None:
+            return step.rule(self, step, inputs, read, scope)
+        if DEAD in inputs:
+            return [DEAD] * len(step.outputs)
+        fixed = not step.random and all(value.constant for value in inputs)
+        try:
+            with np.errstate(all="ignore"):
+                if fixed or step.shape_only:
+                    return self._among_constants(step, inputs, scope)
+                return self._on_data(step, inputs, scope)
+        except (IsomorphError, MemoryError):
+            raise
+        except Exception as error:
+            raise step.failed(error, scope) from error
+
+    def _on_data(
+        self, step: Step[Any], inputs: Sequence[EvalValue], scope: Scope
+    ) -> list[EvalValue]:
+        call, declared = step.call(inputs, step.site(scope), constant=False)
+        if step.narrow:
+            results = step.compute_declared(call, step.operands(inputs, View.DECLARED, SILENT))
+        else:
+            results = self.arithmetic.compute(step, call, inputs)
+        # What is left behind the outputs are states.
+        for (key, dtype), result in zip(step.states, results[len(step.outputs) :], strict=False):
+            self.states[key] = EvalValue(lifted(result), dtype=dtype)
+        return [
+            EvalValue(lifted(result), dtype=step.tag(result, dtype))
+            # A kernel gives optional outputs that the node leaves out.
+            for result, dtype in zip(results, declared, strict=False)
+        ]
+
+    def _among_constants(
+        self, step: Step[Any], inputs: Sequence[EvalValue], scope: Scope
+    ) -> list[EvalValue]:
+        call, declared = step.call(inputs, step.site(scope), constant=True)
+        results = step.compute_declared(call, step.operands(inputs, View.DECLARED, SILENT))
+        # A kernel gives optional outputs that the node leaves out.
+        tags = [step.tag(result, dtype) for result, dtype in zip(results, declared, strict=False)]
+        values = [
+            EvalValue(stored(result, tag), dtype=tag, constant=True)
+            # States stand behind the outputs.
+            for result, tag in zip(results, tags, strict=False)
+        ]
+        return self.arithmetic.constants(step, call, inputs, values)

@@ -1,0 +1,201 @@
+"""One node of a graph as the executor sees it; each framework says how its nodes are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from isomorph.core.errors import RuntimeFailedError
+from isomorph.oracle.call import Call
+from isomorph.oracle.noise import NoiseSource
+from isomorph.oracle.rounding_rules import arithmetic_unit, difference
+from isomorph.oracle.value import EvalValue
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from isomorph.core.trace import Noise
+    from isomorph.oracle.executor import Executor
+
+K = TypeVar("K", bound=Hashable)
+
+Read = Callable[[Any], EvalValue]
+"""Returns the value of a tensor by its key."""
+
+
+class View(Enum):
+    """How a node takes its inputs."""
+
+    DECLARED = "in the type that the declared arithmetic is done in"
+    STILL = "in float64, without the noise of the draw"
+    WIDE = "in float64, with the noise of the draw"
+
+
+_VIEWS = {
+    View.DECLARED: EvalValue.working,
+    View.STILL: EvalValue.still,
+    View.WIDE: EvalValue.wide,
+}
+
+
+def viewed(value: EvalValue, view: View) -> Any:  # noqa: ANN401
+    """The data of a value as a node takes it."""
+    return _VIEWS[view](value)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The bodies around a node: the prefix of its name, and the nodes and rounds it runs in."""
+
+    prefix: str = ""
+    rounds: tuple[Any, ...] = ()
+
+    def inside(self, *rounds: Any, prefix: str = "") -> Scope:  # noqa: ANN401
+        """The scope of a body within this one."""
+        return Scope(self.prefix + prefix, (*self.rounds, *rounds))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step(Generic[K]):
+    """One node: what it reads and gives, and the facts that decide how it is evaluated.
+
+    ``rule`` evaluates a node that runs bodies or keeps a state; other nodes are computed.
+    ``passes``: it returns its inputs as they are. ``shape_only``: it reads the shape of its inputs
+    alone. ``discrete``: its float result is discrete among constants, and noise must not make it
+    jump. ``exact``: it never rounds. ``random``: it draws random numbers. ``narrow``: it is
+    computed in its declared types even on data. ``disturbable``: an attribute is a number that a
+    file had to round. ``states`` are the keys and declared types of what it writes beside its
+    outputs.
+    """
+
+    absent: ClassVar[Any] = ""
+    """The key of an optional input that is not there."""
+
+    index: int
+    name: str
+    op: str
+    inputs: tuple[K, ...]
+    outputs: tuple[K, ...]
+    attributes: Mapping[str, Any]
+    rule: Rule | None = None
+    passes: bool = False
+    shape_only: bool = False
+    discrete: bool = False
+    exact: bool = False
+    random: bool = False
+    narrow: bool = False
+    disturbable: bool = False
+    states: tuple[tuple[Any, str], ...] = ()
+
+    @property
+    def needs(self) -> tuple[K, ...]:
+        """Every tensor it reads."""
+        return tuple(key for key in self.inputs if key != self.absent)
+
+    @property
+    def gives(self) -> tuple[K, ...]:
+        """Every tensor it defines."""
+        return tuple(key for key in self.outputs if key != self.absent)
+
+    def site(self, scope: Scope) -> tuple[Any, ...]:
+        """A key of this node in this scope, for its noise."""
+        return (*scope.rounds, self.index)
+
+    def call(
+        self, inputs: Sequence[EvalValue], site: tuple[Any, ...], *, constant: bool
+    ) -> tuple[Call, Sequence[str | None]]:
+        """What its kernel is called with, without noise, and the declared types of its outputs."""
+        raise NotImplementedError
+
+    def operands(
+        self, inputs: Sequence[EvalValue], view: View, noise: NoiseSource
+    ) -> Sequence[Any]:
+        """The arrays that its kernel takes."""
+        return [viewed(value, view) for value in inputs]
+
+    def compute(self, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """Its results from arrays of any float type, with the noise of the call."""
+        raise NotImplementedError
+
+    def compute_declared(self, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """Its results from arrays of the declared types."""
+        return self.compute(call, arrays)
+
+    def tag(self, result: Any, declared: str | None) -> str | None:  # noqa: ANN401
+        """The declared type of a result, given what the graph declares of it."""
+        return declared
+
+    def unit(self, dtype: str | None) -> float:
+        """The unit roundoff of its arithmetic."""
+        return arithmetic_unit(dtype)
+
+    def storage_steps(self, dtype: str | None) -> float:
+        """By how many units roundoff storing a result in a narrow type may be off."""
+        return 1.0
+
+    def disturbed_constants(
+        self,
+        values: list[EvalValue],
+        moved: Sequence[Any],
+        still: Sequence[Any],
+        noise: Noise,
+    ) -> list[EvalValue]:
+        """Its constant results, with how far noise moves each of them in float64."""
+        # A kernel gives optional outputs that the node leaves out.
+        for value, one, other in zip(values, moved, still, strict=False):
+            value.shift = difference(one, other)
+        return values
+
+    def failed(self, error: Exception, scope: Scope) -> RuntimeFailedError:
+        """The error for a node that could not be computed."""
+        return RuntimeFailedError(
+            "NODE_FAILED",
+            "the oracle could not compute a node",
+            where=scope.prefix + self.name,
+            why=f"{type(error).__name__}: {error}",
+            fix="check the shapes and attributes of this node's inputs",
+        )
+
+
+class Rule(Protocol):
+    """Evaluates a node that is not computed by a kernel."""
+
+    def __call__(
+        self,
+        executor: Executor,
+        step: Any,  # noqa: ANN401
+        inputs: list[EvalValue],
+        read: Read,
+        scope: Scope,
+        /,
+    ) -> list[EvalValue]:
+        """The outputs of the node; ``read`` returns tensors of the graph around it."""
+        ...
+
+
+class Body(Protocol[K]):
+    """A graph, or the body of a loop, branch or function: steps in order."""
+
+    @property
+    def steps(self) -> Sequence[Step[K]]:
+        """Its nodes, each after those that it reads."""
+        ...
+
+    @property
+    def outputs(self) -> Sequence[K]:
+        """The tensors that it returns."""
+        ...
+
+    def stored(self, key: K, executor: Executor, scope: Scope) -> EvalValue | None:
+        """The value of a tensor that no step has computed; None where it has none here."""
+        ...
+
+
+def as_results(results: Any) -> tuple[Any, ...]:  # noqa: ANN401
+    """What a kernel returned as a tuple, NumPy's scalars as arrays."""
+    found = results if isinstance(results, tuple) else (results,)
+    return tuple(np.asarray(each) if isinstance(each, np.generic) else each for each in found)
