@@ -85,7 +85,7 @@ def test_the_node_of_a_report_is_taken(pair):
                              inputs=X, report=pair / "r.json", in_process=True)  # fmt: skip
     assert found.node == report.findings[0].node
     (pair / "r.json").write_text(json.dumps({"findings": []}))
-    with pytest.raises(UsageError, match="names no guilty node"):
+    with pytest.raises(UsageError, match="names no faulty node"):
         artifacts.extract(pair / "right.onnx", pair / "wrong.onnx", output=pair / "other",
                          report=pair / "r.json", in_process=True)  # fmt: skip
 
@@ -93,7 +93,7 @@ def test_the_node_of_a_report_is_taken(pair):
 @pytest.mark.parametrize("node", [None, "conv1"])
 def test_innocent_models_and_nodes_are_left_alone(pair, node):
     wrong = "wrong.onnx" if node else "right.onnx"
-    with pytest.raises(UsageError, match="not guilty" if node else "no node is guilty"):
+    with pytest.raises(UsageError, match="not at fault" if node else "no node is at fault"):
         artifacts.extract(pair / "right.onnx", pair / wrong, output=pair / "cut", inputs=X,
                          node=node, in_process=True)  # fmt: skip
     assert not (pair / "cut").exists()

@@ -85,15 +85,16 @@ def extract(
     ops: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Extraction:
-    """Cut a guilty node out of both models, with its inputs, into the folder ``output``.
+    """Cut a faulty node out of both models, with its inputs, into the folder ``output``.
 
-    Without ``node`` it is the first guilty one, of the JSON ``report`` or of a search made here.
+    Without ``node`` it is the first faulty one, of the JSON ``report`` or of a search made here.
     """
     from isomorph.checking import check as stage
     from isomorph.checking.dispatch import open_pair
     from isomorph.extraction.extract import extract as cut_out
     from isomorph.extraction.fault_sites import Request
-    from isomorph.extraction.reported_node import guilty_node
+    from isomorph.extraction.reported_node import reported_node
+    from isomorph.reporters.extraction_readme import readme
 
     check_options = stage.CheckOptions(
         dims=dims or {},
@@ -104,7 +105,7 @@ def extract(
         on_progress=progress,
     )
     if node is None and report is not None:
-        node = guilty_node(Path(report))
+        node = reported_node(Path(report))
     with opened_loader(
         in_process=in_process,
         memory=memory,
@@ -126,4 +127,4 @@ def extract(
             node=node,
             ops=tuple(ops),
         )
-        return cut_out(request, Path(output))
+        return cut_out(request, Path(output), readme)

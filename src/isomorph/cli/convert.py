@@ -68,8 +68,8 @@ def convert(
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
     from isomorph.cli.textwrap import wrapped
-    from isomorph.conversion.text import lines
     from isomorph.core.escaping import printable
+    from isomorph.reporters.conversion_text import lines
     from isomorph.reporters.json import as_json
 
     stops = tuple(stop for word in via or () for stop in word.split(",") if stop)

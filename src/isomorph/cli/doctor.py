@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from isomorph.cli import options
-from isomorph.cli.table import columns
 from isomorph.cli.textwrap import wrapped
+from isomorph.reporters.table import columns
 
 if TYPE_CHECKING:
     from isomorph.api.doctor import Diagnosis

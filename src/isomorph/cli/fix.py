@@ -56,8 +56,8 @@ def fix(
     from isomorph.cli.textwrap import wrapped
     from isomorph.core.errors import UsageError
     from isomorph.core.escaping import printable
-    from isomorph.repair.document import document
-    from isomorph.repair.text import lines
+    from isomorph.reporters.repair_document import document
+    from isomorph.reporters.repair_text import lines
 
     if format_ not in {"text", "json"}:
         raise UsageError(

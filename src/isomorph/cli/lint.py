@@ -47,7 +47,7 @@ def lint(
     from isomorph.cli.progress import Progress
     from isomorph.cli.textwrap import wrapped
     from isomorph.core.escaping import printable
-    from isomorph.linting import render
+    from isomorph.reporters import lint_formats
     from isomorph.reporters.json import as_json
     from isomorph.store.targets import check_target
 
@@ -68,10 +68,10 @@ def lint(
     if format == "json":
         text = as_json(found)
     elif format == "sarif":
-        text = json.dumps(render.sarif(found), indent=2, sort_keys=True)
+        text = json.dumps(lint_formats.sarif(found), indent=2, sort_keys=True)
     else:
         annotated = format == "github"
-        rendered = render.github(found) if annotated else render.lines(found)
+        rendered = lint_formats.github(found) if annotated else lint_formats.lines(found)
         shown = (printable(line, limit=2000) for line in rendered)
         text = "\n".join(shown if annotated or output is not None else wrapped(shown))
     write(text, output)

@@ -10,8 +10,8 @@ from typer import Option
 
 from isomorph.cli import options
 from isomorph.cli.option_groups import InputOptions, LoadOptions, SingleRuntimeOptions
-from isomorph.cli.table import columns, shape_text
 from isomorph.core.escaping import printable
+from isomorph.reporters.table import columns, shape_text
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Trace

@@ -13,6 +13,9 @@ from typing import Any
 from isomorph.core.divergence import Verdict
 from isomorph.core.report import Finding
 
+SCHEMA = "isomorph.repair/1"
+"""Of the document that a repair is written as."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetAttribute:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +17,6 @@ from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.extraction import Extraction
 from isomorph.core.subgraph import Piece
 from isomorph.extraction.fault_sites import Place, Request, places
-from isomorph.extraction.readme import readme
 from isomorph.inputs.feeds import Sample
 from isomorph.localize.fault_subgraph import FaultSubgraph, Part, closest, part_alone
 from isomorph.match.binding import bind_inputs
@@ -29,8 +28,11 @@ from isomorph.store.input_files import write_arrays
 INPUTS = "inputs.npz"
 
 
-def extract(request: Request, folder: Path) -> Extraction:
-    """Find the place, cut it out, check the part; the folder appears when all of it is there."""
+def extract(request: Request, folder: Path, describe: Callable[[Extraction], str]) -> Extraction:
+    """Find the place, cut it out, check the part; the folder appears when all of it is there.
+
+    ``describe`` returns the README that goes with the part.
+    """
     for each in (request.reference, request.candidate):
         extractor(each.model.framework)
     with TemporaryDirectory(prefix="isomorph-extract-") as work:
@@ -38,7 +40,7 @@ def extract(request: Request, folder: Path) -> Extraction:
         with new_folder(folder) as aside:
             for file in Path(work, "kept").iterdir():
                 shutil.copyfile(file, aside / file.name)
-            (aside / "README.md").write_text(readme(found), encoding="utf-8")
+            (aside / "README.md").write_text(describe(found), encoding="utf-8")
     return replace(found, folder=str(folder))
 
 

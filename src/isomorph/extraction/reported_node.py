@@ -11,7 +11,7 @@ from isomorph.core.untrusted_json import read_json
 _MOST_BYTES = 256 << 20
 
 
-def guilty_node(path: Path) -> str:
+def reported_node(path: Path) -> str:
     """The node of the first finding that names a faulty one, out of a JSON report."""
     try:
         with path.open("rb") as file:

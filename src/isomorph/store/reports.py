@@ -6,6 +6,7 @@ import typing
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UsageError
+from isomorph.core.patch import SCHEMA as REPAIR_SCHEMA
 from isomorph.core.report import SCHEMA, Report
 from isomorph.core.untrusted_json import read_json
 from isomorph.store.codec import from_document
@@ -13,7 +14,6 @@ from isomorph.store.codec import from_document
 if TYPE_CHECKING:
     from pathlib import Path
 
-REPAIR_SCHEMA = "isomorph.repair/1"
 _FIRST_SCHEMA = "isomorph.report/1"
 
 

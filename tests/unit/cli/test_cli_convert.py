@@ -32,7 +32,7 @@ def test_a_plan_shows_the_routes_and_converts_nothing(model, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["relu.h264"], "says no format"),
+        (["relu.h264"], "names no format"),
         (["relu.tflite", "--quantize", "int3"], "--quantize 'int3' is not known"),
         (["relu.tflite", "--via", "nonsense"], "no format or converter 'nonsense'"),
         (["relu.tflite", "--to", "pytorch"], "no converter leads from onnx to pytorch"),

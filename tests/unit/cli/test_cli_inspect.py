@@ -5,7 +5,6 @@ import pytest
 
 from isomorph import api
 from isomorph.__main__ import main
-from isomorph.cli.table import bytes_text, columns, shape_text
 from isomorph.core.model import (
     Constant,
     Graph,
@@ -16,6 +15,7 @@ from isomorph.core.model import (
     TensorSpec,
 )
 from isomorph.core.trace import Environment, Trace
+from isomorph.reporters.table import bytes_text, columns, shape_text
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from isomorph.conversion.lost_metadata import losses
-from isomorph.conversion.text import lines
 from isomorph.core.conversion import Conversion, Cure, Hop, Route, Step, Trouble
 from isomorph.core.coverage import Coverage, OutputCoverage
 from isomorph.core.cpu import CpuScope
@@ -13,6 +12,7 @@ from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.model import OutputOrder, Source
 from isomorph.core.report import Binding, InputSummary, ModelSummary, Report
 from isomorph.core.rule_examples import linted_model, node, spec
+from isomorph.reporters.conversion_text import lines
 
 STEP = Step(converter="onnx_to_tflite", source="onnx", target="tflite")
 SUMMARY = ModelSummary(

@@ -11,7 +11,7 @@ from isomorph.__main__ import main
 from isomorph.core.lint import Lint, Remark, Severity
 from isomorph.core.model import Source
 from isomorph.core.report import ModelSummary
-from isomorph.linting.render import github, lines, sarif
+from isomorph.reporters.lint_formats import github, lines, sarif
 
 
 @pytest.fixture

@@ -1,11 +1,13 @@
-"""``isomorph inspect A B``: what two model files declare, next to each other."""
+"""What two model files declare, next to each other, as text or as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from isomorph.cli.table import columns, shape_text
+from isomorph.reporters.json import as_json
+from isomorph.reporters.table import columns, shape_text
 
 if TYPE_CHECKING:
     from isomorph.core.model import Model, Quantization, TensorSpec
@@ -16,10 +18,6 @@ _SAME, _ABSENT = "", "—"
 
 def as_document(found: ModelDiff) -> str:
     """Everything as JSON; the frameworks' own objects stay out of it."""
-    from dataclasses import replace
-
-    from isomorph.reporters.json import as_json
-
     bare = replace(
         found,
         reference=replace(found.reference, native=None),

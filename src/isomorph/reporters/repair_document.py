@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isomorph.core.patch import EditBody
-from isomorph.repair.text import edit_words
+from isomorph.core.patch import SCHEMA, EditBody
+from isomorph.reporters.repair_text import edit_words
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
     from isomorph.core.patch import Applied, Edit, Repair
 
-SCHEMA = "isomorph.repair/1"
 _MOST_VALUES = 256
 """Arrays up to this size are written out; of larger ones shape, type and digest."""
 
