@@ -50,14 +50,14 @@ def place(reference, candidate, **feeds) -> FaultContext:
         evaluated.append(
             EvaluatedModel(
                 role=role, model=side.model, feeds=feeds, runtime=side.run, plain=side.plain,
-                oracle=side.oracle, seed=0, opened=side,
+                oracle=side.oracle, seed=0, handle=side,
             )
         )  # fmt: skip
     ref, cand = evaluated
     outputs = zip(ref.model.graph.outputs, cand.model.graph.outputs, strict=True)
     located = locate(ref, cand, [(left.name, right.name) for left, right in outputs])
     assert located.chain.faults, "the example has no fault"
-    _, found = next(fault_contexts(located.chain.faults, located.matcher, cand.opened))
+    _, found = next(fault_contexts(located.chain.faults, located.matcher, cand.handle))
     return found
 
 

@@ -20,7 +20,7 @@ from isomorph.core.limits import noted_limits
 from isomorph.core.report import Finding, Report, Skipped
 from isomorph.inputs import feeds as feeding
 from isomorph.inputs.feeds import Sample
-from isomorph.localize.first_difference import first_apart, first_astray
+from isomorph.localize.first_difference import first_differing_nodes, first_nodes_off_oracle
 from isomorph.match.axis_layout import arrangements
 from isomorph.match.binding import bind_inputs
 from isomorph.measure.evaluated_model import EvaluatedModel
@@ -182,10 +182,10 @@ def _differences(
     if any(_beyond(each.rounding) for each in wrong):
         ref = _evaluated(reference, sample.feeds, report.seed)
         pairs = [(pair.reference, pair.candidate) for pair in report.output_bindings]
-        yield from first_apart(ref, cand, pairs)
+        yield from first_differing_nodes(ref, cand, pairs)
         return
     names = [each.candidate_output for each in wrong if each.candidate_output]
-    yield from first_astray(cand, candidate.captured(), names)
+    yield from first_nodes_off_oracle(cand, candidate.captured(), names)
 
 
 def _evaluated(side: Side, feeds: Mapping[str, Array], seed: int) -> EvaluatedModel:

@@ -20,12 +20,12 @@ from isomorph.diagnose.diagnose_faults import diagnosed_faults
 from isomorph.diagnose.faulty_runs import graphs_differ, runs_at_fault, runtime_findings
 from isomorph.diagnose.randomness import randomness_finding
 from isomorph.localize.alignment_builder import Aligner
-from isomorph.localize.attribute_diff import pointed
-from isomorph.localize.first_difference import makers, unseen
+from isomorph.localize.attribute_diff import with_likely_nodes
+from isomorph.localize.first_difference import makers_of_wrong_outputs, non_numeric_outputs
 from isomorph.localize.input_search import Carry, probed
 from isomorph.localize.locate import Located, locate
 from isomorph.localize.profile import ProfileCollector
-from isomorph.localize.quantization_faults import settled
+from isomorph.localize.quantization_faults import judge_losses
 from isomorph.localize.weight_effect import ConstantExperiment
 from isomorph.measure import findings as say
 from isomorph.measure import overflow
@@ -73,8 +73,10 @@ class CheckState:
         self.experiment: ConstantExperiment | None = None
         self.explained: frozenset[str] = frozenset()
         self.worst, self.sized = Worst(), Sized(stated=options.sizes is not None)
-        self.aligner = Aligner(wanted=options.align, on_progress=options.on_progress)
-        self.collector = ProfileCollector(wanted=options.profile, on_progress=options.on_progress)
+        self.aligner = Aligner(requested=options.align, on_progress=options.on_progress)
+        self.collector = ProfileCollector(
+            requested=options.profile, on_progress=options.on_progress
+        )
         self.accounts = Accounts()
         self.started = time.monotonic()
 
@@ -138,8 +140,8 @@ class CheckState:
             of_trembling(each.role, seen.trembling) for each, seen in found if seen.trembling
         ]
         for subject in subjects:
-            if subject.opened is not None:
-                subject.opened.release()
+            if subject.handle is not None:
+                subject.handle.release()
         return not random
 
     def add(self, comparison: Comparison, bindings: Sequence[Binding]) -> None:
@@ -203,7 +205,7 @@ class CheckState:
         except IsomorphError as error:
             self.skipped.append(Skipped(what="a look into the loss", why=error.sentence))
             return comparison
-        judged = settled(comparison, found)
+        judged = judge_losses(comparison, found)
         wrong = any(each.verdict is Verdict.DIVERGENT for each in judged.divergences)
         self.hidden = found if wrong else None
         return judged
@@ -235,8 +237,8 @@ class CheckState:
                 found, located = diagnosed_faults(against, candidate, pairs, self.hidden)
                 unexplained = located.unexplained
                 names = [d.candidate_output for d in wrong if d.candidate_output is not None]
-                found = [*found, *makers(located.matcher, names)]
-                if not found and (left := unseen(located.matcher, names)):
+                found = [*found, *makers_of_wrong_outputs(located.matcher, names)]
+                if not found and (left := non_numeric_outputs(located.matcher, names)):
                     unexplained = f"nobody can look into words and lists: {', '.join(left)}"
                 self.collector.found(candidate, located)
                 self.aligner.found(located)
@@ -321,9 +323,9 @@ class CheckState:
 
     def _named(self, subject: EvaluatedModel, error: IsomorphError) -> IsomorphError:
         """A crash with the node behind it, looked for once; localizing is what was asked for."""
-        if not self.options.locate or self.abort_reason or subject.opened is None:
+        if not self.options.locate or self.abort_reason or subject.handle is None:
             return error
-        return with_crashing_node(error, subject.opened, subject.feeds)
+        return with_crashing_node(error, subject.handle, subject.feeds)
 
     def report(
         self,
@@ -335,15 +337,15 @@ class CheckState:
         """Everything together."""
         divergences = tuple(self.divergences.values())
         symptoms = say.of_outputs(divergences, self.explained)
-        self.findings += pointed(symptoms, [each.model for each in opened])
+        self.findings += with_likely_nodes(symptoms, [each.model for each in opened])
         for each in opened:
             for environment in each.environments.values():
                 self.findings += say.of_fallback(each.role, environment.facts)
         self.verdict, self.reason = concluded(self.verdict, self.reason, self.accounts.coverage)
         rows, unmeasured = self.worst.quantization(asked=self.options.quantization)
-        profile, unseen = self.collector.profile()
+        profile, unprofiled = self.collector.profile()
         alignment, unpaired = self.aligner.alignment()
-        self.skipped += [*unmeasured, *unseen, *unpaired, *self.sized.skipped]
+        self.skipped += [*unmeasured, *unprofiled, *unpaired, *self.sized.skipped]
         return replace(
             self._told(opened),
             models=((recording.summary,) if recording else ()) + model_summaries(opened),

@@ -10,7 +10,7 @@ from isomorph.diagnose.build_context import fault_contexts
 from isomorph.diagnose.diagnose import with_cause
 from isomorph.diagnose.subgraph_faults import subgraph_findings
 from isomorph.localize.findings import findings as fault_findings
-from isomorph.localize.findings import in_the_open
+from isomorph.localize.findings import suspect_large_group
 from isomorph.localize.locate import locate
 
 if TYPE_CHECKING:
@@ -31,18 +31,18 @@ def diagnosed_faults(
     if located.unrelated is not None:
         return [located.unrelated], located
     chain, matcher = located.chain, located.matcher
-    by_node = dict(fault_contexts(chain.faults, matcher, candidate.opened))
+    by_node = dict(fault_contexts(chain.faults, matcher, candidate.handle))
     known = reference.model.framework, candidate.model.framework
     found = [
         with_cause(finding, by_node[finding.node], known) if finding.node in by_node else finding
         for finding in fault_findings(chain, reference.model.graph, candidate.model.graph)
     ]
-    sides = reference.opened, candidate.opened
+    sides = reference.handle, candidate.handle
     inner_findings = [
         inner for finding in found for inner in subgraph_findings(finding, located, sides)
     ]
     graph = candidate.model.graph
-    return [in_the_open(_narrowed(finding, graph)) for finding in inner_findings], located
+    return [suspect_large_group(_narrowed(finding, graph)) for finding in inner_findings], located
 
 
 def _narrowed(finding: Finding, graph: Graph) -> Finding:

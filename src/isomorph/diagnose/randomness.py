@@ -22,7 +22,7 @@ def randomness_finding(evaluated: EvaluatedModel, outputs: Sequence[str]) -> Fin
     """The finding about a random model, with its experiments where sessions can be opened."""
     graph = evaluated.model.graph
     finding = of_randomness(evaluated.role, graph, outputs)
-    if evaluated.opened is None or not graph.nodes:
+    if evaluated.handle is None or not graph.nodes:
         return finding
     trials = Reruns(evaluated, outputs, FALSE_ALARM)
     context = replace(

@@ -140,7 +140,7 @@ class Reruns:
 
     def _session(self, runtime: str, changed: Mapping[str, str]) -> Session | None:
         key = runtime, frozenset(changed.items())
-        handle = self._evaluated.opened
+        handle = self._evaluated.handle
         if key not in self._sessions and handle is not None:
             deployed = _exact(runtime) if runtime else handle.settings
             asked = Environment(

@@ -13,7 +13,7 @@ from isomorph.core.report import Finding, FindingStatus
 from isomorph.diagnose.build_context import fault_contexts
 from isomorph.diagnose.diagnose import with_cause
 from isomorph.localize.findings import findings
-from isomorph.localize.subgraph_search import Inside, enter
+from isomorph.localize.subgraph_search import BodyFault, search_body
 
 if TYPE_CHECKING:
     from isomorph.localize.locate import Located
@@ -43,7 +43,7 @@ def subgraph_findings(
     with TemporaryDirectory(prefix="isomorph-bodies-") as folder:
         try:
             pair = (reference, candidate)
-            within = enter(fault, located, earlier, pair, Path(folder))
+            within = search_body(fault, located, earlier, pair, Path(folder))
             found = [] if within is None else _found(finding, within, depth)
         except (IsomorphError, ValueError, KeyError) as error:
             # If a body cannot be cut out, the finding about its node stays.
@@ -52,14 +52,14 @@ def subgraph_findings(
     return found or [finding]
 
 
-def _found(outer: Finding, within: Inside, depth: int) -> list[Finding]:
+def _found(outer: Finding, within: BodyFault, depth: int) -> list[Finding]:
     chain, matcher = within.located.chain, within.located.matcher
     known = within.reference.model.framework, within.candidate.model.framework
     by_node = dict(fault_contexts(chain.faults, matcher))
     found: list[Finding] = []
     for each in findings(chain, matcher.reference.graph, matcher.candidate.graph):
         text = with_cause(each, by_node[each.node], known) if each.node in by_node else each
-        sides = (within.reference.opened, within.candidate.opened)
+        sides = (within.reference.handle, within.candidate.handle)
         deeper = [text]
         if depth < NESTED_BODIES.most:
             deeper = subgraph_findings(text, within.located, sides, depth + 1)
@@ -69,15 +69,15 @@ def _found(outer: Finding, within: Inside, depth: int) -> list[Finding]:
     return found
 
 
-def _holds_bodies(finding: Finding, within: Inside) -> bool:
+def _holds_bodies(finding: Finding, within: BodyFault) -> bool:
     nodes = within.located.matcher.candidate.graph.nodes
     return any(node.bodies for node in nodes if node.name == finding.node)
 
 
-def in_outer_names(inner: Finding, outer: Finding, within: Inside) -> Finding:
+def in_outer_names(inner: Finding, outer: Finding, within: BodyFault) -> Finding:
     """A finding in a body with full names and the share of the node that holds the body."""
     proven = inner.status == outer.status == FindingStatus.CONFIRMED
-    ours, theirs = within.ours, within.theirs
+    ours, theirs = within.candidate_names, within.reference_names
     written = [theirs.source(name) for name in reversed(inner.reference_nodes)]
     written += [ours.source(inner.node or ""), outer.source]
     tensors = [ours.tensor(name) for name in inner.tensors[:2]]
@@ -97,9 +97,9 @@ def in_outer_names(inner: Finding, outer: Finding, within: Inside) -> Finding:
     )
 
 
-def _renamed(inner: Finding, within: Inside) -> str:
+def _renamed(inner: Finding, within: BodyFault) -> str:
     """The summary with node names of the whole model."""
-    summary, ours, theirs = inner.summary, within.ours, within.theirs
+    summary, ours, theirs = inner.summary, within.candidate_names, within.reference_names
     names = [(inner.node or "", ours), *((name, theirs) for name in inner.reference_nodes[-1:])]
     for name, known in names:
         short = known.node(name).removeprefix(known.prefix)

@@ -18,7 +18,12 @@ from isomorph.core.extraction import Extraction
 from isomorph.core.subgraph import Piece
 from isomorph.extraction.fault_sites import Place, Request, places
 from isomorph.inputs.feeds import Sample
-from isomorph.localize.fault_subgraph import FaultSubgraph, Part, closest, part_alone
+from isomorph.localize.fault_subgraph import (
+    FaultSubgraph,
+    SubgraphSide,
+    run_subgraph,
+    smallest_subgraph,
+)
 from isomorph.match.binding import bind_inputs
 from isomorph.sessions.in_process import extractor
 from isomorph.sessions.model_handle import ModelHandle
@@ -74,8 +79,8 @@ def _extracted(request: Request, work: Path) -> Extraction:
 class _Attempt:
     """A part of one side, or of both, to be cut out."""
 
-    candidate: Part
-    reference: Part | None = None
+    candidate: SubgraphSide
+    reference: SubgraphSide | None = None
     bound: Mapping[str, str]
     layouts: Mapping[str, tuple[int, ...]]
     whole: bool = False
@@ -85,13 +90,13 @@ def _attempts(place: Place) -> Iterator[_Attempt]:
     """The faulty nodes alone; then everything from the inputs to the wrong tensor."""
     matcher, fault = place.located.matcher, place.fault
     if place.sides[0] is place.sides[1]:
-        alone = part_alone(matcher.candidate, fault.nodes, fault.tensor)
+        alone = run_subgraph(matcher.candidate, fault.nodes, fault.tensor)
         if alone is not None:
             yield _Attempt(candidate=alone, bound={}, layouts={})
         yield _Attempt(candidate=_from_inputs(place, 1, fault.tensor), bound={}, layouts={},
                        whole=True)  # fmt: skip
         return
-    near = closest(fault, matcher, place.earlier)
+    near = smallest_subgraph(fault, matcher, place.earlier)
     if near is not None:
         yield _Attempt(
             candidate=near.candidate, reference=near.reference, bound=near.bound,
@@ -108,11 +113,11 @@ def _turned(near: FaultSubgraph) -> dict[str, tuple[int, ...]]:
     return {name: way.permutation for name, way in near.moved.items() if way.moves}
 
 
-def _from_inputs(place: Place, side: int, tensor: str) -> Part:
+def _from_inputs(place: Place, side: int, tensor: str) -> SubgraphSide:
     matcher = place.located.matcher
     topology = (matcher.reference, matcher.candidate)[side].topology
     needed = topology.above(tensor)
-    return Part(
+    return SubgraphSide(
         feeds={n: np.asarray(v) for n, v in place.feeds[side].items() if n in needed},
         fetch=tensor,
     )
@@ -160,7 +165,7 @@ def _tried(place: Place, attempt: _Attempt, request: Request, folder: Path) -> E
     )
 
 
-def _cut(handle: ModelHandle, part: Part, folder: Path, name: str) -> ModelHandle:
+def _cut(handle: ModelHandle, part: SubgraphSide, folder: Path, name: str) -> ModelHandle:
     path = folder / f"{name}{extractor(handle.model.framework).suffix}"
     piece = Piece(feeds=tuple(part.feeds), fetch=(part.fetch,))
     handle.host.cut(handle.model, piece, part.feeds, path)

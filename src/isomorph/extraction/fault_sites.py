@@ -11,7 +11,7 @@ from isomorph.checking.prepare import prepare_pair
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.localize.fault import Fault
 from isomorph.localize.locate import Located, locate, locate_execution
-from isomorph.localize.subgraph_search import enter
+from isomorph.localize.subgraph_search import search_body
 from isomorph.sessions.model_handle import ModelHandle
 
 if TYPE_CHECKING:
@@ -96,18 +96,18 @@ def _inside(place: Place, node: str | None, work: Path) -> Iterator[Place]:
         return
     folder = work / f"body-{place.node.count('/')}"
     try:
-        within = enter(place.fault, place.located, place.earlier, place.sides, folder)
+        within = search_body(place.fault, place.located, place.earlier, place.sides, folder)
     except (IsomorphError, ValueError, KeyError):
         return
-    if within is None or within.reference.opened is None or within.candidate.opened is None:
+    if within is None or within.reference.handle is None or within.candidate.handle is None:
         return
-    inner_node = within.ours.in_part(node) if node else None
+    inner_node = within.candidate_names.in_part(node) if node else None
     fault = _chosen(within.located, inner_node) or within.located.chain.faults[0]
     inner = Place(
-        node=within.ours.node(fault.node),
+        node=within.candidate_names.node(fault.node),
         fault=fault,
         located=within.located,
-        sides=(within.reference.opened, within.candidate.opened),
+        sides=(within.reference.handle, within.candidate.handle),
         feeds=(within.reference.feeds, within.candidate.feeds),
     )
     yield from _inside(replace(inner, node=fault.node), inner_node, work / "deeper")

@@ -1,1 +1,1 @@
-"""Which node is guilty, proven by substitution."""
+"""Find the faulty nodes of a candidate, and prove each by substitution."""

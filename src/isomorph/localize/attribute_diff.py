@@ -1,7 +1,7 @@
-"""Nodes that are told something which no node of the other graph is told: worth a probe.
+"""Nodes with attributes that no node of the other graph has: candidates for a probe.
 
-Only a filter. What two frameworks call one thing differs, so of each node the numbers and the
-words are compared, whatever they are called; whether a difference means anything, probing tells.
+This is only a filter. Frameworks name attributes differently, so the numbers and strings of each
+node are compared without their names; a probe shows whether a difference matters.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from isomorph.core.model import Graph, Model, Node
     from isomorph.core.report import Finding
 
-# Operators that do one thing here and another there: inputs on one side of the line never tell.
+# Operators with several branches: inputs that stay in one branch never show the others.
 PIECEWISE = frozenset(
     {"Clip", "Relu", "LeakyRelu", "PRelu", "ThresholdedRelu", "HardSigmoid", "HardSwish", "Elu",
      "Celu", "Selu", "Shrink", "Softplus", "Pad", "Round", "Floor", "Ceil", "Sign", "Mod", "Max",
@@ -29,43 +29,45 @@ PIECEWISE = frozenset(
 )  # fmt: skip
 _ACTIVATION = re.compile(r"RELU|TANH|SIGN")
 
-_MOST_POINTED = 3
-"""Nodes that are named as possible; where there are more, a list says nothing."""
+_MOST_NAMED = 3
+"""Nodes that are named as possible causes; a longer list would not help."""
 
-_NOTHING_SAID = frozenset({"", "none", "notset"})
+_UNSET = frozenset({"", "none", "notset"})
 
 Signature = tuple[str, frozenset[float | str]]
 
 
-def unlike(model: Model, other: Model) -> list[Node]:
-    """Nodes of one model whose like the other does not have as often."""
+def unmatched_nodes(model: Model, other: Model) -> list[Node]:
+    """Return the nodes of one model that have no equal node left in the other."""
     everything = model.framework == other.framework
-    there = Counter(_signature(node, other.graph) for node in _telling(other.graph, everything))
+    remaining = Counter(
+        _signature(node, other.graph) for node in _compared_nodes(other.graph, everything)
+    )
     found = []
-    for node in _telling(model.graph, everything):
+    for node in _compared_nodes(model.graph, everything):
         mark = _signature(node, model.graph)
-        if there[mark] > 0:
-            there[mark] -= 1
+        if remaining[mark] > 0:
+            remaining[mark] -= 1
         else:
             found.append(node)
     return found
 
 
-def pointed(findings: Iterable[Finding], models: Sequence[Model]) -> list[Finding]:
-    """Findings of what rounding hides, with the nodes that can be behind it, where these are few.
+def with_likely_nodes(findings: Iterable[Finding], models: Sequence[Model]) -> list[Finding]:
+    """Add the likely nodes to findings below rounding, where these nodes are few.
 
-    No value leads to them, so what is told and stored is compared; that needs one language.
+    No value identifies them, so attributes and constants are compared; this needs one framework.
     """
     found = list(findings)
     if len(models) != 2 or models[0].framework != models[1].framework:
         return found
     if all(finding.effect != FindingEffect.BELOW_ROUNDING for finding in found):
         return found
-    nodes = _told_otherwise(models[1], models[0])
-    if not 0 < len(nodes) <= _MOST_POINTED:
+    nodes = _differing_nodes(models[1], models[0])
+    if not 0 < len(nodes) <= _MOST_NAMED:
         return found
     names = ", ".join(f"{node.name!r} ({node.op})" for node in nodes)
-    hint = f"; told or given otherwise than in the reference: {names}"
+    hint = f"; attributes or constants differ from the reference's at: {names}"
     evidence = {"unlike": [node.name for node in nodes]}
     return [
         replace(each, summary=each.summary + hint, evidence={**each.evidence, **evidence})
@@ -75,19 +77,19 @@ def pointed(findings: Iterable[Finding], models: Sequence[Model]) -> list[Findin
     ]
 
 
-def _told_otherwise(model: Model, other: Model) -> list[Node]:
-    there = {constant.value_digest for constant in other.graph.constants.values()}
+def _differing_nodes(model: Model, other: Model) -> list[Node]:
+    digests = {constant.value_digest for constant in other.graph.constants.values()}
     own = {
         name
         for name, constant in model.graph.constants.items()
-        if constant.value_digest not in there
+        if constant.value_digest not in digests
     }
-    named = {node.name for node in unlike(model, other)}
+    named = {node.name for node in unmatched_nodes(model, other)}
     return [node for node in model.graph.nodes if node.name in named or own & set(node.inputs)]
 
 
-def _telling(graph: Graph, everything: bool) -> Iterator[Node]:  # noqa: FBT001
-    """The nodes that are compared: all, where both graphs speak one language."""
+def _compared_nodes(graph: Graph, everything: bool) -> Iterator[Node]:  # noqa: FBT001
+    """Yield the nodes that are compared: all of them where both graphs are of one framework."""
     for node in graph.nodes:
         if everything or node.op in PIECEWISE or node.bodies or _activates(node):
             yield node
@@ -98,21 +100,21 @@ def _activates(node: Node) -> bool:
 
 
 def _signature(node: Node, graph: Graph) -> Signature:
-    told = set(_plain(list(node.attributes.values())))
+    values = set(_plain(list(node.attributes.values())))
     for name in node.inputs:
         constant = graph.constants.get(name)
-        held = constant.values if constant is not None else None
-        # Whole numbers are axes and sizes, a single real one is a bound; several are weights.
-        if constant is not None and held and ("float" not in constant.dtype or len(held) == 1):
-            told |= set(_plain(list(held)))
+        stored = constant.values if constant is not None else None
+        # Integers are axes and sizes, a single float is a bound; several floats are weights.
+        if constant is not None and stored and ("float" not in constant.dtype or len(stored) == 1):
+            values |= set(_plain(list(stored)))
     for body in node.bodies.values():
-        told |= {f"{op} {_short(said)}" for op, said in _all(body)}
-    return node.op, frozenset(told)
+        values |= {f"{op} {_short(inner)}" for op, inner in _all(body)}
+    return node.op, frozenset(values)
 
 
-def _short(told: frozenset[float | str]) -> str:
-    """Of one length however deep bodies lie in bodies."""
-    return hashlib.blake2b("\n".join(sorted(map(str, told))).encode(), digest_size=16).hexdigest()
+def _short(values: frozenset[float | str]) -> str:
+    """Hash the values, so that nested bodies stay short."""
+    return hashlib.blake2b("\n".join(sorted(map(str, values))).encode(), digest_size=16).hexdigest()
 
 
 def _all(body: Graph) -> Iterator[Signature]:
@@ -121,7 +123,7 @@ def _all(body: Graph) -> Iterator[Signature]:
 
 
 def _plain(values: list[Any]) -> Iterator[float | str]:
-    """Numbers as float32 holds them, zeros left out: a default may be stated or not."""
+    """Yield strings, and numbers rounded to float32, without zeros, which may be defaults."""
     for value in values:
         if isinstance(value, (list, tuple)):
             yield from _plain(list(value))
@@ -132,5 +134,5 @@ def _plain(values: list[Any]) -> Iterator[float | str]:
                 number = float(np.float32(value))
             if number:
                 yield number
-        elif isinstance(value, str) and value.lower() not in _NOTHING_SAID:
+        elif isinstance(value, str) and value.lower() not in _UNSET:
             yield value.lower()

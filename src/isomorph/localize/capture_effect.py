@@ -1,7 +1,7 @@
-"""Whether looking inside changed the result: a captured run is not always the deployed one.
+"""Whether capturing every tensor changed the result of a run.
 
-Taking a tensor out keeps an optimizer from joining the nodes around it. The untouched run is the
-one that is judged; where the captured one differs from it by more than rounding, that is said.
+Fetching a tensor keeps an optimizer from fusing the nodes around it. The run without capturing is
+judged; where the captured run differs from it by more than rounding, a finding reports it.
 """
 
 from __future__ import annotations
@@ -23,18 +23,21 @@ if TYPE_CHECKING:
 
 
 def changed_by_capturing(
-    subject: EvaluatedModel, captured: Mapping[str, Array], names: Sequence[str], false_alarm: float
+    evaluated: EvaluatedModel,
+    captured: Mapping[str, Array],
+    names: Sequence[str],
+    false_alarm: float,
 ) -> Finding | None:
-    """The outputs that moved by more than rounding when every tensor was taken out."""
-    untouched, rounding, meaning = (
-        subject.runtime_outputs(),
-        subject.rounding(),
-        subject.oracle_outputs(),
+    """Report the outputs that changed by more than rounding when every tensor was fetched."""
+    untouched, rounding, oracle_outputs = (
+        evaluated.runtime_outputs(),
+        evaluated.rounding(),
+        evaluated.oracle_outputs(),
     )
     if (
         isinstance(untouched, IsomorphError)
         or isinstance(rounding, IsomorphError)
-        or isinstance(meaning, IsomorphError)
+        or isinstance(oracle_outputs, IsomorphError)
     ):
         return None
     moved: dict[str, tuple[float, bool]] = {}
@@ -43,17 +46,17 @@ def changed_by_capturing(
         if run is None or other is None or spread is None or run.shape != other.shape:
             continue
 
-        def held(expected: Array, allowed: Spread | None, value: Array = other) -> ErrorTerm:
+        def judged(expected: Array, allowed: Spread | None, value: Array = other) -> ErrorTerm:
             return judge(
                 value, expected, allowed, dtype=str(value.dtype), derivation="",
                 false_alarm=false_alarm,
             )  # fmt: skip
 
-        # Both runs rounded, so the two may be as far apart as two draws.
-        part = held(run, merged(spread, spread))
+        # Both runs round, so they may differ as much as two draws.
+        part = judged(run, merged(spread, spread))
         if part.budget.within is Judgment.NO:
             size = part.distance.max_abs
-            right = held(meaning[name], spread).budget.within is Judgment.YES
+            right = judged(oracle_outputs[name], spread).budget.within is Judgment.YES
             moved[name] = (float("inf") if size is None else size, right)
     return _finding(moved) if moved else None
 
@@ -62,14 +65,14 @@ def _finding(moved: Mapping[str, tuple[float, bool]]) -> Finding:
     names = ", ".join(repr(name) for name in moved)
     size = max(size for size, _ in moved.values())
     right = all(within for _, within in moved.values())
-    told = "and the captured run is right" if right else "and neither run is right"
+    note = "and the captured run is right" if right else "and neither run is right"
     return Finding(
         rank=0,
         code="CAPTURE_CHANGED",
         cause=None,
         status=FindingStatus.CONFIRMED,
         effect=FindingEffect.NONE,
-        summary=f"capturing every tensor changed output {names} by {size:.2g}, {told}: what was "
+        summary=f"capturing every tensor changed output {names} by {size:.2g}, {note}: what was "
         "looked into is not what is deployed",
         tensors=tuple(moved),
         evidence={"outputs": {name: size for name, (size, _) in moved.items()}},

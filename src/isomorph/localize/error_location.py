@@ -1,6 +1,6 @@
-"""Where in a tensor an error sits: everywhere, at the border, in a channel, where it is negative.
+"""Describe where a tensor is wrong and how: border, channel, sign; a factor or an offset.
 
-And of what form it is: one factor, one amount, one of either for each index of an axis.
+An offset may be one number, or one for each index of an axis.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 _FEW = 4
-"""So many elements are listed one by one."""
+"""Up to this many elements are listed one by one."""
 
 
-def where(wrong: Array, right: Array, limit: float) -> Mapping[str, Any]:
-    """The elements that are farther apart than ``limit``, as facts and in words."""
+def describe_error(wrong: Array, right: Array, limit: float) -> Mapping[str, Any]:
+    """Describe the elements that differ by more than ``limit``, as data and as text."""
     a, b = np.asarray(wrong, np.float64), np.asarray(right, np.float64)
     if a.shape != b.shape or not a.size:
         return {}
@@ -27,26 +27,26 @@ def where(wrong: Array, right: Array, limit: float) -> Mapping[str, Any]:
         same = (a == b) | (np.isnan(a) & np.isnan(b))
         apart = np.where(same, 0.0, np.abs(a - b))
     apart = np.where(np.isnan(apart), np.inf, apart)
-    # Many small steps may add up to what no single one shows.
+    # Many small differences may matter together though no single one exceeds the limit.
     mask = apart > limit if bool(np.any(apart > limit)) else apart > 0.0
     count = int(mask.sum())
     if not count:
         return {}
-    told = [_how_many(mask, count), *_places(mask), *_signs(mask, b), *_form(a, b, mask, limit)]
+    parts = [_how_many(mask, count), *_places(mask), *_signs(mask, b), *_form(a, b, mask, limit)]
     worst = np.unravel_index(int(np.argmax(apart)), apart.shape)
     return {
-        "words": ", ".join(told),
+        "words": ", ".join(parts),
         "elements": count,
         "of": int(a.size),
         "worst_index": [int(each) for each in worst],
     }
 
 
-def own_error(wrong: Array, right: Array) -> float:
-    """The rms of the difference in units of the right tensor's size; as it is beside zeros alone.
+def relative_error(wrong: Array, right: Array) -> float:
+    """Return the rms of the difference relative to the right tensor; absolute if that is zero.
 
-    The numbers of a mask are no size: beside them, what is not masked is measured by itself, if it
-    differs at all.
+    The large numbers of a mask are no scale: if the elements that are not masked differ, only they
+    are measured.
     """
     if wrong.shape != right.shape:
         return float("inf")
@@ -63,7 +63,7 @@ def own_error(wrong: Array, right: Array) -> float:
 
 
 def _of_a_mask(right: Array) -> Array:
-    """The elements beside which the usual one is less than a float32's rounding."""
+    """Mark elements so large that their float32 rounding exceeds the median element."""
     sizes = np.abs(right)
     usual = sizes[np.isfinite(sizes) & (sizes > 0)]
     middle = float(np.median(usual)) if usual.size else np.inf
@@ -77,15 +77,15 @@ def _rms(array: Array) -> float:
 def _how_many(mask: Array, count: int) -> str:
     if count == mask.size:
         return "all elements"
-    told = f"{count} of {mask.size} elements"
+    text = f"{count} of {mask.size} elements"
     if count <= _FEW:
         found = [tuple(int(each) for each in index) for index in np.argwhere(mask)]
-        told += f" at {', '.join(map(str, found))}"
-    return told
+        text += f" at {', '.join(map(str, found))}"
+    return text
 
 
 def _places(mask: Array) -> Iterator[str]:
-    """The indices of an axis to which it is confined; else the border of two axes."""
+    """Yield the indices of an axis that contain the error, or else the border of two axes."""
     if bool(mask.all()) or mask.sum() <= _FEW:
         return
     confined = False
@@ -124,7 +124,7 @@ def _indices(touched: Array, size: int) -> str:
 
 
 def _border(mask: Array, axes: Sequence[int]) -> int:
-    """How wide a frame along these axes holds all of it; 0 where half of the tensor would."""
+    """Return the width of the frame that contains the error; 0 if it covers half the tensor."""
     narrowest = min(mask.shape[axis] for axis in axes)
     for width in range(1, (narrowest + 1) // 2):
         inner = tuple(
@@ -139,26 +139,26 @@ def _border(mask: Array, axes: Sequence[int]) -> int:
 
 
 def _signs(mask: Array, right: Array) -> Iterator[str]:
-    """Whether only negative or only positive values are touched, and all of the others are not."""
+    """Yield a sign if only values of that sign, and most of them, are wrong."""
     for word, sign in (("negative", right < 0), ("positive", right > 0)):
-        rest = (right != 0) & ~sign
-        if bool(rest.any()) and bool(mask.any()) and not bool((mask & ~sign).any()):
+        others = (right != 0) & ~sign
+        if bool(others.any()) and bool(mask.any()) and not bool((mask & ~sign).any()):
             share = float((mask & sign).sum()) / max(int(sign.sum()), 1)
             if 2 * share > 1:
                 yield f"only where it should be {word}"
 
 
 def _form(wrong: Array, right: Array, mask: Array, limit: float) -> Iterator[str]:
-    """One factor, one amount; or one for each index of an axis, as of a bias."""
+    """Yield the factor or the offset of the error; an offset may vary along one axis."""
     if mask.sum() < 2 or not np.isfinite(wrong[mask]).all() or not np.isfinite(right[mask]).all():
         return
     size = float(np.sum(np.square(right[mask])))
     factor = float(np.sum(wrong[mask] * right[mask])) / size if size > 0 else 0.0
     with np.errstate(invalid="ignore"):
-        step = wrong - right  # infinities of one sign lie outside of the mask
+        step = wrong - right  # equal infinities are outside of the mask
     if _nothing(wrong[mask] - factor * right[mask], step[mask], limit):
-        told = f"by the factor {factor:.4g}"
-        yield "with its sign turned" if told.endswith(" -1") else told
+        text = f"by the factor {factor:.4g}"
+        yield "with its sign turned" if text.endswith(" -1") else text
     elif _nothing(step[mask] - step[mask].mean(), step[mask], limit):
         yield f"by the same amount, {step[mask].mean():.3g}"
     elif bool(mask.all()):
@@ -171,6 +171,6 @@ def _form(wrong: Array, right: Array, mask: Array, limit: float) -> Iterator[str
                 return
 
 
-def _nothing(rest: Array, of: Array, limit: float) -> bool:
-    """Whether what remains is noise, and there was more than noise before."""
-    return bool(np.max(np.abs(rest)) <= limit) and bool(np.max(np.abs(of)) > 2.0 * limit)
+def _nothing(remainder: Array, of: Array, limit: float) -> bool:
+    """Whether the remainder is within the limit, and the original difference is not."""
+    return bool(np.max(np.abs(remainder)) <= limit) and bool(np.max(np.abs(of)) > 2.0 * limit)

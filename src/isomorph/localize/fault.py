@@ -1,4 +1,4 @@
-"""What the search for guilty nodes finds."""
+"""The result of the search for faulty nodes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One place where the candidate goes wrong although everything before it is right.
+    """A place where the candidate is wrong although everything before it is right.
 
-    ``node`` makes ``tensor``, whose right value is ``counterpart`` of the reference, brought into
-    place by ``moved``. ``nodes`` are all that lie between the last right tensors and this one.
-    ``shape`` is the one that the tensor has now. ``permuted``: the right values are there, in the
-    wrong order. ``share`` is how much of the output error vanishes when this alone is put right.
-    ``where`` says in which of its elements the tensor is wrong.
+    ``node`` computes ``tensor``, whose right value is ``counterpart`` of the reference, rearranged
+    by ``moved``. ``nodes`` are all nodes between the last right tensors and this one. ``shape`` is
+    the shape of the wrong tensor. ``permuted``: the values are right, but in the wrong order.
+    ``share`` is how much of the output error disappears when this tensor alone is corrected.
+    ``where`` describes which elements of the tensor are wrong.
     """
 
     node: str
@@ -42,25 +42,29 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultChain:
-    """The guilty places, in the order of the graph, and whether they explain everything."""
+    """The faults in graph order, and whether they explain every wrong output."""
 
     faults: tuple[Fault, ...]
     explained: bool
     left_over: tuple[str, ...] = ()
 
 
-NOBODY = FaultChain(faults=(), explained=True)
-"""Where nothing is wrong."""
+NO_FAULTS = FaultChain(faults=(), explained=True)
+"""The result where nothing is wrong."""
 
 
-def likeliest(group: Sequence[Node], known: Sequence[Node], counterpart: Node | None) -> Node:
-    """One that is wrong already by another output; else the one like the reference's; the last."""
+def likeliest_node(group: Sequence[Node], known: Sequence[Node], counterpart: Node | None) -> Node:
+    """Choose the faulty node of a group.
+
+    Prefer a node that is already faulty by another output, then one with the counterpart's
+    operator, then the last one.
+    """
     names = {node.name for node in known}
     again = [node for node in group if node.name in names]
     if again or counterpart is None:
         return again[0] if again else group[-1]
     same = [node for node in group if node.op == counterpart.op]
-    # What follows a product of integers scales it, adds the bias, and has no counterpart.
+    # The nodes after an integer product scale it and add the bias; they have no counterpart.
     same = same or [node for node in group if _product(node.op) == _product(counterpart.op)]
     return same[-1] if same else group[-1]
 

@@ -1,4 +1,4 @@
-"""Find every guilty place, one after the other, until the outputs agree."""
+"""Find every fault, one after the other, until the outputs agree."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from isomorph.core.limits import WRONG_NODES
 from isomorph.localize.fault import Fault, FaultChain
 from isomorph.localize.fault_search import Search
-from isomorph.localize.multi_output import narrowed
-from isomorph.localize.swapped_outputs import exchanged
+from isomorph.localize.multi_output import narrow_to_node
+from isomorph.localize.swapped_outputs import swapped_output_faults
 from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.match.value_match import ValueMatcher, rearrangements
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 _LEAST = 1e-300
-"""Stands for a tolerance of zero."""
+"""Replaces a tolerance of zero in a quotient."""
 
 
 @np.errstate(all="ignore")
-def follow(matcher: ValueMatcher, outputs: Sequence[tuple[str, str]]) -> FaultChain:
-    """Substitute what is wrong, one place after the other, until the outputs agree.
+def find_faults(matcher: ValueMatcher, outputs: Sequence[tuple[str, str]]) -> FaultChain:
+    """Correct one wrong tensor after the other until the outputs agree.
 
-    What becomes infinite or no number on the way equals nothing.
+    Infinities and NaN that appear on the way equal nothing.
     """
     faults: list[Fault] = []
     search = untouched = Search(matcher, outputs, {})
     before = _errors(matcher, outputs, search.values)
-    faults += exchanged(search)
+    faults += swapped_output_faults(search)
     if faults:
         search = Search(matcher, outputs, {each.tensor: each.value for each in faults})
     while search.wrong_outputs():
@@ -41,27 +41,29 @@ def follow(matcher: ValueMatcher, outputs: Sequence[tuple[str, str]]) -> FaultCh
             WRONG_NODES.reached()
             break
         found = search.next_fault()
-        fault = None if found is None else narrowed(search, found)
+        fault = None if found is None else narrow_to_node(search, found)
         if fault is None or any(fault.tensor == each.tensor for each in faults):
             break
         faults.append(fault)
         search = Search(matcher, outputs, {each.tensor: each.value for each in faults})
     left = tuple(cand for _, cand in search.wrong_outputs())
-    if not left and all(_inherits(untouched, each) for each in faults):
-        hidden = _hidden(matcher, outputs, before)
-        if hidden.faults or not faults:
-            return hidden
-    faults = _without_losses(matcher, outputs, _without_bystanders(matcher, faults))
+    if not left and all(_only_propagates(untouched, each) for each in faults):
+        below_noise = _faults_below_noise(matcher, outputs, before)
+        if below_noise.faults or not faults:
+            return below_noise
+    faults = _without_losses(matcher, outputs, _without_restored(matcher, faults))
     faults = _by_the_same_node(faults)
     proven = [_proven(matcher, outputs, each, before, explained=not left) for each in faults]
     return FaultChain(faults=tuple(proven), explained=not left, left_over=left)
 
 
-def _hidden(matcher: ValueMatcher, outputs: Sequence[tuple[str, str]], before: float) -> FaultChain:
-    """Places that are wrong by themselves where the outputs are within their noise.
+def _faults_below_noise(
+    matcher: ValueMatcher, outputs: Sequence[tuple[str, str]], before: float
+) -> FaultChain:
+    """Find faults where the outputs are within their noise.
 
-    What precision may lose on the way to an output can be more than a fault does to it. At the
-    guilty node it is not: there a tensor is off by more, all in all, than any noise explains.
+    The precision lost on the way to an output may exceed the effect of a fault. At the faulty node
+    itself it does not: there the rms error of the tensor exceeds its noise.
     """
     faults: list[Fault] = []
     while True:
@@ -70,23 +72,23 @@ def _hidden(matcher: ValueMatcher, outputs: Sequence[tuple[str, str]], before: f
             break
         search = Search(matcher, outputs, {each.tensor: each.value for each in faults})
         found = search.next_fault(everywhere=True)
-        fault = None if found is None else narrowed(search, found)
+        fault = None if found is None else narrow_to_node(search, found)
         if fault is None or not beyond_noise(matcher, fault, search.values[fault.tensor]):
             break
         faults.append(fault)
-    faults = _without_bystanders(matcher, faults)
+    faults = _without_restored(matcher, faults)
     proven = [_proven(matcher, outputs, each, before, explained=True) for each in faults]
-    # A loss that comes out as well with it put right is not its doing.
+    # A fault whose correction does not reduce the loss is not its cause.
     if not any(each.share for each in proven):
         return FaultChain(faults=(), explained=True)
     return FaultChain(faults=tuple(proven), explained=True)
 
 
-def _inherits(search: Search, fault: Fault) -> bool:
-    """Whether it is right once what it reads is exactly the reference's: it only hands on.
+def _only_propagates(search: Search, fault: Fault) -> bool:
+    """Whether the tensor is right when its inputs are exactly the reference's.
 
-    Where precision is low, what a fault does to a small tensor may be within its noise. Then the
-    walk stops there, and blames the next that is off.
+    At low precision the effect of an earlier fault on a small tensor may be within its noise. The
+    search then stops too late and names a node that only propagates the error.
     """
     matcher, noise, topology = search.matcher, search.candidate.noise, search.candidate.topology
     if noise is None or not noise.quantizers:
@@ -97,24 +99,24 @@ def _inherits(search: Search, fault: Fault) -> bool:
     given = {}
     for name in read:
         if (pair := search.pairs.get(name)) is not None:
-            mine, moved = pair
-            given[name] = moved.array(matcher.reference.values[mine])
+            ref, moved = pair
+            given[name] = moved.array(matcher.reference.values[ref])
     found = matcher.candidate.run([fault.tensor], given).get(fault.tensor) if given else None
     return found is not None and matcher.equal(fault.counterpart, fault.tensor, fault.value, found)
 
 
 def beyond_noise(matcher: ValueMatcher, fault: Fault, wrong: Array) -> bool:
-    """Whether the wrong tensor is off by more, all in all, than any noise explains."""
+    """Whether the rms error of the wrong tensor exceeds its noise."""
     if wrong.shape != fault.value.shape:
         return True
     return rms_and_peak(fault.value, wrong)[0] > matcher.tolerance(fault.counterpart, fault.tensor)
 
 
-def _without_bystanders(matcher: ValueMatcher, faults: Sequence[Fault]) -> list[Fault]:
-    """Those whose tensor is still wrong when all the others are put right.
+def _without_restored(matcher: ValueMatcher, faults: Sequence[Fault]) -> list[Fault]:
+    """Return the faults whose tensor is still wrong when all others are corrected.
 
-    What is found first may lie behind what is found later: an output of a node whose other
-    output leads on is looked at before what comes of the latter.
+    A fault that was found first may be caused by one that was found later: of a node with several
+    outputs, one is examined before the tensors that depend on another.
     """
     kept = list(faults)
     for fault in faults:
@@ -130,10 +132,9 @@ def _without_bystanders(matcher: ValueMatcher, faults: Sequence[Fault]) -> list[
 def _without_losses(
     matcher: ValueMatcher, outputs: Sequence[tuple[str, str]], faults: Sequence[Fault]
 ) -> list[Fault]:
-    """Those that the others do not explain, or that are off by more than noise.
+    """Return the faults that the others do not explain, or that exceed their noise.
 
-    On the way to a fault, what a node loses by its precision may look odd enough to be put right
-    first.
+    Before the real fault is found, the precision loss of another node may be corrected first.
     """
     kept = list(faults)
     for fault in faults:
@@ -146,10 +147,10 @@ def _without_losses(
 
 
 def _by_the_same_node(faults: Sequence[Fault]) -> list[Fault]:
-    """Of several places one narrower than the other, the node of the narrower is to blame.
+    """Name the node of the narrowest fault for all faults whose groups contain it.
 
-    The several outputs of a node lead to several places; the first that is found may have
-    half the graph before it.
+    The outputs of one node lead to several faults, and the group of the first one that is found
+    may contain half the graph.
     """
     named = []
     for fault in faults:
@@ -167,27 +168,17 @@ def _proven(
     *,
     explained: bool,
 ) -> Fault:
-    """Its inputs are right, it is not, and with it and its like put right the outputs agree."""
+    """Add to a fault whether it is proven, and the share of the output error that it causes."""
     names = [cand for _, cand in outputs]
     after = _errors(matcher, outputs, matcher.candidate.run(names, {fault.tensor: fault.value}))
     share = None if before == 0 or not np.isfinite(before) else max(0.0, 1.0 - after / before)
     return replace(fault, proven=explained, share=share)
 
 
-def _agree(matcher: ValueMatcher, ref: str, cand: str, value: Array) -> bool:
-    source = matcher.reference.values.get(ref)
-    if source is None:
-        return True
-    first = next(iter(rearrangements(source, value.shape)), None)
-    if matcher.same_axes and source.shape != value.shape:
-        return False
-    return first is not None and matcher.equal(ref, cand, first.array(source), value)
-
-
 def _errors(
     matcher: ValueMatcher, outputs: Sequence[tuple[str, str]], values: Mapping[str, Array]
 ) -> float:
-    """The outputs' errors in units of their own noise, together."""
+    """Return the norm of all outputs' errors, each in units of its noise."""
     ratios = []
     for ref, cand in outputs:
         source, value = matcher.reference.values.get(ref), values.get(cand)
@@ -196,5 +187,5 @@ def _errors(
         first = next(iter(rearrangements(source, value.shape)), None)
         rms = rms_and_peak(first.array(source), value)[0] if first is not None else np.inf
         ratios.append(rms / max(matcher.tolerance(ref, cand), _LEAST))
-    # Where no noise moves an output at all, a square of the ratio is beyond any float.
+    # Without any noise at an output, the square of the ratio would overflow.
     return math.hypot(*ratios)

@@ -1,7 +1,7 @@
-"""Walk to the first wrong tensor, put the right value in its place, and go on.
+"""Search for the first wrong tensor whose substitution restores what follows.
 
-A substitution counts only if it heals: a tensor behind it becomes right, or the output does.
-So a wrong guess about what corresponds to what costs a trial, not a verdict.
+A substitution counts only if it restores a later tensor or an output. A wrong guess about which
+tensors correspond therefore costs a trial, and does not change the verdict.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import numpy as np
 
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import DISTANCE, SUBSTITUTIONS, TENSORS_BEHIND, noted_limits
-from isomorph.localize.error_location import own_error, where
-from isomorph.localize.fault import Fault, likeliest
-from isomorph.localize.lost_fusion import cut_at_zero, cut_next, still_to_come
-from isomorph.localize.shape_tensors import of_its_own
-from isomorph.localize.substitution import Substitution, as_it_is
-from isomorph.localize.wrong_position import PASSING, hands_on, misplaced
+from isomorph.localize.error_location import describe_error, relative_error
+from isomorph.localize.fault import Fault, likeliest_node
+from isomorph.localize.lost_fusion import activation_follows, only_rectified, rectified_tensors
+from isomorph.localize.shape_tensors import extra_size_tensors
+from isomorph.localize.substitution import Substitution, unreshaped
+from isomorph.localize.wrong_position import PASSES_ON, misplaced, passes_on
 from isomorph.localize.wrong_shape import resized
 from isomorph.match.axis_layout import arrangements
 from isomorph.match.value_match import rearrangements
@@ -32,7 +32,7 @@ _BEHIND = 5
 
 
 class Search:
-    """One pass over the candidate with some tensors already put right."""
+    """One pass over the candidate with some tensors already corrected (``given``)."""
 
     def __init__(
         self,
@@ -48,11 +48,11 @@ class Search:
         self.right = {name for name, pair in self.pairs.items() if pair is not None}
         self.right |= set(given) | inputs
         self.seen = {pair[0] for pair in self.pairs.values() if pair is not None}
-        self.right |= of_its_own(self)
-        self._cut = cut_at_zero(self.candidate.graph)
+        self.right |= extra_size_tensors(self)
+        self._rectified = rectified_tensors(self.candidate.graph)
 
     def wrong_outputs(self) -> list[tuple[str, str]]:
-        """The bound outputs that do not agree, place by place."""
+        """Return the pairs of bound outputs that do not agree."""
         return [
             (ref, cand)
             for ref, cand in self.outputs
@@ -60,7 +60,7 @@ class Search:
         ]
 
     def agrees(self, ref: str, cand: str, value: Array) -> bool:
-        """Whether an output is the reference's, in its plainest arrangement."""
+        """Whether an output equals the reference's in its simplest arrangement."""
         source = self.reference.values.get(ref)
         if source is None:
             return True
@@ -69,36 +69,36 @@ class Search:
             return False
         return self.matcher.equal(ref, cand, first.array(source), value)
 
-    def _fits(self, mine: str, value: Array) -> bool:
-        """Whether the axes of a tensor are the reference's in some order, and not cut otherwise."""
-        shape = self.reference.values[mine].shape
+    def _fits(self, ref: str, value: Array) -> bool:
+        """Whether a value has the axes of the reference's tensor in some order."""
+        shape = self.reference.values[ref].shape
         if shape == value.shape:
             return True
         return not self.matcher.same_axes and bool(arrangements(shape, value.shape))
 
-    def astray(self) -> list[str]:
-        """Every computed tensor that is none of the reference's."""
+    def unmatched(self) -> list[str]:
+        """Return every computed tensor that equals none of the reference."""
         return [
             n for n in self.values if n not in self.right and n in self.candidate.topology.maker
         ]
 
     def next_fault(self, *, everywhere: bool = False) -> Fault | None:
-        """The first place whose substitution heals what lies behind it.
+        """Return the first fault whose correction restores what follows it.
 
-        On the way to a wrong output or, ``everywhere``, wherever a tensor is astray: then what
-        is right stays as it is, since no output speaks against it.
+        The search starts at the wrong outputs or, with ``everywhere``, at every unmatched tensor;
+        then tensors that are right are not replaced, since no output is wrong because of them.
         """
         with noted_limits() as hit:
             found = self._first_fault(everywhere=everywhere)
         for limit in hit:
-            # How far is looked matters where nothing was found; what was not tried, always.
+            # The distance matters only where nothing was found; untried places always matter.
             if found is None or limit in (SUBSTITUTIONS, TENSORS_BEHIND):
                 limit.reached()
         return found
 
     def _first_fault(self, *, everywhere: bool) -> Fault | None:
-        wrong = self.astray() if everywhere else [cand for _, cand in self.wrong_outputs()]
-        tried, spare = 0, None
+        wrong = self.unmatched() if everywhere else [cand for _, cand in self.wrong_outputs()]
+        tried, fallback = 0, None
         for layer in self._proposals(wrong, of_right=not everywhere):
             best: tuple[int, Substitution] | None = None
             for proposal in layer:
@@ -106,23 +106,23 @@ class Search:
                 if tried > SUBSTITUTIONS.most:
                     SUBSTITUTIONS.reached()
                     break
-                healed = self._heals(proposal, everywhere=everywhere)
-                if healed and (best is None or healed > best[0]):
-                    best = healed, proposal
-                    if healed >= self._healable(proposal):
+                restored = self._restored(proposal, everywhere=everywhere)
+                if restored and (best is None or restored > best[0]):
+                    best = restored, proposal
+                    if restored >= self._restorable(proposal):
                         break
-            # Farther down more would heal, and the guilty node would be hidden in a crowd.
+            # Later layers would restore more, but hide the faulty node in a large group.
             if best is None:
                 continue
             explains = self._explains(best[1])
-            if spare is None and best[1].tensor in self.right and not explains:
-                spare = best[1]  # it is right as it stands: a wrong one may explain everything
+            if fallback is None and best[1].tensor in self.right and not explains:
+                fallback = best[1]  # the tensor itself is right: a wrong one may explain more
                 continue
-            return self.fault(best[1] if spare is None or explains else spare)
-        return None if spare is None else self.fault(spare)
+            return self.fault(best[1] if fallback is None or explains else fallback)
+        return None if fallback is None else self.fault(fallback)
 
     def _explains(self, proposal: Substitution) -> bool:
-        """Whether every output is right with this alone put right."""
+        """Whether every output is right when this tensor alone is substituted."""
         given = {**self.given, proposal.tensor: self.placed(proposal)}
         found = self._recomputed([cand for _, cand in self.outputs], given)
         return all(
@@ -132,11 +132,11 @@ class Search:
         )
 
     def entries(self, wrong: Sequence[str]) -> list[Node]:
-        """Where wrongness begins: nodes whose inputs are right and whose outputs are not."""
+        """Return the first nodes before ``wrong`` whose inputs are right and outputs are not."""
         return self._entries(self._region(wrong))
 
     def _region(self, wrong: Sequence[str]) -> set[str]:
-        """The tensors that are not right and lead to a wrong output through none that is."""
+        """Return the wrong tensors that reach a wrong output through wrong tensors only."""
         region, open_ends = set(wrong), list(wrong)
         while open_ends:
             maker = self.candidate.topology.maker.get(open_ends.pop())
@@ -147,7 +147,7 @@ class Search:
         return region
 
     def _entries(self, region: set[str]) -> list[Node]:
-        """Nodes whose inputs are right and whose outputs are not."""
+        """Return the nodes whose inputs are right and whose outputs are in the region."""
         topology = self.candidate.topology
         return [
             node
@@ -159,7 +159,7 @@ class Search:
     def _proposals(
         self, wrong: Sequence[str], *, of_right: bool
     ) -> Iterator[Iterator[Substitution]]:
-        """Layer by layer, what may be put in place of what; ``of_right`` tensors first."""
+        """Yield substitutions layer by layer; with ``of_right``, those of right tensors first."""
         region = self._region(wrong)
         entries = self._entries(region)
         if of_right:
@@ -167,23 +167,23 @@ class Search:
             yield from misplaced(self, entries, wrong)
         for layer in self._layers(entries, region):
             yield (proposal for tensor in layer for proposal in self._counterparts(tensor))
-            yield (proposal for tensor in layer for proposal in self._of_another_size(tensor))
+            yield (proposal for tensor in layer for proposal in self._resized_counterparts(tensor))
 
-    def _of_another_size(self, tensor: str) -> Iterator[Substitution]:
-        """What the same operator makes in the reference, where it makes more or fewer elements."""
+    def _resized_counterparts(self, tensor: str) -> Iterator[Substitution]:
+        """Yield results of the same operator in the reference with another element count."""
         value, maker = self.values[tensor], self.candidate.topology.maker[tensor]
         bound = [ref for ref, cand in self.outputs if cand == tensor]
-        for name in bound or self.near_the_front():
+        for name in bound or self.frontier():
             other, ref = self.reference.values[name], self.reference.topology.maker.get(name)
             if bound and self.matcher.same_axes and other.shape != value.shape:
-                yield as_it_is(self.reference, tensor, name)
+                yield unreshaped(self.reference, tensor, name)
                 continue
-            alike = ref is not None and ref.op == maker.op and other.ndim == value.ndim
-            if alike and other.size != value.size and other.dtype.kind == value.dtype.kind:
-                yield as_it_is(self.reference, tensor, name)
+            same_kind = ref is not None and ref.op == maker.op and other.ndim == value.ndim
+            if same_kind and other.size != value.size and other.dtype.kind == value.dtype.kind:
+                yield unreshaped(self.reference, tensor, name)
 
     def _layers(self, entries: Sequence[Node], region: set[str]) -> Iterator[list[str]]:
-        """Wrong tensors by their distance from what is right."""
+        """Yield the wrong tensors by their distance from the right ones."""
         layer = [name for node in entries for name in node.outputs if name in region]
         reached: set[str] = set()
         for _ in range(DISTANCE.most):
@@ -204,28 +204,30 @@ class Search:
             DISTANCE.reached()
 
     def _counterparts(self, tensor: str) -> Iterator[Substitution]:
-        """Tensors of the reference that nothing of the candidate equals yet, likeliest first."""
+        """Yield unmatched tensors of the reference as substitutions, the likeliest first."""
         value = self.values[tensor]
         bound = [ref for ref, cand in self.outputs if cand == tensor]
         maker = self.candidate.topology.maker[tensor]
-        lonely = bound or self._fitting(self.near_the_front(), value)
-        lonely.sort(key=lambda name: self._unlike(name, maker, value))
+        unmatched = bound or self._fitting(self.frontier(), value)
+        unmatched.sort(key=lambda name: self._mismatch(name, maker, value))
         permuted = set(self.matcher.of(tensor, value))
         makers = self.reference.topology.maker
-        for name in dict.fromkeys([*lonely, *self._fitting(self._untouched(tensor), value)]):
-            if still_to_come(tensor, self.candidate.topology, makers.get(name)):
+        for name in dict.fromkeys(
+            [*unmatched, *self._fitting(self._matched_sources(tensor), value)]
+        ):
+            if activation_follows(tensor, self.candidate.topology, makers.get(name)):
                 continue
             if name in bound and not self._fits(name, value):
-                continue  # in the candidate's shape it would be wrong again
-            if tensor in self._cut and cut_next(name, self.reference.topology):
-                continue  # a grid that begins at zero does the cutting: what comes next is meant
+                continue  # reshaped to the candidate's shape, the output would be wrong again
+            if tensor in self._rectified and only_rectified(name, self.reference.topology):
+                continue  # the quantization range does the rectifying: the next tensor corresponds
             for moved in rearrangements(self.reference.values[name], value.shape):
                 yield Substitution(
                     tensor=tensor, counterpart=name, moved=moved, permuted=name in permuted
                 )
 
     def _fitting(self, names: Sequence[str], value: Array) -> list[str]:
-        """Those with as many elements; an integer may stand for a float, not the reverse."""
+        """Keep those of the same size; an integer may replace a float, not the reverse."""
         return [
             name
             for name in names
@@ -233,8 +235,8 @@ class Search:
             and (self.reference.values[name].dtype.kind in "iub" or value.dtype.kind == "f")
         ]
 
-    def _untouched(self, tensor: str) -> list[str]:
-        """Twins of the last right tensors before this one: what it is if nothing should happen."""
+    def _matched_sources(self, tensor: str) -> list[str]:
+        """Return counterparts of the last right tensors before this one, for a no-op."""
         topology = self.candidate.topology
         edge = topology.above(tensor, until=()) & self.right
         between = topology.above(tensor, until=self.right) | {tensor}
@@ -242,8 +244,8 @@ class Search:
         sources = {source for maker in makers for source in topology.sources(maker)} & edge
         return [pair[0] for name in sources if (pair := self.pairs.get(name)) is not None]
 
-    def near_the_front(self) -> list[str]:
-        """Tensors of the reference without a twin, no farther than a few nodes behind one."""
+    def frontier(self) -> list[str]:
+        """Return unmatched tensors of the reference within a few nodes after matched ones."""
         topology = self.reference.topology
         known = self.seen | {spec.name for spec in self.reference.graph.inputs}
         distance: dict[str, int] = {}
@@ -257,52 +259,52 @@ class Search:
             if fresh and far >= last:
                 DISTANCE.reached()
             for name in fresh if far < last else ():
-                # What holds no numbers (a list of tensors) is a way, not a step.
+                # Values that are no numbers (a list of tensors) do not count as a step.
                 distance[name] = far + (name in self.reference.values)
         there = [name for name in distance if name in self.reference.values]
         return sorted(there, key=lambda name: distance[name])
 
-    def _unlike(self, name: str, maker: Node, value: Array) -> tuple[bool, bool]:
+    def _mismatch(self, name: str, maker: Node, value: Array) -> tuple[bool, bool]:
         other = self.reference.topology.maker.get(name)
         return other is None or other.op != maker.op, self.reference.values[
             name
         ].shape != value.shape
 
-    def _heals(self, proposal: Substitution, *, everywhere: bool) -> int:
-        """How many tensors right behind it become right; an output put right counts as one."""
+    def _restored(self, proposal: Substitution, *, everywhere: bool) -> int:
+        """Count the following tensors that a substitution restores; an output counts as one."""
         given = {**self.given, proposal.tensor: self.placed(proposal)}
         every = self._behind(proposal.tensor)
         behind = every[: TENSORS_BEHIND.most]
         reshaped = proposal.moved.shape != self.values[proposal.tensor].shape
         bound = [(ref, cand) for ref, cand in self.outputs if cand == proposal.tensor]
-        healed = sum(ref == proposal.counterpart for ref, _ in bound)
+        restored = sum(ref == proposal.counterpart for ref, _ in bound)
         if (proposal.permuted or reshaped) and not behind:
-            # What was right in another order may have healed farther down only.
+            # A reordered or reshaped tensor may restore only the outputs.
             behind = [cand for _, cand in self.wrong_outputs()]
-        # A twin counts only where the reference, too, computes it from what was put in:
+        # A match counts only where the reference, too, computes it from the substituted tensor:
         # small integers are equal by accident.
         after = self.reference.topology.below([proposal.counterpart])
         same = self.reference.prints[proposal.counterpart]
-        elsewhere = self._held_elsewhere(proposal.tensor) if everywhere else self.seen
-        mates = {cand: ref for ref, cand in self.outputs}
+        elsewhere = self._matched_elsewhere(proposal.tensor) if everywhere else self.seen
+        output_pairs = {cand: ref for ref, cand in self.outputs}
         for name, value in self._recomputed(behind, given).items():
-            if name in mates and not self._fits(mates[name], value):
+            if name in output_pairs and not self._fits(output_pairs[name], value):
                 continue
-            healed += any(
-                ref == mates.get(name)
-                # What was put in and merely passed on proves nothing.
-                # Nor does what the candidate holds elsewhere: an earlier layer, done again.
+            restored += any(
+                ref == output_pairs.get(name)
+                # A substituted value that is merely passed on proves nothing.
+                # Nor does one that the candidate has elsewhere: an earlier layer, computed again.
                 or (ref in after and ref not in elsewhere and self.reference.prints[ref] != same)
                 for ref, _ in self.matcher.pairs(name, value)
             )
-        if not healed and len(every) > TENSORS_BEHIND.most:
+        if not restored and len(every) > TENSORS_BEHIND.most:
             TENSORS_BEHIND.reached()
-        return healed
+        return restored
 
-    def _held_elsewhere(self, tensor: str) -> set[str]:
-        """The reference's tensors whose twins are not computed from this one.
+    def _matched_elsewhere(self, tensor: str) -> set[str]:
+        """Return the reference's tensors that match one not computed from ``tensor``.
 
-        Farther down, a twin may be one for its noise alone.
+        Tensors computed from it may match within their noise only.
         """
         below = self.candidate.topology.below([tensor])
         return {
@@ -313,16 +315,16 @@ class Search:
         try:
             return self.candidate.run(names, given)
         except (IsomorphError, ValueError):
-            return {}  # what does not take a tensor of another size is not healed by it
+            return {}  # a node that rejects a tensor of another size is not restored by it
 
-    def _healable(self, proposal: Substitution) -> int:
+    def _restorable(self, proposal: Substitution) -> int:
         return max(1, min(len(self._behind(proposal.tensor)), TENSORS_BEHIND.most))
 
     def _behind(self, tensor: str) -> list[str]:
-        """The wrong tensors that are computed from this one within a few nodes.
+        """Return the wrong tensors that are computed from this one within a few nodes.
 
-        One node is not enough: a bias that is added apart hides the twin of the sum. Nodes that
-        pass on what they get do not count: a quantized graph has three between any two others.
+        One node is not enough: with a separate bias node the sum has no counterpart. Nodes that
+        pass on their input do not count: a quantized graph has three between any two others.
         """
         found: list[str] = []
         layer, passed = [tensor], {tensor}
@@ -333,48 +335,50 @@ class Search:
                     made = [n for n in node.outputs if n in self.values and n not in passed]
                     fresh = [name for name in made if name not in self.right]
                     found += fresh
-                    # What is passed on may be right as well, and yet not what belongs there.
-                    passing = node.op in PASSING or (
-                        not fresh and any(hands_on(self, name, node) for name in made)
+                    # A value that is passed on may match a tensor and still be misplaced.
+                    passing = node.op in PASSES_ON or (
+                        not fresh and any(passes_on(self, name, node) for name in made)
                     )
                     passed.update(made if passing else fresh)
                     (open_ends if passing else layer).extend(made if passing else fresh)
         return found
 
     def placed(self, proposal: Substitution) -> Array:
-        """The right value as the candidate would hold it."""
+        """Return the right value in the candidate's type."""
         value = proposal.moved.array(self.reference.values[proposal.counterpart])
         with np.errstate(over="ignore"):
-            # NumPy makes a vector of a contiguous scalar.
+            # NumPy's ascontiguousarray turns a scalar into a vector.
             whole = np.ascontiguousarray(value.astype(self.values[proposal.tensor].dtype))
         return whole.reshape(value.shape)
 
     def fault(self, proposal: Substitution) -> Fault:
-        """What follows for the nodes before the tensor if this proposal heals."""
+        """Build the fault that a successful substitution proves."""
         topology = self.candidate.topology
         between = topology.above(proposal.tensor, until=self.right) | {proposal.tensor}
         group = [n for n in self.candidate.graph.nodes if set(n.outputs) & between]
-        cand = self.reference.topology
-        ref = cand.above(proposal.counterpart, until=self.seen) | {proposal.counterpart}
+        ref_topology = self.reference.topology
+        ref_between = ref_topology.above(proposal.counterpart, until=self.seen) | {
+            proposal.counterpart
+        }
         right = self.placed(proposal)
         return Fault(
-            node=likeliest(
+            node=likeliest_node(
                 group,
                 [topology.maker[name] for name in self.given],
-                cand.maker.get(proposal.counterpart),
+                ref_topology.maker.get(proposal.counterpart),
             ).name,
             nodes=tuple(n.name for n in group),
             tensor=proposal.tensor,
             counterpart=proposal.counterpart,
             reference_nodes=tuple(
-                n.name for n in self.reference.graph.nodes if set(n.outputs) & ref
+                n.name for n in self.reference.graph.nodes if set(n.outputs) & ref_between
             ),
             moved=proposal.moved,
             value=right,
-            local_error=own_error(self.values[proposal.tensor], right),
+            local_error=relative_error(self.values[proposal.tensor], right),
             permuted=proposal.permuted and self._same_values(proposal),
             shape=self.values[proposal.tensor].shape,
-            where=where(
+            where=describe_error(
                 self.values[proposal.tensor],
                 right,
                 self.matcher.max_difference(proposal.counterpart, proposal.tensor),
@@ -382,7 +386,7 @@ class Search:
         )
 
     def _same_values(self, proposal: Substitution) -> bool:
-        """Whether the values really are the reference's: coarser ones have the same moments."""
+        """Whether the sorted values are equal: coarser values may have the same moments."""
         ref, cand = proposal.counterpart, proposal.tensor
         sides = self.reference.values[ref], self.values[cand]
         return self.matcher.equal(ref, cand, *(np.sort(side, axis=None) for side in sides))

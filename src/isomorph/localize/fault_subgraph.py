@@ -1,4 +1,4 @@
-"""What has to be cut out around a guilty node, on both sides, and what goes into each part."""
+"""The subgraphs around a faulty node in both models, with the values of their inputs."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """One side: from these tensors to that one, with values in the declared types."""
+class SubgraphSide:
+    """One model's subgraph: from ``feeds``, in the declared types, to ``fetch``."""
 
     feeds: Mapping[str, Array] = field(repr=False)
     fetch: str
@@ -28,21 +28,21 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultSubgraph:
-    """Both parts; ``bound`` pairs their inputs, ``moved`` says how the axes of each are turned."""
+    """Both subgraphs; ``bound`` pairs their inputs, ``moved`` has the rearrangement of each."""
 
-    reference: Part
-    candidate: Part
+    reference: SubgraphSide
+    candidate: SubgraphSide
     bound: Mapping[str, str]
     moved: Mapping[str, Rearrangement]
 
 
-def closest(
+def smallest_subgraph(
     fault: Fault, matcher: ValueMatcher, earlier: Mapping[str, Array]
 ) -> FaultSubgraph | None:
-    """The guilty nodes and their counterparts alone; None where their inputs do not correspond."""
+    """Return the faulty nodes and their counterparts; None where their inputs do not match."""
     cand = _boundary(matcher.candidate, fault.nodes)
     ref = _boundary(matcher.reference, fault.reference_nodes)
-    values = {**matcher.candidate.values, **_put_right(matcher.candidate, cand, earlier)}
+    values = {**matcher.candidate.values, **_corrected(matcher.candidate, cand, earlier)}
     bound: dict[str, str] = {}
     moved: dict[str, Rearrangement] = {}
     for name in cand:
@@ -61,8 +61,8 @@ def closest(
         for other, name in bound.items()
     }
     return FaultSubgraph(
-        reference=Part(feeds=left, fetch=fault.counterpart),
-        candidate=Part(feeds=right, fetch=fault.tensor),
+        reference=SubgraphSide(feeds=left, fetch=fault.counterpart),
+        candidate=SubgraphSide(feeds=right, fetch=fault.tensor),
         bound=bound,
         moved=moved,
     )
@@ -71,10 +71,10 @@ def closest(
 def _counterpart(
     fault: Fault, matcher: ValueMatcher, name: str, value: Array | None, edge: Sequence[str]
 ) -> tuple[str, Rearrangement] | None:
-    """What the reference's part is given where the candidate's is given this tensor.
+    """Return the reference's tensor that corresponds to an input of the candidate's subgraph.
 
-    At the edge of the guilty nodes, or between them: there may be a tensor with the same values
-    in the very shape of the candidate's, and two parts with unlike inputs are not compared.
+    It is an input of the reference's nodes or lies between them: one of those may have exactly the
+    candidate's shape, and subgraphs whose inputs differ are not compared.
     """
     if value is None:
         return None
@@ -90,27 +90,27 @@ def _counterpart(
     return next(iter(found), None)
 
 
-def part_alone(capture: TensorCapture, nodes: Sequence[str], tensor: str) -> Part | None:
-    """A run's guilty nodes with what goes into them; None where that is not all numbers."""
+def run_subgraph(capture: TensorCapture, nodes: Sequence[str], tensor: str) -> SubgraphSide | None:
+    """Return the faulty nodes of a run with their inputs; None unless all are numeric."""
     names = _boundary(capture, nodes)
     if not names or not all(name in capture.values for name in names):
         return None
     feeds = {name: _stored(capture, name, capture.values[name]) for name in names}
-    return Part(feeds=feeds, fetch=tensor)
+    return SubgraphSide(feeds=feeds, fetch=tensor)
 
 
 def _boundary(capture: TensorCapture, names: Sequence[str]) -> list[str]:
-    """The tensors that these nodes read and none of them makes; constants stay inside."""
+    """Return the tensors that these nodes read and none of them computes, without constants."""
     nodes = [node for node in capture.graph.nodes if node.name in set(names)]
     own = {name for node in nodes for name in node.outputs}
     read = (name for node in nodes for name in capture.topology.sources(node))
     return list(dict.fromkeys(name for name in read if name not in own))
 
 
-def _put_right(
+def _corrected(
     capture: TensorCapture, names: Sequence[str], earlier: Mapping[str, Array]
 ) -> Mapping[str, Array]:
-    """The values of these tensors with the faults before them put right."""
+    """Return the values of these tensors with earlier faults corrected."""
     if not earlier:
         return {}
     below = capture.topology.below(earlier)

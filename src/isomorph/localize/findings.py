@@ -1,4 +1,4 @@
-"""The guilty nodes in words, with what proves their guilt."""
+"""Findings for faulty nodes, with the experiments that prove them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 _MOST_TENSORS = 3
 MOST_NODES = 12
-"""A layer that is spelled out has so many nodes; a larger group holds several, and names none."""
+"""A decomposed layer has up to this many nodes; a larger group holds several layers."""
 
 
 def findings(chain: FaultChain, reference: Graph, candidate: Graph) -> Iterator[Finding]:
-    """One finding for each guilty node, in the order of the graph."""
+    """Yield one finding for each faulty node, in graph order."""
     by_node: dict[str, list[Fault]] = {}
     for fault in chain.faults:
         by_node.setdefault(fault.node, []).append(fault)
@@ -34,8 +34,8 @@ def _finding(
     node: Node, faults: Sequence[Fault], reference: dict[str, Node], candidate: Graph
 ) -> Finding:
     first = faults[0]
-    theirs = tuple(dict.fromkeys(name for each in faults for name in each.reference_nodes))
-    counterpart = reference[theirs[-1]] if theirs else None
+    ref_nodes = tuple(dict.fromkeys(name for each in faults for name in each.reference_nodes))
+    counterpart = reference[ref_nodes[-1]] if ref_nodes else None
     return Finding(
         rank=0,
         code="GUILTY_NODE",
@@ -48,7 +48,7 @@ def _finding(
         node=node.name,
         nodes=tuple(dict.fromkeys(name for each in faults for name in each.nodes)),
         tensors=_tensors(node, faults, candidate),
-        reference_nodes=theirs,
+        reference_nodes=ref_nodes,
         source=_source(counterpart, node),
         local_error=max((g.local_error for g in faults if not _resized(g)), default=None),
         inherited_error=0.0,
@@ -65,22 +65,22 @@ def _summary(node: Node, fault: Fault, counterpart: Node | None) -> str:
             f"node {node.name!r} ({node.op}) has the values of the reference's {like} "
             "in another order, although its inputs are right"
         )
-    crowd = f", with {len(fault.nodes) - 1} nodes before it," if len(fault.nodes) > 1 else ""
+    group = f", with {len(fault.nodes) - 1} nodes before it," if len(fault.nodes) > 1 else ""
     if _resized(fault):
         return (
-            f"node {node.name!r} ({node.op}){crowd} makes a tensor of {_sizes(fault.shape)}, and "
+            f"node {node.name!r} ({node.op}){group} makes a tensor of {_sizes(fault.shape)}, and "
             f"the reference's {like} one of {_sizes(fault.value.shape)} from the same inputs"
         )
     far = f"{fault.local_error:.2g}"
     far += " of its size" if np.any(fault.value) else ", where all should be zero,"
     return (
-        f"node {node.name!r} ({node.op}){crowd} is off by {far} "
+        f"node {node.name!r} ({node.op}){group} is off by {far} "
         f"although its inputs are right; the reference's is {like}"
     )
 
 
-def in_the_open(finding: Finding) -> Finding:
-    """A group too large to be a place: what is known is that the fault lies in it, not where."""
+def suspect_large_group(finding: Finding) -> Finding:
+    """Lower a finding to suspected if its group of nodes is too large to locate the fault."""
     many = len(finding.nodes)
     if many <= MOST_NODES or "member" in finding.evidence:
         return finding
@@ -95,7 +95,7 @@ def in_the_open(finding: Finding) -> Finding:
 
 
 def _resized(fault: Fault) -> bool:
-    """Whether the tensor has another shape than the right one: then no distance is one."""
+    """Whether the tensor has another shape than the right one, so that no distance exists."""
     return fault.shape not in (None, fault.value.shape)
 
 
@@ -104,15 +104,15 @@ def _sizes(shape: tuple[int, ...] | None) -> str:
 
 
 def _tensors(node: Node, faults: Sequence[Fault], candidate: Graph) -> tuple[str, ...]:
-    """The tensors put right, then the node's own, then those of the nodes before it."""
+    """Return the corrected tensors, then the node's own, then those of the nodes before it."""
     makers = {each.name: each for each in candidate.nodes}
     before = [n for each in faults for name in reversed(each.nodes) for n in makers[name].outputs]
-    wanted = [*(each.tensor for each in faults), *node.outputs, *before]
-    return tuple(dict.fromkeys(name for name in wanted if name))[:_MOST_TENSORS]
+    names = [*(each.tensor for each in faults), *node.outputs, *before]
+    return tuple(dict.fromkeys(name for name in names if name))[:_MOST_TENSORS]
 
 
 def _source(counterpart: Node | None, node: Node) -> Source | None:
-    """Where the user wrote it: the reference knows best."""
+    """Return the location in the user's program, preferably the reference's."""
     if counterpart is not None and counterpart.source is not None:
         return counterpart.source
     return node.source

@@ -1,8 +1,8 @@
-"""Where two sides first differ, when nothing can be put in the place of anything.
+"""The first nodes at which two models differ, where no tensor can be substituted.
 
-A trace holds the values of a run and not the model, and words and lists of tensors have no
-distance, so no substitution proves anything. What is left is the order of the graph: the nodes
-whose inputs have twins and whose outputs have none.
+A trace holds the values of a run and not the model, and strings and lists of tensors have no
+distance, so no substitution can prove a fault. What remains is the graph order: the nodes whose
+inputs match and whose outputs do not.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from isomorph.core.limits import FIRST_NODES
 from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.core.trace import Noise
 from isomorph.localize.fault_search import Search
-from isomorph.localize.locate import look
-from isomorph.localize.value_matcher import look_at
+from isomorph.localize.locate import match_values
+from isomorph.localize.value_matcher import match_captures
 from isomorph.match.tensor_capture import TensorCapture, rms_and_peak
 
 if TYPE_CHECKING:
@@ -25,47 +25,47 @@ if TYPE_CHECKING:
     from isomorph.measure.evaluated_model import EvaluatedModel
 
 
-def first_apart(
+def first_differing_nodes(
     reference: EvaluatedModel, candidate: EvaluatedModel, outputs: Sequence[tuple[str, str]]
 ) -> Iterator[Finding]:
-    """The first nodes of the candidate whose values the reference does not have."""
-    search = Search(look(reference, candidate), outputs, {})
+    """Report the first nodes of the candidate whose values the reference does not have."""
+    search = Search(match_values(reference, candidate), outputs, {})
     for node in _begin(search):
         yield _of_trace(node, "no tensor of the reference holds its values")
 
 
-def makers(matcher: ValueMatcher, wrong: Sequence[str]) -> Iterator[Finding]:
-    """The nodes that make a wrong output of words or lists out of inputs that are right."""
+def makers_of_wrong_outputs(matcher: ValueMatcher, wrong: Sequence[str]) -> Iterator[Finding]:
+    """Report the nodes that compute a wrong output of strings or lists from right inputs."""
     topology, values = matcher.candidate.topology, matcher.candidate.values
-    told: set[str] = set()
-    for output in unseen(matcher, wrong):
+    named: set[str] = set()
+    for output in non_numeric_outputs(matcher, wrong):
         node = topology.maker.get(output) or topology.maker.get(output.partition("[")[0])
         sources = [name for name in topology.sources(node) if name] if node is not None else []
-        if node is None or node.name in told or not all(name in values for name in sources):
+        if node is None or node.name in named or not all(name in values for name in sources):
             continue
         if all(matcher.pair(name, values[name]) is not None for name in sources):
-            told.add(node.name)
+            named.add(node.name)
             yield _finding(
                 node,
                 f"node {node.name!r} ({node.op}) makes output {output!r}, which differs although "
-                "the node's inputs are right; words and lists are compared, and not put in the "
-                "place of others, so this is not proven",
+                "the node's inputs are right; strings and lists are compared, but not "
+                "substituted, so this is not proven",
             )
 
 
-def unseen(matcher: ValueMatcher, wrong: Sequence[str]) -> list[str]:
-    """The outputs that hold no tensor of numbers, at which nobody can look."""
+def non_numeric_outputs(matcher: ValueMatcher, wrong: Sequence[str]) -> list[str]:
+    """Return the outputs that hold no tensor of numbers, which cannot be captured."""
     return [name for name in wrong if name not in matcher.candidate.values]
 
 
-def first_astray(
+def first_nodes_off_oracle(
     candidate: EvaluatedModel, captured: Session, outputs: Sequence[str]
 ) -> Iterator[Finding]:
-    """The first nodes at which a recorded run leaves its own oracle."""
+    """Report the first nodes at which a recorded run differs from its own oracle."""
     graph, rounding = candidate.model.graph, Noise(seed=candidate.seed, rounding=True)
     oracle = TensorCapture(graph, candidate.oracle(), candidate.feeds, rounding)
     run = TensorCapture(graph, captured, candidate.feeds, None)
-    search = Search(look_at(oracle, run), [(name, name) for name in outputs], {})
+    search = Search(match_captures(oracle, run), [(name, name) for name in outputs], {})
     for node in _begin(search):
         name = node.outputs[0]
         error, _ = rms_and_peak(run.values[name], oracle.values[name])
@@ -84,7 +84,7 @@ def _of_trace(node: Node, why: str) -> Finding:
         node,
         f"node {node.name!r} ({node.op}) is the first to differ: its inputs are right, "
         f"and {why}; a trace cannot be run again, so this is not proven",
-        fix="give the model itself in the place of its trace, and the guilt is proven",
+        fix="give the model itself instead of its trace to prove the fault",
     )
 
 

@@ -1,4 +1,4 @@
-"""The nodes of bodies among those of the graph around them: each body stands before its node."""
+"""A profile as rows, with the nodes of each body placed before the node that holds it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from isomorph.core.profile import GraphProfile, Number
 
 if TYPE_CHECKING:
-    from isomorph.localize.subgraph_nodes import Described
+    from isomorph.localize.subgraph_nodes import SubgraphNames
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One node of a profile, its neighbors by name: places change when bodies are put in."""
+    """One node of a profile, with neighbors by name: positions change as bodies are inserted."""
 
     node: str
     op: str
@@ -29,7 +29,7 @@ class Row:
 
 
 def rows(side: GraphProfile, other: GraphProfile | None = None) -> list[Row]:
-    """A profile row by row."""
+    """Return a profile row by row."""
     empty = (None,) * len(side.nodes)
     across = side.counterpart if other is not None and side.counterpart else empty
     return [
@@ -48,27 +48,29 @@ def rows(side: GraphProfile, other: GraphProfile | None = None) -> list[Row]:
     ]
 
 
-def renamed(inner: Sequence[Row], ours: Described, theirs: Described, number: int) -> list[Row]:
-    """The rows of a body that was cut out, as the whole models call them, on one of its rounds."""
+def renamed(
+    inner: Sequence[Row], names: SubgraphNames, other_names: SubgraphNames, number: int
+) -> list[Row]:
+    """Rename the rows of an extracted body to the names in the whole models."""
     return [
         replace(
             row,
-            node=ours.node(row.node),
-            tensor=ours.tensor(row.tensor),
-            sources=tuple(map(ours.node, row.sources)),
-            counterpart=None if row.counterpart is None else theirs.node(row.counterpart),
+            node=names.node(row.node),
+            tensor=names.tensor(row.tensor),
+            sources=tuple(map(names.node, row.sources)),
+            counterpart=None if row.counterpart is None else other_names.node(row.counterpart),
             round=number if row.round is None else row.round,
         )
         for row in inner
     ]
 
 
-def spliced(outer: Sequence[Row], bodies: Mapping[str, Sequence[Row]]) -> list[Row]:
-    """The rows of each body before the node that holds it, and joined to what is around."""
+def with_bodies(outer: Sequence[Row], bodies: Mapping[str, Sequence[Row]]) -> list[Row]:
+    """Insert the rows of each body before the node that holds it, and connect them."""
     found: list[Row] = []
     for row in outer:
         inner = bodies.get(row.node, ())
-        # What reads nothing inside reads what is handed in.
+        # A row without sources inside the body reads the inputs of the body.
         found += [replace(each, sources=each.sources or row.sources) for each in inner]
         read = {name for each in inner for name in each.sources}
         ends = [each.node for each in inner if each.node not in read]
@@ -77,7 +79,7 @@ def spliced(outer: Sequence[Row], bodies: Mapping[str, Sequence[Row]]) -> list[R
 
 
 def profile(role: str, own: Sequence[Row], others: Sequence[Row] = ()) -> GraphProfile:
-    """Rows as columns, neighbors by their places."""
+    """Convert rows to columns, with neighbors by position."""
     place = {row.node: at for at, row in enumerate(own)}
     there = {row.node: at for at, row in enumerate(others)}
     return GraphProfile(

@@ -1,4 +1,4 @@
-"""A short search for inputs that carry a latent difference to an output. Seeded and bounded."""
+"""A seeded, bounded search for inputs on which a latent difference reaches an output."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 _SCALES = (1.0, 4.0, 16.0, 64.0)
 _MOST_BYTES = 4 << 20
-"""An input larger than this is told by how it was made, not by its values."""
+"""Bytes of an input up to which a report contains its values, not only its recipe."""
 
 Carry = Callable[["EvaluatedModel"], "Mapping[str, Array]"]
-"""The candidate's feeds for a reference that is fed."""
+"""Returns the candidate's feeds for the feeds of a reference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
     """One input that was tried, and how it was made.
 
-    ``recipe`` is for people to read; ``kind`` says whether it was made of the given inputs.
+    ``recipe`` is text for a report; ``kind`` is whether it was made from the given inputs.
     """
 
     recipe: str
@@ -44,7 +44,7 @@ class Trial:
 
 
 def trials(graph: Graph, given: Arrays, seed: int) -> Iterator[Trial]:
-    """The given inputs and generated ones, larger and larger; then all of them negated."""
+    """Yield the given inputs and generated ones, scaled by growing factors and negated."""
     own = {name: np.asarray(value) for name, value in given.items()}
     shapes = {name: value.shape for name, value in own.items()}
     for scale in _SCALES:
@@ -64,7 +64,7 @@ def trials(graph: Graph, given: Arrays, seed: int) -> Iterator[Trial]:
 
 
 def _scaled(feeds: Mapping[str, Array], factor: float) -> dict[str, Array]:
-    """Real numbers multiplied; what selects, counts or masks stays valid."""
+    """Multiply float inputs; integers and masks stay as they are, and so stay valid."""
     return {
         name: (value * factor).astype(value.dtype) if value.dtype.kind == "f" else value
         for name, value in feeds.items()
@@ -78,9 +78,9 @@ def reached(
     terms: Terms,
     carry: Carry,
 ) -> tuple[list[Finding], Trial | None]:
-    """The findings, with the input that carries each to an output where the search found one."""
+    """Return the findings, each with the input that makes it reach an output, if one was found."""
     reference, candidate = sides
-    told = {str(each.finding.node): each.finding for each in found}
+    findings = {str(each.finding.node): each.finding for each in found}
     first: Trial | None = None
     tried = 0
     for trial in trials(reference.model.graph, reference.feeds, reference.seed):
@@ -93,25 +93,25 @@ def reached(
                 continue
             judged = compare(ref, cand, outputs, terms).divergences
         except IsomorphError:
-            continue  # an input that a model refuses reaches nothing
+            continue  # an input that a model rejects reaches nothing
         wrong = [each for each in judged if each.verdict is Verdict.DIVERGENT]
         if not wrong:
             continue
         first = first or trial
         for node in nodes:
-            if "reached_by" not in told[node].evidence:
-                told[node] = _told(told[node], trial, str(wrong[0].candidate_output))
-        if all("reached_by" in each.evidence for each in told.values()):
+            if "reached_by" not in findings[node].evidence:
+                findings[node] = _with_input(findings[node], trial, str(wrong[0].candidate_output))
+        if all("reached_by" in each.evidence for each in findings.values()):
             break
     return [
         each if "reached_by" in each.evidence else _not_reached(each, tried)
-        for each in told.values()
+        for each in findings.values()
     ], first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probed:
-    """What probing and searching found; ``trial`` is the input that reached an output first."""
+    """The result of probing and searching; ``trial`` is the first input to reach an output."""
 
     findings: tuple[Finding, ...] = ()
     skipped: tuple[Skipped, ...] = ()
@@ -136,17 +136,17 @@ def probed(
 
 
 def _touched(found: Sequence[Latent], ref: EvaluatedModel, cand: EvaluatedModel) -> list[str]:
-    """The nodes whose two sides part on this input, seen in float64."""
-    left = {each.departure.way.reference for each in found}
-    right = {each.departure.way.candidate for each in found}
+    """Return the nodes that differ between the two models on this input, in float64."""
+    left = {each.departure.span.reference for each in found}
+    right = {each.departure.span.candidate for each in found}
     here = ref.oracle().run(ref.feeds, sorted(left))
     there = cand.oracle().run(cand.feeds, sorted(right))
     touched = []
     for each in found:
-        way = each.departure.way
-        one = way.moved.array(np.asarray(here[way.reference], np.float64))
-        two = np.asarray(there[way.candidate], np.float64)
-        # Worth judging where float32 would show it; whether it matters, the outputs tell.
+        span = each.departure.span
+        one = span.moved.array(np.asarray(here[span.reference], np.float64))
+        two = np.asarray(there[span.candidate], np.float64)
+        # A difference in float32 is worth judging; the outputs show whether it matters.
         with np.errstate(all="ignore"):
             apart = one.shape == two.shape and np.any(np.float32(one) != np.float32(two))
         if apart:
@@ -154,7 +154,7 @@ def _touched(found: Sequence[Latent], ref: EvaluatedModel, cand: EvaluatedModel)
     return touched
 
 
-def _told(finding: Finding, trial: Trial, output: str) -> Finding:
+def _with_input(finding: Finding, trial: Trial, output: str) -> Finding:
     evidence: dict[str, Any] = {**finding.evidence, "reached_by": trial.recipe, "output": output}
     fix = None
     if (inputs := encoded(trial)) is not None:
@@ -169,7 +169,7 @@ def _told(finding: Finding, trial: Trial, output: str) -> Finding:
 
 
 def _not_reached(finding: Finding, tried: int) -> Finding:
-    """The finding with how many inputs were tried: that none reached it proves nothing."""
+    """Add to a finding how many inputs were tried; that none reaches it proves nothing."""
     return replace(
         finding,
         summary=f"{finding.summary}; the given inputs and {tried} others do not reach it",
@@ -178,7 +178,7 @@ def _not_reached(finding: Finding, tried: int) -> Finding:
 
 
 def encoded(trial: Trial) -> dict[str, Any] | None:
-    """The inputs as a report holds them; None where they are too large for one."""
+    """Encode the inputs for a report; None where they are too large."""
     if sum(value.nbytes for value in trial.feeds.values()) > _MOST_BYTES:
         return None
     return {name: _encoded(value) for name, value in trial.feeds.items()}

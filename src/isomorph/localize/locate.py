@@ -1,4 +1,4 @@
-"""From two subjects that differ to the trail of guilty nodes."""
+"""Locate the faulty nodes of two evaluated models that differ."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from isomorph.core.trace import Noise
 from isomorph.localize.fault import FaultChain
-from isomorph.localize.fault_chain import follow
+from isomorph.localize.fault_chain import find_faults
 from isomorph.localize.unrelated_models import unrelated
-from isomorph.localize.value_matcher import look_at
+from isomorph.localize.value_matcher import match_captures
 from isomorph.match.dequantized_graph import dequantized
 from isomorph.match.tensor_capture import DRAWS, TensorCapture
 from isomorph.measure.precision import narrow_constants, quantized, widths
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Located:
-    """The trail of guilt, and both sides as they were looked at.
+    """The faults, and the captured tensors of both models.
 
-    ``unrelated`` says that these are two networks, where they are: then nothing is guilty.
+    ``unrelated`` is the finding that these are two different networks; then there are no faults.
     """
 
     chain: FaultChain
@@ -37,7 +37,7 @@ class Located:
 
     @property
     def unexplained(self) -> str | None:
-        """What the nodes found do not explain, in words."""
+        """The outputs that the faults do not explain, as text; None if there are none."""
         if self.chain.explained:
             return None
         names = self.chain.left_over
@@ -48,20 +48,20 @@ class Located:
 def locate(
     reference: EvaluatedModel, candidate: EvaluatedModel, outputs: Sequence[tuple[str, str]]
 ) -> Located:
-    """Look at every tensor of both sides and follow the guilt."""
+    """Capture every tensor of both models and search for the faults."""
     left, right = reference.model.graph, candidate.model.graph
-    matcher = look(reference, candidate)
-    # Numbers packed into another width have other sizes, and are the same weights.
+    matcher = match_values(reference, candidate)
+    # Weights that are packed into another width have other sizes.
     odd = unrelated(left, right) if widths(left) == widths(right) else None
     if odd is not None:
         return Located(chain=FaultChain(faults=(), explained=True), matcher=matcher, unrelated=odd)
-    return Located(chain=follow(matcher, outputs), matcher=matcher)
+    return Located(chain=find_faults(matcher, outputs), matcher=matcher)
 
 
-def look(
+def match_values(
     reference: EvaluatedModel, candidate: EvaluatedModel, *, draws: int = DRAWS
 ) -> ValueMatcher:
-    """Every tensor of both oracles, and how far noise moves each."""
+    """Capture every tensor of both oracles with its noise, ready to be matched by value."""
     left, right = reference.model.graph, candidate.model.graph
     reference.settle()
     candidate.settle()
@@ -77,11 +77,13 @@ def look(
     ref = _capture(reference, dequantized(reference.oracle(), left), rounding)
     cand = _capture(candidate, dequantized(candidate.oracle(), right), noise)
     apart = reference.isolated and candidate.isolated
-    return look_at(ref, cand, draws=draws, apart=apart, same_axes=_same_axes(reference, candidate))
+    return match_captures(
+        ref, cand, draws=draws, apart=apart, same_axes=_same_axes(reference, candidate)
+    )
 
 
 def _same_axes(reference: EvaluatedModel, candidate: EvaluatedModel) -> bool:
-    """Whether nothing but a fault gives the two sides' outputs other shapes."""
+    """Whether only a fault can give the outputs of the two models different shapes."""
     fed = [
         sorted(value.shape for value in side.feeds.values() if isinstance(value, np.ndarray))
         for side in (reference, candidate)
@@ -90,18 +92,20 @@ def _same_axes(reference: EvaluatedModel, candidate: EvaluatedModel) -> bool:
 
 
 def locate_execution(candidate: EvaluatedModel, outputs: Sequence[str]) -> Located:
-    """Where a run leaves its own oracle: the same walk, with the runtime as the suspect.
+    """Locate where a run differs from its own oracle: the same search, on the runtime.
 
-    The right value is put into the runtime itself, so what is proven is proven as deployed, as
-    far as cutting the graph leaves it as deployed.
+    The right value is fed to the runtime itself, so a fault is proven as deployed, as far as
+    cutting the graph does not change what the runtime does.
     """
     candidate.settle()
     oracle = _capture(candidate, candidate.oracle(), Noise(seed=candidate.seed, rounding=True))
     run = _capture(candidate, candidate.runtime(), None)
-    matcher = look_at(oracle, run)
-    return Located(chain=follow(matcher, [(name, name) for name in outputs]), matcher=matcher)
+    matcher = match_captures(oracle, run)
+    return Located(chain=find_faults(matcher, [(name, name) for name in outputs]), matcher=matcher)
 
 
-def _capture(subject: EvaluatedModel, session: Session, noise: Noise | None) -> TensorCapture:
-    room = subject.opened.host.memory_bytes if subject.opened is not None else None
-    return TensorCapture(subject.model.graph, session, subject.feeds, noise, memory_bytes=room)
+def _capture(evaluated: EvaluatedModel, session: Session, noise: Noise | None) -> TensorCapture:
+    memory_bytes = evaluated.handle.host.memory_bytes if evaluated.handle is not None else None
+    return TensorCapture(
+        evaluated.model.graph, session, evaluated.feeds, noise, memory_bytes=memory_bytes
+    )

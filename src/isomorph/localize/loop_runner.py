@@ -1,4 +1,4 @@
-"""One side on its way through the rounds of a branch or loop, its bodies cut out as models."""
+"""Run the bodies of a branch or loop of one model iteration by iteration, as models."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 
-class Walk:
-    """One side on its way through the rounds of one node."""
+class LoopRunner:
+    """Runs the iterations of one branch or loop node of one model."""
 
     def __init__(
         self,
-        opened: ModelHandle,
+        handle: ModelHandle,
         node: Node,
         capture: TensorCapture,
         given: Mapping[str, Array],
         folder: Path,
     ) -> None:
-        self.node, self._opened, self._capture, self._given = node, opened, capture, given
+        self.node, self._handle, self._capture, self._given = node, handle, capture, given
         self._folder = folder
         folder.mkdir(parents=True)
         self._bodies: dict[str, Body] = {}
@@ -42,7 +42,7 @@ class Walk:
         self.now: Round | None = None
 
     def rounds(self) -> Iterator[Round]:
-        """Each round, after it was run."""
+        """Run the iterations, and yield each one afterward."""
         now = first_round(self.node, self.read)
         while now is not None:
             if len(self.results) >= ROUNDS.most:
@@ -54,29 +54,29 @@ class Walk:
             now = next_round(self.node, now, self.results[-1], self.read)
 
     def run(self, now: Round) -> Mapping[str, Array]:
-        """The results of one round, by the body's own names."""
+        """Return the results of one iteration, by the body's own names."""
         inner = self.node.bodies[now.key]
         made = {name for node in inner.nodes for name in node.outputs}
         if not any(spec.name in made for spec in inner.outputs):
-            # A branch that only passes on what it was given is no model of its own.
+            # A branch that only passes on its inputs cannot be extracted as a model.
             return {**{name: self.read(name) for name in captured(inner)}, **now.feeds}
         return self.body(now).run(now)
 
     def body(self, now: Round | None = None) -> Body:
-        """The body of a round (of the last) as a model of its own, cut out once."""
+        """Return the body of an iteration (default: the last) as a model, extracted once."""
         now = now or self.now
         assert now is not None, "no round was run"
         if now.key not in self._bodies:
-            self._bodies[now.key] = _cut_out(self._opened, self.node, now, self.read, self._folder)
+            self._bodies[now.key] = _cut_out(self._handle, self.node, now, self.read, self._folder)
         return self._bodies[now.key]
 
-    def subject(self) -> EvaluatedModel:
-        """The body on the inputs of the last round."""
+    def evaluated(self) -> EvaluatedModel:
+        """Return the body on the inputs of the last iteration."""
         assert self.now is not None, "no round was run"
-        return self.body().subject(self.now)
+        return self.body().evaluated(self.now)
 
     def read(self, name: str) -> Array:
-        """A tensor of the graph around, with the faults before this place put right."""
+        """Return a tensor of the enclosing graph, with earlier faults corrected."""
         if name in self._given:
             return self._given[name]
         if name in self._capture.graph.constants or self._given:
@@ -89,33 +89,33 @@ class Walk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
-    """A body as an opened model, and its own names for what goes in and comes out."""
+    """An extracted body, and the names of its inputs and outputs in the model and in the body."""
 
-    opened: ModelHandle
+    handle: ModelHandle
     outer: Mapping[str, Array]
     inputs: Mapping[str, str]
     outputs: Mapping[str, str]
     seed: int = field(default=0)
 
     def feeds(self, now: Round) -> dict[str, Array]:
-        """The inputs of a round under the names of the cut-out model."""
+        """Return the inputs of an iteration under the names of the extracted model."""
         known = {**self.outer, **now.feeds}
         return {new: known[old] for old, new in self.inputs.items()}
 
     def run(self, now: Round) -> dict[str, Array]:
-        """The results of one round, by the body's own names."""
-        found = self.opened.oracle().run(self.feeds(now), list(self.outputs.values()))
+        """Return the results of one iteration, by the body's own names."""
+        found = self.handle.oracle().run(self.feeds(now), list(self.outputs.values()))
         results = {old: np.asarray(found[new]) for old, new in self.outputs.items()}
         return {**self.outer, **now.feeds, **results}
 
-    def subject(self, now: Round) -> EvaluatedModel:
-        """The body on one round's inputs, to be looked at like any model."""
-        return EvaluatedModel.of(self.opened, self.feeds(now), seed=self.seed)
+    def evaluated(self, now: Round) -> EvaluatedModel:
+        """Return the body on the inputs of one iteration as an evaluated model."""
+        return EvaluatedModel.of(self.handle, self.feeds(now), seed=self.seed)
 
 
-def _cut_out(opened: ModelHandle, node: Node, now: Round, read: Read, folder: Path) -> Body:
+def _cut_out(handle: ModelHandle, node: Node, now: Round, read: Read, folder: Path) -> Body:
     body = node.bodies[now.key]
-    constants = opened.model.graph.constants
+    constants = handle.model.graph.constants
     outer = {name: read(name) for name in captured(body) if name not in constants}
     read_inside = {name for inner in body.nodes for name in Topology.reads(inner)}
     read_inside.update(spec.name for spec in body.outputs)
@@ -123,21 +123,21 @@ def _cut_out(opened: ModelHandle, node: Node, now: Round, read: Read, folder: Pa
     made = {name for inner in body.nodes for name in inner.outputs}
     fetch = list(dict.fromkeys(spec.name for spec in body.outputs if spec.name in made))
     specs = {spec.name: spec for spec in body.inputs} | {
-        name: opened.model.graph.tensors[name] for name in outer
+        name: handle.model.graph.tensors[name] for name in outer
     }
     known = {**outer, **now.feeds}
     examples = {name: declared(specs[name], known[name]) for name in names}
     piece = Piece(feeds=tuple(names), fetch=tuple(fetch), node=node.name, body=now.key)
-    framework = opened.model.framework
+    framework = handle.model.framework
     path = folder / f"{now.key.replace('/', '_')}{extractor(framework).suffix}"
-    opened.host.cut(opened.model, piece, examples, path)
-    model = opened.host.load(str(path), framework, {})
+    handle.host.cut(handle.model, piece, examples, path)
+    model = handle.host.load(str(path), framework, {})
     alone = ModelHandle(
-        role=opened.role, model=model, host=opened.host, runtime=opened.runtime,
-        settings=opened.settings,
+        role=handle.role, model=model, host=handle.host, runtime=handle.runtime,
+        settings=handle.settings,
     )  # fmt: skip
     return Body(
-        opened=alone,
+        handle=alone,
         outer=outer,
         inputs=dict(zip(names, [spec.name for spec in model.graph.inputs], strict=True)),
         outputs=dict(zip(fetch, [spec.name for spec in model.graph.outputs], strict=True)),
@@ -145,7 +145,7 @@ def _cut_out(opened: ModelHandle, node: Node, now: Round, read: Read, folder: Pa
 
 
 def declared(spec: TensorSpec | None, value: Array) -> Array:
-    """A value in the type that the file declares; an oracle's own is wider."""
+    """Convert a value to the type that the file declares; an oracle's values are wider."""
     dtype = spec.dtype if spec is not None else None
     if dtype is None:
         dtype = "float32" if value.dtype == np.float64 else str(value.dtype)

@@ -1,4 +1,4 @@
-"""What goes into a body, round by round: the rules of branches and loops, in neutral words."""
+"""The inputs of a body in each iteration: the rules of branches and loops of all frameworks."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 Read = Callable[[str], "Array"]
-"""The value of a tensor of the graph around."""
+"""Returns the value of a tensor of the enclosing graph."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """One run of one body: which, and what each of its inputs gets."""
+    """One iteration: the key of the body and the values of its inputs."""
 
     key: str
     feeds: Mapping[str, Array]
@@ -29,26 +29,26 @@ class Round:
 
 
 def first_round(node: Node, read: Read) -> Round | None:
-    """What a node's body is given first; None where the rule is not known."""
+    """Return the first iteration of a node; None where its rule is not known."""
     rule = _RULES.get(_kind(node))
     return None if rule is None else rule(node, read)
 
 
 def next_round(node: Node, before: Round, results: Mapping[str, Array], read: Read) -> Round | None:
-    """What the body is given after a round that gave ``results``; None where it was the last."""
+    """Return the iteration after one that returned ``results``; None after the last."""
     kind, body = _kind(node), node.bodies[before.key]
     outputs = [results.get(spec.name) for spec in body.outputs]
     names = [spec.name for spec in body.inputs]
     feeds = dict(before.feeds)
     if kind == "while":
-        # Behind the states a body may take what it reads from around the loop.
+        # After the states a body may take what it reads from the enclosing graph.
         carried = dict(zip(names, outputs, strict=False))
     elif kind == "loop":
         going = outputs[0]
         if going is not None and not bool(np.asarray(going).reshape(-1)[0]):
             return None
         carried = {names[0]: np.asarray(before.number + 1, np.int64)}
-        # Behind the states a body gives what is collected over the rounds.
+        # After the states a body returns what is collected over the iterations.
         carried |= dict(zip(names[_before_states(node) :], outputs[1:], strict=False))
     elif kind == "scan":
         states = len(names) - int(node.attributes["num_scan_inputs"])
@@ -64,7 +64,7 @@ def next_round(node: Node, before: Round, results: Mapping[str, Array], read: Re
 
 
 def other_branches(node: Node, taken: Round) -> Iterator[Round]:
-    """The branches that were not taken, given what the taken one was given."""
+    """Yield the branches that were not taken, with the inputs of the one that was."""
     if _kind(node) != "if":
         return
     values = list(taken.feeds.values())
@@ -76,14 +76,14 @@ def other_branches(node: Node, taken: Round) -> Iterator[Round]:
 
 
 def body_output(node: Node, key: str, tensor: str) -> str | None:
-    """The tensor of the body behind an output of the node."""
+    """Return the tensor of the body that becomes an output of the node."""
     place = node.outputs.index(tensor) + (1 if _kind(node) == "loop" else 0)
     outputs = node.bodies[key].outputs
     return outputs[place].name if place < len(outputs) else None
 
 
 def captured(body: Graph) -> list[str]:
-    """What a body reads from around it."""
+    """Return what a body reads from the enclosing graph."""
     own = {spec.name for spec in body.inputs} | set(body.constants)
     found: dict[str, None] = {}
     for node in body.nodes:
@@ -94,7 +94,7 @@ def captured(body: Graph) -> list[str]:
 
 
 def prefix_of(node: Node, key: str) -> str:
-    """What stands before the names of a body's nodes: ``loop/body#0/``."""
+    """Return the prefix of the names of a body's nodes: ``loop/body#0/``."""
     for inner in node.bodies[key].nodes:
         match = re.match(re.escape(node.name) + r"/[^/#]+#\d+/", inner.name)
         if match is not None:
@@ -112,9 +112,9 @@ def _kind(node: Node) -> str:
 
 def _if(node: Node, read: Read) -> Round | None:
     taken = bool(np.asarray(read(node.inputs[0])).reshape(-1)[0])
-    # ONNX, TensorFlow and TFLite say then and else, PyTorch true and false.
-    words = ("then", "true") if taken else ("else", "false")
-    keys = [key for key in node.bodies if key.startswith(words)]
+    # ONNX, TensorFlow and TFLite use then and else, PyTorch true and false.
+    prefixes = ("then", "true") if taken else ("else", "false")
+    keys = [key for key in node.bodies if key.startswith(prefixes)]
     return _given(node, keys[0], node.inputs[1:], read) if len(keys) == 1 else None
 
 
@@ -128,16 +128,16 @@ def _loop(node: Node, read: Read) -> Round | None:
     names = [spec.name for spec in node.bodies[key].inputs]
     started = (np.asarray(0, np.int64), np.asarray(True))
     start = dict(zip(names[:first], started[:first], strict=True))
-    # A scripted loop has its states last; how often it runs may be a constant, and no input.
-    states = node.inputs[2:] if first > 1 else node.inputs[1 - len(names) :]
-    if first == 1 and len(states) < len(names) - 1:
+    # A scripted loop has its states last; the number of iterations may be no input.
+    initial = node.inputs[2:] if first > 1 else node.inputs[1 - len(names) :]
+    if first == 1 and len(initial) < len(names) - 1:
         return None
-    rest = _given(node, key, states, read, skip=first)
-    return Round(key=key, feeds={**start, **rest.feeds})
+    states = _given(node, key, initial, read, skip=first)
+    return Round(key=key, feeds={**start, **states.feeds})
 
 
 def _before_states(node: Node) -> int:
-    """A body gets the number of its round first and, but for TorchScript's, whether it goes on."""
+    """Count the inputs before the states: a counter and, except in TorchScript, a flag."""
     return 1 if "loop" in node.bodies else 2
 
 
@@ -156,7 +156,7 @@ def _scan(node: Node, read: Read) -> Round | None:
 
 
 def _rows(node: Node, read: Read, number: int) -> list[Array] | None:
-    """The slices that a scan takes in one round; None after the last."""
+    """Return the slices that a scan takes in one iteration; None after the last."""
     count = int(node.attributes["num_scan_inputs"])
     axes = _padded(node.attributes.get("scan_input_axes"), count)
     backward = _padded(node.attributes.get("scan_input_directions"), count)
@@ -176,10 +176,10 @@ def _padded(given: Sequence[int] | None, count: int) -> list[int]:
 
 
 def _given(node: Node, key: str, names: Sequence[str], read: Read, *, skip: int = 0) -> Round:
-    """The body's inputs in order, then whatever it captures."""
+    """Feed the inputs of a body with these tensors, in order."""
     body = node.bodies[key]
     taken = [spec.name for spec in body.inputs][skip:]
-    # Behind its inputs a node may name what its bodies read from around it.
+    # After its inputs a node may list what its bodies read from the enclosing graph.
     feeds = {own: read(name) for own, name in zip(taken, names, strict=False) if name}
     return Round(key=key, feeds=feeds)
 

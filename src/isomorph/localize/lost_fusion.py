@@ -1,8 +1,8 @@
-"""A node that stops short: it could have gone on as the reference does, and did not.
+"""Nodes that lost a fused activation or bias.
 
-Its result is one that the reference holds, so it looks right, and what lies behind it wrong. But
-an activation that it may have built in, or a bias that it may add, is the next thing that the
-reference does and nothing here does: the fault is in this node.
+The result of such a node equals a tensor of the reference, so it looks right and the next one looks
+wrong. But if the reference continues with an activation that the node could have fused, or a bias
+that it could have added, and no node of the candidate does so, the fault is in this node.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 _ACTIVATIONS = frozenset(BUILT_IN.values())
 _BIASED = frozenset({"Conv", "ConvTranspose", "Gemm"})
-"""What adds a bias itself, if it has a place for one."""
+"""Operators that add a bias if they have that input."""
 _BIAS = 2
 
 
-def gone_on_with(
+def fusable_successors(
     maker: Node, reached: str, reference: Topology, *, idle: bool = False
 ) -> Iterator[str]:
-    """What the reference makes next of ``reached``, where ``maker`` could have made it itself.
+    """Yield what the reference computes next from ``reached`` if ``maker`` could do it itself.
 
-    An ``idle`` maker hands on what it gets: a zero is added, or all is multiplied by one.
+    An ``idle`` maker returns its input: it adds zero or multiplies by one.
     """
     for node in reference.readers.get(reached, ()):
         if node.op in RESHAPES:
-            yield from gone_on_with(maker, node.outputs[0], reference, idle=idle)
+            yield from fusable_successors(maker, node.outputs[0], reference, idle=idle)
             continue
         activates = node.op in _ACTIVATIONS and maker.attributes.get(FUSED) == "NONE"
         added = node.op in {"Add", "BiasAdd"} and len(reference.sources(node)) == 1
@@ -42,18 +42,18 @@ def gone_on_with(
             yield node.outputs[0]
 
 
-def still_to_come(tensor: str, candidate: Topology, counterpart: Node | None) -> bool:
-    """Whether the counterpart's built-in activation is done by the next node here.
+def activation_follows(tensor: str, candidate: Topology, counterpart: Node | None) -> bool:
+    """Whether the next node of the candidate does the counterpart's fused activation.
 
-    Then its result is not what this tensor should be, though an activation does no harm twice.
+    Then the counterpart's result is not the right value, although applying it twice is harmless.
     """
     built_in = str(counterpart.attributes.get(FUSED)) if counterpart is not None else ""
     readers = candidate.readers.get(tensor, ())
     return bool(readers) and all(node.op == BUILT_IN.get(built_in) for node in readers)
 
 
-def cut_at_zero(graph: Graph) -> frozenset[str]:
-    """The tensors whose grid begins at zero: whatever is put there comes out without its minus."""
+def rectified_tensors(graph: Graph) -> frozenset[str]:
+    """Return the tensors whose quantization range starts at zero, which removes negatives."""
     lowest = {"int8": -128, "uint8": 0}
     grids = (implicit_grids(graph) or result_grids(graph)).items()
     return frozenset(
@@ -61,7 +61,7 @@ def cut_at_zero(graph: Graph) -> frozenset[str]:
     )
 
 
-def cut_next(name: str, reference: Topology) -> bool:
-    """Whether all that the reference does with a tensor is to cut it off at zero."""
+def only_rectified(name: str, reference: Topology) -> bool:
+    """Whether the reference only applies a ReLU or a Clip to a tensor."""
     readers = reference.readers.get(name, ())
     return bool(readers) and all(node.op in {"Relu", "Clip"} for node in readers)

@@ -1,7 +1,7 @@
-"""A node with several wrong outputs that meet again: none of them alone heals what lies behind.
+"""Nodes with several wrong outputs, none of which alone restores what follows.
 
-A loop hands on two states and the next node joins them. The search then stops at the node that
-joins them, with the loop in its crowd; here the outputs of such a node are put right together.
+A loop returns two states and the next node joins them. The search then stops at the joining node,
+with the loop in its group; here all outputs of such a node are corrected together.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from isomorph.localize.fault import Fault
 
 
-def narrowed(search: Search, fault: Fault) -> Fault:
-    """The guilt of one node of the crowd, if all its outputs together heal what the guilt does."""
+def narrow_to_node(search: Search, fault: Fault) -> Fault:
+    """Return the fault of one node of the group if all its outputs restore the faulty tensor."""
     if len(fault.nodes) < 2:
         return fault
     here = {node.name: node for node in search.candidate.graph.nodes}
@@ -34,7 +34,7 @@ def narrowed(search: Search, fault: Fault) -> Fault:
             continue
         for other in (each for each in there if each.op == node.op):
             for proposals in _pairings(search, wrong, node, other):
-                if _heal(search, proposals, fault):
+                if _restore(search, proposals, fault):
                     return search.fault(proposals[0])
     return fault
 
@@ -42,7 +42,7 @@ def narrowed(search: Search, fault: Fault) -> Fault:
 def _pairings(
     search: Search, wrong: Sequence[str], node: Node, other: Node
 ) -> Iterator[list[Substitution]]:
-    """The node's wrong outputs with those of its counterpart, the nearest values first."""
+    """Yield pairings of the wrong outputs with the counterpart's, the closest values first."""
     names = [name for name in other.outputs if name in search.reference.values]
     if len(names) < len(wrong):
         return
@@ -58,7 +58,7 @@ def _pairings(
         if len(whole) == len(wrong):
             found.append((sum(_far(search, each) for each in whole), whole))
     yield from (whole for _, whole in sorted(found, key=lambda each: each[0]))
-    if not few:  # and none of these was right
+    if not few:  # the only pairing did not restore the tensor
         NODE_OUTPUTS.reached()
 
 
@@ -73,13 +73,13 @@ def _proposal(search: Search, tensor: str, counterpart: str) -> Substitution | N
 
 
 def _far(search: Search, proposal: Substitution) -> float:
-    """How far the right value is from the wrong one, in units of its size."""
+    """Return the distance of the right value from the wrong one, relative to its rms."""
     size = search.reference.prints[proposal.counterpart].rms
     error, _ = rms_and_peak(search.values[proposal.tensor], search.placed(proposal))
     return error / size if size > 0 else error
 
 
-def _heal(search: Search, proposals: Sequence[Substitution], fault: Fault) -> bool:
+def _restore(search: Search, proposals: Sequence[Substitution], fault: Fault) -> bool:
     given = {**search.given, **{each.tensor: search.placed(each) for each in proposals}}
     found = search.candidate.run([fault.tensor], given).get(fault.tensor)
     return found is not None and search.matcher.equal(

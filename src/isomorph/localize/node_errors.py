@@ -1,4 +1,4 @@
-"""The error along a graph, node by node: of its run, and of its translation."""
+"""The error of each node of a graph: of its execution, and of its translation."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 _BYTES_AT_A_TIME = 256 << 20
 _WIDEST = 8
-"""Bytes of an element as an oracle gives it."""
+"""Bytes of an element of an oracle's result."""
 
 
 @dataclass(slots=True)
-class Columns:
-    """One side while it is being measured."""
+class NodeErrors:
+    """The errors of one model's nodes, measured column by column."""
 
     role: str
     capture: TensorCapture
@@ -39,7 +39,7 @@ class Columns:
 
     def __post_init__(self) -> None:
         nodes = self.capture.graph.nodes
-        # A node is told by the first of its outputs that the inputs reach.
+        # A node is represented by its first output that depends on the inputs.
         self.tensors = tuple(
             next((name for name in node.outputs if name in self.capture.spread), "")
             for node in nodes
@@ -49,44 +49,44 @@ class Columns:
         }
 
     def place(self, tensor: str) -> int | None:
-        """Which node makes a tensor; None for an input."""
+        """Return the position of the node that computes a tensor; None for an input."""
         return self._places.get(tensor)
 
     def execution(self, session: Session) -> None:
-        """The run, as far as it gives its tensors, against the oracle.
+        """Compare the tensors of a run with the oracle's.
 
-        A body is handed what an oracle computed, and takes it in the type that it declares: then
-        its oracle is given just that.
+        The inputs of a body come from an oracle and are rounded to the declared type; the oracle
+        is then fed the same rounded values.
         """
         narrow = dict(_narrow(self.capture))
         for names in batches(self.capture, [name for name in self.tensors if name]):
             ran = session.run({**self.capture.feeds, **narrow}, names)
-            for name, meant in self.capture.run(names, narrow).items():
-                if numeric(ran.get(name)) and np.asarray(ran[name]).shape == meant.shape:
-                    error = rms_and_peak(meant, np.asarray(ran[name]))[0]
+            for name, expected in self.capture.run(names, narrow).items():
+                if numeric(ran.get(name)) and np.asarray(ran[name]).shape == expected.shape:
+                    error = rms_and_peak(expected, np.asarray(ran[name]))[0]
                     self._put("execution", name, error, self._size(name))
 
     def translation(self, search: Search, faults: Sequence[Fault]) -> None:
-        """The oracle against the other side's, as it is and with everything before put right."""
-        mine, given = search.reference, search.given
+        """Compare the oracle with the reference's, as it is and with earlier faults corrected."""
+        reference, given = search.reference, search.given
         pairs = {name: search.pairs[name] for name in self.tensors if search.pairs.get(name)}
         found: dict[str, Any] = {each.tensor: (each.counterpart, each.moved) for each in faults}
         found = {**pairs, **{name: pair for name, pair in found.items() if name in self.tensors}}
         for names in batches(self.capture, list(found)):
-            right = mine.run([found[name][0] for name in names])
+            right = reference.run([found[name][0] for name in names])
             free = [name for name in names if name not in given]
             forced = self.capture.run(free, given) if given else {}
             for name, value in self.capture.run(names).items():
                 other, moved = found[name]
                 if other not in right:
                     continue
-                expected, size = moved.array(right[other]), mine.prints[other].rms
+                expected, size = moved.array(right[other]), reference.prints[other].rms
                 self._put("translation", name, rms_and_peak(expected, value)[0], size)
                 self._put("local", name, rms_and_peak(expected, forced.get(name, value))[0], size)
         local = self._measured.setdefault("local", {})
         by_node = dict(zip((n.name for n in self.capture.graph.nodes), self.tensors, strict=True))
         for each in faults:
-            # What is put right may be made by a node that only passes the fault on.
+            # The corrected tensor may be computed by a node that only passes the fault on.
             local.pop(each.tensor, None)
             local[by_node.get(each.node) or each.tensor] = each.local_error
         self._measured["counterpart"] = {name: found[name][0] for name in found}
@@ -104,8 +104,8 @@ class Columns:
         allowed = threshold(self.capture.prints[tensor].elements) * spread
         return _relative(allowed, self._size(tensor))
 
-    def told(self, other: Columns | None = None) -> GraphProfile:
-        """All that was measured."""
+    def profile(self, other: NodeErrors | None = None) -> GraphProfile:
+        """Return all measured columns."""
         nodes = self.capture.graph.nodes
         pairs: Mapping[str, Any] = self._measured.get("counterpart", {})
         return GraphProfile(
@@ -124,8 +124,8 @@ class Columns:
             local=self._column("local"),
         )
 
-    def _column(self, word: str) -> tuple[Number, ...]:
-        found = self._measured.get(word, {})
+    def _column(self, column: str) -> tuple[Number, ...]:
+        found = self._measured.get(column, {})
         return tuple(_rounded(found.get(name)) for name in self.tensors)
 
     def _sources(self, place: int) -> tuple[int, ...]:
@@ -135,7 +135,7 @@ class Columns:
 
 
 def _narrow(capture: TensorCapture) -> Iterator[tuple[str, Array]]:
-    """Inputs that are handed over in float64 and declared in a narrower type of float."""
+    """Yield inputs that are fed in float64 but declared in a narrower float type."""
     for spec in capture.graph.inputs:
         value: Any = capture.feeds.get(spec.name)
         wide = isinstance(value, np.ndarray) and value.dtype == np.float64
@@ -144,22 +144,22 @@ def _narrow(capture: TensorCapture) -> Iterator[tuple[str, Array]]:
 
 
 def batches(capture: TensorCapture, names: Sequence[str]) -> Iterator[list[str]]:
-    """As many tensors at once as are held without trouble."""
+    """Yield batches of tensors that fit into memory together."""
     batch: list[str] = []
-    held = 0
+    used = 0
     for name in dict.fromkeys(names):
         size = capture.prints[name].elements * _WIDEST
-        if batch and held + size > _BYTES_AT_A_TIME:
+        if batch and used + size > _BYTES_AT_A_TIME:
             yield batch
-            batch, held = [], 0
+            batch, used = [], 0
         batch.append(name)
-        held += size
+        used += size
     if batch:
         yield batch
 
 
 def _relative(error: float, size: float) -> float:
-    """To the size of what is expected; what should be zero is infinitely wrong if it is not."""
+    """Return the relative error; infinite where the expected value is zero and this is not."""
     return error / size if size > 0 else (0.0 if error == 0 else float("inf"))
 
 
@@ -168,5 +168,5 @@ def _rounded(value: Number) -> Number:
 
 
 def value_at(capture: TensorCapture, tensor: str, given: Mapping[str, Array]) -> Array | None:
-    """One tensor with some others put right."""
+    """Return one tensor with some others substituted."""
     return capture.run([tensor], given).get(tensor)

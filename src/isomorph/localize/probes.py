@@ -1,8 +1,8 @@
-"""Edge values into a node of one side and its counterparts of the other, each in isolation.
+"""Feed edge values to a node of one model and to its counterparts in the other, in isolation.
 
-Given inputs show a node on a small part of what it could be given. Here it is given the rest:
-negatives, zeros, ties, large and small ones. Where several tensors of the other side hold the
-same values, the node is innocent if any of them goes along.
+The given inputs exercise a node on few of its possible values. A probe feeds others: negatives,
+zeros, ties, large and small ones. Where several tensors of the other model hold the same values,
+the node is right if any of them agrees.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _DRAWS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """From tensors of the reference to tensors of the candidate that hold the same values."""
+class Span:
+    """A part of both graphs whose inputs and outputs hold the same values."""
 
     sources: tuple[tuple[str, str, Rearrangement], ...]
     reference: str
@@ -42,62 +42,64 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Departure:
-    """A probe on which the two sides part: what went in, what came out of each."""
+class ProbeDifference:
+    """A probe on which the two models differ: its inputs and both results."""
 
     kind: str
-    way: Way
+    span: Span
     given: Mapping[str, Array] = field(repr=False)
     reference: Array = field(repr=False)
     candidate: Array = field(repr=False)
 
 
-def probe(matcher: ValueMatcher, ways: Sequence[Way], seed: int) -> Departure | None:
-    """The first probe on which no counterpart does what the node does; None if one always does."""
-    first: Departure | None = None
-    for way in ways:
-        parts = next(_departures(matcher, way, seed), None)
+def probe(matcher: ValueMatcher, spans: Sequence[Span], seed: int) -> ProbeDifference | None:
+    """Return the first probe on which no counterpart agrees; None if one always agrees."""
+    first: ProbeDifference | None = None
+    for span in spans:
+        parts = next(_departures(matcher, span, seed), None)
         if parts is None:
             return None
         first = first or parts
     return first
 
 
-def _departures(matcher: ValueMatcher, way: Way, seed: int) -> Iterator[Departure]:
-    values = {ref: matcher.reference.values[ref] for ref, _, _ in way.sources}
+def _departures(matcher: ValueMatcher, span: Span, seed: int) -> Iterator[ProbeDifference]:
+    values = {ref: matcher.reference.values[ref] for ref, _, _ in span.sources}
     for kind, given in edge_values(values, seed):
         right = {
-            cand: np.ascontiguousarray(moved.array(given[ref])) for ref, cand, moved in way.sources
+            cand: np.ascontiguousarray(moved.array(given[ref])) for ref, cand, moved in span.sources
         }
         try:
-            part = compared(matcher, way, given, right, seed)
+            part = compared(matcher, span, given, right, seed)
         except (IsomorphError, ValueError):
-            continue  # what a node cannot be given, it is not judged by
+            continue  # a value that a node rejects proves nothing
         if part is not None:
-            yield Departure(kind=kind, way=way, given=given, reference=part[0], candidate=part[1])
+            yield ProbeDifference(
+                kind=kind, span=span, given=given, reference=part[0], candidate=part[1]
+            )
 
 
 def compared(
     matcher: ValueMatcher,
-    way: Way,
+    span: Span,
     left: Mapping[str, Array],
     right: Mapping[str, Array],
     seed: int,
 ) -> tuple[Array, Array] | None:
-    """Both results, in the candidate's arrangement, where they differ by more than rounding."""
-    ref = _value(matcher.reference, way.reference, left)
-    cand = _value(matcher.candidate, way.candidate, right)
-    turned = way.moved.array(ref) if ref.size == cand.size else ref
+    """Return both results, in the candidate's arrangement, if they differ beyond rounding."""
+    ref = _value(matcher.reference, span.reference, left)
+    cand = _value(matcher.candidate, span.candidate, right)
+    turned = span.moved.array(ref) if ref.size == cand.size else ref
     if turned.shape != cand.shape:
         return None
-    spec = matcher.candidate.graph.tensors.get(way.candidate)
+    spec = matcher.candidate.graph.tensors.get(span.candidate)
     dtype = (spec.dtype if spec is not None else None) or "float32"
     if bool(np.all(_equal_as_stored(cand, turned, dtype))):
-        return None  # within every budget: no draw need tell how wide it is
-    spread = _spread(matcher.reference, way.reference, left, ref, seed)
-    other = _spread(matcher.candidate, way.candidate, right, cand, seed)
+        return None  # within every budget: no draws are needed
+    spread = _spread(matcher.reference, span.reference, left, ref, seed)
+    other = _spread(matcher.candidate, span.candidate, right, cand, seed)
     part = judge(
-        cand, turned, merged(spread_through(way.moved, spread), other),
+        cand, turned, merged(spread_through(span.moved, spread), other),
         dtype=dtype, derivation="", false_alarm=FALSE_ALARM,
     )  # fmt: skip
     return (turned, cand) if part.budget.within is Judgment.NO else None
@@ -110,14 +112,14 @@ def _value(capture: TensorCapture, tensor: str, given: Mapping[str, Array]) -> A
 def _spread(
     capture: TensorCapture, tensor: str, given: Mapping[str, Array], value: Array, seed: int
 ) -> Spread:
-    """What rounding does to the value."""
+    """Return the spread of a value under rounding."""
     noise = Noise(seed=seed, rounding=True, attributes=True)
     feeds = {**capture.feeds, **given}
     return spreads(capture.oracle, feeds, {tensor: value}, noise, draws=_DRAWS)[tensor]
 
 
 def _equal_as_stored(one: Array, two: Array, dtype: str) -> Array:
-    """Where two values are equal, or nearer to each other than their type tells apart."""
+    """Mark elements that are equal, or closer than their type can distinguish."""
     with np.errstate(all="ignore"):
         equal = np.asarray(one == two)
         if is_inexact(one) and is_inexact(two):
@@ -127,7 +129,7 @@ def _equal_as_stored(one: Array, two: Array, dtype: str) -> Array:
 
 
 def edge_values(values: Mapping[str, Array], seed: int) -> Iterator[tuple[str, dict[str, Array]]]:
-    """Kinds of values for these tensors, the tamest first; integers stay what they are."""
+    """Yield kinds of values for these tensors, moderate ones first; integers do not change."""
     for place, (kind, make) in enumerate(_KINDS.items()):
         given = {}
         for number, (name, value) in enumerate(values.items()):

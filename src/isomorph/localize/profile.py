@@ -1,4 +1,4 @@
-"""What a page shows of the sample that matters most: both graphs, and the tensors to look at."""
+"""The error profile of the most relevant sample: both graphs, and details of some tensors."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from isomorph.core.errors import IsomorphError
 from isomorph.core.profile import CloseUp, ErrorProfile
 from isomorph.core.report import Skipped
-from isomorph.localize.fault import NOBODY
+from isomorph.localize.fault import NO_FAULTS
 from isomorph.localize.flat_profile import profile
-from isomorph.localize.locate import Located, look
-from isomorph.localize.profile_levels import PROFILE, Drawing, Level, arrays
+from isomorph.localize.locate import Located, match_values
+from isomorph.localize.profile_levels import PROFILE, Level, ProfileBuilder, arrays
 from isomorph.measure.tensor_details import close_up
 from isomorph.measure.worst_sample import weight
 
@@ -25,8 +25,8 @@ Outputs = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Scene:
-    """One sample: who was compared on it, and what was found."""
+class _Snapshot:
+    """One sample: the models that were compared on it, and what was found."""
 
     origin: str
     reference: EvaluatedModel | None
@@ -37,84 +37,92 @@ class _Scene:
 
 @dataclass(slots=True, kw_only=True)
 class ProfileCollector:
-    """Remembers the sample worth looking at: where guilt was found, else the worst one.
+    """Keeps the sample to profile: one on which faults were found, or else the worst one.
 
-    ``wanted`` None looks only where the search for guilty nodes has looked already.
+    With ``requested`` None only a sample that was searched for faults is profiled.
     """
 
-    wanted: bool | None = None
+    requested: bool | None = None
     on_progress: Callable[[str, str], None] | None = None
     _located: dict[int, Located] = field(default_factory=dict)
-    _scene: _Scene | None = None
+    _snapshot: _Snapshot | None = None
     _rank: tuple[bool, tuple[int, float]] | None = None
 
     def found(self, candidate: EvaluatedModel, located: Located) -> None:
-        """The guilty nodes of this candidate on its sample."""
+        """Keep the faults of this candidate on its sample."""
         self._located[id(candidate)] = located
 
     def remember(
         self,
         origin: str,
-        subjects: tuple[EvaluatedModel | None, EvaluatedModel],
+        models: tuple[EvaluatedModel | None, EvaluatedModel],
         outputs: Outputs,
         divergences: Sequence[Divergence],
     ) -> None:
-        """Take note of one sample."""
-        located = self._located.get(id(subjects[1]))
+        """Keep one sample if it is more relevant than those before."""
+        located = self._located.get(id(models[1]))
         rank = located is not None, max(map(weight, divergences), default=(0, 0.0))
         if self._rank is None or rank > self._rank:
             self._rank = rank
-            self._scene = _Scene(
+            self._snapshot = _Snapshot(
                 origin=origin,
-                reference=subjects[0],
-                candidate=subjects[1],
+                reference=models[0],
+                candidate=models[1],
                 outputs=outputs,
                 located=located,
             )
 
     def profile(self) -> tuple[ErrorProfile | None, list[Skipped]]:
-        """Look now, and say what could not be seen."""
-        scene = self._scene
-        if scene is None or self.wanted is False or (self.wanted is None and not scene.located):
+        """Return the profile, and what could not be measured."""
+        snapshot = self._snapshot
+        if (
+            snapshot is None
+            or self.requested is False
+            or (self.requested is None and not snapshot.located)
+        ):
             return None, []
         if self.on_progress is not None:
             self.on_progress(PROFILE, "")
-        drawing = Drawing(all_bodies=self.wanted is True)
+        builder = ProfileBuilder(all_bodies=self.requested is True)
         try:
-            return _drawn(scene, drawing), drawing.skipped
+            return _profile(snapshot, builder), builder.skipped
         except IsomorphError as error:
-            return None, [*drawing.skipped, Skipped(what=PROFILE, why=error.sentence)]
+            return None, [*builder.skipped, Skipped(what=PROFILE, why=error.sentence)]
 
 
-def _drawn(scene: _Scene, drawing: Drawing) -> ErrorProfile:
-    candidate, reference = scene.candidate, scene.reference
+def _profile(snapshot: _Snapshot, builder: ProfileBuilder) -> ErrorProfile:
+    candidate, reference = snapshot.candidate, snapshot.reference
     if reference is None:
-        alone = profile("candidate", drawing.alone(candidate))
-        return ErrorProfile(origin=scene.origin, graphs=(alone,), close_ups=tuple(_outputs(scene)))
-    located = scene.located or Located(chain=NOBODY, matcher=look(reference, candidate))
-    ref, cand = drawing.drawn(
-        Level(reference=reference, candidate=candidate, located=located, outputs=scene.outputs)
+        alone = profile("candidate", builder.alone(candidate))
+        return ErrorProfile(
+            origin=snapshot.origin, graphs=(alone,), close_ups=tuple(_outputs(snapshot))
+        )
+    located = snapshot.located or Located(
+        chain=NO_FAULTS, matcher=match_values(reference, candidate)
+    )
+    ref, cand = builder.rows(
+        Level(reference=reference, candidate=candidate, located=located, outputs=snapshot.outputs)
     )
     return ErrorProfile(
-        origin=scene.origin,
+        origin=snapshot.origin,
         graphs=(profile("reference", ref), profile("candidate", cand, ref)),
-        close_ups=(*drawing.close_ups, *_outputs(scene)),
+        close_ups=(*builder.close_ups, *_outputs(snapshot)),
     )
 
 
-def _outputs(scene: _Scene) -> Iterator[CloseUp]:
-    """The outputs as both sides ran; of one model alone, its run beside its oracle."""
-    cand = scene.candidate.runtime_outputs()
+def _outputs(snapshot: _Snapshot) -> Iterator[CloseUp]:
+    """Yield details of the outputs of both runs; of a single model, of its run and oracle."""
+    cand = snapshot.candidate.runtime_outputs()
     ref = (
-        scene.candidate.oracle_outputs()
-        if scene.reference is None
-        else scene.reference.runtime_outputs()
+        snapshot.candidate.oracle_outputs()
+        if snapshot.reference is None
+        else snapshot.reference.runtime_outputs()
     )
     if isinstance(cand, IsomorphError) or isinstance(ref, IsomorphError):
         return
-    for left, right in scene.outputs[:_MOST_OUTPUTS]:
+    for left, right in snapshot.outputs[:_MOST_OUTPUTS]:
         if left in ref and right in cand:
-            feeds = arrays(scene.candidate.feeds)
+            feeds = arrays(snapshot.candidate.feeds)
             seen = close_up("output", (left, right), ref[left], cand[right], feeds=feeds)
             if seen is not None:
                 yield seen

@@ -1,4 +1,4 @@
-"""Both graphs node by node, and then the bodies of their branches and loops, level by level."""
+"""Profile both graphs node by node, then the bodies of branches and loops, level by level."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from isomorph.core.profile import CloseUp
 from isomorph.core.report import Skipped
 from isomorph.core.trace import Noise
 from isomorph.localize.fault_search import Search
-from isomorph.localize.flat_profile import Row, renamed, rows, spliced
+from isomorph.localize.flat_profile import Row, renamed, rows, with_bodies
 from isomorph.localize.locate import Located
-from isomorph.localize.loop_runner import Walk
-from isomorph.localize.node_errors import Columns, value_at
-from isomorph.localize.subgraph_nodes import described
-from isomorph.localize.subgraph_search import Inside, enter, first_inside
+from isomorph.localize.loop_runner import LoopRunner
+from isomorph.localize.node_errors import NodeErrors, value_at
+from isomorph.localize.subgraph_nodes import subgraph_names
+from isomorph.localize.subgraph_search import BodyFault, first_iteration, search_body
 from isomorph.match.dequantized_graph import dequantized
 from isomorph.match.tensor_capture import TensorCapture
 from isomorph.measure.tensor_details import close_up
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from isomorph.sessions.model_handle import ModelHandle
 
 PROFILE = "error profile"
-"""How begins what is told of those that could not be seen."""
+"""How the entries about unmeasured nodes start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
-    """One graph of each side as it was looked at: the whole models, or a body of each."""
+    """One captured graph of each model: the whole models, or a body of each."""
 
     reference: EvaluatedModel
     candidate: EvaluatedModel
@@ -50,10 +50,10 @@ class Level:
 
 
 @dataclass(slots=True, kw_only=True)
-class Drawing:
-    """What was measured of both graphs, bodies included, and what could not be.
+class ProfileBuilder:
+    """Measures both graphs, including bodies, and lists what could not be measured.
 
-    Without ``all_bodies`` only those of guilty nodes are entered.
+    Without ``all_bodies`` only the bodies of faulty nodes are entered.
     """
 
     all_bodies: bool
@@ -61,22 +61,22 @@ class Drawing:
     skipped: list[Skipped] = field(default_factory=list)
     _entered: int = 0
 
-    def drawn(self, level: Level) -> tuple[list[Row], list[Row]]:
-        """The rows of the reference and of the candidate."""
+    def rows(self, level: Level) -> tuple[list[Row], list[Row]]:
+        """Return the rows of the reference and of the candidate."""
         matcher, faults = level.located.matcher, level.located.chain.faults
         search = Search(matcher, level.outputs, {each.tensor: each.value for each in faults})
         left, right = (
-            Columns("reference", matcher.reference),
-            Columns("candidate", matcher.candidate),
+            NodeErrors("reference", matcher.reference),
+            NodeErrors("candidate", matcher.candidate),
         )
         self.run(left, level.reference)
         self.run(right, level.candidate)
         right.translation(search, faults)
-        self.close_ups += _guilty(matcher.candidate, faults, level.candidate)
-        told = left.told()
-        ref, cand = rows(told), rows(right.told(left), told)
+        self.close_ups += _fault_details(matcher.candidate, faults, level.candidate)
+        ref_profile = left.profile()
+        ref, cand = rows(ref_profile), rows(right.profile(left), ref_profile)
         inner: tuple[dict[str, list[Row]], dict[str, list[Row]]] = ({}, {})
-        sides = level.reference.opened, level.candidate.opened
+        sides = level.reference.handle, level.candidate.handle
         names = [each.node for each in faults]
         for node in self._holders(matcher.candidate.graph, level.depth, names):
             with self._entering(node) as folder:
@@ -86,10 +86,10 @@ class Drawing:
                 if within is not None:
                     found = self._within(within, level.depth + 1)
                     inner[0][within.holder], inner[1][node.name] = found
-        return spliced(ref, inner[0]), spliced(cand, inner[1])
+        return with_bodies(ref, inner[0]), with_bodies(cand, inner[1])
 
-    def _within(self, within: Inside, depth: int) -> tuple[list[Row], list[Row]]:
-        """The rows of a pair of bodies, under the names of the whole models."""
+    def _within(self, within: BodyFault, depth: int) -> tuple[list[Row], list[Row]]:
+        """Return the rows of a pair of bodies, under the names of the whole models."""
         before = len(self.close_ups)
         level = Level(
             reference=within.reference,
@@ -98,62 +98,64 @@ class Drawing:
             outputs=within.outputs,
             depth=depth,
         )
-        mine, yours = self.drawn(level)
-        ours, theirs = within.ours, within.theirs
+        ref, cand = self.rows(level)
+        cand_names, ref_names = within.candidate_names, within.reference_names
         self.close_ups[before:] = [
-            replace(each, node=ours.node(each.node or "")) for each in self.close_ups[before:]
+            replace(each, node=cand_names.node(each.node or "")) for each in self.close_ups[before:]
         ]
         return (
-            renamed(mine, theirs, ours, within.round),
-            renamed(yours, ours, theirs, within.round),
+            renamed(ref, ref_names, cand_names, within.round),
+            renamed(cand, cand_names, ref_names, within.round),
         )
 
-    def run(self, columns: Columns, subject: EvaluatedModel) -> None:
-        """A runtime that fails, or gives only its outputs, leaves its column empty."""
+    def run(self, columns: NodeErrors, evaluated: EvaluatedModel) -> None:
+        """Measure a run; one that fails, or returns only its outputs, leaves its column empty."""
         what = f"{PROFILE} of the {columns.role}'s run"
         try:
-            session = subject.runtime()
+            session = evaluated.runtime()
             if session.capabilities.fetch != "all":
-                why = "this session gives no tensors but its outputs"
+                why = "this session returns no tensors but its outputs"
                 self._skip(what, why)
                 return
-            columns.execution(dequantized(session, subject.model.graph))
+            columns.execution(dequantized(session, evaluated.model.graph))
         except IsomorphError as error:
             self._skip(what, error.sentence)
 
     def _skip(self, what: str, why: str) -> None:
-        told = Skipped(what=what, why=why)
-        if told not in self.skipped:
-            self.skipped.append(told)
+        skipped = Skipped(what=what, why=why)
+        if skipped not in self.skipped:
+            self.skipped.append(skipped)
 
-    def alone(self, subject: EvaluatedModel, depth: int = 0) -> list[Row]:
-        """The rows of one model without another, its run beside its own oracle."""
-        graph = subject.model.graph
-        noise = Noise(seed=subject.seed, rounding=True)
-        capture = TensorCapture(graph, dequantized(subject.oracle(), graph), subject.feeds, noise)
+    def alone(self, evaluated: EvaluatedModel, depth: int = 0) -> list[Row]:
+        """Return the rows of a single model, its run compared with its own oracle."""
+        graph = evaluated.model.graph
+        noise = Noise(seed=evaluated.seed, rounding=True)
+        capture = TensorCapture(
+            graph, dequantized(evaluated.oracle(), graph), evaluated.feeds, noise
+        )
         capture.compute()
-        columns = Columns("candidate", capture)
-        self.run(columns, subject)
+        columns = NodeErrors("candidate", capture)
+        self.run(columns, evaluated)
         inner: dict[str, list[Row]] = {}
-        opened = subject.opened
+        handle = evaluated.handle
         for node in self._holders(graph, depth):
             with self._entering(node) as folder:
-                if opened is None:
+                if handle is None:
                     continue
-                walk = Walk(opened, node, capture, {}, folder / "candidate")
-                now = next(walk.rounds(), None)
+                runner = LoopRunner(handle, node, capture, {}, folder / "candidate")
+                now = next(runner.rounds(), None)
                 if now is not None:
-                    found = self.alone(walk.subject(), depth + 1)
-                    names = described(walk.body().opened.model.graph, node, now.key)
+                    found = self.alone(runner.evaluated(), depth + 1)
+                    names = subgraph_names(runner.body().handle.model.graph, node, now.key)
                     inner[node.name] = renamed(found, names, names, now.number)
-        return spliced(rows(columns.told()), inner)
+        return with_bodies(rows(columns.profile()), inner)
 
-    def _holders(self, graph: Graph, depth: int, guilty: Sequence[str] = ()) -> Iterator[Node]:
-        """The nodes whose bodies are looked into: the guilty, then others as far as that goes."""
-        held = [
-            node for node in graph.nodes if node.bodies and (self.all_bodies or node.name in guilty)
+    def _holders(self, graph: Graph, depth: int, faulty: Sequence[str] = ()) -> Iterator[Node]:
+        """Yield the nodes whose bodies are profiled: faulty ones first, up to the limit."""
+        holders = [
+            node for node in graph.nodes if node.bodies and (self.all_bodies or node.name in faulty)
         ]
-        for node in sorted(held, key=lambda each: each.name not in guilty):
+        for node in sorted(holders, key=lambda each: each.name not in faulty):
             if depth >= NESTED_BODIES.most:
                 what = f"{PROFILE} inside branches and loops that lie deeper"
                 self._skip(what, NESTED_BODIES.why)
@@ -167,30 +169,30 @@ class Drawing:
 
     @contextmanager
     def _entering(self, node: Node) -> Iterator[Path]:
-        """A folder for the bodies of a node; one that cannot be cut out is seen from outside."""
+        """Provide a folder for the bodies of a node; a body that cannot be extracted is skipped."""
         with TemporaryDirectory(prefix="isomorph-bodies-") as folder:
             try:
                 yield Path(folder)
             except (IsomorphError, ValueError, KeyError) as error:
-                told = error.sentence if isinstance(error, IsomorphError) else str(error)
-                self._skip(f"{PROFILE} inside {node.name!r}", told)
+                why = error.sentence if isinstance(error, IsomorphError) else str(error)
+                self._skip(f"{PROFILE} inside {node.name!r}", why)
 
 
 def _inside(
     node: Node, level: Level, search: Search, sides: tuple[ModelHandle, ModelHandle], folder: Path
-) -> Inside | None:
+) -> BodyFault | None:
     faults = level.located.chain.faults
     fault = next((each for each in faults if each.node == node.name), None)
     if fault is None:
-        return first_inside(node, search, sides, folder)
+        return first_iteration(node, search, sides, folder)
     earlier = {each.tensor: each.value for each in faults[: faults.index(fault)]}
-    return enter(fault, level.located, earlier, sides, folder)
+    return search_body(fault, level.located, earlier, sides, folder)
 
 
-def _guilty(
-    capture: TensorCapture, faults: Sequence[Fault], subject: EvaluatedModel
+def _fault_details(
+    capture: TensorCapture, faults: Sequence[Fault], evaluated: EvaluatedModel
 ) -> Iterator[CloseUp]:
-    """Each guilty tensor as its node makes it from right inputs, beside the right value."""
+    """Yield each faulty tensor, computed from right inputs, with its right value."""
     given: dict[str, Array] = {}
     for fault in faults:
         value = value_at(capture, fault.tensor, given)
@@ -205,12 +207,12 @@ def _guilty(
             value,
             node=fault.node,
             dtype=spec.dtype if spec is not None else None,
-            feeds=arrays(subject.feeds),
+            feeds=arrays(evaluated.feeds),
         )
         if seen is not None:
             yield seen
 
 
 def arrays(feeds: Mapping[str, object]) -> dict[str, Array]:
-    """The feeds that are arrays."""
+    """Return the feeds that are arrays."""
     return {name: value for name, value in feeds.items() if isinstance(value, np.ndarray)}

@@ -1,4 +1,4 @@
-"""What lower precision costs, judged by the nodes behind it: a fault may hide in a loss."""
+"""Judge the loss of a lower precision by its nodes: the loss may hide a fault."""
 
 from __future__ import annotations
 
@@ -25,32 +25,31 @@ if TYPE_CHECKING:
     from isomorph.measure.compare import Comparison
 
 
-def settled(comparison: Comparison, located: Located) -> Comparison:
-    """Losses judged by the nodes behind them: off beyond its own precision, or none is.
+def judge_losses(comparison: Comparison, located: Located) -> Comparison:
+    """Judge losses by whether a node is wrong beyond its own precision.
 
-    A loss within its budget is divergent where one node is. One that is beyond it, but not
-    beyond doubt, is what its precision costs where none is enough of a reason, and nothing is
-    left unexplained.
+    A loss within its budget becomes divergent if one node is. A loss beyond its budget, but not
+    beyond doubt, becomes degraded if no such node explains it and nothing is unexplained.
     """
     beyond = [each for each in located.chain.faults if each.share and _off(located.matcher, each)]
     if located.chain.explained and not _reason_enough(comparison, beyond):
-        return _acquitted(comparison)
+        return _as_degraded(comparison)
     graph = located.matcher.candidate.graph
-    # What a body stores with less precision is not disturbed there, and a cast that is spelled
-    # out is no noise: it is what the model says.
-    dark = {node.name for node in graph.nodes if node.bodies or node.op == "Cast"}
+    # Constants inside a body are not disturbed by the noise, and an explicit cast is part of the
+    # model, not noise.
+    opaque = {node.name for node in graph.nodes if node.bodies or node.op == "Cast"}
     faults = [
         each
         for each in beyond
-        if dark.isdisjoint(each.nodes) and not _lost_on_its_grids(located.matcher, each)
+        if opaque.isdisjoint(each.nodes) and not _lost_on_its_grids(located.matcher, each)
     ]
-    return _convicted(comparison, located, faults) if faults else comparison
+    return _as_divergent(comparison, located, faults) if faults else comparison
 
 
 def _reason_enough(comparison: Comparison, faults: Sequence[Fault]) -> bool:
-    """Whether the loss would be within its budget without what these nodes do.
+    """Whether the loss would be within its budget without these faults.
 
-    What several do adds up in squares, as what is independent does.
+    The effects of several faults add up in squares, as independent ones do.
     """
     losses = [each.intended_loss for each in comparison.divergences]
     most = max((each.budget.ratio or 0.0 for each in losses if each is not None), default=0.0)
@@ -59,39 +58,38 @@ def _reason_enough(comparison: Comparison, faults: Sequence[Fault]) -> bool:
 
 
 def _off(matcher: ValueMatcher, fault: Fault) -> bool:
-    """Whether it is beyond its noise, with its grids or without, and has no twin after all."""
+    """Whether a fault exceeds its noise, with or without quantization, and has no match."""
     wrong = matcher.candidate.values[fault.tensor]
     with_grids = beyond_noise(matcher, fault, wrong) and _beyond(matcher, fault, grids=True)
-    # A grid may cut off what a fault has moved beyond its ends.
+    # A quantization range may clip what a fault has moved beyond it.
     if not with_grids and _lost_on_its_grids(matcher, fault):
         return False
     return not _has_match(matcher, fault)
 
 
 def _has_match(matcher: ValueMatcher, fault: Fault) -> bool:
-    """Whether the reference has this tensor, and the candidate the one that it is taken for.
+    """Whether the reference has this tensor, and the candidate has its supposed counterpart.
 
-    A few elements may go farther than the draws have shown; then the walk takes a tensor for
-    wrong whose twin is there. But where an operator was lost, what it read is there as well,
-    and what it made is not.
+    A few elements may differ by more than the draws show; then the search takes a tensor for wrong
+    that has a match. But where an operator was lost, its input has a match and its output has none.
     """
     ref, cand = matcher.reference, matcher.candidate
     size = cand.prints[fault.tensor].elements
     found = [
         name
         for name in ref.values
-        if ref.prints[name].elements == size and _alike(matcher, name, fault.tensor)
+        if ref.prints[name].elements == size and _equal_within_noise(matcher, name, fault.tensor)
     ]
     return bool(found) and any(
-        _alike(matcher, fault.counterpart, name)
+        _equal_within_noise(matcher, fault.counterpart, name)
         for name in cand.values
         if cand.prints[name].elements == size
         and (name != fault.tensor or fault.counterpart in found)
     )
 
 
-def _alike(matcher: ValueMatcher, ref: str, cand: str) -> bool:
-    """Whether two tensors differ, all in all, by no more than noise, in any arrangement."""
+def _equal_within_noise(matcher: ValueMatcher, ref: str, cand: str) -> bool:
+    """Whether two tensors are equal up to the rms of their noise, in any arrangement."""
     left, right = matcher.reference.values[ref], matcher.candidate.values[cand]
     return any(
         rms_and_peak(moved.array(left), right)[0] <= matcher.tolerance(ref, cand)
@@ -100,20 +98,19 @@ def _alike(matcher: ValueMatcher, ref: str, cand: str) -> bool:
 
 
 def _lost_on_its_grids(matcher: ValueMatcher, fault: Fault) -> bool:
-    """Whether it is right where all quantizers are left out, as they are in the draws.
+    """Whether the tensor is right without any quantizer, as in the draws.
 
-    A grid was fitted to samples that nobody knows: on others it cuts values off, or is coarser
-    than it had to be. That is a loss, and the outputs tell how grave; what a node does wrong
-    beside it stays without any grid.
+    A quantization range was fitted to unknown samples: on others it clips values, or is coarser
+    than necessary. This is a loss, which the outputs measure; a fault remains without quantizers.
     """
     return not _beyond(matcher, fault, grids=False)
 
 
 def _beyond(matcher: ValueMatcher, fault: Fault, *, grids: bool) -> bool:
-    """Whether it is off by more than its noise, as many draws show it, with its grids or without.
+    """Whether the tensor exceeds the noise of many draws, with its quantizers or without.
 
-    What is lost before it moves all of a small tensor as one: then the few draws of the walk are
-    few numbers, and not as many as there are elements.
+    An earlier loss may move all elements of a small tensor together: then the few draws of the
+    search are few samples, not one for each element.
     """
     wrong = matcher.candidate.values[fault.tensor]
     if wrong.shape != fault.value.shape:
@@ -128,14 +125,14 @@ def _beyond(matcher: ValueMatcher, fault: Fault, *, grids: bool) -> bool:
 
 
 def _not_cut_off(right: Array, found: Array) -> Array:
-    """All elements but those that stand at an end of a range, if chance can cut off as many."""
+    """Mark all elements but clipped ones, if chance explains how many are clipped."""
     low, high = np.min(found, initial=np.inf), np.max(found, initial=-np.inf)
     cut = ((right < low) & (found == low)) | ((right > high) & (found == high))
     excused = beyond_another(int(np.count_nonzero(cut)), right.size) >= FALSE_ALARM
     return np.asarray(~cut if excused else np.ones(right.shape, bool))
 
 
-def _convicted(comparison: Comparison, located: Located, faults: Sequence[Fault]) -> Comparison:
+def _as_divergent(comparison: Comparison, located: Located, faults: Sequence[Fault]) -> Comparison:
     reason = (
         f"within the loss that its precision intends, but {faults[0].node!r} is off by more than "
         "its own precision explains"
@@ -150,7 +147,7 @@ def _convicted(comparison: Comparison, located: Located, faults: Sequence[Fault]
     )
 
 
-def _acquitted(comparison: Comparison) -> Comparison:
+def _as_degraded(comparison: Comparison) -> Comparison:
     return _judged(
         comparison,
         lambda each: each.verdict is Verdict.DIVERGENT,

@@ -1,4 +1,4 @@
-"""Which stretch of the other graph may stand for one node: every pair of equal ends."""
+"""The spans of the other graph that may replace one node: those with equal inputs and output."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from isomorph.core.limits import EQUAL_TENSORS, STRETCHES
-from isomorph.localize.probes import Way
+from isomorph.localize.probes import Span
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from isomorph.match.value_match import ValueMatcher
 
 _LOOKED_UP = 4 * EQUAL_TENSORS.most
-"""Twins of a tensor that are known: of those behind the end of a stretch none may start it."""
+"""Equal tensors that are looked up for each; those after the end of a span cannot start it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paired:
-    """Every tensor with its twins, from either side."""
+    """The equal tensors of every tensor, from either model."""
 
     matcher: ValueMatcher
     of_candidate: Mapping[str, Sequence[tuple[str, Rearrangement]]]
@@ -30,22 +30,22 @@ class Paired:
 
 
 def paired(matcher: ValueMatcher) -> Paired:
-    """Look every tensor of the candidate up once."""
-    ours: dict[str, list[tuple[str, Rearrangement]]] = {}
-    theirs: dict[str, list[tuple[str, Rearrangement]]] = {}
-    for yours, value in matcher.candidate.values.items():
-        for mine, moved in islice(matcher.pairs(yours, value), _LOOKED_UP):
-            ours.setdefault(yours, []).append((mine, moved))
-            theirs.setdefault(mine, []).append((yours, moved))
-    return Paired(matcher=matcher, of_candidate=ours, of_reference=theirs)
+    """Find the equal tensors of every tensor of the candidate."""
+    of_candidate: dict[str, list[tuple[str, Rearrangement]]] = {}
+    of_reference: dict[str, list[tuple[str, Rearrangement]]] = {}
+    for cand, value in matcher.candidate.values.items():
+        for ref, moved in islice(matcher.pairs(cand, value), _LOOKED_UP):
+            of_candidate.setdefault(cand, []).append((ref, moved))
+            of_reference.setdefault(ref, []).append((cand, moved))
+    return Paired(matcher=matcher, of_candidate=of_candidate, of_reference=of_reference)
 
 
-def ways_of_candidate(node: Node, known: Paired) -> list[Way]:
-    """Stretches of the reference that may stand for a node of the candidate."""
+def reference_spans(node: Node, known: Paired) -> list[Span]:
+    """Return the spans of the reference that may replace a node of the candidate."""
     matcher = known.matcher
-    found = _stretches(node, matcher.candidate, matcher.reference, known.of_candidate)
+    found = _spans(node, matcher.candidate, matcher.reference, known.of_candidate)
     return [
-        Way(
+        Span(
             sources=tuple((ref, cand, moved) for cand, (ref, moved) in starts),
             reference=end,
             candidate=out,
@@ -55,12 +55,12 @@ def ways_of_candidate(node: Node, known: Paired) -> list[Way]:
     ]
 
 
-def ways_of_reference(node: Node, known: Paired) -> list[Way]:
-    """Stretches of the candidate that may stand for a node of the reference."""
+def candidate_spans(node: Node, known: Paired) -> list[Span]:
+    """Return the spans of the candidate that may replace a node of the reference."""
     matcher = known.matcher
-    found = _stretches(node, matcher.reference, matcher.candidate, known.of_reference)
+    found = _spans(node, matcher.reference, matcher.candidate, known.of_reference)
     return [
-        Way(
+        Span(
             sources=tuple((ref, cand, moved) for ref, (cand, moved) in starts),
             reference=out,
             candidate=end,
@@ -73,10 +73,10 @@ def ways_of_reference(node: Node, known: Paired) -> list[Way]:
 _Pair = tuple[str, "Rearrangement"]
 
 
-def _stretches(
+def _spans(
     node: Node, here: TensorCapture, there: TensorCapture, pairs: Mapping[str, Sequence[_Pair]]
 ) -> list[tuple[list[tuple[str, _Pair]], str, _Pair]]:
-    """Ends and beginnings of the other side with the values of this node's, the likeliest first."""
+    """Return spans of the other model with this node's values, the likeliest first."""
     sources = here.topology.sources(node)
     outs = [name for name in node.outputs if pairs.get(name)]
     if not sources or not outs or not all(pairs.get(name) for name in sources):
@@ -84,14 +84,14 @@ def _stretches(
     found = list(STRETCHES.first(_all(sources, outs[0], there, pairs)))
     maker = there.topology.maker
 
-    def unlikely(stretch: tuple[list[tuple[str, _Pair]], str, _Pair]) -> tuple[bool, int]:
-        end, starts = stretch[2][0], [pair[0] for _, pair in stretch[0]]
+    def rank(span: tuple[list[tuple[str, _Pair]], str, _Pair]) -> tuple[bool, int]:
+        end, starts = span[2][0], [pair[0] for _, pair in span[0]]
         other = maker.get(end)
         same = other is not None and other.op == node.op
         between = there.topology.above(end, until=starts)
         return not (same and end not in starts), len(between)
 
-    return sorted(found, key=unlikely)
+    return sorted(found, key=rank)
 
 
 def _all(

@@ -1,11 +1,11 @@
-"""A constant that is known by the node that reads it: the same operator, given the same data.
+"""Constants that are identified by their reader: the same operator on the same data.
 
-Numbers of a threshold or a scale do not tell where they come from. Where both graphs hold all other
-constants alike, and one node of each applies the same operator to the same data with another
-constant, the constant was changed. Whether that matters is tried at the node itself: on the inputs
-that were tried both constants give the same (a threshold, a limit), and they do not for data that
-lies between what was seen at the same element. A limit beyond what the data reaches is no
-difference, and of a constant that is in the node's result already only the outputs can tell.
+The value of a threshold or a scale does not identify it. Where all other constants of both graphs
+are equal, and one node of each applies the same operator to the same data with another constant,
+the constant was changed. Whether this matters is tested at the node itself: both constants give the
+same result on the tried inputs (a threshold, a limit), but not for data between the values seen at
+the same element. A limit that the data cannot reach makes no difference, and a constant that
+already changes the node's result is judged by the outputs.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ _PROBES = 8
 _EITHER_WAY = frozenset(
     {"Add", "Mul", "Max", "Min", "Sum", "Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"}
 )
-"""Operators whose kind says all: their operands may be exchanged."""
+"""Operators whose operands may be exchanged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Data:
-    """What the node of the candidate reads besides the constant, on all inputs that were tried."""
+    """What the candidate's node reads besides the constant, on all tried inputs."""
 
     name: str
     seen: list[Array] = field(default_factory=list, repr=False)
 
     def probes(self, between: Array, random: np.random.Generator) -> Iterator[Array]:
-        """Data of the range that was seen: what lies between both constants, then any."""
+        """Yield data within the seen range: between both constants first, then random."""
         seen = np.stack(self.seen)
         low, high = seen.min(axis=0), seen.max(axis=0)
         whole = seen.dtype.kind != "f" or np.array_equal(seen, np.rint(seen))
@@ -53,7 +53,7 @@ class _Data:
         if not whole:
             yield np.clip(placed, low, high)
         for _ in range(_PROBES):
-            if whole:  # counts, masks and labels take no other values
+            if whole:  # counts, masks and labels have no values between
                 picked = random.integers(len(seen), size=(1, *low.shape))
                 yield np.take_along_axis(seen, picked, axis=0)[0]
             else:
@@ -63,10 +63,10 @@ class _Data:
 def reads_same_data(
     difference: ConstantDifference,
     weights: tuple[Weights, Weights],
-    subjects: Sequence[tuple[EvaluatedModel, EvaluatedModel]],
+    pairs: Sequence[tuple[EvaluatedModel, EvaluatedModel]],
     replaced: Array,
 ) -> bool:
-    """Whether both nodes are given the same on all these inputs, and would make another result."""
+    """Whether both nodes read the same data on all inputs, and could give different results."""
     nodes = _nodes(difference, weights)
     if nodes is None:
         return False
@@ -74,25 +74,25 @@ def reads_same_data(
     if len(operands[0]) != len(operands[1]) or not operands[0]:
         return False
     data = [_Data(name=name) for name in operands[1]]
-    for ref, cand in subjects:
+    for ref, cand in pairs:
         try:
-            meant = ref.oracle().run(ref.feeds, list(operands[0]))
-            held = cand.oracle().run(cand.feeds, list(operands[1]))
+            expected = ref.oracle().run(ref.feeds, list(operands[0]))
+            actual = cand.oracle().run(cand.feeds, list(operands[1]))
         except (IsomorphError, ValueError):
-            continue  # an input that a model refuses shows nothing
+            continue  # an input that a model rejects shows nothing
         for name, each in zip(operands[0], data, strict=True):
-            one, two = np.asarray(meant[name]), np.asarray(held[each.name])
+            one, two = np.asarray(expected[name]), np.asarray(actual[each.name])
             if not _same(one, two):
                 return False
             each.seen.append(two)
     known = all(each.seen and each.seen[0].dtype.kind in "fiub" for each in data)
-    return known and _differs(difference, nodes[1], data, subjects[0][1], replaced)
+    return known and _differs(difference, nodes[1], data, pairs[0][1], replaced)
 
 
 def _nodes(
     difference: ConstantDifference, weights: tuple[Weights, Weights]
 ) -> tuple[Node, Node] | None:
-    """The only readers of both constants, where they apply the same operator in the same way."""
+    """Return the only readers of both constants if they apply the same operator."""
     reference = weights[0]
     name = difference.reference[0]
     source = reference.stored.get(name) or reference.scalars.get(name)
@@ -112,7 +112,7 @@ def _same(one: Array, two: Array) -> bool:
     if one.dtype.kind != "f" or two.dtype.kind != "f":
         return bool(np.array_equal(one, two))
     finite = np.abs(two[np.isfinite(two)])
-    # All other constants are equal: two orders of the same float64 sums differ by less.
+    # All other constants are equal: the same float64 sums in another order differ by less.
     bound = unit_roundoff("float32") * float(np.max(finite, initial=0.0))
     return bool(np.allclose(one, two, rtol=0.0, atol=bound, equal_nan=True))
 
@@ -124,10 +124,10 @@ def _differs(
     candidate: EvaluatedModel,
     replaced: Array,
 ) -> bool:
-    """Whether the node gives another result between what was seen, and the same where it was."""
+    """Whether the node's result differs between the seen values, but not on them."""
     random, name = np.random.default_rng(candidate.seed), difference.weight.name
-    held = np.asarray(candidate.oracle().run({}, [name])[name])
-    between = 0.5 * (np.asarray(held, np.float64) + np.asarray(replaced, np.float64))
+    actual = np.asarray(candidate.oracle().run({}, [name])[name])
+    between = 0.5 * (np.asarray(actual, np.float64) + np.asarray(replaced, np.float64))
 
     def parts(values: Sequence[Array]) -> bool:
         feeds: Mapping[str, Array] = {
@@ -136,7 +136,7 @@ def _differs(
         }
         results = (
             candidate.oracle().run({**feeds, name: constant}, node.outputs[:1])
-            for constant in (held, replaced)
+            for constant in (actual, replaced)
         )
         wrong, right = (np.asarray(each[node.outputs[0]], np.float32) for each in results)
         return not np.array_equal(wrong, right, equal_nan=True)

@@ -1,8 +1,8 @@
-"""Tensors that hold sizes and no values: one framework has nodes for them, another its calls.
+"""Tensors that hold sizes: some frameworks have nodes for them, others none.
 
-Where the reference has none of the kind, nothing says that the candidate's are wrong: a wrong one
-shows in the shape of what is made with it. Taken for wrong, they would draw half of the graph into
-one group.
+Where the reference has no such tensor, those of the candidate are not wrong by themselves: a wrong
+size shows in the shape of what is computed with it. Treated as wrong, they would pull half of the
+graph into one group.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from isomorph.match.tensor_capture import TensorCapture
 
 
-def of_its_own(search: Search) -> set[str]:
-    """Sizes of the candidate without a twin, where the reference has no such tensor left over."""
+def extra_size_tensors(search: Search) -> set[str]:
+    """Return unmatched size tensors of the candidate if the reference has none unmatched."""
     unmatched = {
         search.reference.values[name].size
         for name in _sizes(search.reference)
@@ -32,7 +32,7 @@ def of_its_own(search: Search) -> set[str]:
 
 
 def _sizes(capture: TensorCapture) -> list[str]:
-    """Whole numbers that depend on the inputs through their shapes alone."""
+    """Return integer tensors that depend only on the shapes of the inputs."""
     topology = capture.topology
     of_values = {spec.name for spec in capture.graph.inputs}
     for node in capture.graph.nodes:

@@ -1,7 +1,7 @@
-"""The nodes of a body that was cut out, as the whole model calls them.
+"""Map the nodes of an extracted body to their names in the whole model.
 
-A framework that exports the part anew gives its nodes names of its own, and its own place in a
-program as their source. The operators and their order stay.
+A framework that exports the body again gives its nodes new names and sources. The operators and
+their order stay the same.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
-    """Full names of nodes, and the body's own names of tensors, by what the part calls them."""
+class SubgraphNames:
+    """Full names of nodes, and the body's names of tensors, by their names when extracted."""
 
     prefix: str
     nodes: Mapping[str, Node] = field(default_factory=dict)
     tensors: Mapping[str, str] = field(default_factory=dict)
 
     def node(self, name: str) -> str:
-        """The full name of a node; what lies in a body within keeps its way there."""
+        """Return the full name of a node, including one in a nested body."""
         holder, slash, rest = name.partition("/")
         if name in self.nodes:
             return self.nodes[name].name
@@ -35,23 +35,23 @@ class Described:
         return f"{self.prefix}{name}"
 
     def in_part(self, name: str) -> str | None:
-        """What the part calls the node of this full name; None where it lies elsewhere."""
+        """Return the extracted name of a node's full name; None if it is elsewhere."""
         for own, node in self.nodes.items():
             if name == node.name or name.startswith(f"{node.name}/"):
                 return own + name[len(node.name) :]
         return name.removeprefix(self.prefix) if name.startswith(self.prefix) else None
 
     def tensor(self, name: str) -> str:
-        """The body's own name of a tensor."""
+        """Return the body's name of a tensor."""
         return self.tensors.get(name, name)
 
     def source(self, name: str) -> Source | None:
-        """Where the user wrote the node."""
+        """Return the location of a node in the user's program."""
         return self.nodes[name].source if name in self.nodes else None
 
 
-def described(part: Graph, holder: Node, key: str) -> Described:
-    """The part's nodes beside those of the body behind ``key``, by the order of their operators."""
+def subgraph_names(part: Graph, holder: Node, key: str) -> SubgraphNames:
+    """Match the nodes of an extracted body with those of the body, by operator order."""
     body, prefix = holder.bodies[key], prefix_of(holder, key)
     needed = _needed(body)
     inner = [node for node in body.nodes if any(name in needed for name in node.outputs)]
@@ -65,14 +65,14 @@ def described(part: Graph, holder: Node, key: str) -> Described:
         cut: whole.removeprefix(prefix)
         for node in part.nodes
         if node.name in nodes
-        # A part that was cut out may leave optional outputs out.
+        # An extracted body may omit optional outputs.
         for cut, whole in zip(node.outputs, nodes[node.name].outputs, strict=False)
     }
-    return Described(prefix=prefix, nodes=nodes, tensors=tensors)
+    return SubgraphNames(prefix=prefix, nodes=nodes, tensors=tensors)
 
 
 def _needed(body: Graph) -> set[str]:
-    """The tensors that the outputs of a body are computed from, and these themselves."""
+    """Return the outputs of a body and all tensors that they are computed from."""
     needed = {spec.name for spec in body.outputs}
     for node in reversed(body.nodes):
         if any(name in needed for name in node.outputs):

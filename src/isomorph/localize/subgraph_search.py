@@ -1,8 +1,7 @@
-"""Into the bodies of a guilty branch or loop: the first round that differs, and where in it.
+"""Search inside a faulty branch or loop: the first iteration that differs, and the fault in it.
 
-A body is cut out as a model of its own and looked at like any other. Both sides are led through
-their rounds separately, each with its own results; as long as these agree, the inputs of the next
-round are right.
+A body is extracted and evaluated like any model. Both models run their iterations separately, each
+with its own results; as long as these agree, the inputs of the next iteration are right.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.localize.fault import NOBODY
-from isomorph.localize.fault_chain import follow
+from isomorph.localize.fault import NO_FAULTS
+from isomorph.localize.fault_chain import find_faults
 from isomorph.localize.fault_search import Search
-from isomorph.localize.locate import Located, look
-from isomorph.localize.loop_runner import Walk
+from isomorph.localize.locate import Located, match_values
+from isomorph.localize.loop_runner import LoopRunner
 from isomorph.localize.loop_steps import Round, body_output, other_branches
-from isomorph.localize.subgraph_nodes import Described, described
+from isomorph.localize.subgraph_nodes import SubgraphNames, subgraph_names
 from isomorph.match.tensor_capture import rms_and_peak
 
 if TYPE_CHECKING:
@@ -33,19 +32,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inside:
-    """What was found in a body: the two sides as models of their own, and their nodes' full names.
+class BodyFault:
+    """The faults inside a body: both extracted bodies, and the full names of their nodes.
 
-    ``theirs`` are the names of the reference's body, ``ours`` those of the candidate's. ``holder``
-    is the reference's node, ``node`` the candidate's, and ``body`` the one of its bodies;
-    ``outputs`` are the results that belong together.
+    ``holder`` is the reference's node, ``node`` the candidate's, and ``body`` one of its bodies;
+    ``outputs`` pairs the results of both.
     """
 
     reference: EvaluatedModel
     candidate: EvaluatedModel
     located: Located
-    theirs: Described
-    ours: Described
+    reference_names: SubgraphNames
+    candidate_names: SubgraphNames
     round: int
     holder: str
     node: str
@@ -53,51 +51,53 @@ class Inside:
     outputs: Sequence[tuple[str, str]]
 
 
-def enter(
+def search_body(
     fault: Fault,
     known: Located,
     earlier: Mapping[str, Array],
     sides: tuple[ModelHandle, ModelHandle],
     folder: Path,
-) -> Inside | None:
-    """The first round of a guilty node's bodies in which their results differ, and where."""
+) -> BodyFault | None:
+    """Return the first iteration of a faulty node whose results differ, with its faults."""
     matcher = known.matcher
     here = {node.name: node for node in matcher.candidate.graph.nodes}[fault.node]
-    theirs = [node for node in matcher.reference.graph.nodes if node.name in fault.reference_nodes]
-    there = next((node for node in reversed(theirs) if node.bodies), None)
+    ref_nodes = [
+        node for node in matcher.reference.graph.nodes if node.name in fault.reference_nodes
+    ]
+    there = next((node for node in reversed(ref_nodes) if node.bodies), None)
     if not here.bodies or there is None or fault.counterpart not in there.outputs:
         return None
     if fault.tensor not in here.outputs:
         return None
-    mine = Walk(sides[0], there, matcher.reference, {}, folder / "reference")
-    yours = Walk(sides[1], here, matcher.candidate, earlier, folder / "candidate")
+    ref = LoopRunner(sides[0], there, matcher.reference, {}, folder / "reference")
+    cand = LoopRunner(sides[1], here, matcher.candidate, earlier, folder / "candidate")
     same = [each for each in known.chain.faults if each.node == fault.node]
     pairs = _bound(there, here, [fault, *same], matcher)
-    # Another number of rounds is the fault of the node that decides, and told there.
-    for left, right in zip(mine.rounds(), yours.rounds(), strict=False):
-        names = _names(mine, yours, left, right, pairs)
-        if not names or not _differ(mine.results[-1], yours.results[-1], names):
+    # A different number of iterations is a fault of the node that decides, not of the body.
+    for left, right in zip(ref.rounds(), cand.rounds(), strict=False):
+        names = _names(ref, cand, left, right, pairs)
+        if not names or not _differ(ref.results[-1], cand.results[-1], names):
             continue
-        if _exchanged(mine, yours, right, names):
+        if _exchanged(ref, cand, right, names):
             return None
-        outputs = _outputs(mine, yours, names)
-        found = _located(mine, yours, outputs)
+        outputs = _outputs(ref, cand, names)
+        found = _located(ref, cand, outputs)
         if found is not None:
-            return _inside(mine, yours, (left, right), found, outputs)
+            return _inside(ref, cand, (left, right), found, outputs)
     return None
 
 
-def first_inside(
+def first_iteration(
     here: Node, search: Search, sides: tuple[ModelHandle, ModelHandle], folder: Path
-) -> Inside | None:
-    """The first round of the bodies of a node that nobody accuses, with right values handed in."""
+) -> BodyFault | None:
+    """Return the first iteration of a node without a fault, with right inputs."""
     maker = {name: node for node in search.reference.graph.nodes for name in node.outputs}
     pairs = [(pair[0], name) for name in here.outputs if (pair := search.pairs.get(name))]
     there = next((maker[one] for one, _ in pairs if one in maker and maker[one].bodies), None)
     if there is None:
         return None
-    ref = Walk(sides[0], there, search.reference, {}, folder / "reference")
-    cand = Walk(sides[1], here, search.candidate, search.given, folder / "candidate")
+    ref = LoopRunner(sides[0], there, search.reference, {}, folder / "reference")
+    cand = LoopRunner(sides[1], here, search.candidate, search.given, folder / "candidate")
     left, right = next(ref.rounds(), None), next(cand.rounds(), None)
     if left is None or right is None:
         return None
@@ -105,31 +105,33 @@ def first_inside(
     if not names:
         return None
     outputs = _outputs(ref, cand, names)
-    found = Located(chain=NOBODY, matcher=look(ref.subject(), cand.subject()))
+    found = Located(chain=NO_FAULTS, matcher=match_values(ref.evaluated(), cand.evaluated()))
     return _inside(ref, cand, (left, right), found, outputs)
 
 
 def _inside(
-    mine: Walk, yours: Walk, rounds: tuple[Round, Round], found: Located,
+    ref: LoopRunner, cand: LoopRunner, rounds: tuple[Round, Round], found: Located,
     outputs: Sequence[tuple[str, str]],
-) -> Inside:  # fmt: skip
+) -> BodyFault:  # fmt: skip
     left, right = rounds
-    return Inside(
-        reference=mine.subject(),
-        candidate=yours.subject(),
+    return BodyFault(
+        reference=ref.evaluated(),
+        candidate=cand.evaluated(),
         located=found,
-        theirs=described(mine.body().opened.model.graph, mine.node, left.key),
-        ours=described(yours.body().opened.model.graph, yours.node, right.key),
+        reference_names=subgraph_names(ref.body().handle.model.graph, ref.node, left.key),
+        candidate_names=subgraph_names(cand.body().handle.model.graph, cand.node, right.key),
         round=right.number,
-        holder=mine.node.name,
-        node=yours.node.name,
+        holder=ref.node.name,
+        node=cand.node.name,
         body=right.key,
         outputs=outputs,
     )
 
 
-def _outputs(ref: Walk, cand: Walk, names: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The pairs of results as the parts that were cut out call them."""
+def _outputs(
+    ref: LoopRunner, cand: LoopRunner, names: Sequence[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """Return the pairs of results by their names in the extracted bodies."""
     inner, other = ref.body(), cand.body()
     return [(inner.outputs[one], other.outputs[two]) for one, two in names]
 
@@ -137,9 +139,10 @@ def _outputs(ref: Walk, cand: Walk, names: Sequence[tuple[str, str]]) -> list[tu
 def _bound(
     there: Node, here: Node, faults: Sequence[Fault], matcher: ValueMatcher
 ) -> list[tuple[str, str]]:
-    """Outputs of both nodes that belong together: by place, unless the guilts say otherwise.
+    """Pair the outputs of both nodes: by position, unless the faults contradict it.
 
-    Every one counts: a state that goes wrong in one round makes the others wrong in the next.
+    All of them are needed: a state that is wrong in one iteration makes the others wrong in the
+    next.
     """
     wrong = {each.tensor: each.counterpart for each in faults if each.counterpart in there.outputs}
     # Used only where both have as many.
@@ -159,9 +162,9 @@ def _bound(
 
 
 def _names(
-    ref: Walk, cand: Walk, left: Round, right: Round, pairs: Sequence[tuple[str, str]]
+    ref: LoopRunner, cand: LoopRunner, left: Round, right: Round, pairs: Sequence[tuple[str, str]]
 ) -> list[tuple[str, str]]:
-    """The pairs of outputs as the bodies call them, as far as both bodies compute them."""
+    """Return the pairs of outputs by their names in the bodies, if both compute them."""
     found = []
     for one, other in pairs:
         inner = body_output(ref.node, left.key, one), body_output(cand.node, right.key, other)
@@ -173,7 +176,7 @@ def _names(
 def _differ(
     left: Mapping[str, Array], right: Mapping[str, Array], names: Sequence[tuple[str, str]]
 ) -> bool:
-    """Whether anything is worth a closer look: two float64 evaluations are not bit-equal."""
+    """Whether results differ by more than two float64 evaluations do."""
     for one, other in names:
         error, _ = rms_and_peak(left[one], right[other])
         value = left[one].astype(np.float64)
@@ -183,8 +186,10 @@ def _differ(
     return False
 
 
-def _exchanged(ref: Walk, cand: Walk, right: Round, names: Sequence[tuple[str, str]]) -> bool:
-    """Whether another branch of the candidate does what the reference's does: no node is wrong."""
+def _exchanged(
+    ref: LoopRunner, cand: LoopRunner, right: Round, names: Sequence[tuple[str, str]]
+) -> bool:
+    """Whether another branch of the candidate agrees with the reference's: no node is wrong."""
     for other in other_branches(cand.node, right):
         results = cand.run(other)
         ends = [spec.name for spec in cand.node.bodies[other.key].outputs]
@@ -195,9 +200,9 @@ def _exchanged(ref: Walk, cand: Walk, right: Round, names: Sequence[tuple[str, s
     return False
 
 
-def _located(ref: Walk, cand: Walk, pairs: Sequence[tuple[str, str]]) -> Located | None:
-    matcher = look(ref.subject(), cand.subject())
+def _located(ref: LoopRunner, cand: LoopRunner, pairs: Sequence[tuple[str, str]]) -> Located | None:
+    matcher = match_values(ref.evaluated(), cand.evaluated())
     if not Search(matcher, pairs, {}).wrong_outputs():
         return None
-    chain = follow(matcher, pairs)
+    chain = find_faults(matcher, pairs)
     return Located(chain=chain, matcher=matcher) if chain.faults else None

@@ -1,4 +1,4 @@
-"""What may be put in the place of what."""
+"""A tensor of the reference that may replace one of the candidate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Substitution:
-    """Put this tensor of the reference in the place of that one of the candidate."""
+    """Replace ``tensor`` of the candidate by ``counterpart`` of the reference."""
 
     tensor: str
     counterpart: str
@@ -21,8 +21,8 @@ class Substitution:
     permuted: bool
 
 
-def as_it_is(reference: TensorCapture, tensor: str, counterpart: str) -> Substitution:
-    """The reference's tensor in its own shape."""
+def unreshaped(reference: TensorCapture, tensor: str, counterpart: str) -> Substitution:
+    """Substitute the reference's tensor in its own shape."""
     shape = reference.values[counterpart].shape
     moved = Rearrangement(permutation=tuple(range(len(shape))), shape=shape)
     return Substitution(tensor=tensor, counterpart=counterpart, moved=moved, permuted=False)

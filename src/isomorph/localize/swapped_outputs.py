@@ -1,4 +1,4 @@
-"""Outputs of a node that are right, each in another's place: readers get the wrong one."""
+"""Swapped outputs of a node: each is right, but its readers get the other one."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from isomorph.localize.fault_search import Search
 
 
-def exchanged(search: Search) -> list[Fault]:
-    """Two guilts, one for each of two exchanged outputs that explain a wrong output together."""
+def swapped_output_faults(search: Search) -> list[Fault]:
+    """Return two faults for two swapped outputs that together explain a wrong output."""
     wrong = search.wrong_outputs()
     names = [cand for _, cand in wrong]
     for node in search.candidate.graph.nodes if wrong else ():
-        for proposals in _exchanges(search, node):
+        for proposals in _swaps(search, node):
             given = {**search.given, **{each.tensor: search.placed(each) for each in proposals}}
             found = search.candidate.run(names, given)
             if any(search.agrees(ref, cand, found[cand]) for ref, cand in wrong):
@@ -27,8 +27,8 @@ def exchanged(search: Search) -> list[Fault]:
     return []
 
 
-def _exchanges(search: Search, node: Node) -> Iterator[list[Substitution]]:
-    """Two right outputs of one shape, each with the other's twin."""
+def _swaps(search: Search, node: Node) -> Iterator[list[Substitution]]:
+    """Yield two right outputs of one shape, each with the other's counterpart."""
     for left, right in combinations([name for name in node.outputs if name], 2):
         one, other = search.pairs.get(left), search.pairs.get(right)
         if one is None or other is None or one[0] == other[0]:

@@ -1,7 +1,7 @@
-"""Two networks that are not one converted: nothing that was learned has its like on the other side.
+"""Recognize two unrelated networks, where neither is a conversion of the other.
 
-A fault changes a weight or two. Where no weight is the other side's, and most of what both hold
-has sizes that the other side lacks, there is no guilty node to be found.
+A fault changes one or two weights. Where no weight has a counterpart, and most weights of both have
+sizes that the other lacks, there is no faulty node to find.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isomorph.match.topology import Topology
 if TYPE_CHECKING:
     from isomorph.core.model import Constant, Graph, Node
 
-_MOST_TOLD = 12
+_MOST_LISTED = 12
 _RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
 _PRODUCTS = LINEAR | {"Einsum"}
 
@@ -34,35 +34,35 @@ class Weight:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Its axes, whatever their order and those of size one."""
+        """The sorted sizes of its axes, without those of size one."""
         return tuple(sorted(size for size in self.shape if size != 1))
 
     @property
-    def words(self) -> str:
-        """For the report."""
+    def text(self) -> str:
+        """The weight as text for the report."""
         return f"{self.op} {self.node!r}: {'×'.join(map(str, self.shape))}"
 
 
 def unrelated(reference: Graph, candidate: Graph) -> Finding | None:
-    """The finding that these are different networks; None where they may be the same one."""
+    """Return the finding that these are different networks; None where they may be one."""
     packed = all(any(n.op in _RECURRENT for n in graph.nodes) for graph in (reference, candidate))
     folded = [_folded(graph) for graph in (reference, candidate)]
     if None in folded:
-        return None  # what is computed of constants has sizes that nobody states
-    mine, yours = (
+        return None  # the sizes of what is computed from constants are unknown
+    ref, cand = (
         [*_weights(graph, packed=packed), *(each or ())]
         for graph, each in zip((reference, candidate), folded, strict=True)
     )
-    if not mine or not yours or _elements(mine) == _elements(yours):
-        return None  # what is split or joined keeps the number of its elements
-    multiplied = [_elements([w for w in side if w.op in _PRODUCTS]) for side in (mine, yours)]
+    if not ref or not cand or _elements(ref) == _elements(cand):
+        return None  # splitting and concatenating weights keeps the number of elements
+    multiplied = [_elements([w for w in side if w.op in _PRODUCTS]) for side in (ref, cand)]
     if multiplied[0] == multiplied[1] > 0:
-        return None  # a tensor that is only added somewhere makes no other network
+        return None  # a tensor that is only added does not make another network
     stored = {each.value_digest for graph in (reference,) for each in graph.constants.values()}
     if any(each.value_digest in stored for each in candidate.constants.values() if _large(each)):
         return None
-    ours, theirs = _only(mine, yours), _only(yours, mine)
-    if 2 * _elements(ours) <= _elements(mine) or 2 * _elements(theirs) <= _elements(yours):
+    ref_only, cand_only = _only(ref, cand), _only(cand, ref)
+    if 2 * _elements(ref_only) <= _elements(ref) or 2 * _elements(cand_only) <= _elements(cand):
         return None
     return Finding(
         rank=0,
@@ -70,36 +70,36 @@ def unrelated(reference: Graph, candidate: Graph) -> Finding | None:
         cause=None,
         status=FindingStatus.CONFIRMED,
         effect=FindingEffect.REACHES_OUTPUT,
-        summary="these are different networks, not one converted: " + _told(ours, theirs),
+        summary="these are different networks, not one converted: " + _text(ref_only, cand_only),
         evidence={
-            "reference": [each.words for each in ours[:_MOST_TOLD]],
-            "candidate": [each.words for each in theirs[:_MOST_TOLD]],
-            "weights": [_elements(mine), _elements(yours)],
+            "reference": [each.text for each in ref_only[:_MOST_LISTED]],
+            "candidate": [each.text for each in cand_only[:_MOST_LISTED]],
+            "weights": [_elements(ref), _elements(cand)],
         },
         fix="check that both files are meant to be the same model, of the same training",
     )
 
 
-def _told(ref: Sequence[Weight], cand: Sequence[Weight]) -> str:
-    """The widths that only one side has, and how much each side has learned."""
+def _text(ref: Sequence[Weight], cand: Sequence[Weight]) -> str:
+    """Describe the sizes that only one model has, and how many weights each has."""
     left, right = ({size for each in side for size in each.sizes} for side in (ref, cand))
-    told = []
+    parts = []
     if left - right and right - left:
-        told.append(f"where one has {_list(left - right)}, the other has {_list(right - left)}")
-    told.append(
+        parts.append(f"where one has {_list(left - right)}, the other has {_list(right - left)}")
+    parts.append(
         f"no weight has a counterpart ({len(ref)} of the reference with {_elements(ref)} "
         f"numbers, {len(cand)} of the candidate with {_elements(cand)})"
     )
-    return "; ".join(told)
+    return "; ".join(parts)
 
 
 def _list(sizes: set[int]) -> str:
-    told = [str(size) for size in sorted(sizes)]
-    return "size " + (", ".join(told[:4]) + (" …" if len(told) > 4 else ""))
+    parts = [str(size) for size in sorted(sizes)]
+    return "size " + (", ".join(parts[:4]) + (" …" if len(parts) > 4 else ""))
 
 
 def _only(here: Sequence[Weight], there: Sequence[Weight]) -> list[Weight]:
-    """The weights of sizes that the other side does not have as often."""
+    """Return the weights whose sizes the other model does not have as often."""
     left = Counter(each.sizes for each in there)
     found = []
     for each in here:
@@ -111,11 +111,11 @@ def _only(here: Sequence[Weight], there: Sequence[Weight]) -> list[Weight]:
 
 
 def _weights(graph: Graph, *, packed: bool) -> Iterator[Weight]:
-    """What products are made with: real numbers along two axes and more.
+    """Yield the real weights of products: those with two axes or more.
 
-    One of the axes may have size one in a product, where a matrix was split into its columns.
-    ``packed``: those of recurrent layers are one, biases included: each framework joins gates,
-    directions and biases in its own way, and only the number of them all is the same.
+    An axis may have size one where a matrix was split into its columns. ``packed``: the weights of
+    recurrent layers count as one, including biases, since each framework packs gates, directions
+    and biases in its own way, and only the total number of elements is the same.
     """
     quantized = {entry.tensor for entry in graph.quantization}
     readers = _first_readers(graph)
@@ -134,9 +134,9 @@ def _weights(graph: Graph, *, packed: bool) -> Iterator[Weight]:
 
 
 def _first_readers(graph: Graph) -> dict[str, Node]:
-    """The first node that reads each constant and whose result depends on the inputs.
+    """Return the first data-dependent node that reads each constant.
 
-    What only makes another constant is no weight: a converter may have stored the result instead.
+    What only computes another constant is no weight: a converter may have stored the result.
     """
     fixed = _fixed(graph)
     readers: dict[str, Node] = {}
@@ -147,7 +147,7 @@ def _first_readers(graph: Graph) -> dict[str, Node]:
 
 
 def _fixed(graph: Graph) -> set[str]:
-    """The tensors that are computed of constants alone."""
+    """Return the tensors that are computed from constants alone."""
     fixed: set[str] = set()
     for node in graph.nodes:
         read = Topology.reads(node)
@@ -157,7 +157,7 @@ def _fixed(graph: Graph) -> set[str]:
 
 
 def _folded(graph: Graph) -> list[Weight] | None:
-    """What is computed of constants and read with the signal; None where a size is unknown."""
+    """Return weights that are computed from constants; None where a size is unknown."""
     fixed, found = _fixed(graph), []
     for name, reader in _first_readers(graph).items():
         if name not in fixed:
@@ -177,12 +177,12 @@ def _folded(graph: Graph) -> list[Weight] | None:
 
 
 def _begins(reader: Node, name: str) -> bool:
-    """Whether a recurrent node of ONNX begins with it: lengths and first states are not learned."""
+    """Whether it is a sequence length or initial state of an ONNX recurrent node."""
     return reader.native_op.rpartition("::")[2] in _RECURRENT and name in reader.inputs[4:7]
 
 
 def _large(constant: Constant) -> bool:
-    """Too much to be equal by accident: zeros, ones and epsilons are everywhere."""
+    """Whether a constant is too large to be equal by accident, unlike zeros and epsilons."""
     return constant.values is None and sum(size != 1 for size in constant.shape) >= 2
 
 

@@ -1,4 +1,4 @@
-"""Both models' tensors, computed once and ready to be matched by value."""
+"""Capture the tensors of both models and match them by value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from isomorph.match.value_match import ValueMatcher
 from isomorph.measure.parallel import at_once
 
 
-def look_at(
+def match_captures(
     reference: TensorCapture,
     candidate: TensorCapture,
     *,
@@ -15,6 +15,6 @@ def look_at(
     apart: bool = False,
     same_axes: bool = False,
 ) -> ValueMatcher:
-    """Compute both sides once; at the same time where their workers stand ``apart``."""
+    """Compute both captures; in parallel where their workers are ``apart``."""
     at_once(lambda: reference.compute(draws), lambda: candidate.compute(draws), apart=apart)
     return ValueMatcher(reference, candidate, same_axes=same_axes)

@@ -1,8 +1,8 @@
-"""Whether a weight that differs makes a difference: tried by putting the right numbers in.
+"""Test whether a weight that differs changes the outputs, by replacing its values.
 
-The candidate's oracle is run with the weight as it is and with the reference's numbers in its
-place, on the given inputs and then on others until the two part. Where they do, the reference says
-which of the two is right. A rewrite that something else makes up for is refuted that way.
+The candidate's oracle runs with the weight as it is and with the reference's values, on the given
+inputs and then on others until the two results differ. The reference then decides which of the two
+is right. A rewrite that another change compensates for is refuted in this way.
 """
 
 from __future__ import annotations
@@ -36,38 +36,38 @@ if TYPE_CHECKING:
     from isomorph.match.stored_weights import Weights
 
 _BY_CHANCE = 0.0027
-"""How often a share may stand off from one half by chance: three standard errors of a normal."""
+"""Probability that a share differs from one half by chance: three standard errors of a normal."""
 _SEEDS = 3
-"""Rounds of other inputs, each with its own seed."""
+"""Sets of other inputs, each with its own seed."""
 _LEADS_TO_ROWS = frozenset(
     {"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Expand",
      "Slice", "Clip", "OneHot"}
 )  # fmt: skip
 _FEWEST_TRIALS = 6
-_ALIKE = 1e-6
-"""Outputs nearer than this are not judged; it decides only where the search goes on."""
+_NEAR = 1e-6
+"""Outputs closer than this are not judged; this only decides where the search continues."""
 
 
-_SUBJECTS = 8
-"""Further inputs on which two nodes have to be given the same data."""
+_SAME_DATA_INPUTS = 8
+"""Further inputs on which two nodes must read the same data."""
 
 
 class Effect(StrEnum):
-    """What the experiment showed of a weight that differs."""
+    """The result of the experiment with a weight that differs."""
 
     SHOWN = "shown"
-    """With the reference's numbers the candidate comes nearer to the reference."""
+    """With the reference's values the candidate is closer to the reference."""
     NOT_REACHED = "not reached"
     """No input that was tried makes a difference."""
     UNDECIDED = "undecided"
-    """It makes a difference, less than lower precision does all around it."""
+    """It changes the outputs, but by less than the lower precision around it does."""
     REFUTED = "refuted"
-    """With the reference's numbers the candidate is farther off: something else makes up."""
+    """With the reference's values the candidate is farther off: something compensates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstantEffect:
-    """The answer of the experiment, and the input that shows it where one was found."""
+    """The result of the experiment, and the input that shows it where one was found."""
 
     effect: Effect
     tried: int = 0
@@ -81,7 +81,7 @@ class ConstantEffect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstantExperiment:
-    """Both models on the given inputs, and how other inputs are brought to the candidate."""
+    """Both models on the given inputs, and how other inputs are converted for the candidate."""
 
     sides: tuple[EvaluatedModel, EvaluatedModel]
     outputs: Sequence[Binding]
@@ -89,7 +89,7 @@ class ConstantExperiment:
     carry: Carry = field(repr=False)
 
     def effect(self, difference: ConstantDifference) -> ConstantEffect:
-        """What the difference does, on the given inputs or on any that a search finds."""
+        """Return the effect of the difference, on the given inputs or others of a search."""
         reference, candidate = self.sides
         replaced = None if difference.inside else _corrected(difference, candidate)
         if replaced is None and not difference.inside:
@@ -103,7 +103,7 @@ class ConstantExperiment:
                 cand = candidate if trial is None else candidate.with_feeds(self.carry(ref))
                 seen = self._seen(ref, cand, difference.weight.name, replaced)
             except (IsomorphError, ValueError):
-                continue  # an input that a model refuses shows nothing
+                continue  # an input that a model rejects shows nothing
             if seen is Effect.REFUTED:
                 return ConstantEffect(effect=seen, tried=count)
             if seen is Effect.NOT_REACHED:
@@ -127,21 +127,21 @@ class ConstantExperiment:
     def reads_same_data(
         self, difference: ConstantDifference, weights: tuple[Weights, Weights]
     ) -> bool:
-        """Whether a constant that is alone in being another one is known by what its node reads."""
+        """Whether the only constant that differs is identified by the data its node reads."""
         reference, candidate = self.sides
         replaced = _corrected(difference, candidate)
         if replaced is None or reference.oracle().capabilities.feed != "all":
             return False
-        subjects = [(reference, candidate)]
+        pairs = [(reference, candidate)]
         for trial in self._trials(difference):
-            if trial is None or len(subjects) > _SUBJECTS:
+            if trial is None or len(pairs) > _SAME_DATA_INPUTS:
                 continue
             try:
                 ref = reference.with_feeds(trial.feeds)
-                subjects.append((ref, candidate.with_feeds(self.carry(ref))))
+                pairs.append((ref, candidate.with_feeds(self.carry(ref))))
             except (IsomorphError, ValueError):
                 continue
-        return reads_same_data(difference, weights, subjects, replaced)
+        return reads_same_data(difference, weights, pairs, replaced)
 
     def counts(
         self,
@@ -149,15 +149,15 @@ class ConstantExperiment:
         effect: ConstantEffect,
         weights: tuple[Weights, Weights],
     ) -> bool:
-        """Whether a constant that is known by its place makes another function, though unseen."""
+        """Whether a constant identified by its position changes the function unnoticed."""
         if effect.effect is not Effect.NOT_REACHED:
-            return False  # what an input reaches is judged there
+            return False  # an input reaches it, and the outputs are judged there
         if difference.isolation is Isolation.ONLY_LIMIT:
             return self.reads_same_data(difference, weights)
         return difference.isolation is Isolation.ONLY or self.unmoved(difference)
 
     def unmoved(self, difference: ConstantDifference) -> bool:
-        """Whether what reads a constant computes the same with the reference's numbers in it."""
+        """Whether the readers of a constant compute the same with the reference's values."""
         reference, candidate = self.sides
         replaced, name = _corrected(difference, candidate), difference.weight.name
         if replaced is None:
@@ -165,17 +165,17 @@ class ConstantExperiment:
         read = dict.fromkeys(e for r in difference.weight.readers for e in r.node.outputs if e)
         generated = 0
         for trial in self._trials(difference):
-            if trial is not None and generated > _SUBJECTS:
+            if trial is not None and generated > _SAME_DATA_INPUTS:
                 break
             try:
                 ref = reference if trial is None else reference.with_feeds(trial.feeds)
                 feeds = candidate.feeds if trial is None else self.carry(ref)
-                held = _numbers(flattened(candidate.oracle().run(feeds, list(read))))
-                put = {**feeds, name: replaced}
-                right = _numbers(flattened(candidate.oracle().run(put, list(read))))
+                actual = _numbers(flattened(candidate.oracle().run(feeds, list(read))))
+                replaced_feeds = {**feeds, name: replaced}
+                right = _numbers(flattened(candidate.oracle().run(replaced_feeds, list(read))))
             except (IsomorphError, ValueError):
-                continue  # an input that a model refuses shows nothing
-            if _part(held, right):
+                continue  # an input that a model rejects shows nothing
+            if _part(actual, right):
                 return False
             generated += trial is not None and trial.kind is InputKind.GENERATED
         return generated > 0
@@ -204,30 +204,32 @@ class ConstantExperiment:
     def _seen(
         self, ref: EvaluatedModel, cand: EvaluatedModel, name: str, replaced: Array | None
     ) -> Effect:
-        """Which of the two the reference is nearer to, where they differ at all."""
+        """Return which of the two results the reference is closer to, if they differ."""
         if replaced is None:
             return self._differ(ref, cand)
-        wanted = list(dict.fromkeys(spec.name for spec in cand.model.graph.outputs))
-        held = _numbers(cand.oracle_outputs())
-        right = _numbers(flattened(cand.oracle().run({**cand.feeds, name: replaced}, wanted)))
-        if not _part(held, right):
+        names = list(dict.fromkeys(spec.name for spec in cand.model.graph.outputs))
+        actual = _numbers(cand.oracle_outputs())
+        right = _numbers(flattened(cand.oracle().run({**cand.feeds, name: replaced}, names)))
+        if not _part(actual, right):
             return Effect.NOT_REACHED
-        meant = _numbers(ref.oracle_outputs())
+        expected = _numbers(ref.oracle_outputs())
         pairs = [
-            (meant[pair.reference], held[pair.candidate], right[pair.candidate])
+            (expected[pair.reference], actual[pair.candidate], right[pair.candidate])
             for pair in self.outputs
-            if pair.reference in meant and pair.candidate in held and pair.candidate in right
+            if pair.reference in expected and pair.candidate in actual and pair.candidate in right
         ]
         return nearer(pairs)
 
     def _differ(self, ref: EvaluatedModel, cand: EvaluatedModel) -> Effect:
-        """Of a constant that nothing can be put in for: whether the outputs are worth judging."""
-        meant, held = _numbers(ref.oracle_outputs()), _numbers(cand.oracle_outputs())
+        """Return whether outputs are worth judging, for a constant that cannot be replaced."""
+        expected, actual = _numbers(ref.oracle_outputs()), _numbers(cand.oracle_outputs())
         for pair in self.outputs:
-            one, two = meant.get(str(pair.reference)), held.get(str(pair.candidate))
+            one, two = expected.get(str(pair.reference)), actual.get(str(pair.candidate))
             if one is None or two is None or one.size != two.size:
                 continue
-            if not np.allclose(_like(one, two), two, rtol=_ALIKE, atol=_ALIKE, equal_nan=True):
+            if not np.allclose(
+                _arranged_like(one, two), two, rtol=_NEAR, atol=_NEAR, equal_nan=True
+            ):
                 return Effect.UNDECIDED
         return Effect.NOT_REACHED
 
@@ -246,18 +248,18 @@ class ConstantExperiment:
 
 
 def nearer(pairs: Sequence[tuple[Array, Array, Array]]) -> Effect:
-    """Whether what is meant lies nearer to the corrected outputs (last) or to the held ones.
+    """Whether the expected outputs are closer to the corrected ones (last) or the actual ones.
 
-    The error of the held ones is compared with what the correction takes away: a share of one is
-    an error that the correction removes, none one that it adds. Chance is judged by what remains.
+    The error of the actual outputs is compared with the change by the correction: a share of one
+    is an error that it removes, zero one that it adds. The remainder measures the uncertainty.
     """
     errors, steps, apart = [], [], []
-    for meant, held, right in pairs:
-        if meant.size != held.size or right.shape != held.shape:
+    for expected, actual, right in pairs:
+        if expected.size != actual.size or right.shape != actual.shape:
             continue
-        placed = _like(meant, held)
+        placed = _arranged_like(expected, actual)
         with np.errstate(all="ignore"):
-            error, step = (held - placed).ravel(), (held - right).ravel()
+            error, step = (actual - placed).ravel(), (actual - right).ravel()
             size = float(np.max(np.abs(step), initial=0.0, where=np.isfinite(step)))
         known = np.isfinite(error) & np.isfinite(step)
         if size == 0.0 or not known.any():
@@ -284,24 +286,24 @@ def nearer(pairs: Sequence[tuple[Array, Array, Array]]) -> Effect:
     return Effect.REFUTED if 0.5 - share > doubt else Effect.UNDECIDED
 
 
-def _like(meant: Array, held: Array) -> Array:
-    """The reference's output in the candidate's arrangement of axes, the nearest of them."""
-    if meant.shape == held.shape:
-        return meant
-    placed = [each.array(meant) for each in arrangements(meant.shape, held.shape)]
-    placed = placed or [meant.reshape(held.shape)]
+def _arranged_like(expected: Array, actual: Array) -> Array:
+    """Return the reference's output in the arrangement of axes that is closest."""
+    if expected.shape == actual.shape:
+        return expected
+    placed = [each.array(expected) for each in arrangements(expected.shape, actual.shape)]
+    placed = placed or [expected.reshape(actual.shape)]
     with np.errstate(all="ignore"):
-        return min(placed, key=lambda each: float(np.nansum(np.square(each - held))))
+        return min(placed, key=lambda each: float(np.nansum(np.square(each - actual))))
 
 
-def _part(held: Mapping[str, Array], right: Mapping[str, Array]) -> bool:
-    """Whether float32 would show a difference anywhere."""
+def _part(actual: Mapping[str, Array], right: Mapping[str, Array]) -> bool:
+    """Whether any element differs in float32."""
     with np.errstate(all="ignore"):
         return any(
             name in right
             and value.shape == right[name].shape
             and not np.array_equal(np.float32(value), np.float32(right[name]), equal_nan=True)
-            for name, value in held.items()
+            for name, value in actual.items()
         )
 
 
@@ -316,20 +318,20 @@ def _numbers(outputs: Mapping[str, Array] | IsomorphError) -> dict[str, Array]:
 
 
 def _corrected(difference: ConstantDifference, candidate: EvaluatedModel) -> Array | None:
-    """The weight with the reference's numbers, as the candidate's oracle holds it."""
+    """Return the weight with the reference's values, in the type of the candidate's oracle."""
     name = difference.weight.name
     try:
-        held = np.asarray(candidate.oracle().run({}, [name])[name])
+        actual = np.asarray(candidate.oracle().run({}, [name])[name])
     except (IsomorphError, ValueError, KeyError):
         return None
-    if held.dtype.kind in "OSU":
-        return None  # words
-    put = difference.corrected(held if held.dtype.kind in "iu" else None)
-    return np.ascontiguousarray(_as_type(put, held.dtype))
+    if actual.dtype.kind in "OSU":
+        return None  # strings
+    corrected = difference.corrected(actual if actual.dtype.kind in "iu" else None)
+    return np.ascontiguousarray(_as_type(corrected, actual.dtype))
 
 
 def _as_type(values: Array, dtype: np.dtype[Any]) -> Array:
-    """The numbers in another type; float64 rounds the largest integers up to what none holds."""
+    """Convert values to a type; float64 rounds the largest integers beyond their range."""
     if dtype.kind not in "iu" or values.dtype.kind != "f":
         return values.astype(dtype)
     limits = np.iinfo(dtype)
@@ -341,7 +343,7 @@ def _as_type(values: Array, dtype: np.dtype[Any]) -> Array:
 def _rows(
     graph: Graph, feeds: Mapping[str, Array], difference: ConstantDifference
 ) -> Iterator[Trial]:
-    """Inputs that select the rows of a table which differ."""
+    """Yield inputs that select the rows of a table that differ."""
     topology = Topology(graph)
     integers = {name for name, value in feeds.items() if value.dtype.kind in "iu" and value.size}
     for node in topology.readers.get(difference.reference[0], ()):
@@ -360,7 +362,7 @@ def _rows(
 
 
 def _inputs_behind(topology: Topology, node: Node) -> set[str]:
-    """The inputs of the graph that a node reads through what only hands numbers on."""
+    """Return the graph inputs that a node reads through operators that pass values on."""
     found: set[str] = set()
     open_ends = list(topology.sources(node))
     while open_ends:

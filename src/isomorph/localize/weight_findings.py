@@ -1,4 +1,4 @@
-"""Weights that differ without a run, as findings, and what follows for the verdict."""
+"""Findings for weights that differ, and their consequence for the verdict."""
 
 from __future__ import annotations
 
@@ -27,10 +27,9 @@ _MOST_TENSORS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedConstants:
-    """What comparing the weights found.
+    """The result of comparing the weights.
 
-    ``differs`` names the first weight that makes the two another function, in words; it is empty
-    where none does.
+    ``differs`` describes the first weight that changes the function; it is empty if none does.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -46,7 +45,7 @@ def compared_constants(
     *,
     stated_budget: bool = False,
 ) -> ComparedConstants:
-    """Compare the weights of both models; what the findings ``known`` already blame is left out.
+    """Compare the weights of both models, without those that ``known`` findings explain.
 
     With a ``stated_budget`` a weight counts only where an input shows outputs beyond it.
     """
@@ -61,7 +60,7 @@ def compared_constants(
     in_bodies: ConstantEffect | None = None
     not_shown: list[Skipped] = []
     differences = [e for e in differences if not any(_blames(each, e) for each in known)]
-    # Many at once may be another rounding of all weights: what inputs reach, the runs judge then.
+    # Many at once may be another rounding of all weights: then the runs judge those reached.
     groups = [[each for each in differences if each.certain is sure] for sure in (True, False)]
     many = len(groups[0]) > MOST_SUSPECT_CONSTANTS
     for difference in (each for group in groups for each in group[:MOST_SUSPECT_CONSTANTS]):
@@ -70,7 +69,7 @@ def compared_constants(
             if not difference.inside:
                 effect = experiment.effect(difference)
             else:
-                # Nothing is put in for a constant of a body: one search answers for all of them.
+                # Constants of a body cannot be replaced: one search serves all of them.
                 in_bodies = in_bodies or experiment.effect(difference)
                 effect = in_bodies
         unseen = experiment is not None and effect.effect is Effect.NOT_REACHED
@@ -80,7 +79,7 @@ def compared_constants(
         if difference.isolation is not Isolation.UNKNOWN and not difference.certain:
             first = difference.isolation is Isolation.FIRST
             if effect.given and (first or not effect.divergent):
-                continue  # the runs reach it, and judge what it does
+                continue  # the runs reach it, and are judged
             sure = (
                 difference.isolation is Isolation.ONLY
                 if experiment is None
@@ -91,7 +90,7 @@ def compared_constants(
                 not_shown.append(_not_shown(difference, effect))
             continue
         if difference.inside and effect.given and effect.divergent:
-            continue  # the runs show a fault already, and nothing says that it is this one
+            continue  # the runs already show a fault, which may be another one
         findings.append(_finding(difference, effect, sides[0]))
         if not differs and (effect.divergent or not stated_budget):
             differs = f"weight {difference.weight.name!r} differs ({difference.text})"
@@ -111,7 +110,7 @@ def _not_shown(difference: ConstantDifference, effect: ConstantEffect) -> Skippe
 
 
 def _left_out(suspects: Sequence[ConstantDifference]) -> Skipped:
-    """What the report says where more constants are suspect than are examined."""
+    """Describe the suspect constants that were not examined."""
     which = (
         "constants differ from the reference's in a few elements"
         if suspects[0].certain
@@ -125,7 +124,7 @@ def _left_out(suspects: Sequence[ConstantDifference]) -> Skipped:
 
 
 def _blames(finding: Finding, difference: ConstantDifference) -> bool:
-    """Whether a finding that was proven by running speaks of this weight or of its reader."""
+    """Whether a finding that a run proved is about this weight or its reader."""
     if finding.effect != FindingEffect.REACHES_OUTPUT or finding.node is None:
         return False
     if finding.evidence.get("constant") == difference.weight.name:
@@ -137,8 +136,8 @@ def _blames(finding: Finding, difference: ConstantDifference) -> bool:
 def _finding(difference: ConstantDifference, effect: ConstantEffect, reference: Weights) -> Finding:
     weight = difference.weight
     node = weight.readers[0].node
-    theirs = _reference_nodes(difference, reference)
-    source = next((each.source for each in theirs if each.source is not None), node.source)
+    ref_nodes = _reference_nodes(difference, reference)
+    source = next((each.source for each in ref_nodes if each.source is not None), node.source)
     shown = effect.effect is Effect.SHOWN
     evidence: dict[str, Any] = {
         "constant": weight.name,
@@ -171,7 +170,7 @@ def _finding(difference: ConstantDifference, effect: ConstantEffect, reference: 
         node=node.name,
         nodes=tuple(dict.fromkeys(each.node.name for each in weight.readers)),
         tensors=tensors[:_MOST_TENSORS],
-        reference_nodes=tuple(each.name for each in theirs),
+        reference_nodes=tuple(each.name for each in ref_nodes),
         source=source,
         evidence=evidence,
         experiments=(_experiment(difference, effect),) if effect.tried else (),
@@ -180,24 +179,27 @@ def _finding(difference: ConstantDifference, effect: ConstantEffect, reference: 
 
 
 def _reference_nodes(difference: ConstantDifference, reference: Weights) -> list[Node]:
-    held = reference.stored.get(difference.reference[0])
-    readers = held.readers if held is not None else ()
+    weight = reference.stored.get(difference.reference[0])
+    readers = weight.readers if weight is not None else ()
     return list({each.node.name: each.node for each in readers}.values())
 
 
 def _numbers(difference: ConstantDifference, reference: Weights) -> str:
-    """What identifies the numbers of both sides: another difference is another one."""
+    """Hash the values of both constants, to identify this difference in a baseline."""
     stored = (reference.graph.constants.get(name) for name in difference.reference)
-    held = [difference.weight.digest, *(each.digest if each is not None else "" for each in stored)]
-    text = "\n".join([*held, difference.text, repr(difference.shown)])
+    digests = [
+        difference.weight.digest,
+        *(each.digest if each is not None else "" for each in stored),
+    ]
+    text = "\n".join([*digests, difference.text, repr(difference.shown)])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _summary(difference: ConstantDifference, effect: ConstantEffect, node: Node) -> str:
-    name, theirs = difference.weight.name, difference.reference[0]
+    name, ref = difference.weight.name, difference.reference[0]
     text = (
         f"constant {name!r}, which node {node.name!r} ({node.op}) reads, differs from the "
-        f"reference's {theirs!r}"
+        f"reference's {ref!r}"
     )
     if difference.shown:
         place, right, wrong = difference.shown[0]

@@ -1,4 +1,4 @@
-"""Tensors that hold right values and yet are wrong where they stand, before a wrong node."""
+"""Tensors that equal one of the reference but are wrong at their position."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from isomorph.core.limits import PASSED_ON
 from isomorph.core.ops import RESHAPES
-from isomorph.localize.lost_fusion import gone_on_with
-from isomorph.localize.substitution import Substitution, as_it_is
+from isomorph.localize.lost_fusion import fusable_successors
+from isomorph.localize.substitution import Substitution, unreshaped
 from isomorph.match.value_match import rearrangements
 
 if TYPE_CHECKING:
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 _RESHAPING = RESHAPES | {
     *("QuantizeLinear", "DequantizeLinear", "Cast", "Transpose", "Expand", "Tile")
 }
-"""Operators that hand on every value: what they give is no second making of it."""
+"""Operators that pass on every value: their result is not computed a second time."""
 _SPREADING = frozenset({"Expand", "Tile"})
-PASSING = _RESHAPING | {"Slice", "Split", "Concat", "Gather"}
-"""Operators that pass on the values that they get."""
+PASSES_ON = _RESHAPING | {"Slice", "Split", "Concat", "Gather"}
+"""Operators that pass on values of their inputs."""
 
 
 def misplaced(
     search: Search, entries: Sequence[Node], wrong: Sequence[str]
 ) -> Iterator[Iterator[Substitution]]:
-    """Kind by kind, what may be put in the place of a right tensor."""
+    """Yield the substitutions for right tensors, kind by kind."""
     sources = [s for node in entries for s in search.candidate.topology.sources(node)]
     made = [
         name
@@ -39,7 +39,7 @@ def misplaced(
         if name in search.candidate.topology.maker and name not in search.given
     ]
     yield _rearranged(search, _turned(search, made))
-    yield _bare(search, made)
+    yield _unfused(search, made)
     read = [name for name in made if name in sources]
     yield _reshaped(search, read)
     before = _passed_on(search, read)
@@ -48,13 +48,13 @@ def misplaced(
 
 
 def _passed_on(search: Search, names: Sequence[str]) -> list[str]:
-    """What these were before they were passed on, farthest first: one slip may lead to several."""
+    """Return the tensors that were passed on to these, farthest first: one may reach several."""
     topology = search.candidate.topology
     found = dict.fromkeys(names)
     layer = list(names)
     for _ in range(PASSED_ON.most):
         makers = [(name, topology.maker[name]) for name in layer]
-        passing = [n for name, n in makers if n.op in PASSING or hands_on(search, name, n)]
+        passing = [n for name, n in makers if n.op in PASSES_ON or passes_on(search, name, n)]
         layer = [
             name
             for node in passing
@@ -68,20 +68,20 @@ def _passed_on(search: Search, names: Sequence[str]) -> list[str]:
 
 
 def _turned(search: Search, names: Sequence[str]) -> list[str]:
-    """These and what they were made of, farthest first, where the axes are in another order there.
+    """Return these tensors and their sources with permuted axes, farthest first.
 
-    One wrong order is passed on by all that works number by number, and ends where a transposition
-    made it. Where that goes on and on, the whole candidate has its axes otherwise: no fault.
+    Elementwise operators pass a wrong order on, back to the transposition that caused it. Where it
+    goes back farther than the limit, the whole candidate uses another layout, which is no fault.
     """
     makers, found, layer = search.candidate.topology.maker, dict.fromkeys(names), list(names)
     for _ in range(PASSED_ON.most):
         layer = [
             source
             for name in layer
-            if _astray(search, name, makers[name]) and makers[name].op != "Transpose"
+            if _moved(search, name, makers[name]) and makers[name].op != "Transpose"
             for source in search.candidate.topology.sources(makers[name])
             if source in makers and source not in search.given and source not in found
-            if _astray(search, source, makers[name]) or makers[source].op == "Transpose"
+            if _moved(search, source, makers[name]) or makers[source].op == "Transpose"
         ]
         if not layer:
             return list(reversed(found))
@@ -89,8 +89,8 @@ def _turned(search: Search, names: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def _astray(search: Search, tensor: str, reader: Node) -> bool:
-    """Whether a right tensor has its axes in another order, or where they are spread otherwise."""
+def _moved(search: Search, tensor: str, reader: Node) -> bool:
+    """Whether a right tensor has permuted axes, or another shape before it is expanded."""
     pair = search.pairs.get(tensor)
     if pair is None:
         return False
@@ -99,74 +99,74 @@ def _astray(search: Search, tensor: str, reader: Node) -> bool:
 
 
 def _not_moved(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
-    """What the reference makes by moving axes where a node of the same kind left them."""
+    """Yield results of the reference's transpositions for one that does not move the axes."""
     makers, readers = search.candidate.topology.maker, search.reference.topology.readers
     for tensor in names:
         source = makers[tensor].inputs[0] if makers[tensor].op == "Transpose" else ""
-        held = search.values.get(source)
-        for twin, _ in search.matcher.pairs(source, held) if held is not None else ():
-            for node in readers.get(twin, ()):
+        value = search.values.get(source)
+        for ref, _ in search.matcher.pairs(source, value) if value is not None else ():
+            for node in readers.get(ref, ()):
                 if node.op == "Transpose" and node.outputs[0] in search.reference.values:
-                    moved = as_it_is(search.reference, tensor, node.outputs[0])
+                    moved = unreshaped(search.reference, tensor, node.outputs[0])
                     yield replace(moved, permuted=True)
 
 
 def _spread_otherwise(search: Search, tensor: str) -> Iterator[Substitution]:
-    """The same values in the shape in which the reference spreads them out."""
+    """Yield the same values in the shape that the reference expands."""
     value, readers = search.values[tensor], search.reference.topology.readers
-    for twin, _ in search.matcher.pairs(tensor, value):
-        spread = any(node.op in _SPREADING for node in readers.get(twin, ()))
-        if spread and search.reference.values[twin].shape != value.shape:
-            yield as_it_is(search.reference, tensor, twin)
+    for ref, _ in search.matcher.pairs(tensor, value):
+        spread = any(node.op in _SPREADING for node in readers.get(ref, ()))
+        if spread and search.reference.values[ref].shape != value.shape:
+            yield unreshaped(search.reference, tensor, ref)
 
 
 def _rearranged(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
-    """Right values whose axes stand in another order than their twin's."""
+    """Yield substitutions for right values whose axes are permuted."""
     for tensor in names:
         pair = search.pairs.get(tensor)
         if pair is None:
             continue
-        mine, shape = pair[0], search.values[tensor].shape
+        ref, shape = pair[0], search.values[tensor].shape
         if not pair[1].moves:
             yield from _not_moved(search, [tensor])
             if any(n.op in _SPREADING for n in search.candidate.topology.readers.get(tensor, ())):
                 yield from _spread_otherwise(search, tensor)
             continue
-        for moved in rearrangements(search.reference.values[mine], shape):
+        for moved in rearrangements(search.reference.values[ref], shape):
             if moved != pair[1]:
-                yield Substitution(tensor=tensor, counterpart=mine, moved=moved, permuted=True)
-        if search.reference.values[mine].shape != shape:
-            # Whoever reshapes it next does not mind how it was cut.
-            yield replace(as_it_is(search.reference, tensor, mine), permuted=True)
+                yield Substitution(tensor=tensor, counterpart=ref, moved=moved, permuted=True)
+        if search.reference.values[ref].shape != shape:
+            # If the next node reshapes it, the shape does not matter.
+            yield replace(unreshaped(search.reference, tensor, ref), permuted=True)
 
 
-def _bare(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
-    """Right values with which the reference goes on, and their maker could have."""
+def _unfused(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
+    """Yield the reference's next tensor for right values whose maker could have computed it."""
     for tensor in names:
         pair = search.pairs.get(tensor)
         if pair is None:
             continue
         maker = search.candidate.topology.maker[tensor]
-        idle = hands_on(search, tensor, maker)
-        for mine in gone_on_with(maker, pair[0], search.reference.topology, idle=idle):
-            other = search.reference.values.get(mine)
+        idle = passes_on(search, tensor, maker)
+        for ref in fusable_successors(maker, pair[0], search.reference.topology, idle=idle):
+            other = search.reference.values.get(ref)
             for moved in (
                 rearrangements(other, search.values[tensor].shape) if other is not None else ()
             ):
-                yield Substitution(tensor=tensor, counterpart=mine, moved=moved, permuted=False)
+                yield Substitution(tensor=tensor, counterpart=ref, moved=moved, permuted=False)
 
 
-def hands_on(search: Search, tensor: str, maker: Node) -> bool:
-    """Whether a node gives what it gets, value by value."""
+def passes_on(search: Search, tensor: str, maker: Node) -> bool:
+    """Whether a node returns one of its inputs unchanged."""
     sources = search.candidate.topology.sources(maker)
-    held = [search.values[name] for name in sources if name in search.values]
+    inputs = [search.values[name] for name in sources if name in search.values]
     return maker.op not in _RESHAPING and any(
-        np.array_equal(each, search.values[tensor]) for each in held
+        np.array_equal(each, search.values[tensor]) for each in inputs
     )
 
 
 def _reshaped(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
-    """Right values in a shape that broadcasts otherwise."""
+    """Yield substitutions for right values in a shape that broadcasts differently."""
     for tensor in names:
         pair = search.pairs.get(tensor)
         if pair is None:
@@ -174,38 +174,38 @@ def _reshaped(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
         shape = search.reference.values[pair[0]].shape
         order = [axis for axis in pair[1].permutation if shape[axis] != 1]
         if shape != search.values[tensor].shape and order == sorted(order):
-            yield as_it_is(search.reference, tensor, pair[0])
+            yield unreshaped(search.reference, tensor, pair[0])
 
 
 def _doubled(search: Search, names: Sequence[str]) -> Iterator[Substitution]:
-    """Values that another tensor holds already: an operator that was done twice on one thing.
+    """Yield substitutions for values that another tensor already holds.
 
-    The second time it should have made something that the candidate has nowhere, of something
-    else or by another operator.
+    An operator was applied twice to the same input. The second time it should have computed a
+    tensor that the candidate lacks, from another input or by another operator.
     """
     makers = search.candidate.topology.maker
-    held = Counter(
+    counts = Counter(
         pair[0]
         for name, pair in search.pairs.items()
         if pair is not None and name in makers and makers[name].op not in _RESHAPING
     )
     for tensor in names:
         pair, maker = search.pairs.get(tensor), makers[tensor]
-        if pair is None or held[pair[0]] < 2 or maker.op in _RESHAPING:
+        if pair is None or counts[pair[0]] < 2 or maker.op in _RESHAPING:
             continue
         sources = [search.pairs.get(name) for name in search.candidate.topology.sources(maker)]
         read = {each[0] for each in sources if each is not None}
-        for mine in search.near_the_front():
-            other = search.reference.topology.maker.get(mine)
+        for ref in search.frontier():
+            other = search.reference.topology.maker.get(ref)
             shape = search.values[tensor].shape
             if other is not None and (
                 other.op == maker.op or read == set(search.reference.topology.sources(other))
             ):
-                fits = _spelled_out(search.reference.values[mine].shape) == _spelled_out(shape)
-                for moved in rearrangements(search.reference.values[mine], shape) if fits else ():
-                    yield Substitution(tensor=tensor, counterpart=mine, moved=moved, permuted=False)
+                fits = _spelled_out(search.reference.values[ref].shape) == _spelled_out(shape)
+                for moved in rearrangements(search.reference.values[ref], shape) if fits else ():
+                    yield Substitution(tensor=tensor, counterpart=ref, moved=moved, permuted=False)
 
 
 def _spelled_out(shape: tuple[int, ...]) -> list[int]:
-    """The sizes of a shape but for axes of one, which cutting and reshaping leave or take."""
+    """Return the sizes of a shape without axes of size one."""
     return [size for size in shape if size != 1]

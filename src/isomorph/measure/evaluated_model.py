@@ -68,7 +68,7 @@ class EvaluatedModel:
     wide_draws: int = 0
     on_progress: Callable[[str, str], None] | None = None
     recorded: bool = False
-    opened: ModelHandle | None = None
+    handle: ModelHandle | None = None
     """Where it came from, for experiments under other settings."""
     taken: Mapping[str, Array] = field(default_factory=dict)
     """Decisions that rounding leaves open, as the run took them."""
@@ -96,7 +96,7 @@ class EvaluatedModel:
             seed=seed,
             draws=draws,
             on_progress=on_progress,
-            opened=handle,
+            handle=handle,
         )
 
     def with_feeds(self, feeds: Arrays) -> EvaluatedModel:
@@ -112,16 +112,16 @@ class EvaluatedModel:
     @property
     def isolated(self) -> bool:
         """Whether it runs in a process of its own, and therefore beside another."""
-        return self.opened is not None and self.opened.host.isolation == "process"
+        return self.handle is not None and self.handle.host.isolation == "process"
 
     def as_stored(self) -> EvaluatedModel:
         """The model with integers at its inputs and outputs, where it is seen in real numbers."""
-        if self.opened is None or not self.opened.reals:
+        if self.handle is None or not self.handle.reals:
             return self
-        stored = self.opened.as_stored()
+        stored = self.handle.as_stored()
         return EvaluatedModel.of(
             stored,
-            self.opened.whole(self.feeds),
+            self.handle.whole(self.feeds),
             seed=self.seed,
             draws=self.draws,
             on_progress=self.on_progress,
@@ -266,8 +266,12 @@ class EvaluatedModel:
         if not found:
             return False
         seen = self.runtime_outputs()
-        opened = {**self.taken, **found}
-        self.taken = opened if isinstance(seen, IsomorphError) else self._toward(opened, seen)
+        open_decisions = {**self.taken, **found}
+        self.taken = (
+            open_decisions
+            if isinstance(seen, IsomorphError)
+            else self._toward(open_decisions, seen)
+        )
         told = Decided(self.oracle(), self.feeds, self.taken)
         self.oracle = lambda: told
         for what in ("oracle", *self._spreading):
@@ -276,9 +280,9 @@ class EvaluatedModel:
         return not isinstance(self.oracle_outputs(), IsomorphError)
 
     def _toward(
-        self, opened: Mapping[str, Array], target: Mapping[str, Array]
+        self, open_decisions: Mapping[str, Array], target: Mapping[str, Array]
     ) -> Mapping[str, Array]:
-        return taken_toward(self._run_with, opened, target)
+        return taken_toward(self._run_with, open_decisions, target)
 
     def _run_with(self, taken: Arrays) -> Mapping[str, Array]:
         """The outputs of the oracle under these decisions."""

@@ -94,11 +94,11 @@ def _run(audit: Audit, fetch: Sequence[str], entry: Quantization | None) -> Arra
     if all(node.op == "DequantizeLinear" for node in readers):
         back = dict.fromkeys((node.outputs[0] for node in readers), real)
         return oracle.run({**feeds, **back}, fetch)
-    opened = audit.candidate.opened
-    if opened is None or entry.tensor not in audit.graph.constants:
+    handle = audit.candidate.handle
+    if handle is None or entry.tensor not in audit.graph.constants:
         return None  # between kernels that compute on integers there is no place for reals
     patch = _patch(audit, entry, real, readers)
-    return None if patch is None else opened.host.rehearse(opened.model, patch, feeds, fetch)
+    return None if patch is None else handle.host.rehearse(handle.model, patch, feeds, fetch)
 
 
 def _patch(audit: Audit, entry: Quantization, real: Array, readers: Sequence[Node]) -> Patch | None:

@@ -23,7 +23,7 @@ from isomorph.diagnose.subgraph_faults import in_outer_names
 from isomorph.diagnose.tensor_grids import BETTER
 from isomorph.localize.findings import findings as fault_findings
 from isomorph.localize.locate import Located, locate
-from isomorph.localize.subgraph_search import Inside, enter
+from isomorph.localize.subgraph_search import BodyFault, search_body
 from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ, implicit_grids
 from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.repair.split_fault import split_fault
@@ -107,20 +107,20 @@ def _parts(located: Located, fault: Fault, outer: Finding, sides: Sides) -> Iter
         yield from _inside(within, outer, sides.folder)
 
 
-def _entered(located: Located, fault: Fault, sides: Sides) -> Inside | None:
+def _entered(located: Located, fault: Fault, sides: Sides) -> BodyFault | None:
     """The body of a faulty branch or loop in which values go wrong, if it can be cut out."""
     faults = located.chain.faults
     earlier = {each.tensor: each.value for each in faults[: faults.index(fault)]}
     folder = Path(mkdtemp(prefix="body-", dir=sides.folder))
     try:
-        return enter(fault, located, earlier, (sides.reference, sides.candidate), folder)
+        return search_body(fault, located, earlier, (sides.reference, sides.candidate), folder)
     except (IsomorphError, ValueError, KeyError):
         return None  # what cannot be cut out cannot be patched alone
 
 
-def _inside(within: Inside, outer: Finding, folder: Path) -> Iterator[RepairTarget]:
+def _inside(within: BodyFault, outer: Finding, folder: Path) -> Iterator[RepairTarget]:
     """What is wrong in a body, with patches that the model around it takes."""
-    reference, candidate = within.reference.opened, within.candidate.opened
+    reference, candidate = within.reference.handle, within.candidate.handle
     if reference is None or candidate is None:
         return
     sides = Sides(reference=reference, candidate=candidate, folder=folder)
@@ -128,7 +128,7 @@ def _inside(within: Inside, outer: Finding, folder: Path) -> Iterator[RepairTarg
         yield _placed(inner, within, outer)
 
 
-def _placed(inner: RepairTarget, within: Inside, outer: Finding) -> RepairTarget:
+def _placed(inner: RepairTarget, within: BodyFault, outer: Finding) -> RepairTarget:
     def whole(patch: Patch) -> Patch:
         own = inner.whole(patch)
         edit = EditBody(node=within.node, body=within.body, edits=own.edits)

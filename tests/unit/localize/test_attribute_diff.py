@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isomorph.core.model import Constant, Graph, Model, Node
-from isomorph.localize.attribute_diff import unlike
+from isomorph.localize.attribute_diff import unmatched_nodes
 from isomorph.localize.probes import edge_values
 
 
@@ -26,32 +26,32 @@ def node(op, name="n", inputs=("x",), **attributes):
 def test_other_names_for_the_same_numbers_are_alike():
     left = model("pytorch", node("LeakyRelu", negative_slope=0.1, inplace=False))
     right = model("onnx", node("LeakyRelu", alpha=0.10000000149))
-    assert not unlike(left, right)
-    assert not unlike(right, left)
+    assert not unmatched_nodes(left, right)
+    assert not unmatched_nodes(right, left)
 
 
 def test_a_bound_is_the_same_as_an_attribute_or_as_a_constant():
     left = model("pytorch", node("Clip", min=0, max=6.0))
     right = model("onnx", node("Clip", inputs=("x", "low", "high")),
                   constants=(("low", 0.0), ("high", 6.0)))  # fmt: skip
-    assert not unlike(left, right)
+    assert not unmatched_nodes(left, right)
     other = model("onnx", node("Clip", inputs=("x", "low", "high")),
                   constants=(("low", 0.0), ("high", 8.0)))  # fmt: skip
-    assert [each.op for each in unlike(other, left)] == ["Clip"]
+    assert [each.op for each in unmatched_nodes(other, left)] == ["Clip"]
 
 
 def test_one_too_many_is_unlike():
     once = model("onnx", node("Relu", "a"))
     twice = model("onnx", node("Relu", "a"), node("Relu", "b"))
-    assert [each.name for each in unlike(twice, once)] == ["b"]
-    assert not unlike(once, twice)
+    assert [each.name for each in unmatched_nodes(twice, once)] == ["b"]
+    assert not unmatched_nodes(once, twice)
 
 
 @pytest.mark.parametrize(("framework", "found"), [("onnx", 1), ("pytorch", 0)])
 def test_smooth_operators_are_compared_only_in_one_language(framework, found):
     left = model("onnx", node("Conv", strides=(2, 2)))
     right = model(framework, node("Conv", stride=(1, 1)))
-    assert len(unlike(left, right)) == found
+    assert len(unmatched_nodes(left, right)) == found
 
 
 def test_edge_values_change_floats_and_flip_truths():

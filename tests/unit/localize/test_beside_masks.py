@@ -8,8 +8,8 @@ from hypothesis.extra import numpy as arrays
 
 from isomorph.core.divergence import Verdict
 from isomorph.core.report import Finding
-from isomorph.localize.error_location import own_error
-from isomorph.localize.findings import MOST_NODES, in_the_open
+from isomorph.localize.error_location import relative_error
+from isomorph.localize.findings import MOST_NODES, suspect_large_group
 from onnx_pairs import check, model, node
 
 LOWEST = float(np.finfo(np.float32).min)
@@ -19,20 +19,20 @@ LOWEST = float(np.finfo(np.float32).min)
 def test_a_mask_is_no_size(mask):
     right = np.array([1.0, 2.0, -1.0, mask])
     wrong = right + np.array([0.1, 0.2, -0.1, 0.0])
-    assert own_error(wrong, right) == pytest.approx(0.1)
+    assert relative_error(wrong, right) == pytest.approx(0.1)
 
 
 def test_a_fault_of_the_mask_itself_is_measured_by_it():
-    assert own_error(np.array([0.0, -1.0]), np.array([0.0, LOWEST])) == pytest.approx(1.0)
+    assert relative_error(np.array([0.0, -1.0]), np.array([0.0, LOWEST])) == pytest.approx(1.0)
 
 
 @given(arrays.arrays(np.float64, 6, elements=st.floats(0.5, 2)), st.floats(1e-3, 10))
 def test_without_a_mask_it_is_the_share_of_the_rms(right, factor):
-    assert own_error(right * (1 + factor), right) == pytest.approx(factor, rel=1e-9)
+    assert relative_error(right * (1 + factor), right) == pytest.approx(factor, rel=1e-9)
 
 
 def test_beside_zeros_it_is_the_difference():
-    assert own_error(np.full(3, 0.25), np.zeros(3)) == pytest.approx(0.25)
+    assert relative_error(np.full(3, 0.25), np.zeros(3)) == pytest.approx(0.25)
 
 
 def masked(layers, pad):
@@ -71,10 +71,13 @@ def test_a_group_that_names_no_node_says_so():
         rank=0, code="GUILTY_NODE", cause="weight", status="confirmed", effect="reaches_output",
         summary="node 'n12' is off", node="n12", nodes=names, fix="set a weight",
     )  # fmt: skip
-    told = in_the_open(finding)
+    told = suspect_large_group(finding)
     assert (told.status, told.cause, told.fix) == ("suspected", None, None)
     assert told.summary.startswith("somewhere in the 13 nodes up to 'n12'")
-    assert in_the_open(Finding(**{**_fields(finding), "nodes": names[:3]})).status == "confirmed"
+    assert (
+        suspect_large_group(Finding(**{**_fields(finding), "nodes": names[:3]})).status
+        == "confirmed"
+    )
 
 
 def _fields(finding):

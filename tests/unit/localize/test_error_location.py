@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from isomorph.localize.error_location import where
+from isomorph.localize.error_location import describe_error
 
 RNG = np.random.default_rng(5)
 RIGHT = RNG.normal(size=(2, 4, 8, 8))
@@ -9,7 +9,7 @@ RIGHT = RNG.normal(size=(2, 4, 8, 8))
 
 def told(change, right=RIGHT):
     wrong = right.copy()
-    return where(change(wrong), right, 1e-9)["words"]
+    return describe_error(change(wrong), right, 1e-9)["words"]
 
 
 def at(index, step=1.0):
@@ -56,7 +56,7 @@ def test_the_place_and_the_form_are_told(change, words):
 def test_what_is_misplaced_is_infinitely_wrong():
     wrong = RIGHT.copy()
     wrong[1, 1, 1, 1] = np.nan
-    found = where(wrong, RIGHT, 1e-9)
+    found = describe_error(wrong, RIGHT, 1e-9)
     assert (found["elements"], found["of"]) == (1, 512)
     assert found["worst_index"] == [1, 1, 1, 1]
 
@@ -64,11 +64,11 @@ def test_what_is_misplaced_is_infinitely_wrong():
 def test_noise_is_not_counted_unless_there_is_nothing_else():
     wrong = RIGHT + 1e-12
     wrong[0, 0, 0, 0] += 1
-    assert where(wrong, RIGHT, 1e-9)["elements"] == 1
-    assert where(RIGHT + 1e-12, RIGHT, 1e-9)["elements"] > 1
+    assert describe_error(wrong, RIGHT, 1e-9)["elements"] == 1
+    assert describe_error(RIGHT + 1e-12, RIGHT, 1e-9)["elements"] > 1
 
 
 def test_nothing_is_said_of_what_is_equal_or_of_another_shape():
-    assert where(RIGHT, RIGHT, 1e-9) == {}
-    assert where(RIGHT[0], RIGHT, 1e-9) == {}
-    assert where(np.zeros((0, 2)), np.zeros((0, 2)), 0.0) == {}
+    assert describe_error(RIGHT, RIGHT, 1e-9) == {}
+    assert describe_error(RIGHT[0], RIGHT, 1e-9) == {}
+    assert describe_error(np.zeros((0, 2)), np.zeros((0, 2)), 0.0) == {}
