@@ -156,9 +156,71 @@ def blocked_grid(random: np.random.Generator, same: bool) -> Pair:
     return Pair(reference=reference, candidate=candidate, inputs=inputs, same=same)
 
 
+def _layer(op, weight, random):
+    """A node that applies a weight to x, in one of two spellings for each operator."""
+    if op == "Conv":
+        return [node("Conv", "v w", "m")], {"w": weight}, (1, weight.shape[1], 4, 4)
+    if random.random() < 0.5:
+        return [node("Gemm", "v w", "m")], {"w": weight}, (3, weight.shape[0])
+    return [node("MatMul", "v w", "m")], {"w": weight}, (3, weight.shape[0])
+
+
+def small_weight(random: np.random.Generator, same: bool) -> Pair:
+    """A small weight in a graph that is rewritten elsewhere, behind a ReLU that stays shut."""
+    op = "Conv" if random.random() < 0.4 else "MatMul"
+    inner, channels = int(random.integers(2, 6)), int(random.integers(1, 5))
+    shape = (channels, inner, 1, 1) if op == "Conv" else (inner, channels)
+    weight = random.normal(size=shape).astype(np.float32)
+    seed = int(random.integers(1 << 30))
+    first, constants, size = _layer(op, weight, np.random.default_rng(seed))
+    wide = (1, channels, 4, 4) if op == "Conv" else (3, channels)
+    limit = np.full((channels, 1, 1) if op == "Conv" else (channels,), 1e4, np.float32)
+    scale = random.normal(size=(inner, 1, 1) if op == "Conv" else (inner,)).astype(np.float32)
+    constants |= {"t": limit, "k": scale}
+    before, after = (
+        [node("Mul", "x k", "v")],
+        [node("Sub", "m t", "u"), node("Relu", "u", "h")],
+    )
+    last = [node("ReduceMean", "x", "c", keepdims=0), node("Add", "h c", "y")]
+    reads = {"x": (F32, size)}, {"y": (F32, wide)}
+    reference = model([*before, *first, *after, *last], *reads, constants)
+    other = dict(constants)
+    kind = random.integers(4)
+    if not same:
+        other["w"] = weight * np.float32(1.5)
+        if kind:
+            other["w"] = random.normal(size=shape).astype(np.float32)
+    elif kind == 1:  # made up for right behind it
+        other["w"] = -weight
+        first = [*first[:-1], _renamed(first[-1], "n"), node("Neg", "n", "m")]
+    elif kind == 2:  # made up for by a scale
+        other |= {"w": weight * np.float32(2), "half": np.float32([0.5])}
+        first = [*first[:-1], _renamed(first[-1], "n"), node("Mul", "n half", "m")]
+    rewritten = [
+        node("Identity", "x", "i"),
+        node("Mul", "k i", "v"),
+        *first,
+        node("Sub", "m t", "u"),
+        node("LeakyRelu", "u", "h", alpha=0.0),
+        node("ReduceMean", "i", "c", keepdims=0),
+        node("Add", "c h", "y"),
+    ]
+    candidate = model(rewritten, *reads, other)
+    inputs = {"x": random.normal(size=size).astype(np.float32)}
+    return Pair(reference=reference, candidate=candidate, inputs=inputs, same=same)
+
+
+def _renamed(each, output):
+    copy = onnx.NodeProto()
+    copy.CopyFrom(each)
+    copy.output[0] = output
+    return copy
+
+
 MAKERS: Mapping[str, Maker] = {
     "channel_scale": channel_scale,
     "blocked_grid": blocked_grid,
+    "small_weight": small_weight,
 }
 
 

@@ -68,11 +68,40 @@ def reads_same_data(
 ) -> bool:
     """Whether both nodes read the same data on all inputs, and could give different results."""
     nodes = _nodes(difference, weights)
-    if nodes is None:
+    data = None if nodes is None else _same_data(nodes, weights, pairs)
+    if nodes is None or data is None:
         return False
+    return _differs(difference, nodes[1], data, pairs[0][1], replaced)
+
+
+def applied_to_same_data(
+    difference: ConstantDifference,
+    weights: tuple[Weights, Weights],
+    pairs: Sequence[tuple[EvaluatedModel, EvaluatedModel]],
+) -> bool:
+    """Whether two nodes apply their weights to the same data, with the same operators behind them.
+
+    A step right behind one of them, such as a negation, could make up for another weight.
+    """
+    nodes = _nodes(difference, weights)
+    if nodes is None or _same_data(nodes, weights, pairs) is None:
+        return False
+    behind = [
+        sorted(each.op for name in node.outputs for each in side.topology.readers.get(name, ()))
+        for side, node in zip(weights, nodes, strict=True)
+    ]
+    return behind[0] == behind[1]
+
+
+def _same_data(
+    nodes: tuple[Node, Node],
+    weights: tuple[Weights, Weights],
+    pairs: Sequence[tuple[EvaluatedModel, EvaluatedModel]],
+) -> list[_Data] | None:
+    """What both nodes read besides constants, where that is the same on all these inputs."""
     operands = [side.topology.sources(node) for side, node in zip(weights, nodes, strict=True)]
     if len(operands[0]) != len(operands[1]) or not operands[0]:
-        return False
+        return None
     data = [_Data(name=name) for name in operands[1]]
     for ref, cand in pairs:
         try:
@@ -83,10 +112,10 @@ def reads_same_data(
         for name, each in zip(operands[0], data, strict=True):
             one, two = np.asarray(expected[name]), np.asarray(actual[each.name])
             if not _same(one, two):
-                return False
+                return None
             each.seen.append(two)
     known = all(each.seen and each.seen[0].dtype.kind in "fiub" for each in data)
-    return known and _differs(difference, nodes[1], data, pairs[0][1], replaced)
+    return data if known else None
 
 
 def _nodes(

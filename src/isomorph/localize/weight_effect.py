@@ -21,7 +21,7 @@ from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import SHOWN_INPUTS, TRIED_WEIGHTS
 from isomorph.localize.input_search import Carry, Trial, trials
-from isomorph.localize.same_operand import reads_same_data
+from isomorph.localize.same_operand import applied_to_same_data, reads_same_data
 from isomorph.match.axis_layout import arrangements
 from isomorph.match.structural_constants import Isolation
 from isomorph.match.topology import Topology
@@ -128,10 +128,21 @@ class ConstantExperiment:
         self, difference: ConstantDifference, weights: tuple[Weights, Weights]
     ) -> bool:
         """Whether the only constant that differs is identified by the data its node reads."""
+        replaced = _corrected(difference, self.sides[1])
+        tried = self._tried(difference)
+        return replaced is not None and reads_same_data(difference, weights, tried, replaced)
+
+    def applied_to_same_data(
+        self, difference: ConstantDifference, weights: tuple[Weights, Weights]
+    ) -> bool:
+        """Whether a weight without an equal and its counterpart are applied to the same data."""
+        return applied_to_same_data(difference, weights, self._tried(difference))
+
+    def _tried(self, difference: ConstantDifference) -> list[tuple[EvaluatedModel, EvaluatedModel]]:
+        """Both models on the given inputs and on some others; none where nothing can be fed."""
         reference, candidate = self.sides
-        replaced = _corrected(difference, candidate)
-        if replaced is None or reference.oracle().capabilities.feed != "all":
-            return False
+        if reference.oracle().capabilities.feed != "all":
+            return []
         pairs = [(reference, candidate)]
         for trial in self._trials(difference):
             if trial is None or len(pairs) > _SAME_DATA_INPUTS:
@@ -141,7 +152,7 @@ class ConstantExperiment:
                 pairs.append((ref, candidate.with_feeds(self.carry(ref))))
             except (IsomorphError, ValueError):
                 continue
-        return reads_same_data(difference, weights, pairs, replaced)
+        return pairs
 
     def counts(
         self,
@@ -197,6 +208,9 @@ class ConstantExperiment:
                 for each in trials(graph, feeds, reference.seed + seed)
                 if not seed or each.kind is InputKind.GENERATED
             ]
+        if self.terms.budgets:
+            # An absolute budget states nothing about inputs that are larger than the given ones.
+            made = [each for each in made if not _larger(each.feeds, own)]
         yield from made[:most]
         if len(made) > most:
             TRIED_WEIGHTS.reached()
@@ -338,6 +352,16 @@ def _as_type(values: Array, dtype: np.dtype[Any]) -> Array:
     above, below = values >= float(limits.max), values <= float(limits.min)
     inside = np.where(above | below, 0.0, values).astype(dtype)
     return np.where(above, limits.max, np.where(below, limits.min, inside)).astype(dtype)
+
+
+def _larger(feeds: Mapping[str, Array], given: Mapping[str, Array]) -> bool:
+    """Whether a real number of an input is larger than all that were given for it."""
+    return any(
+        value.dtype.kind == "f"
+        and name in given
+        and np.max(np.abs(value), initial=0.0) > np.max(np.abs(given[name]), initial=0.0)
+        for name, value in feeds.items()
+    )
 
 
 def _rows(

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 CODE = "CONSTANT_DIFFERS"
 _MOST_TENSORS = 3
+_WITHIN_BUDGET = (
+    "weights that differ decide nothing here: the outputs are within the stated budget on the "
+    "given inputs and on the others that were tried, none of them larger than the given ones"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,47 +61,76 @@ def compared_constants(
         return ComparedConstants(skipped=(Skipped(what="constants", why=error.sentence),))
     findings: list[Finding] = []
     differs = ""
-    in_bodies: ConstantEffect | None = None
     not_shown: list[Skipped] = []
     differences = [e for e in differences if not any(_blames(each, e) for each in known)]
     # Many at once may be another rounding of all weights: then the runs judge those reached.
     groups = [[each for each in differences if each.certain is sure] for sure in (True, False)]
-    many = len(groups[0]) > MOST_SUSPECT_CONSTANTS
+    suspects = _Suspects(experiment, sides, many=len(groups[0]) > MOST_SUSPECT_CONSTANTS)
     for difference in (each for group in groups for each in group[:MOST_SUSPECT_CONSTANTS]):
-        effect = ConstantEffect(effect=Effect.NOT_REACHED)
-        if experiment is not None:
-            if not difference.inside:
-                effect = experiment.effect(difference)
-            else:
-                # Constants of a body cannot be replaced: one search serves all of them.
-                in_bodies = in_bodies or experiment.effect(difference)
-                effect = in_bodies
-        unseen = experiment is not None and effect.effect is Effect.NOT_REACHED
-        sure = difference.certain and (unseen or not many)
-        if difference.alone and not difference.inside and experiment is not None and not sure:
-            sure = effect.divergent or experiment.reads_same_data(difference, sides)
-        if difference.isolation is not Isolation.UNKNOWN and not difference.certain:
-            first = difference.isolation is Isolation.FIRST
-            if effect.given and (first or not effect.divergent):
-                continue  # the runs reach it, and are judged
-            sure = (
-                difference.isolation is Isolation.ONLY
-                if experiment is None
-                else experiment.counts(difference, effect, sides)
-            )
-        if effect.effect is Effect.REFUTED or not (sure or effect.divergent):
+        effect = suspects.effect(difference)
+        if not suspects.counts(difference, effect):
             if difference.inside and effect.effect is Effect.NOT_REACHED:
                 not_shown.append(_not_shown(difference, effect))
             continue
-        if difference.inside and effect.given and effect.divergent:
-            continue  # the runs already show a fault, which may be another one
         findings.append(_finding(difference, effect, sides[0]))
         if not differs and (effect.divergent or not stated_budget):
             differs = f"weight {difference.weight.name!r} differs ({difference.text})"
+    if findings and stated_budget and not differs:
+        not_shown.append(Skipped(what="constants", why=_WITHIN_BUDGET))
     skipped = [_left_out(group) for group in groups if len(group) > MOST_SUSPECT_CONSTANTS]
     return ComparedConstants(
         findings=tuple(findings), skipped=(*skipped, *not_shown), differs=differs
     )
+
+
+class _Suspects:
+    """What inputs show of weights that differ, and which of them make another function."""
+
+    def __init__(
+        self,
+        experiment: ConstantExperiment | None,
+        sides: tuple[Weights, Weights],
+        *,
+        many: bool,
+    ) -> None:
+        self._experiment, self._sides, self._many = experiment, sides, many
+        self._in_bodies: ConstantEffect | None = None
+
+    def effect(self, difference: ConstantDifference) -> ConstantEffect:
+        """What the difference does on the inputs that are tried."""
+        if self._experiment is None:
+            return ConstantEffect(effect=Effect.NOT_REACHED)
+        if not difference.inside:
+            return self._experiment.effect(difference)
+        # Nothing is put in for a constant of a body: one search answers for all of them.
+        self._in_bodies = self._in_bodies or self._experiment.effect(difference)
+        return self._in_bodies
+
+    def counts(self, difference: ConstantDifference, effect: ConstantEffect) -> bool:
+        """Whether it makes another function, and the runs do not judge it already."""
+        if effect.effect is Effect.REFUTED:
+            return False
+        if difference.inside and effect.given and effect.divergent:
+            return False  # the runs show a fault already, and nothing says that it is this one
+        known_otherwise = difference.sole or difference.isolation is not Isolation.UNKNOWN
+        if known_otherwise and not difference.certain:
+            first = difference.sole or difference.isolation is Isolation.FIRST
+            if effect.given and (first or not effect.divergent):
+                return False  # the runs reach it, and judge what it does
+            return effect.divergent or self._by_place(difference, effect)
+        unseen = self._experiment is not None and effect.effect is Effect.NOT_REACHED
+        sure = difference.certain and (unseen or not self._many)
+        if difference.alone and not difference.inside and self._experiment is not None and not sure:
+            sure = self._experiment.reads_same_data(difference, self._sides)
+        return sure or effect.divergent
+
+    def _by_place(self, difference: ConstantDifference, effect: ConstantEffect) -> bool:
+        if self._experiment is None:
+            return difference.isolation is Isolation.ONLY
+        if difference.sole:
+            unseen = effect.effect is Effect.NOT_REACHED
+            return unseen and self._experiment.applied_to_same_data(difference, self._sides)
+        return self._experiment.counts(difference, effect, self._sides)
 
 
 def _not_shown(difference: ConstantDifference, effect: ConstantEffect) -> Skipped:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Use:
+class ConstantUse:
     """One node that reads a constant, in a body or outside."""
 
     weight: StoredWeight
@@ -49,7 +49,7 @@ class _Use:
         """The elements in their order; None where they are unknown."""
         return self.read()
 
-    def equals(self, other: _Use) -> bool:
+    def equals(self, other: ConstantUse) -> bool:
         """Whether both read the same elements, in any arrangement or after one rounding."""
         if self.weight.value_digest == other.weight.value_digest:
             return True
@@ -61,7 +61,7 @@ class _Use:
             else compared_elements.equal
         )
 
-    def compared(self, other: _Use) -> Elements | None:
+    def compared(self, other: ConstantUse) -> Elements | None:
         """Compare element by element; None where either side is unknown."""
         actual, expected = self.values, other.values
         if actual is None or expected is None:
@@ -85,15 +85,26 @@ def changed_in_bodies(reference: Weights, candidate: Weights) -> list[ChangedCon
 
 def only_one_changed(reference: Weights, candidate: Weights) -> bool:
     """Whether one use of one constant is left over on each side, and all others are equal."""
+    sizes = [[use.weight.size for use in side] for side in left_over(reference, candidate)]
+    return [len(each) for each in sizes] == [1, 1] and max(max(each) for each in sizes) <= FEW
+
+
+def left_over(
+    reference: Weights, candidate: Weights
+) -> tuple[list[ConstantUse], list[ConstantUse]]:
+    """Return the uses of constants without an equal, of the candidate and of the reference.
+
+    Both are empty where a graph holds quantized weights, whose equals are found in other ways.
+    """
     sides = [list(_uses(each)) for each in (candidate, reference)]
     if any(w.grid is not None for side in (reference, candidate) for w in side.stored.values()):
-        return False
+        return [], []
     left, free = _canceled(*sides)
     # Many elements identify a constant, whatever operator reads it.
     large = [[use for use in side if use.weight.size > FEW] for side in (left, free)]
-    still = _canceled(*([replace(use, kind=()) for use in side] for side in large))
-    few = [sum(use.weight.size <= FEW for use in side) for side in (left, free)]
-    return few == [1, 1] and not any(still)
+    still = _canceled(*large, of_one_kind=False)
+    few = [[use for use in side if use.weight.size <= FEW] for side in (left, free)]
+    return [*few[0], *still[0]], [*few[1], *still[1]]
 
 
 def _steps(graph: Graph | None) -> list[str]:
@@ -107,7 +118,7 @@ def _steps(graph: Graph | None) -> list[str]:
     )  # fmt: skip
 
 
-def _changed(use: _Use, other: _Use, *, alone: bool) -> ChangedConstant:
+def _changed(use: ConstantUse, other: ConstantUse, *, alone: bool) -> ChangedConstant:
     shape = use.weight.shape
     compared_elements, expected, actual = use.compared(other), other.values, use.values
     if compared_elements is None or expected is None or actual is None:
@@ -131,18 +142,18 @@ def _changed(use: _Use, other: _Use, *, alone: bool) -> ChangedConstant:
     )
 
 
-def _uses(side: Weights) -> Iterator[_Use]:
+def _uses(side: Weights) -> Iterator[ConstantUse]:
     for weight in (*side.stored.values(), *side.scalars.values()):
         if weight.grid is None:
             read = partial(_stored_values, side, weight)
             for reader in weight.readers:
-                yield _Use(weight=weight, read=read, kind=kind_of(reader))
+                yield ConstantUse(weight=weight, read=read, kind=kind_of(reader))
     for node in side.graph.nodes:
         if node.name in side.useful:
             yield from _inside(node, node.name)
 
 
-def _inside(node: Node, path: str) -> Iterator[_Use]:
+def _inside(node: Node, path: str) -> Iterator[ConstantUse]:
     for key, body in node.bodies.items():
         place = f"{path}/{key}"
         for name, constant in body.constants.items():
@@ -159,7 +170,7 @@ def _inside(node: Node, path: str) -> Iterator[_Use]:
             )
             for reader in readers:
                 read = partial(_values, constant)
-                yield _Use(weight=weight, read=read, kind=kind_of(reader), body=body)
+                yield ConstantUse(weight=weight, read=read, kind=kind_of(reader), body=body)
         for inner in body.nodes:
             yield from _inside(inner, f"{place}/{inner.name}")
 
@@ -191,14 +202,20 @@ def _values(constant: Constant) -> Array | None:
     return np.asarray(constant.values, np.float64)
 
 
-def _canceled(uses: Sequence[_Use], others: Sequence[_Use]) -> tuple[list[_Use], list[_Use]]:
-    """Return what is left on each side without uses of one kind that have equal elements."""
-    free: dict[tuple[object, ...], list[_Use]] = {}
+def _canceled(
+    uses: Sequence[ConstantUse], others: Sequence[ConstantUse], *, of_one_kind: bool = True
+) -> tuple[list[ConstantUse], list[ConstantUse]]:
+    """Return what is left on each side without uses, of one kind, that have equal elements."""
+
+    def key(use: ConstantUse) -> tuple[object, ...]:
+        return (use.kind if of_one_kind else (), use.weight.size)
+
+    free: dict[tuple[object, ...], list[ConstantUse]] = {}
     for each in others:
-        free.setdefault((each.kind, each.weight.size), []).append(each)
+        free.setdefault(key(each), []).append(each)
     left = []
     for use in uses:
-        there = free.get((use.kind, use.weight.size), [])
+        there = free.get(key(use), [])
         partner = next((each for each in there if use.equals(each)), None)
         if partner is None:
             left.append(use)
@@ -207,7 +224,9 @@ def _canceled(uses: Sequence[_Use], others: Sequence[_Use]) -> tuple[list[_Use],
     return left, [each for group in free.values() for each in group]
 
 
-def _paired(left: Sequence[_Use], free: Sequence[_Use]) -> Iterator[tuple[_Use, _Use]]:
+def _paired(
+    left: Sequence[ConstantUse], free: Sequence[ConstantUse]
+) -> Iterator[tuple[ConstantUse, ConstantUse]]:
     """Pair uses of one kind and size by their elements, then in order if the counts agree."""
     for key in dict.fromkeys((each.kind, each.weight.size) for each in left):
         here, there = (
@@ -232,7 +251,7 @@ def _paired(left: Sequence[_Use], free: Sequence[_Use]) -> Iterator[tuple[_Use, 
             yield from zip(here, there, strict=True)
 
 
-def _known(use: _Use, other: _Use) -> Elements | None:
+def _known(use: ConstantUse, other: ConstantUse) -> Elements | None:
     """Return the comparison if so many elements agree that one was made from the other."""
     compared_elements = use.compared(other)
     return (

@@ -43,6 +43,8 @@ class ConstantDifference:
     """Whether it is in a body, where its value cannot be replaced."""
     alone: bool = False
     """Whether all other constants of both graphs are equal."""
+    sole: bool = False
+    """Whether it is a weight, and each side holds no other one without an equal."""
     isolation: Isolation = Isolation.UNKNOWN
     """What else differs, where it is identified by its position in graphs of the same structure."""
     store: Callable[[Array], Array] | None = field(default=None, repr=False)

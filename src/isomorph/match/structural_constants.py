@@ -81,7 +81,7 @@ def placed_constants(reference: Weights, candidate: Weights) -> list[PlacedConst
     first = _first(candidate, frozenset(differing))
     found = []
     for name, each in differing.items():
-        if each is None or name not in first or not _informative(each):
+        if each is None or name not in first or not beyond_recomputation(each):
             continue
         limit = any(
             reader.node.op in _LIMITS and (reader.node.op, reader.slot) != ("Where", 0)
@@ -123,7 +123,7 @@ def _compared(
     terms = Source(dtype=source.dtype, half_step=half)
     integers = candidate.value(name) if weight.grid is not None else None
     elements = compare_elements(expected, actual, weight, terms, integers)
-    if elements.count and _rounded(expected, actual, weight, terms):
+    if elements.count and was_rounded(expected, actual, weight, terms):
         elements = replace(elements, beyond=np.zeros(actual.shape, bool))
     return PlacedConstant(
         weight=weight, source=source, expected=expected, actual=actual, elements=elements,
@@ -192,7 +192,7 @@ def _weight(side: Weights, name: str) -> StoredWeight | None:
     return found
 
 
-def _rounded(expected: Array, actual: Array, weight: StoredWeight, source: Source) -> bool:
+def was_rounded(expected: Array, actual: Array, weight: StoredWeight, source: Source) -> bool:
     """Whether the values were rounded to a narrower type or quantized, and stored as before."""
     if weight.grid is not None:
         return False
@@ -203,7 +203,7 @@ def _rounded(expected: Array, actual: Array, weight: StoredWeight, source: Sourc
         return any(bool(np.all(np.abs(expected - actual) <= steps)) for steps in steps_of(actual))
 
 
-def _informative(found: PlacedConstant) -> bool:
+def beyond_recomputation(found: PlacedConstant) -> bool:
     """Whether the difference is larger than that of a table that was computed again."""
     if found.exact or found.elements.sparse or found.weight.size <= FEW:
         return True

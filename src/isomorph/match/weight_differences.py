@@ -29,6 +29,7 @@ from isomorph.match.element_bounds import (
 )
 from isomorph.match.folded_weights import Biases, Folded, FoldedWeights, effective_rank
 from isomorph.match.small_constants import changed_constants
+from isomorph.match.sole_counterpart import sole_counterpart
 from isomorph.match.split_products import SplitProduct, split_from, split_products
 from isomorph.match.stored_weights import StoredWeight
 from isomorph.match.structural_constants import Isolation, placed_constants
@@ -84,7 +85,19 @@ class _Comparison:
                 found.append(difference_from(weight, actual, suspects[weight.name]))
         found += self._in_blocks({each.weight.name for each in found})
         found += self._in_place({each.weight.name for each in found})
-        return found + self._without_equal({each.weight.name for each in found})
+        found += self._without_equal({each.weight.name for each in found})
+        return self._with_sole(found)
+
+    def _with_sole(self, found: list[ConstantDifference]) -> list[ConstantDifference]:
+        """Mark or add the weight that alone has no equal, where that is no certain one already."""
+        if any(each.certain or each.isolation is not Isolation.UNKNOWN for each in found):
+            return found
+        sole = sole_counterpart(self.reference, self.candidate)
+        if sole is None or self._computed(sole.weight.name):
+            return found
+        made = difference_from(sole.weight, sole.actual, Suspect.in_place_of(sole))
+        others = [each for each in found if each.weight.name != sole.weight.name]
+        return [*others, replace(made, certain=False, sole=True)]
 
     def _in_blocks(self, known: set[str]) -> list[ConstantDifference]:
         """Return weights with one scale for each block of which few elements are wrong."""
