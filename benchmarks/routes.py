@@ -26,7 +26,7 @@ from typing import Any
 from measuring.tables import write_json
 
 from isomorph.api.environment import loader
-from isomorph.checking.check import CheckOptions
+from isomorph.checking.options import CheckOptions
 from isomorph.conversion.all_routes import Trip, survey
 from isomorph.conversion.converter_worker import ConverterWorker
 from isomorph.conversion.plan import formats, routes

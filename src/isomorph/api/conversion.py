@@ -44,7 +44,7 @@ def convert(
     ``keep``), and the report beside it either way.
     """
     from isomorph.api.environment import loader, options
-    from isomorph.checking import check as stage
+    from isomorph.checking.options import CheckOptions
     from isomorph.conversion.convert import convert as stage_convert
     from isomorph.conversion.converter_worker import ConverterWorker
     from isomorph.conversion.deliver import conversion_request, refuse_target, write_report
@@ -66,7 +66,7 @@ def convert(
         check_options=said,
     )
     refuse_target(request.output, source)
-    check_options = stage.CheckOptions(
+    check_options = CheckOptions(
         dims=dims or {},
         sizes=sizes,
         seed=seed,

@@ -1,232 +1,261 @@
-"""The verb: load both models, feed them alike, measure, and say what follows."""
+"""The check of two models, phase by phase.
+
+prepare → evaluate → compare → (locate → diagnose) → report. Each phase is a module that takes
+values and returns an ``Outcome``; the log adds them up to the verdict.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from isomorph.checking.dataset import judged_samples, pair_functions
-from isomorph.checking.io_dequantize import DequantizedPair, dequantize_outputs
-from isomorph.checking.options import CheckOptions as CheckOptions  # noqa: PLC0414 - it is used from here
+from isomorph.checking.collect import Collectors
+from isomorph.checking.compare import (
+    LossStudy,
+    comparison_terms,
+    declared_order,
+    study_loss,
+    with_channels,
+)
+from isomorph.checking.dataset import TestSetResult, judge_test_set, pair_functions
+from isomorph.checking.evaluate import (
+    evaluate_candidate,
+    layout_outcome,
+)
+from isomorph.checking.locate import probe_other_inputs
 from isomorph.checking.prepare import PreparedPair, prepare_pair
-from isomorph.checking.state import CheckState
+from isomorph.checking.report import final_report, logged_check
+from isomorph.checking.sample_phases import (
+    add_comparison,
+    add_failures,
+    collect_sample,
+    collect_test_set,
+    evaluate_model,
+    is_deterministic,
+    locate_once,
+    names_of,
+)
+from isomorph.checking.verdict import Claim, Outcome
 from isomorph.checking.weights import compare_constants
 from isomorph.core.divergence import Verdict
 from isomorph.core.model import OutputOrder
-from isomorph.core.report import Binding, Report
-from isomorph.inputs.feeds import Sample
-from isomorph.inputs.generated_samples import made_up
 from isomorph.inputs.sample_batching import for_both
-from isomorph.match.binding import (
-    bind_outputs,
-    check_budget_names,
-    check_layout_names,
-)
-from isomorph.measure import findings as say
-from isomorph.measure import input_layout
-from isomorph.measure.compare import Comparison, compare
-from isomorph.measure.evaluated_model import EvaluatedModel
-from isomorph.measure.first_bad_tensor import first_trouble
-from isomorph.measure.model_functions import alone
-from isomorph.measure.recorded_reference import Recording
+from isomorph.localize.weight_effect import ConstantExperiment
+from isomorph.match.binding import check_budget_names, check_layout_names
+from isomorph.measure import findings as output_findings
+from isomorph.measure.compare import Comparison, Terms, compare
 from isomorph.measure.screening import screened
-from isomorph.sessions.model_handle import ModelHandle
+from isomorph.measure.size_findings import Sized
 
 if TYPE_CHECKING:
+    from isomorph.checking.log import CheckLog
+    from isomorph.checking.options import CheckOptions
     from isomorph.core.model import TensorSpec
+    from isomorph.core.report import Binding, Report
     from isomorph.core.trace import Array
+    from isomorph.inputs.feeds import Sample
+    from isomorph.measure.evaluated_model import EvaluatedModel
+    from isomorph.sessions.model_handle import ModelHandle
 
 
 def check_pair(
     reference: ModelHandle, candidate: ModelHandle, given: Sample | None, options: CheckOptions
 ) -> Report:
-    """Two models: the same function?"""
-    with CheckState(options, reference, candidate).kept() as work:
-        return _pair(work, reference, candidate, given)
+    """Whether two models are the same function."""
+    with logged_check(options, reference, candidate) as log:
+        stored_inputs = reference.model.graph.inputs
+        pair = _PairCheck.of(log, prepare_pair(reference, candidate, options))
+        prepared, outputs = pair.prepared, pair.prepared.outputs
+        pair.check_interface()
+        if options.data is not None:
+            result = pair.judge_test_set(stored_inputs)
+            samples, outputs = result.examined, result.outputs
+        else:
+            samples = _samples(prepared, given)
+        earlier = _Earlier(outputs=outputs)
+        for sample in log.each_sample(samples):
+            earlier = pair.check_sample(sample, earlier)
+        return pair.report(earlier)
 
 
-def _pair(
-    work: CheckState, reference: ModelHandle, candidate: ModelHandle, given: Sample | None
-) -> Report:
-    options = work.options
-    as_stored = reference.model.graph.inputs
-    prepared = prepare_pair(reference, candidate, options)
-    reference, candidate, met = prepared.reference, prepared.candidate, prepared.interface
-    inputs, outputs = prepared.inputs, prepared.outputs
-    work.findings += met.findings()
-    left, right = reference.model.graph, candidate.model.graph
-    check_budget_names(options.budgets, outputs)
-    check_layout_names(options.layouts, (*right.inputs, *right.outputs))
-    work.arrange(
-        channels=reference.model.channels_last != candidate.model.channels_last,
-        stated=_names(right.outputs) - _names(right.inputs),
-    )
-    orders = {reference.model.output_order, candidate.model.output_order}
-    work.findings += say.of_signature("input", left.inputs, right.inputs, inputs)
-    work.findings += say.of_words(reference.model, candidate.model)
-    _judge_outputs(work, met, outputs, orders)
-    if options.data is not None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Earlier:
+    """What the samples before have settled; each of these is done once in a check."""
+
+    outputs: tuple[Binding, ...]
+    loss: LossStudy = field(default_factory=LossStudy)
+    located: bool = False
+    probed: bool = False
+    experiment: ConstantExperiment | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PairCheck:
+    """The check of a prepared pair."""
+
+    log: CheckLog
+    prepared: PreparedPair
+    collectors: Collectors
+    sizes: Sized
+    declared_terms: Terms
+
+    @classmethod
+    def of(cls, log: CheckLog, prepared: PreparedPair) -> _PairCheck:
+        options, right = prepared.options, prepared.candidate.model.graph
+        check_budget_names(options.budgets, prepared.outputs)
+        check_layout_names(options.layouts, (*right.inputs, *right.outputs))
+        reference, candidate = prepared.reference.model, prepared.candidate.model
+        terms = comparison_terms(
+            options,
+            channels=reference.channels_last != candidate.channels_last,
+            layouts_of=names_of(right.outputs) - names_of(right.inputs),
+        )
+        return cls(
+            log=log,
+            prepared=prepared,
+            collectors=Collectors.of(options),
+            sizes=Sized(stated=options.sizes is not None),
+            declared_terms=terms,
+        )
+
+    @property
+    def terms(self) -> Terms:
+        """The terms of a comparison, as far as the layouts of inputs are known by now."""
+        return with_channels(self.declared_terms, moved=self.log.summary.moves_channels)
+
+    @property
+    def orders(self) -> set[OutputOrder]:
+        """How the outputs of the two models are ordered."""
+        prepared = self.prepared
+        return {prepared.reference.model.output_order, prepared.candidate.model.output_order}
+
+    def check_interface(self) -> None:
+        """Compare what the two models declare: inputs, and the order and names of outputs."""
+        prepared = self.prepared
+        left, right = prepared.reference.model, prepared.candidate.model
+        findings = [
+            *prepared.interface.findings(),
+            *output_findings.of_signature(
+                "input", left.graph.inputs, right.graph.inputs, prepared.inputs
+            ),
+            *output_findings.of_words(left, right),
+        ]
+        self.log.add(Outcome(findings=tuple(findings)))
+        self.log.add(declared_order(prepared, self.orders))
+        self.log.expect(left.graph.outputs, prepared.outputs)
+
+    def judge_test_set(self, stored_inputs: Sequence[TensorSpec]) -> TestSetResult:
+        """Judge every sample of the test set."""
+        log, prepared = self.log, self.prepared
         sides = pair_functions(prepared)
-        taken = for_both(as_stored, right.inputs, inputs)
 
         def judge(sample: Sample, bindings: Sequence[Binding]) -> Comparison:
             given, carried = sides.feeds(sample)
-            work.arrange(channels=sides.moved())
-            ref, cand = work.subject(reference, given), work.subject(candidate, carried)
-            return screened(ref, cand, bindings, work.terms)
+            log.add(Outcome(moves_channels=sides.moved()))
+            ref = evaluate_model(log, prepared.reference, given)
+            cand = evaluate_model(log, prepared.candidate, carried)
+            return screened(ref, cand, bindings, self.terms)
 
-        samples, outputs = judged_samples(work, sides, taken, outputs, judge)
-    else:
-        samples = _one_or_made_up(prepared, given)
-    for sample in work.worthwhile(samples):
-        ref = work.subject(reference, reference.real(sample.feeds))
-        if work.sized.refused(sample, ref):
-            work.accounts.drop()
-            continue
-        cand = work.subject(candidate, _arranged(work, ref, prepared))
-        if work.sized.failed(sample, cand):
-            continue
-        work.findings += met.clipped_inputs(sample, cand.feeds)
-        if work.deterministic(ref, cand):
-            comparison = compare(ref, cand, outputs, work.terms)
-            comparison = work.looked_into(ref, cand, comparison)
-            work.add(comparison, outputs)
-            work.sized.note(sample, comparison.divergences)
-            outputs = comparison.bindings
-            work.locate(ref, cand, comparison)
-            work.probe((ref, cand), comparison, lambda fed: _arranged(work, fed, prepared))
-            if not sample.sizes:  # what is told of tensors is told at one size
-                work.remember(sample, comparison, cand, ref)
-        work.failures(ref, cand)
-    for finding in work.sized.findings():
-        work.add_finding(finding, Verdict.DIVERGENT, "wrong at some sizes of its dynamic axes")
-    compare_constants(work, reference, candidate)
-    # PyTorch names no outputs: the names of its nodes are nobody's interface.
-    named = OutputOrder.UNNAMED not in orders
-    work.findings += say.of_signature("output", left.outputs, right.outputs, outputs, named=named)
-    return work.report((reference, candidate), inputs, outputs)
+        right = prepared.candidate.model.graph.inputs
+        taken = for_both(stored_inputs, right, prepared.inputs)
+        result = judge_test_set(
+            log, sides, taken, prepared.outputs, judge=judge, terms=lambda: self.terms
+        )
+        collect_test_set(self.collectors, result)
+        return result
+
+    def check_sample(self, sample: Sample, earlier: _Earlier) -> _Earlier:
+        """Evaluate both models on one sample, compare them, and locate what differs."""
+        log, prepared = self.log, self.prepared
+        ref = evaluate_model(log, prepared.reference, prepared.reference.real(sample.feeds))
+        if self.sizes.refused(sample, ref):
+            log.ledger.drop()
+            return earlier
+        evaluation = evaluate_candidate(prepared, ref)
+        log.add(evaluation.outcome)
+        cand = evaluation.model
+        if self.sizes.failed(sample, cand):
+            return earlier
+        log.add(Outcome(findings=tuple(prepared.interface.clipped_inputs(sample, cand.feeds))))
+        if is_deterministic(log, ref, cand):
+            earlier = self._compare(sample, (ref, cand), earlier)
+        add_failures(log, ref, cand)
+        return earlier
+
+    def _compare(
+        self, sample: Sample, sides: tuple[EvaluatedModel, EvaluatedModel], earlier: _Earlier
+    ) -> _Earlier:
+        log, loss = self.log, earlier.loss
+        comparison = compare(*sides, earlier.outputs, self.terms)
+        if log.options.look_into_loss:
+            loss = study_loss(sides, comparison, self.terms, sample.kind, loss)
+            log.add(loss.outcome)
+            comparison = loss.comparison or comparison
+        add_comparison(log, comparison, earlier.outputs)
+        self.sizes.note(sample, comparison.divergences)
+        located = locate_once(
+            log, self.collectors, sides, comparison, self.terms,
+            hidden=loss.hidden, done=earlier.located,
+        )  # fmt: skip
+        earlier = replace(earlier, outputs=comparison.bindings, loss=loss, located=located)
+        earlier = self._probe(sample, sides, comparison, earlier)
+        if not sample.sizes:  # tensors are described at one size only
+            collect_sample(log, self.collectors, sample, comparison, sides)
+        return earlier
+
+    def _probe(
+        self,
+        sample: Sample,
+        sides: tuple[EvaluatedModel, EvaluatedModel],
+        comparison: Comparison,
+        earlier: _Earlier,
+    ) -> _Earlier:
+        """Search beyond the inputs of the first sample on which the models agree."""
+        experiment = earlier.experiment or ConstantExperiment(
+            sides=sides, outputs=comparison.bindings, terms=self.terms, carry=self._carry
+        )
+        agree = all(each.verdict is not Verdict.DIVERGENT for each in comparison.divergences)
+        probe = self.log.options.locate and agree and not earlier.probed
+        if probe:
+            found = probe_other_inputs(sides, comparison, self.terms, self._carry, sample.kind)
+            self.log.add(found)
+        return replace(earlier, probed=earlier.probed or probe, experiment=experiment)
+
+    def _carry(self, reference: EvaluatedModel) -> Mapping[str, Array]:
+        """The candidate's feeds for another input of the reference."""
+        arranged = self.prepared.arrange(reference)
+        self.log.add(layout_outcome(arranged))
+        return arranged.feeds
+
+    def report(self, earlier: _Earlier) -> Report:
+        """Compare sizes and weights, and make the report."""
+        log, prepared = self.log, self.prepared
+        reason = "wrong at some sizes of its dynamic axes"
+        for finding in self.sizes.findings():
+            claim = Claim(verdict=Verdict.DIVERGENT, reason=reason)
+            log.add(Outcome(findings=(finding,), claims=(claim,)))
+        log.add(compare_constants(prepared, earlier.experiment, log.summary, log.samples))
+        # PyTorch has no names of outputs: those of its nodes are no interface.
+        named = OutputOrder.UNNAMED not in self.orders
+        left, right = prepared.reference.model.graph, prepared.candidate.model.graph
+        signature = output_findings.of_signature(
+            "output", left.outputs, right.outputs, earlier.outputs, named=named
+        )
+        log.add(Outcome(findings=tuple(signature)))
+        return final_report(
+            log,
+            self.collectors,
+            (prepared.reference, prepared.candidate),
+            prepared.inputs,
+            earlier.outputs,
+            skipped=self.sizes.skipped,
+        )
 
 
-def _judge_outputs(
-    work: CheckState,
-    met: DequantizedPair,
-    outputs: Sequence[Binding],
-    orders: Collection[OutputOrder],
-) -> None:
-    """Outputs that are missing, or in another order: wrong without a run."""
-    left, right = met.reference.model.graph.outputs, met.candidate.model.graph.outputs
-    swapped = say.of_named_order(left, right, outputs)
-    # The outputs of a SavedModel are a dict: whoever calls it asks by name, and no order is lost.
-    dicts = {OutputOrder.UNORDERED, OutputOrder.NAMED}
-    if swapped is not None and not dicts.intersection(orders):
-        work.add_finding(swapped, Verdict.DIVERGENT, "the outputs are in another order")
-    work.expect(left, outputs)
-
-
-def _one_or_made_up(prepared: PreparedPair, given: Sample | None) -> list[Sample]:
+def _samples(prepared: PreparedPair, given: Sample | None) -> list[Sample]:
     """The user's sample, or generated ones; further sizes unless the user decided on one."""
     samples = [given] if given is not None else prepared.generated_samples()
     if given is None or prepared.options.sizes is not None:
         samples += prepared.samples_of_other_sizes()
     return samples
-
-
-def _arranged(
-    work: CheckState, reference: EvaluatedModel, prepared: PreparedPair
-) -> Mapping[str, Array]:
-    """The candidate's feeds; the layouts are findings."""
-    arranged = prepared.arrange(reference)
-    work.findings += input_layout.findings(arranged.layouts)
-    work.arrange(channels=arranged.moves_channels)
-    return arranged.feeds
-
-
-def _names(specs: Sequence[TensorSpec]) -> set[str]:
-    return {spec.name for spec in specs}
-
-
-def check_recorded(
-    recording: Recording, candidate: ModelHandle, given: Sample | None, options: CheckOptions
-) -> Report:
-    """A model against outputs that were recorded elsewhere."""
-    with CheckState(options, candidate).kept() as work:
-        return _recorded(work, recording, candidate, given)
-
-
-def _recorded(
-    work: CheckState, recording: Recording, candidate: ModelHandle, given: Sample | None
-) -> Report:
-    options = work.options
-    specs = recording.beside(candidate.model.graph)
-    candidate, changes = dequantize_outputs(specs, candidate, options.bind_outputs)
-    work.findings += [change.finding for change in changes]
-    graph = candidate.model.graph
-    outputs = bind_outputs(specs, graph.outputs, options.bind_outputs)
-    check_budget_names(options.budgets, outputs)
-    check_layout_names(options.layouts, graph.outputs)
-    # Who recorded the values is not known; most frameworks put channels first.
-    work.arrange(channels=candidate.model.channels_last, stated=_names(graph.outputs))
-    work.findings += say.of_signature("output", specs, graph.outputs, outputs)
-    work.expect(specs, outputs, interface=False)
-    samples = [given] if given is not None else _generated(candidate, options)
-    for sample in work.worthwhile(samples[:1]):
-        cand = work.subject(candidate, sample.feeds)
-        if work.deterministic(cand):
-            comparison = compare(recording.subject(cand), cand, outputs, work.terms)
-            work.add(comparison, outputs)
-        work.failures(cand)
-    return work.report((candidate,), (), outputs, recording=recording)
-
-
-def check_alone(candidate: ModelHandle, given: Sample | None, options: CheckOptions) -> Report:
-    """One model against its own oracle: does its run hold, and where does trouble begin?"""
-    with CheckState(options, candidate).kept() as work:
-        return _alone(work, candidate, given)
-
-
-def _alone(work: CheckState, candidate: ModelHandle, given: Sample | None) -> Report:
-    options = work.options
-    graph = candidate.model.graph
-    outputs = bind_outputs(graph.outputs, graph.outputs, {})
-    check_budget_names(options.budgets, outputs)
-    work.expect(graph.outputs, outputs)
-    if options.data is not None:
-
-        def judge(sample: Sample, bindings: Sequence[Binding]) -> Comparison:
-            subject = work.subject(candidate, sample.feeds)
-            return screened(Recording.of_meaning(subject), subject, bindings, work.terms)
-
-        sides = alone(candidate)
-        samples, _ = judged_samples(work, sides, graph.inputs, outputs, judge)
-    else:
-        samples = [given] if given is not None else _generated(candidate, options)
-    for sample in work.worthwhile(samples):
-        subject = work.subject(candidate, sample.feeds)
-        if work.deterministic(subject):
-            comparison = compare(Recording.of_meaning(subject), subject, outputs, work.terms)
-            if not options.budgets:
-                comparison = _of_one(comparison)
-            work.add(comparison, outputs)
-            work.locate(subject, subject, comparison)
-            work.findings += first_trouble(subject, work.terms.false_alarm)
-            work.remember(sample, comparison, subject, None)
-        work.failures(subject)
-    return work.report((candidate,), (), outputs)
-
-
-def _of_one(comparison: Comparison) -> Comparison:
-    """The reasons in the words of one model: there is no other whose function it could be."""
-    return replace(
-        comparison,
-        divergences=tuple(
-            replace(each, reason="the run is what the model says, within rounding")
-            if each.verdict is Verdict.EQUIVALENT and each.observed is not None
-            else each
-            for each in comparison.divergences
-        ),
-    )
-
-
-def _generated(candidate: ModelHandle, options: CheckOptions) -> list[Sample]:
-    return made_up(candidate, candidate.model.graph, (), options.dims, options.seed)

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.checking.check import CheckOptions, check_pair, check_recorded
+from isomorph.checking.check import check_pair
+from isomorph.checking.check_single import check_recorded
 from isomorph.checking.compare_traces import compare_values, recording_of
+from isomorph.checking.options import CheckOptions
 from isomorph.core.divergence import Judgment, Verdict
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.limits import noted_limits

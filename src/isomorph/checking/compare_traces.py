@@ -30,7 +30,7 @@ from isomorph.measure.worst_sample import SEVERITY
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
-    from isomorph.checking.check import CheckOptions
+    from isomorph.checking.options import CheckOptions
     from isomorph.core.trace import Array
     from isomorph.sessions.trace_session import Replayed
 

@@ -1,12 +1,14 @@
-"""A test set in a check: every sample is judged, and the ledger and the report know of it."""
+"""A test set in a check: every sample is judged, and a few of them are examined in full."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.checking.verdict import Claim, Outcome, claims_of
 from isomorph.core.divergence import Verdict
 from isomorph.match.axis_layout import moves_channels
 from isomorph.measure.dataset import Found, measure
@@ -14,45 +16,64 @@ from isomorph.measure.model_functions import Feeds, Sides, outputs_on
 from isomorph.measure.output_order import unordered
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isomorph.checking.log import CheckLog
     from isomorph.checking.prepare import PreparedPair
-    from isomorph.checking.state import CheckState
+    from isomorph.core.dataset_summary import OverSamples
     from isomorph.core.model import TensorSpec
     from isomorph.core.report import Binding
     from isomorph.core.trace import Arrays
     from isomorph.inputs.data_sets import DataSet
     from isomorph.inputs.feeds import Sample
+    from isomorph.measure.compare import Comparison, Terms
     from isomorph.measure.input_layout import Layout
     from isomorph.measure.screening import Judge
 
 
-def judged_samples(
-    work: CheckState,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestSetResult:
+    """A judged test set: the samples to examine, and what all of them showed."""
+
+    __test__ = False  # its name makes pytest take it for a test
+
+    examined: list[Sample]
+    outputs: tuple[Binding, ...]
+    summary: OverSamples
+    compared: dict[str, Comparison]
+    """The samples that are not examined, each by its name."""
+    outcome: Outcome
+
+
+def judge_test_set(
+    log: CheckLog,
     sides: Sides,
     inputs: Sequence[TensorSpec],
     outputs: Sequence[Binding],
+    *,
     judge: Judge,
-) -> tuple[list[Sample], tuple[Binding, ...]]:
-    """Judge all samples; gives those that the full check is made on, and the pairs of outputs."""
-    options, data = work.options, work.options.data
-    assert data is not None, "a test set is what led here"
+    terms: Callable[[], Terms],
+) -> TestSetResult:
+    """Judge all samples of the test set, and enter them in the ledger."""
+    options, data = log.options, log.options.data
+    assert data is not None, "only a check with a test set comes here"
     found = measure(
         str(data.location),
         data.samples(inputs, options.dims),
         sides,
         outputs,
         judge,
-        false_alarm=work.terms.false_alarm,
-        arrangeable=lambda: work.terms.arrangeable,
+        false_alarm=terms().false_alarm,
+        arrangeable=lambda: terms().arrangeable,
         metric=options.metric,
         on_progress=options.on_progress,
     )
     left_over = data.skipped()
     found.unjudged.update({each.what: each.why for each in left_over})
-    work.worst.chosen_from = found.summary
-    work.findings += found.findings
-    work.skipped += [*found.skipped, *left_over]
-    _account(work, data, found)
-    return found.examined, found.outputs
+    result = _result(log, data, found)
+    log.add(Outcome(findings=tuple(found.findings), skipped=(*found.skipped, *left_over)))
+    log.add(result.outcome)
+    return result
 
 
 def pair_functions(prepared: PreparedPair) -> Sides:
@@ -85,24 +106,29 @@ def pair_functions(prepared: PreparedPair) -> Sides:
     )
 
 
-def _account(work: CheckState, data: DataSet, found: Found) -> None:
-    """Enter all samples but those that are examined, which are entered with their examination."""
+def _result(log: CheckLog, data: DataSet, found: Found) -> TestSetResult:
+    """Enter the samples that are not examined; the others are entered when they are."""
     examined = {sample.origin for sample in found.examined}
-    rest = {name: why for name, why in found.unjudged.items() if name not in examined}
-    judged = {name: each for name, each in found.judged.items() if name not in examined}
-    work.accounts.of_test_set(
+    unjudged = {name: why for name, why in found.unjudged.items() if name not in examined}
+    compared = {name: each for name, each in found.judged.items() if name not in examined}
+    log.ledger.of_test_set(
         data.location.name,
-        len(examined) + len(rest) + len(judged),
-        {name: each.divergences for name, each in judged.items()},
-        rest,
+        len(examined) + len(unjudged) + len(compared),
+        {name: each.divergences for name, each in compared.items()},
+        unjudged,
     )
-    for name, comparison in judged.items():
-        work.keep(comparison.divergences)
-        work.worst.note(name, comparison.divergences)
-    # Those after a divergence are counted; they lower no verdict any further.
-    undecided = [why for name, why in rest.items() if name not in examined]
-    if undecided and not _divergent(found):
-        work.raise_verdict(Verdict.UNKNOWN, undecided[0])
+    divergences = tuple(each for one in compared.values() for each in one.divergences)
+    claims = claims_of(divergences)
+    # Samples after a divergence are counted as not compared; they change no verdict.
+    if unjudged and not _divergent(found):
+        claims += (Claim(verdict=Verdict.UNKNOWN, reason=next(iter(unjudged.values()))),)
+    return TestSetResult(
+        examined=found.examined,
+        outputs=found.outputs,
+        summary=found.summary,
+        compared=compared,
+        outcome=Outcome(divergences=divergences, claims=claims),
+    )
 
 
 def _divergent(found: Found) -> bool:

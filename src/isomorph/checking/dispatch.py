@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isomorph.checking import check as stage
+from isomorph.checking.check import check_pair
+from isomorph.checking.check_single import check_alone, check_recorded
 from isomorph.checking.check_trace import check_replayed
 from isomorph.checking.loader import is_trace_of_model, recorded
 from isomorph.core.errors import UsageError
@@ -14,6 +15,7 @@ from isomorph.measure.recorded_reference import Recording
 
 if TYPE_CHECKING:
     from isomorph.checking.loader import Loader
+    from isomorph.checking.options import CheckOptions
     from isomorph.core.report import Report
     from isomorph.sessions.model_handle import ModelHandle
 
@@ -22,14 +24,14 @@ def run_check(
     loader: Loader,
     reference: Any,  # noqa: ANN401
     candidate: Any,  # noqa: ANN401
-    options: stage.CheckOptions,
+    options: CheckOptions,
 ) -> Report:
     """Load both models and check them; without a candidate, the model against its own oracle."""
     samples = options.data
     if candidate is None:
         alone = loader.open("candidate", reference)
         given = None if samples else loader.sample(alone.model.graph.inputs)
-        return stage.check_alone(alone, given, options)
+        return check_alone(alone, given, options)
     loader.warm(reference, candidate)
     if is_trace_of_model(reference) or is_trace_of_model(candidate):
         one, other = loader.side("reference", reference), loader.side("candidate", candidate)
@@ -55,10 +57,10 @@ def run_check(
                 "there are none",
                 fix="give them with --inputs; isomorph trace records both at once",
             )
-        return stage.check_recorded(recording, right, given, options)
+        return check_recorded(recording, right, given, options)
     left, right = open_pair(loader, reference, candidate)
     given = None if samples else loader.sample(left.model.graph.inputs)
-    return stage.check_pair(left, right, given, options)
+    return check_pair(left, right, given, options)
 
 
 def open_pair(loader: Loader, reference: Any, candidate: Any) -> tuple[ModelHandle, ModelHandle]:  # noqa: ANN401

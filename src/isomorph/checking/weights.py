@@ -1,34 +1,48 @@
-"""Weights are held against each other whether or not an input reaches them."""
+"""Comparing the weights of both models, whether or not an input reaches them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from isomorph.checking.verdict import Claim, Outcome
 from isomorph.core.coverage import InputKind
 from isomorph.core.divergence import Verdict
 from isomorph.localize.weight_findings import compared_constants
 
 if TYPE_CHECKING:
-    from isomorph.checking.state import CheckState
-    from isomorph.sessions.model_handle import ModelHandle
+    from isomorph.checking.options import CheckOptions
+    from isomorph.checking.prepare import PreparedPair
+    from isomorph.checking.verdict import Summary
+    from isomorph.inputs.feeds import Sample
+    from isomorph.localize.weight_effect import ConstantExperiment
 
 
-def compare_constants(work: CheckState, reference: ModelHandle, candidate: ModelHandle) -> None:
-    """Add what comparing the weights finds to what the runs showed.
+def compare_constants(
+    prepared: PreparedPair,
+    experiment: ConstantExperiment | None,
+    summary: Summary,
+    samples: Sequence[Sample],
+) -> Outcome:
+    """Findings for weights that differ; those that the summary already explains are left out.
 
-    A weight that differs makes another function, though the given inputs do not show it. Where the
-    question is about the given inputs alone it is told and decides nothing.
+    A weight that differs makes another function although the given inputs do not show it. If the
+    user asked about the given inputs only, it is a finding and does not change the verdict.
     """
-    stated = bool(work.options.budgets)
+    options: CheckOptions = prepared.options
     found = compared_constants(
-        reference, candidate, work.experiment, work.findings, stated_budget=stated
+        prepared.reference,
+        prepared.candidate,
+        experiment,
+        summary.findings,
+        stated_budget=bool(options.budgets),
     )
-    work.findings += found.findings
-    work.skipped += found.skipped
-    if found.differs and not work.options.only_given:
-        kinds = [sample.kind for sample in work.tried]
-        work.raise_verdict(Verdict.DIVERGENT, _reason(found.differs, work.verdict, kinds))
+    claims: tuple[Claim, ...] = ()
+    if found.differs and not options.only_given:
+        kinds = [sample.kind for sample in samples]
+        reason = _reason(found.differs, summary.verdict, kinds)
+        claims = (Claim(verdict=Verdict.DIVERGENT, reason=reason),)
+    return Outcome(findings=found.findings, skipped=found.skipped, claims=claims)
 
 
 def _reason(differs: str, verdict: Verdict, kinds: Sequence[InputKind]) -> str:

@@ -13,8 +13,8 @@ from isomorph.core.conversion import AS_IS, Hop, HopStatus, Route
 from isomorph.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from isomorph.checking.check import CheckOptions
     from isomorph.checking.loader import Loader
+    from isomorph.checking.options import CheckOptions
     from isomorph.conversion.converter_worker import ConverterWorker
 
 

@@ -19,8 +19,8 @@ from isomorph.core.report import Skipped
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
-    from isomorph.checking.check import CheckOptions
     from isomorph.checking.loader import Loader
+    from isomorph.checking.options import CheckOptions
     from isomorph.conversion.converter_worker import ConverterWorker
 
 _WEIGHT = {

@@ -22,8 +22,8 @@ from isomorph.repair.deliver import write_repair
 from isomorph.sessions.in_process import can_patch
 
 if TYPE_CHECKING:
-    from isomorph.checking.check import CheckOptions
     from isomorph.checking.loader import Loader
+    from isomorph.checking.options import CheckOptions
     from isomorph.core.model import Model
     from isomorph.core.report import Report
     from isomorph.inputs.feeds import Sample

@@ -12,7 +12,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from isomorph import registry
-from isomorph.checking.check import CheckOptions, check_alone, check_pair
+from isomorph.checking.check import check_pair
+from isomorph.checking.check_single import check_alone
+from isomorph.checking.options import CheckOptions
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.extraction import Extraction
 from isomorph.core.subgraph import Piece

@@ -15,7 +15,7 @@ from isomorph.localize.subgraph_search import search_body
 from isomorph.sessions.model_handle import ModelHandle
 
 if TYPE_CHECKING:
-    from isomorph.checking.check import CheckOptions
+    from isomorph.checking.options import CheckOptions
     from isomorph.core.trace import Array, Arrays
     from isomorph.inputs.feeds import Sample
 

@@ -20,7 +20,7 @@ from isomorph.sessions.in_process import can_patch
 from isomorph.store.targets import check_target
 
 if TYPE_CHECKING:
-    from isomorph.checking.check import CheckOptions
+    from isomorph.checking.options import CheckOptions
     from isomorph.inputs.feeds import Sample
     from isomorph.sessions.model_handle import ModelHandle
 

@@ -27,7 +27,7 @@ from isomorph.repair.proof import measured_on, trusted
 from isomorph.repair.repair import RepairRun, proving_samples
 
 if TYPE_CHECKING:
-    from isomorph.checking.check import CheckOptions
+    from isomorph.checking.options import CheckOptions
     from isomorph.core.model import Graph, Node
     from isomorph.core.report import Report
     from isomorph.inputs.feeds import Sample

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isomorph import registry
-from isomorph.checking.check import CheckOptions, check_pair
+from isomorph.checking.check import check_pair
+from isomorph.checking.options import CheckOptions
 from isomorph.checking.prepare import prepare_pair
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError

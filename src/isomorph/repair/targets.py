@@ -29,7 +29,7 @@ from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.repair.split_fault import split_fault
 
 if TYPE_CHECKING:
-    from isomorph.checking.check import CheckOptions
+    from isomorph.checking.options import CheckOptions
     from isomorph.core.model import Graph, Node
     from isomorph.core.report import Finding
     from isomorph.core.trace import Array

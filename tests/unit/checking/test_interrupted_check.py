@@ -1,24 +1,28 @@
-"""What was found until somebody interrupts is a report of its own."""
+"""The report of a check that is interrupted."""
 
 import pytest
 
 from isomorph.checking.options import CheckOptions
-from isomorph.checking.state import CheckState
+from isomorph.checking.report import logged_check
+from isomorph.checking.verdict import Claim, Outcome
 from isomorph.core.divergence import Verdict
 from isomorph.core.interruption import InterruptedCheck
 
 
-def _interrupted(*found):
-    work = CheckState(CheckOptions(seed=7))
-    for verdict, reason in found:
-        work.raise_verdict(verdict, reason)
-    with pytest.raises(InterruptedCheck) as stopped, work.kept():
+def _stopped_check(*claims):
+    with logged_check(CheckOptions(seed=7)) as log:
+        log.add(Outcome(claims=tuple(Claim(verdict=v, reason=reason) for v, reason in claims)))
         raise KeyboardInterrupt
+
+
+def _interrupted(*claims):
+    with pytest.raises(InterruptedCheck) as stopped:
+        _stopped_check(*claims)
     return stopped.value.report
 
 
 @pytest.mark.parametrize("before", [(), ((Verdict.EQUIVALENT, "the same"),)])
-def test_what_was_not_finished_is_not_known(before):
+def test_an_unfinished_check_is_unknown(before):
     report = _interrupted(*before)
     assert (report.verdict, report.reason) == (Verdict.UNKNOWN, "interrupted")
     assert report.skipped[-1].why == "it was interrupted"
@@ -31,10 +35,10 @@ def test_a_divergence_that_was_measured_stays_one():
     assert report.reason == "interrupted, and by then: the graphs differ"
 
 
-def test_an_interruption_is_caught_as_one():
+def test_an_interruption_is_a_keyboard_interrupt():
     assert issubclass(InterruptedCheck, KeyboardInterrupt)
 
 
 def test_other_errors_pass_through():
-    with pytest.raises(ZeroDivisionError), CheckState(CheckOptions()).kept():
+    with pytest.raises(ZeroDivisionError), logged_check(CheckOptions()):
         raise ZeroDivisionError

@@ -1,0 +1,165 @@
+"""The third phase of a check: the outputs of both models on one sample, compared.
+
+A loss of precision is also judged by its nodes: a node that loses more than its own precision
+explains is a fault, however much the model as a whole may lose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from isomorph.checking.verdict import Claim, Outcome, claims_of
+from isomorph.core.coverage import InputKind
+from isomorph.core.divergence import Divergence, Verdict
+from isomorph.core.errors import IsomorphError
+from isomorph.core.model import OutputOrder
+from isomorph.core.report import Skipped
+from isomorph.localize.locate import Located, locate
+from isomorph.localize.quantization_faults import judge_losses
+from isomorph.measure import findings as output_findings
+from isomorph.measure.calibration_range import unlike
+from isomorph.measure.compare import Comparison, Terms, compare
+from isomorph.measure.output_layout import Arrangeable
+from isomorph.measure.spread import FALSE_ALARM, MANY_DRAWS
+from isomorph.measure.verdict import doubtful
+
+if TYPE_CHECKING:
+    from isomorph.checking.options import CheckOptions
+    from isomorph.checking.prepare import PreparedPair
+    from isomorph.core.report import Binding
+    from isomorph.measure.evaluated_model import EvaluatedModel
+
+_OTHER_ORDER = "the outputs are in another order"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossStudy:
+    """A comparison whose loss of precision was followed to its nodes, or need not be.
+
+    ``studied`` and ``hidden`` hold for the samples so far: whether a loss was followed, and the
+    faults that were found in it.
+    """
+
+    comparison: Comparison | None = None
+    studied: bool = False
+    hidden: Located | None = None
+    outcome: Outcome = field(default_factory=Outcome)
+
+
+def comparison_terms(
+    options: CheckOptions, *, channels: bool = False, layouts_of: Iterable[str] = ()
+) -> Terms:
+    """The budgets and the allowed axis orders; ``layouts_of`` are outputs with stated ones."""
+    names = set(layouts_of)
+    stated = {name: axes for name, axes in options.layouts.items() if name in names}
+    return Terms(
+        false_alarm=FALSE_ALARM,
+        budgets=options.budgets,
+        arrangeable=Arrangeable(anything=options.any_arrangement, channels=channels, stated=stated),
+    )
+
+
+def with_channels(terms: Terms, *, moved: bool) -> Terms:
+    """The terms, with outputs whose channel axis may have moved as that of an input has."""
+    if not moved:
+        return terms
+    return replace(terms, arrangeable=replace(terms.arrangeable, channels=True))
+
+
+def declared_order(prepared: PreparedPair, orders: Collection[OutputOrder]) -> Outcome:
+    """Outputs whose names show that they are in another order, without a run."""
+    left = prepared.reference.model.graph.outputs
+    right = prepared.candidate.model.graph.outputs
+    swapped = output_findings.of_named_order(left, right, prepared.outputs)
+    # The outputs of a SavedModel are a dict: callers use their names, and no order is lost.
+    if swapped is None or {OutputOrder.UNORDERED, OutputOrder.NAMED}.intersection(orders):
+        return Outcome()
+    claim = Claim(verdict=Verdict.DIVERGENT, reason=_OTHER_ORDER)
+    return Outcome(findings=(swapped,), claims=(claim,))
+
+
+def comparison_outcome(
+    comparison: Comparison, bindings: Sequence[Binding], *, compared_before: bool
+) -> Outcome:
+    """The divergences of one sample, and what they show about the order of the outputs."""
+    findings, claims = [], []
+    if comparison.order is not None:
+        findings.append(output_findings.of_order(bindings, comparison.order))
+        claims.append(Claim(verdict=Verdict.DIVERGENT, reason=_OTHER_ORDER))
+    if compared_before and comparison.bindings != tuple(bindings):
+        # Outputs without an order may be paired by value, but in the same way for every input.
+        reason = "no one pairing of the outputs fits every input"
+        claims.append(Claim(verdict=Verdict.UNKNOWN, reason=reason))
+    findings += output_findings.of_rearranged(comparison.rearranged, comparison.divergences)
+    return Outcome(
+        findings=tuple(findings),
+        divergences=comparison.divergences,
+        claims=(*claims, *claims_of(comparison.divergences)),
+    )
+
+
+def study_loss(
+    sides: tuple[EvaluatedModel, EvaluatedModel],
+    comparison: Comparison,
+    terms: Terms,
+    kind: InputKind,
+    earlier: LossStudy,
+) -> LossStudy:
+    """Judge a loss of precision by its nodes, where the size of the loss does not decide.
+
+    It is done once, and for each sample of a test set that is in doubt.
+    """
+    reference, candidate = sides
+    result = replace(earlier, comparison=comparison, outcome=Outcome())
+    beyond = _divergent(comparison)
+    if not _in_doubt(candidate, comparison, terms):
+        return result
+    if earlier.studied and not (beyond and kind is InputKind.TEST_SET):
+        return result
+    result = replace(result, studied=True)
+    if beyond:
+        # More draws may decide it before the nodes have to.
+        candidate.look_closer(MANY_DRAWS)
+        comparison = compare(reference, candidate, comparison.bindings, terms)
+        result = replace(result, comparison=comparison)
+        if not all(doubtful(each, terms.false_alarm) for each in _divergent(comparison)):
+            return result
+    pairs = [(pair.reference, pair.candidate) for pair in comparison.bindings]
+    try:
+        located = locate(comparison.as_stored(reference), candidate, pairs)
+    except IsomorphError as error:
+        skipped = Skipped(what="a look into the loss", why=error.sentence)
+        return replace(result, outcome=Outcome(skipped=(skipped,)))
+    judged = judge_losses(comparison, located)
+    return replace(result, comparison=judged, hidden=located if _divergent(judged) else None)
+
+
+def _in_doubt(candidate: EvaluatedModel, comparison: Comparison, terms: Terms) -> bool:
+    """Whether the comparison shows a loss of precision whose size does not decide."""
+    if comparison.order:
+        return False
+    beyond = _divergent(comparison)
+    if not beyond:
+        return any(each.verdict is Verdict.DEGRADED for each in comparison.divergences)
+    # What an input loses on its own quantization grid is no node's fault.
+    clipped = unlike(candidate.model.graph, candidate.feeds)
+    return not clipped and all(doubtful(each, terms.false_alarm) for each in beyond)
+
+
+def _divergent(comparison: Comparison) -> list[Divergence]:
+    return [each for each in comparison.divergences if each.verdict is Verdict.DIVERGENT]
+
+
+def single_model_reasons(comparison: Comparison) -> Comparison:
+    """The comparison of a model with its own oracle, with reasons that mention no other model."""
+    return replace(
+        comparison,
+        divergences=tuple(
+            replace(each, reason="the run is what the model says, within rounding")
+            if each.verdict is Verdict.EQUIVALENT and each.observed is not None
+            else each
+            for each in comparison.divergences
+        ),
+    )

@@ -1,0 +1,55 @@
+"""The fifth phase of a check: why the located nodes, or the runs, are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from isomorph.checking.verdict import Outcome
+from isomorph.core.errors import IsomorphError
+from isomorph.core.report import Finding, FindingStatus, Skipped
+from isomorph.diagnose.diagnose_faults import diagnosed_faults
+from isomorph.diagnose.faulty_runs import runtime_findings
+from isomorph.localize.first_difference import makers_of_wrong_outputs, non_numeric_outputs
+
+if TYPE_CHECKING:
+    from isomorph.checking.locate import Location
+    from isomorph.localize.locate import Located
+    from isomorph.measure.compare import Comparison
+    from isomorph.measure.evaluated_model import EvaluatedModel
+
+
+def diagnose(
+    location: Location,
+    models: tuple[EvaluatedModel, EvaluatedModel],
+    comparison: Comparison,
+    false_alarm: float,
+    on_diagnosed: Callable[[Located], None],
+) -> Outcome:
+    """The findings with their causes; ``on_diagnosed`` gets the faults of the graph."""
+    found: list[Finding] = []
+    unexplained = location.failure
+    located = location.located
+    if located is not None:
+        try:
+            found, _ = diagnosed_faults(*location.sides, (), located)
+            found = [*found, *makers_of_wrong_outputs(located.matcher, location.outputs)]
+            unexplained = located.unexplained
+            if not found and (left := non_numeric_outputs(located.matcher, location.outputs)):
+                unexplained = f"values of words and lists cannot be located: {', '.join(left)}"
+            on_diagnosed(located)
+        except IsomorphError as error:
+            unexplained = error.sentence
+    runs, runs_unexplained = runtime_findings(
+        models, comparison.divergences, false_alarm, bool(found)
+    )
+    found, unexplained = [*found, *runs], unexplained or runs_unexplained
+    proven = (
+        found and not unexplained and all(each.status == FindingStatus.CONFIRMED for each in found)
+    )
+    skipped = (Skipped(what="localization", why=unexplained),) if unexplained else ()
+    return Outcome(
+        located=tuple(found),
+        skipped=skipped,
+        explained=frozenset(filter(None, location.outputs)) if proven else frozenset(),
+    )

@@ -1,0 +1,94 @@
+"""The fourth phase of a check: which nodes are at fault on a sample that differs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from isomorph.checking.verdict import Claim, Outcome
+from isomorph.core.coverage import InputKind
+from isomorph.core.divergence import Divergence, Verdict
+from isomorph.core.errors import IsomorphError
+from isomorph.diagnose.faulty_runs import graphs_differ, runs_at_fault
+from isomorph.localize.input_search import Carry, probed
+from isomorph.localize.locate import Located, locate
+
+if TYPE_CHECKING:
+    from isomorph.measure.compare import Comparison, Terms
+    from isomorph.measure.evaluated_model import EvaluatedModel
+
+Sides = tuple["EvaluatedModel", "EvaluatedModel"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Location:
+    """Where the two models differ: faults of the graph, or of a run where ``located`` is None.
+
+    ``failure`` is why a search for faults of the graph did not come to an end.
+    """
+
+    sides: Sides
+    wrong: tuple[Divergence, ...]
+    located: Located | None = None
+    failure: str | None = None
+
+    @property
+    def outputs(self) -> list[str]:
+        """The candidate's outputs that are wrong."""
+        return [each.candidate_output for each in self.wrong if each.candidate_output is not None]
+
+
+def underflow_outcome(comparison: Comparison) -> Outcome:
+    """Constants that the candidate's type cannot hold, where they explain an output."""
+    if comparison.underflow is None:
+        return Outcome()
+    return Outcome(
+        findings=tuple(comparison.underflow.findings),
+        explained=frozenset(comparison.underflow.outputs),
+    )
+
+
+def locate_faults(
+    sides: Sides,
+    comparison: Comparison,
+    terms: Terms,
+    *,
+    explained: frozenset[str],
+    hidden: Located | None,
+) -> Location | None:
+    """Search the graphs for faults; None where neither a graph nor a run is wrong.
+
+    Outputs that underflow has ``explained`` are left out. ``hidden`` are faults that were found
+    in a loss of precision before.
+    """
+    if comparison.order is not None:
+        return None
+    wrong = [each for each in comparison.divergences if each.verdict is Verdict.DIVERGENT]
+    if comparison.underflow is not None:
+        wrong = [each for each in wrong if each.candidate_output not in explained]
+    if not any(graphs_differ(each, terms.false_alarm) for each in wrong):
+        found = runs_at_fault(comparison.divergences)
+        return Location(sides=sides, wrong=tuple(wrong)) if found else None
+    reference, candidate = comparison.as_stored(sides[0]), sides[1]
+    pairs = [(pair.reference, pair.candidate) for pair in comparison.bindings]
+    located, failure = hidden, None
+    try:
+        located = located or locate(reference, candidate, pairs)
+    except IsomorphError as error:
+        failure = error.sentence
+    return Location(
+        sides=(reference, candidate), wrong=tuple(wrong), located=located, failure=failure
+    )
+
+
+def probe_other_inputs(
+    sides: Sides, comparison: Comparison, terms: Terms, carry: Carry, kind: InputKind
+) -> Outcome:
+    """Search for inputs on which nodes that agree here differ."""
+    found = probed(sides, comparison.bindings, terms, carry)
+    claims: tuple[Claim, ...] = ()
+    # Inputs that a user gave are the question; generated ones are no better than those found.
+    if found.trial is not None and kind is InputKind.GENERATED:
+        reason = f"they differ on other inputs: {found.trial.recipe}"
+        claims = (Claim(verdict=Verdict.DIVERGENT, reason=reason),)
+    return Outcome(findings=found.findings, skipped=found.skipped, claims=claims)

@@ -1,0 +1,75 @@
+"""What a running check has established so far: enough for a report at any time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from isomorph.checking.verdict import Claim, Outcome, Summary, extended
+from isomorph.core.coverage import concluded
+from isomorph.core.report import Skipped
+from isomorph.measure.ledger import Accounts
+
+if TYPE_CHECKING:
+    from isomorph.checking.options import CheckOptions
+    from isomorph.core.divergence import Verdict
+    from isomorph.core.limits import Limit
+    from isomorph.core.model import TensorSpec
+    from isomorph.core.report import Binding
+    from isomorph.inputs.feeds import Sample
+    from isomorph.sessions.model_handle import ModelHandle
+
+
+@dataclass(slots=True, kw_only=True)
+class CheckLog:
+    """The options and models of a check, and what its phases have returned so far."""
+
+    options: CheckOptions
+    handles: tuple[ModelHandle, ...]
+    summary: Summary = field(default_factory=Summary)
+    samples: list[Sample] = field(default_factory=list)
+    ledger: Accounts = field(default_factory=Accounts)
+    limits: Mapping[Limit, None] = field(default_factory=dict)
+    """The limits that were hit."""
+    started: float = field(default_factory=time.monotonic)
+
+    def add(self, outcome: Outcome) -> None:
+        """Take over the outcome of a phase."""
+        self.summary = extended(self.summary, outcome)
+
+    def decide(self, verdict: Verdict, reason: str) -> None:
+        """Replace the verdict of the phases."""
+        self.summary = replace(self.summary, verdict=verdict, reason=reason)
+
+    def conclude(self) -> None:
+        """Lower the verdict if the outputs were not compared on every sample."""
+        self.decide(*concluded(self.summary.verdict, self.summary.reason, self.ledger.coverage))
+
+    def expect(
+        self, outputs: Sequence[TensorSpec], bound: Sequence[Binding], *, interface: bool = True
+    ) -> None:
+        """Require every one of these outputs; one that the candidate lacks is a divergence."""
+        names = [spec.name for spec in outputs]
+        missing = self.ledger.expect(names, bound, interface=interface)
+        claims = (
+            Claim(
+                verdict=each.verdict,
+                reason=f"the candidate lacks output {each.reference_output!r}",
+            )
+            for each in missing
+        )
+        self.add(Outcome(divergences=tuple(missing), claims=tuple(claims)))
+
+    def each_sample(self, samples: Sequence[Sample]) -> Iterator[Sample]:
+        """The samples in turn; once a runtime has died, the others are skipped."""
+        for sample in samples:
+            if self.summary.abort_reason:
+                skipped = Skipped(what=f"inputs {sample.origin}", why=self.summary.abort_reason)
+                self.add(Outcome(skipped=(skipped,)))
+                continue
+            self.samples.append(sample)
+            self.ledger.open(sample)
+            yield sample
+            self.ledger.close()

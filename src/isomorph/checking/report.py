@@ -1,0 +1,122 @@
+"""The last phase of a check: the report, from the outcomes of all others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from isomorph.checking.log import CheckLog
+from isomorph.checking.verdict import Outcome
+from isomorph.core.divergence import Verdict
+from isomorph.core.interruption import InterruptedCheck
+from isomorph.core.limits import noted_limits
+from isomorph.core.report import Binding, Report, Skipped
+from isomorph.inputs import feeds as feeding
+from isomorph.localize.attribute_diff import with_likely_nodes
+from isomorph.measure import findings as output_findings
+from isomorph.measure.spread import FALSE_ALARM
+from isomorph.measure.verdict import most_draws
+from isomorph.version import VERSION
+
+if TYPE_CHECKING:
+    from isomorph.checking.collect import Collectors
+    from isomorph.checking.options import CheckOptions
+    from isomorph.checking.verdict import Summary
+    from isomorph.measure.recorded_reference import Recording
+    from isomorph.sessions.model_handle import ModelHandle
+
+
+def final_report(
+    log: CheckLog,
+    collectors: Collectors,
+    handles: Sequence[ModelHandle],
+    inputs: Sequence[Binding],
+    outputs: Sequence[Binding],
+    *,
+    recording: Recording | None = None,
+    skipped: Sequence[Skipped] = (),
+) -> Report:
+    """The report of a finished check; what is shown of a chosen sample is measured now."""
+    log.add(_closing_findings(log.summary, handles))
+    log.conclude()
+    quantization, unmeasured = collectors.worst.quantization(asked=log.options.quantization)
+    profile, unprofiled = collectors.profile.profile()
+    alignment, unaligned = collectors.aligner.alignment()
+    log.add(Outcome(skipped=(*unmeasured, *unprofiled, *unaligned, *skipped)))
+    report = report_so_far(log, handles)
+    return replace(
+        report,
+        models=(*((recording.summary,) if recording else ()), *report.models),
+        input_bindings=tuple(inputs),
+        output_bindings=tuple(outputs),
+        alignment=alignment,
+        quantization=quantization,
+        profile=profile,
+        test_set=collectors.worst.test_set(log.samples),
+    )
+
+
+def _closing_findings(summary: Summary, handles: Sequence[ModelHandle]) -> Outcome:
+    """Findings about outputs without an explanation, and about runtimes that fell back."""
+    unexplained = output_findings.of_outputs(tuple(summary.divergences.values()), summary.explained)
+    findings = list(with_likely_nodes(unexplained, [each.model for each in handles]))
+    for each in handles:
+        for environment in each.environments.values():
+            findings += output_findings.of_fallback(each.role, environment.facts)
+    return Outcome(findings=tuple(findings))
+
+
+def report_so_far(log: CheckLog, handles: Sequence[ModelHandle]) -> Report:
+    """What is known by now, without measuring anything more."""
+    summary, options = log.summary, log.options
+    divergences = tuple(summary.divergences.values())
+    hit = (Skipped(what=limit.left_out, why=limit.why) for limit in log.limits)
+    return Report(
+        verdict=summary.verdict,
+        reason=summary.reason,
+        only_given=options.only_given,
+        command="check",
+        seed=options.seed,
+        draws=most_draws(divergences),
+        false_alarm=FALSE_ALARM,
+        strict=options.strict,
+        models=tuple(each.summary for each in handles),
+        environments={k: v for each in handles for k, v in each.environments.items()},
+        inputs=tuple(
+            each
+            for sample in log.samples
+            for each in feeding.summaries(sample.feeds, sample.origin)
+        ),
+        outputs=divergences,
+        coverage=log.ledger.coverage,
+        findings=output_findings.ranked(summary.findings),
+        skipped=(*summary.skipped, *hit),
+        trusted=options.trusted,
+        elapsed={"total": time.monotonic() - log.started},
+        version=VERSION,
+    )
+
+
+@contextmanager
+def logged_check(options: CheckOptions, *handles: ModelHandle) -> Iterator[CheckLog]:
+    """A log for one check; an interruption carries the report of what is known by then."""
+    log = CheckLog(options=options, handles=handles)
+    try:
+        with noted_limits() as log.limits:
+            yield log
+    except KeyboardInterrupt as stop:
+        raise InterruptedCheck(_interrupted(log)) from stop
+
+
+def _interrupted(log: CheckLog) -> Report:
+    """The report of an unfinished check: unknown, unless a divergence was measured already."""
+    summary = log.summary
+    divergent = summary.verdict is Verdict.DIVERGENT
+    reason = f"interrupted, and by then: {summary.reason}" if divergent else "interrupted"
+    skipped = Skipped(what="the rest of the check", why="it was interrupted")
+    log.add(Outcome(skipped=(skipped,)))
+    log.decide(Verdict.DIVERGENT if divergent else Verdict.UNKNOWN, reason)
+    return report_so_far(log, log.handles)

@@ -1,0 +1,107 @@
+"""What each phase of a check found, and the verdict that follows from all of them.
+
+A phase returns an ``Outcome``; ``extended`` adds it to the ``Summary`` of the phases before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from isomorph.core.divergence import Divergence, Verdict
+from isomorph.measure.worst_sample import SEVERITY, weight
+
+if TYPE_CHECKING:
+    from isomorph.core.report import Finding, Skipped
+
+OutputKey = tuple[str | None, str | None]
+"""The names of an output in the reference and in the candidate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A verdict that one phase arrived at, with its reason."""
+
+    verdict: Verdict
+    reason: str
+    unmeasured_reason: str = ""
+    """Replaces the reason of an unknown verdict if no output behind it could be measured."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What one phase found."""
+
+    findings: tuple[Finding, ...] = ()
+    located: tuple[Finding, ...] = ()
+    """Findings that name a place; they come before those of earlier phases."""
+    skipped: tuple[Skipped, ...] = ()
+    divergences: tuple[Divergence, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    explained: frozenset[str] = frozenset()
+    """Outputs of the candidate whose divergence a finding explains."""
+    moves_channels: bool = False
+    """Whether the candidate takes an input with its channel axis moved."""
+    abort_reason: str = ""
+    """Why nothing more is run: a runtime died."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """The outcomes of all phases so far; of each output the worst divergence."""
+
+    verdict: Verdict = Verdict.EQUIVALENT
+    reason: str = ""
+    findings: tuple[Finding, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    divergences: Mapping[OutputKey, Divergence] = field(default_factory=dict)
+    explained: frozenset[str] = frozenset()
+    moves_channels: bool = False
+    abort_reason: str = ""
+
+
+def extended(summary: Summary, outcome: Outcome) -> Summary:
+    """The summary with one more outcome."""
+    divergences = dict(summary.divergences)
+    for each in outcome.divergences:
+        key = each.reference_output, each.candidate_output
+        if key not in divergences or weight(each) > weight(divergences[key]):
+            divergences[key] = each
+    summary = replace(
+        summary,
+        findings=(*outcome.located, *summary.findings, *outcome.findings),
+        skipped=(*summary.skipped, *outcome.skipped),
+        divergences=divergences,
+        explained=summary.explained | outcome.explained,
+        moves_channels=summary.moves_channels or outcome.moves_channels,
+        abort_reason=outcome.abort_reason or summary.abort_reason,
+    )
+    for claim in outcome.claims:
+        summary = _claimed(summary, claim)
+    return summary
+
+
+def claims_of(divergences: Iterable[Divergence]) -> tuple[Claim, ...]:
+    """The verdicts of single outputs."""
+    return tuple(Claim(verdict=each.verdict, reason=each.reason) for each in divergences)
+
+
+def _claimed(summary: Summary, claim: Claim) -> Summary:
+    """The graver verdict; of equal ones the first keeps its reason."""
+    graver = SEVERITY.index(claim.verdict) > SEVERITY.index(summary.verdict)
+    if graver or not summary.reason:
+        summary = replace(summary, verdict=claim.verdict, reason=claim.reason)
+    if claim.unmeasured_reason and _only_unmeasured(summary):
+        return replace(summary, reason=claim.unmeasured_reason)
+    return summary
+
+
+def _only_unmeasured(summary: Summary) -> bool:
+    """Whether the verdict is unknown for outputs of which nothing could be measured."""
+    unknown = [d for d in summary.divergences.values() if d.reason == summary.reason]
+    return (
+        summary.verdict is Verdict.UNKNOWN
+        and bool(unknown)
+        and all(d.observed is None for d in unknown)
+    )
