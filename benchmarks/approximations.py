@@ -33,7 +33,7 @@ from networks.operators.form import called, numbered
 from networks.operators.side_by_side import Side
 
 from isomorph import registry
-from isomorph.api.environment import loader
+from isomorph.api.environment import open_loader
 from isomorph.conversion.converter_worker import ConverterWorker
 from isomorph.linting.target_support import lacks
 
@@ -97,7 +97,7 @@ def _measured(name: str, words: tuple[str, ...], folder: Path) -> dict[str, Any]
     try:
         told = workshop.abilities("converters", name)
         usable = {key: side for key, side in offered.items() if not lacks(told, side.op)}
-        with loader(in_process=False) as opener:
+        with open_loader(in_process=False) as opener:
             bench = Bench(converter=name, opener=opener, workshop=workshop, folder=folder)
             cured: dict[str, int] = {}
             for group in groups(usable, TOGETHER):
@@ -136,7 +136,7 @@ def _offered(framework: str, words: tuple[str, ...], folder: Path) -> dict[str, 
     else:
         found = module.forms(words)
     chosen = {key: form for key, form in numbered(found).items() if not rules or form.op in rules}
-    with loader(in_process=False) as opener:
+    with open_loader(in_process=False) as opener:
         bench = Bench(converter=framework, opener=opener, workshop=None, folder=folder)
         return {
             key: side

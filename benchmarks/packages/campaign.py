@@ -139,14 +139,14 @@ def _targets(framework: str) -> list[tuple[str, str]]:
 
 def _made_up(source: Path, folder: Path) -> bool:
     """Samples to calibrate on, enough for a benchmark; False where none can be made."""
-    from isomorph.api.environment import loader
+    from isomorph.api.environment import open_loader
     from isomorph.core.errors import IsomorphError
     from isomorph.inputs.generated_samples import made_up
     from isomorph.store.input_files import write_arrays
 
     folder.mkdir()
     try:
-        with loader(in_process=False) as opener:
+        with open_loader(in_process=False) as opener:
             opened = opener.open("candidate", str(source))
             for seed in range(_SAMPLES):
                 feeds = made_up(opened, opened.model.graph, (), {}, seed)[0].feeds

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph.version import VERSION as __version__  # noqa: N811
 
 if TYPE_CHECKING:
-    from isomorph.api import check, fix, inspect, run
-    from isomorph.api.artifacts import extract, trace
-    from isomorph.api.conversion import convert, lint
+    from isomorph.api import check, convert, extract, fix, inspect, lint, run, trace
     from isomorph.core.divergence import Verdict
     from isomorph.core.errors import IsomorphError
     from isomorph.core.report import Finding, Report
@@ -25,14 +23,14 @@ _HOME = {
     "Report": "isomorph.core.report",
     "Verdict": "isomorph.core.divergence",
     "check": "isomorph.api",
-    "convert": "isomorph.api.conversion",
-    "extract": "isomorph.api.artifacts",
+    "convert": "isomorph.api",
+    "extract": "isomorph.api",
     "fix": "isomorph.api",
     "inspect": "isomorph.api",
-    "lint": "isomorph.api.conversion",
+    "lint": "isomorph.api",
     "op": "isomorph.kernels.custom",
     "run": "isomorph.api",
-    "trace": "isomorph.api.artifacts",
+    "trace": "isomorph.api",
 }
 
 __all__ = [

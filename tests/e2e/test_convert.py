@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import isomorph
+from isomorph import api
 from isomorph.__main__ import main
-from isomorph.api import conversion
 from isomorph.conversion.converter_worker import ConverterWorker
 from isomorph.core.conversion import Order, Step
 from isomorph.core.divergence import Verdict
@@ -68,18 +68,16 @@ def test_the_chain_of_three_in_one_command(models, tmp_path, capsys):
 
 @pytest.mark.parametrize("name", ["lstm", "encoder"])
 def test_the_same_chain_for_sequences(models, tmp_path, name):
-    done = conversion.convert(
-        models / f"{name}.pt2", tmp_path / "out.tflite", via=("onnx", "tensorflow")
-    )
+    done = api.convert(models / f"{name}.pt2", tmp_path / "out.tflite", via=("onnx", "tensorflow"))
     assert done.verdict is Verdict.EQUIVALENT
     assert [hop.status for hop in done.chosen] == ["proven"] * 3
 
 
 def test_axes_of_equal_size_that_onnx2tf_mixes_up(models, tmp_path):
-    found = conversion.lint(models / "equal.pt2", to="tensorflow")
+    found = api.lint(models / "equal.pt2", to="tensorflow")
     assert "ISO113" in {remark.code for remark in found.remarks}
     via = ("pytorch_to_onnx", "onnx_to_tensorflow")
-    done = conversion.convert(models / "equal.pt2", tmp_path / "out", via=via)
+    done = api.convert(models / "equal.pt2", tmp_path / "out", via=via)
     assert done.verdict is Verdict.DIVERGENT
     assert [hop.status for hop in done.chosen] == ["proven", "guilty"]
     assert done.chosen[1].report.findings[0].code == "GUILTY_NODE"
@@ -96,7 +94,7 @@ def test_axes_of_equal_size_that_onnx2tf_mixes_up(models, tmp_path):
     ],
 )
 def test_each_direct_way(models, tmp_path, source, converter, target):
-    done = conversion.convert(models / source, tmp_path / target, via=(converter,))
+    done = api.convert(models / source, tmp_path / target, via=(converter,))
     assert [hop.step.converter for hop in done.chosen] == [converter]
     assert done.verdict is Verdict.EQUIVALENT
 
@@ -104,7 +102,7 @@ def test_each_direct_way(models, tmp_path, source, converter, target):
 def test_the_exact_gelu_that_tf2onnx_lies_about(models, tmp_path):
     with pytest.raises(IsomorphError):
         isomorph.check(models / "gelu", models / "gelu.onnx")
-    done = conversion.convert(models / "gelu", tmp_path / "gelu.onnx")
+    done = api.convert(models / "gelu", tmp_path / "gelu.onnx")
     assert done.verdict is Verdict.EQUIVALENT
     assert any("Erfc" in note for note in done.chosen[0].notes)
 
@@ -123,14 +121,14 @@ def test_axes_that_onnx2tf_turns_unasked(models, name):
 
 
 def test_names_on_which_onnx2tf_writes_nothing(models, tmp_path):
-    done = conversion.convert(models / "underscored.onnx", tmp_path / "out")
+    done = api.convert(models / "underscored.onnx", tmp_path / "out")
     (hop,) = done.chosen
     assert (hop.status, [cure.name for cure in hop.cures]) == ("proven", ["plain names"])
     assert any("'_x'" in lost and "'t_x'" in lost for lost in hop.lost)
 
 
 def test_a_recurrent_saved_model_gets_a_fixed_batch(models, tmp_path):
-    done = conversion.convert(models / "lstm", tmp_path / "lstm.tflite")
+    done = api.convert(models / "lstm", tmp_path / "lstm.tflite")
     (hop,) = done.chosen
     assert (hop.status, [cure.name for cure in hop.cures]) == ("proven", ["fixed batch"])
     assert any("axis 0 is 1 now" in lost for lost in hop.lost)
@@ -138,7 +136,7 @@ def test_a_recurrent_saved_model_gets_a_fixed_batch(models, tmp_path):
 
 def test_a_python_if_that_tracing_bakes_in(models, monkeypatch):
     monkeypatch.chdir(models)
-    found = conversion.lint("branchy:make", to="onnx", trust=True)
+    found = api.lint("branchy:make", to="onnx", trust=True)
     (error,) = [each for each in found.remarks if each.severity is Severity.ERROR]
     assert error.code == "ISO107"
     assert error.source.file.endswith("branchy.py")
@@ -174,14 +172,14 @@ def test_a_recurrent_network_in_int8_kills_the_converter_and_nobody_else(models)
 
 @pytest.mark.skipif(not LOST_BIASES.is_file(), reason="the file is made by another test's script")
 def test_biases_that_tf2onnx_drops(tmp_path):
-    done = conversion.convert(LOST_BIASES, tmp_path / "lstm.onnx")
+    done = api.convert(LOST_BIASES, tmp_path / "lstm.onnx")
     assert done.exit_code != 0
     assert not (tmp_path / "lstm.onnx").exists()
     assert done.chosen[0].status in {"failed", "guilty"}
 
 
 def test_int8_is_degraded_and_audited(models, tmp_path):
-    done = conversion.convert(
+    done = api.convert(
         models / "cnn.keras", tmp_path / "cnn.tflite", quantize="int8", data=models / "good"
     )
     assert done.verdict is Verdict.DEGRADED
@@ -191,7 +189,7 @@ def test_int8_is_degraded_and_audited(models, tmp_path):
 
 
 def test_one_outlier_in_the_calibration_is_found(models, tmp_path):
-    done = conversion.convert(
+    done = api.convert(
         models / "cnn.keras",
         tmp_path / "cnn.tflite",
         quantize="int8",

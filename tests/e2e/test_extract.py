@@ -10,8 +10,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import isomorph
+from isomorph import api
 from isomorph.__main__ import main
-from isomorph.api import artifacts
 from isomorph.core.errors import UsageError
 
 RNG = np.random.default_rng(5)
@@ -67,7 +67,7 @@ def test_the_guilty_node_alone_shows_the_fault(pair, capsys, monkeypatch):
 
 
 def test_a_node_can_be_named_and_the_one_before_it_is_put_right(pair):
-    found = artifacts.extract(pair / "right.onnx", pair / "wrong.onnx", output=pair / "cut",
+    found = api.extract(pair / "right.onnx", pair / "wrong.onnx", output=pair / "cut",
                              inputs=X, node="soft", in_process=True)  # fmt: skip
     assert (found.node, found.nodes, found.exit_code) == ("soft", 1, 0)
     with np.load(pair / "cut" / "inputs.npz") as arrays:
@@ -81,12 +81,12 @@ def test_the_node_of_a_report_is_taken(pair):
     from isomorph.reporters.json import as_json
 
     (pair / "r.json").write_text(as_json(report))
-    found = artifacts.extract(pair / "right.onnx", pair / "wrong.onnx", output=pair / "cut",
+    found = api.extract(pair / "right.onnx", pair / "wrong.onnx", output=pair / "cut",
                              inputs=X, report=pair / "r.json", in_process=True)  # fmt: skip
     assert found.node == report.findings[0].node
     (pair / "r.json").write_text(json.dumps({"findings": []}))
     with pytest.raises(UsageError, match="names no faulty node"):
-        artifacts.extract(pair / "right.onnx", pair / "wrong.onnx", output=pair / "other",
+        api.extract(pair / "right.onnx", pair / "wrong.onnx", output=pair / "other",
                          report=pair / "r.json", in_process=True)  # fmt: skip
 
 
@@ -94,7 +94,7 @@ def test_the_node_of_a_report_is_taken(pair):
 def test_innocent_models_and_nodes_are_left_alone(pair, node):
     wrong = "wrong.onnx" if node else "right.onnx"
     with pytest.raises(UsageError, match="not at fault" if node else "no node is at fault"):
-        artifacts.extract(pair / "right.onnx", pair / wrong, output=pair / "cut", inputs=X,
+        api.extract(pair / "right.onnx", pair / wrong, output=pair / "cut", inputs=X,
                          node=node, in_process=True)  # fmt: skip
     assert not (pair / "cut").exists()
 
@@ -119,7 +119,7 @@ def test_a_pytorch_reference_is_cut_as_an_exported_program(tmp_path, monkeypatch
     spoilt = np.array(W2)
     spoilt[0, 0] += 1.0
     onnx.save(network(second=spoilt), tmp_path / "wrong.onnx")
-    found = artifacts.extract(tmp_path / "net.pt2", tmp_path / "wrong.onnx",
+    found = api.extract(tmp_path / "net.pt2", tmp_path / "wrong.onnx",
                              output=tmp_path / "cut", inputs=X, in_process=True)  # fmt: skip
     assert (found.node, found.reference, found.exit_code) == ("conv2", "reference.pt2", 0)
     assert found.nodes == 1
@@ -143,7 +143,7 @@ def test_a_tflite_candidate_is_cut_by_surgery(tmp_path, monkeypatch):
     (tmp_path / "wrong.tflite").write_bytes(flat)
     inputs = {"x": X["x"].transpose(0, 2, 3, 1)}
     graph = function(0.1)
-    found = artifacts.extract(graph, tmp_path / "wrong.tflite", output=tmp_path / "cut",
+    found = api.extract(graph, tmp_path / "wrong.tflite", output=tmp_path / "cut",
                              inputs=inputs, in_process=True)  # fmt: skip
     assert found.node.startswith("LEAKY_RELU:")
     assert (found.reference, found.candidate) == ("reference.pb", "candidate.tflite")
@@ -177,7 +177,7 @@ def test_a_node_inside_a_body_is_cut_out_of_the_body(tmp_path, monkeypatch):
     inputs = {"x": np.array([1.0, -2.0, 0.5, 3.0], np.float32)}
     onnx.save(looped(0.1), tmp_path / "right.onnx")
     onnx.save(looped(0.4), tmp_path / "wrong.onnx")
-    found = artifacts.extract(tmp_path / "right.onnx", tmp_path / "wrong.onnx",
+    found = api.extract(tmp_path / "right.onnx", tmp_path / "wrong.onnx",
                              output=tmp_path / "cut", inputs=inputs, in_process=True)  # fmt: skip
     assert found.node == "loop/body#0/bend"
     cut = onnx.load(tmp_path / "cut" / "candidate.onnx")
@@ -192,7 +192,7 @@ def test_a_run_that_is_off_is_cut_out_alone(tmp_path, monkeypatch):
     path = tmp_path / "net.pt2"
     torch.export.save(torch.export.export(net.eval(), (torch.randn(2, 8),)), path)
     inputs = {"input": RNG.normal(size=(2, 8)).astype(np.float32)}
-    found = artifacts.extract(path, path, output=tmp_path / "cut", inputs=inputs, in_process=True,
+    found = api.extract(path, path, output=tmp_path / "cut", inputs=inputs, in_process=True,
                              settings={"candidate.dtype": "bfloat16"})  # fmt: skip
     assert found.reference is None
     assert found.exit_code == 0
@@ -225,6 +225,6 @@ def test_a_node_behind_a_change_of_shape_is_cut_out_alone(tmp_path):
     # What lies before the change holds the same values, in a shape that the other part lacks.
     weight = RNG.normal(size=(192, 4)).astype(np.float32)
     wrong = weight * np.float32([1, 1, 1.01, 1])
-    found = artifacts.extract(flat(weight, "Flatten", pool=True), flat(wrong, "Reshape"),
+    found = api.extract(flat(weight, "Flatten", pool=True), flat(wrong, "Reshape"),
                              inputs=X, output=tmp_path / "cut", in_process=True)  # fmt: skip
     assert (found.node, found.nodes, found.exit_code) == ("product", 1, 0)

@@ -11,8 +11,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import isomorph
+from isomorph import api
 from isomorph.__main__ import main
-from isomorph.api import artifacts
 from isomorph.core.errors import UnreadableModelError, UsageError
 from isomorph.store.trace_files import INDEX, read_record, save_record
 
@@ -44,8 +44,8 @@ def folder(tmp_path_factory):
     onnx.save(model(alpha=0.3), place / "wrong.onnx")
     for name in ("right", "wrong"):
         path = place / f"{name}.onnx"
-        artifacts.trace(path, output=place / name, in_process=True)
-        artifacts.trace(path, output=place / f"{name}-values", oracle=False, in_process=True)
+        api.trace(path, output=place / name, in_process=True)
+        api.trace(path, output=place / f"{name}-values", oracle=False, in_process=True)
     return place
 
 
@@ -95,9 +95,7 @@ def test_a_recorded_candidate_is_suspected_not_convicted(folder, reference):
 
 def test_two_traces_of_one_model_agree(folder, tmp_path):
     settings = {"optimization": "none"}
-    artifacts.trace(
-        folder / "right.onnx", output=tmp_path / "t", settings=settings, in_process=True
-    )
+    api.trace(folder / "right.onnx", output=tmp_path / "t", settings=settings, in_process=True)
     report = check(folder / "right", tmp_path / "t")
     assert report.verdict == "equivalent"
     assert report.environments["candidate run"].settings["optimization"] == "none"
@@ -140,7 +138,7 @@ def test_one_oracle_judges_values(folder, sides):
 def test_a_trace_brings_its_own_inputs(folder, tmp_path):
     with pytest.raises(UsageError, match="its own inputs"):
         check(folder / "right", folder / "right.onnx", inputs={"x": np.zeros((4, 6), np.float32)})
-    artifacts.trace(folder / "right.onnx", output=tmp_path / "other", seed=5, in_process=True)
+    api.trace(folder / "right.onnx", output=tmp_path / "other", seed=5, in_process=True)
     with pytest.raises(UsageError, match="other inputs"):
         check(folder / "right", tmp_path / "other")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from isomorph.checking.loader import Loader
     from isomorph.sessions.host import Host
 
+Progress = Callable[[str, str], None]
+"""Called with a phase and a detail."""
+
 
 @contextmanager
-def loader(
+def open_loader(
     *,
     in_process: bool,
     memory: int | None = None,
@@ -34,16 +37,16 @@ def loader(
     limits = Limits(memory_bytes=memory, **dict.fromkeys(phases if timeout else (), timeout or 0.0))
     host: Host = InProcessHost() if in_process else WorkerHost(limits)
     try:
-        opened = Loader(host=host, **stated)
+        loader = Loader(host=host, **stated)
         try:
-            yield opened
+            yield loader
         finally:
-            opened.close()
+            loader.close()
     finally:
         host.close()
 
 
-def options(
+def load_options(
     *sources: object, trust: bool, state: str | Path | None, ops: Sequence[str] = ()
 ) -> dict[str, str]:
     """The loading options, under the names that frameworks read.

@@ -64,7 +64,7 @@ def convert(
     Exit codes: those of check for the last hop: 0 proven, 1 divergent, 2 wrong use, 3 no converter
     could, or it could not be judged, 4 refused. Nothing is written that is not proven.
     """
-    from isomorph.api import conversion as api_conversion
+    from isomorph import api
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
     from isomorph.cli.textwrap import wrapped
@@ -75,14 +75,12 @@ def convert(
     stops = tuple(stop for word in via or () for stop in word.split(",") if stop)
     options.require_choice("--format", format, ("terminal", "json"))
     if plan:
-        routes = api_conversion.routes(
-            source, target, to=to, quantize=quantize, via=stops, trust=trust
-        )
+        routes = api.routes(source, target, to=to, quantize=quantize, via=stops, trust=trust)
         planned = (_planned(route) for route in routes)
         write("\n".join(wrapped(planned)), None)
         return 0
     with Progress() as progress:
-        conversion = api_conversion.convert(
+        conversion = api.convert(
             source,
             target,
             to=to,

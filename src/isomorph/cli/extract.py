@@ -38,7 +38,7 @@ def extract(
 
     Exit codes: 0 the part alone shows the fault, 1 it does not, 2 wrong use or nothing guilty.
     """
-    from isomorph.api import artifacts
+    from isomorph import api
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
     from isomorph.core.escaping import printable
@@ -46,7 +46,7 @@ def extract(
 
     refuse_overwriting(output, reference, candidate, input_options.inputs, load_options.state)
     with Progress() as progress:
-        found = artifacts.extract(
+        found = api.extract(
             reference,
             candidate,
             output=output,

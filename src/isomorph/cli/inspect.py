@@ -41,7 +41,7 @@ def inspect(
     if other is not None:
         if nodes:
             raise UsageError("BAD_OPTION", "--nodes lists the nodes of one model, not of two")
-        found = api.contrast(model, other, trust=trust, in_process=in_process, state=state)
+        found = api.diff(model, other, trust=trust, in_process=in_process, state=state)
         text = diff_text.as_document(found) if format == "json" else diff_text.as_text(found)
         write(text, output)
         return 0

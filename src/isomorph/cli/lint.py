@@ -42,7 +42,7 @@ def lint(
     """
     import json
 
-    from isomorph.api import conversion
+    from isomorph import api
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
     from isomorph.cli.textwrap import wrapped
@@ -55,7 +55,7 @@ def lint(
     check_target(output, model, inputs)
     codes = tuple(code for word in ignore or () for code in word.split(",") if code)
     with Progress() as progress:
-        found = conversion.lint(
+        found = api.lint(
             model,
             to=to,
             quantize=quantize,

@@ -32,7 +32,7 @@ def trace(
     A trace may stand in the place of either model of a check, on any machine:
     isomorph check DIR MODEL.
     """
-    from isomorph.api import artifacts
+    from isomorph import api
     from isomorph.cli.output import write
     from isomorph.cli.progress import Progress
     from isomorph.core.escaping import printable
@@ -40,7 +40,7 @@ def trace(
 
     refuse_overwriting(output, model, input_options.inputs, load_options.state)
     with Progress() as progress:
-        record = artifacts.trace(
+        record = api.trace(
             model,
             output=output,
             oracle=oracle,

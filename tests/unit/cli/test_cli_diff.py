@@ -37,7 +37,7 @@ def contrast(monkeypatch):
             ),
         ),
     )  # fmt: skip
-    monkeypatch.setattr(api, "contrast", lambda left, right, **words: found)
+    monkeypatch.setattr(api, "diff", lambda left, right, **words: found)
     return found
 
 

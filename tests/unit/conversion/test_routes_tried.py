@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from isomorph.api import conversion
+from isomorph import api
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import UsageError
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("strange")
 
 
 def test_the_second_way_wins_where_the_first_fails(dense, tmp_path):
-    done = conversion.convert(dense, tmp_path / "half.onnx", quantize="float16")
+    done = api.convert(dense, tmp_path / "half.onnx", quantize="float16")
     assert done.verdict in {Verdict.EQUIVALENT, Verdict.DEGRADED}
     assert [hop.step.converter for hop in done.chosen] == ["onnx_to_float16"]
     (failed,) = done.tried
@@ -23,7 +23,7 @@ def test_the_second_way_wins_where_the_first_fails(dense, tmp_path):
 
 
 def test_a_lie_is_found_and_the_next_way_is_gone(dense, tmp_path):
-    done = conversion.convert(dense, tmp_path / "narrow.onnx", quantize="dynamic")
+    done = api.convert(dense, tmp_path / "narrow.onnx", quantize="dynamic")
     (liar,) = done.tried
     assert liar.step.converter == "pushy_liar"
     assert liar.status == "guilty"
@@ -34,7 +34,7 @@ def test_a_lie_is_found_and_the_next_way_is_gone(dense, tmp_path):
 
 def test_a_lie_without_another_way_writes_nothing_but_the_report(dense, tmp_path):
     target = tmp_path / "lie.onnx"
-    done = conversion.convert(dense, target, via=("lies",))
+    done = api.convert(dense, target, via=("lies",))
     assert done.verdict is Verdict.DIVERGENT
     assert done.exit_code == 1
     assert done.output is None
@@ -45,14 +45,14 @@ def test_a_lie_without_another_way_writes_nothing_but_the_report(dense, tmp_path
 
 
 def test_keep_writes_it_all_the_same(dense, tmp_path):
-    done = conversion.convert(dense, tmp_path / "lie.onnx", via=("lies",), keep=True, seed=3)
+    done = api.convert(dense, tmp_path / "lie.onnx", via=("lies",), keep=True, seed=3)
     assert done.exit_code == 1
     assert (tmp_path / "lie.onnx").is_file()
     assert done.repeat.endswith(f"{tmp_path / 'lie.onnx'} --to onnx --via lies --keep --seed 3")
 
 
 def test_repair_goes_on_with_a_patched_copy(dense, tmp_path):
-    done = conversion.convert(dense, tmp_path / "mended.onnx", via=("lies",), repair=True)
+    done = api.convert(dense, tmp_path / "mended.onnx", via=("lies",), repair=True)
     (hop,) = done.chosen
     assert hop.status == "repaired"
     assert hop.patches
@@ -61,46 +61,46 @@ def test_repair_goes_on_with_a_patched_copy(dense, tmp_path):
 
 
 def test_an_invalid_file_is_a_failure_of_its_converter(dense, tmp_path):
-    done = conversion.convert(dense, tmp_path / "garbled.onnx", via=("garbles",))
+    done = api.convert(dense, tmp_path / "garbled.onnx", via=("garbles",))
     assert done.verdict is Verdict.UNKNOWN
     assert done.exit_code == 3
     assert "invalid model" in done.chosen[0].trouble.sentence
 
 
 def test_a_known_cure_is_applied_and_told(dense, tmp_path):
-    done = conversion.convert(dense, tmp_path / "cured.onnx", via=("needs_cure",))
+    done = api.convert(dense, tmp_path / "cured.onnx", via=("needs_cure",))
     (hop,) = done.chosen
     assert [cure.name for cure in hop.cures] == ["medicine"]
     assert done.exit_code == 0
 
 
 def test_a_result_that_no_runtime_takes_is_cured_too(dense, tmp_path):
-    done = conversion.convert(dense, tmp_path / "cured.onnx", via=("unrunnable",))
+    done = api.convert(dense, tmp_path / "cured.onnx", via=("unrunnable",))
     (hop,) = done.chosen
     assert (hop.status, [cure.name for cure in hop.cures]) == ("proven", ["medicine"])
 
 
 def test_a_divergent_result_gets_the_cures_that_help_against_it(dense, tmp_path):
-    done = conversion.convert(dense, tmp_path / "cured.onnx", via=("repents",))
+    done = api.convert(dense, tmp_path / "cured.onnx", via=("repents",))
     (hop,) = done.chosen
     assert (hop.status, [cure.name for cure in hop.cures]) == ("proven", ["truth"])
     assert done.exit_code == 0
 
 
 def test_bytes_say_on_which_cpus_they_hold(dense, tmp_path):
-    done = conversion.convert(
+    done = api.convert(
         dense, tmp_path / "narrow.onnx", quantize="dynamic", via=("onnx_to_dynamic",)
     )
     assert done.verdict is Verdict.DEGRADED
     assert done.chosen[-1].cpus == "every CPU"
     assert json.loads((tmp_path / "narrow.onnx.report.json").read_text())["chosen"][0]["cpus"]
-    float32 = conversion.convert(dense, tmp_path / "same.onnx", via=("honest",))
+    float32 = api.convert(dense, tmp_path / "same.onnx", via=("honest",))
     assert float32.chosen[-1].cpus is None
 
 
 def test_what_no_framework_reads_is_proven_by_its_source_there(dense, tmp_path):
     pytest.importorskip("openvino")
-    done = conversion.convert(dense, tmp_path / "dense.xml")
+    done = api.convert(dense, tmp_path / "dense.xml")
     assert done.target == "openvino"
     assert done.verdict is Verdict.EQUIVALENT
     environment = done.chosen[-1].report.environments["candidate run"]
@@ -112,16 +112,16 @@ def test_what_no_framework_reads_is_proven_by_its_source_there(dense, tmp_path):
 
 def test_a_converter_that_is_not_installed_says_the_line(dense, tmp_path):
     with pytest.raises(UsageError) as caught:
-        conversion.convert(dense, tmp_path / "x.onnx", via=("absent",))
+        api.convert(dense, tmp_path / "x.onnx", via=("absent",))
     assert caught.value.fix == "pip install nonesuch"
 
 
 def test_integers_want_samples(dense, tmp_path):
     with pytest.raises(UsageError) as caught:
-        conversion.convert(dense, tmp_path / "x.onnx", quantize="int8")
+        api.convert(dense, tmp_path / "x.onnx", quantize="int8")
     assert caught.value.code == "SAMPLES_NEEDED"
 
 
 def test_the_source_is_never_written_to(dense):
     with pytest.raises(Exception, match="overwrite"):
-        conversion.convert(dense, dense, via=("honest",))
+        api.convert(dense, dense, via=("honest",))

@@ -9,7 +9,7 @@ from isomorph import api
 
 
 def test_two_forms_of_one_network(quantized_networks):
-    found = api.contrast(
+    found = api.diff(
         quantized_networks / "qdq.onnx", quantized_networks / "qop.onnx", in_process=True
     )
     pairs = {
@@ -25,7 +25,7 @@ def test_two_forms_of_one_network(quantized_networks):
 
 
 def test_one_side_without_quantization(quantized_networks):
-    found = api.contrast(
+    found = api.diff(
         quantized_networks / "net.onnx", quantized_networks / "dynamic.onnx", in_process=True
     )
     assert {pair.candidate.tensor for pair in found.quantization} == {
@@ -41,7 +41,7 @@ def test_a_retuned_scale_and_a_renamed_output_are_told(quantized_networks):
     values = numpy_helper.to_array(scale) * np.float32(1.5)
     scale.CopyFrom(numpy_helper.from_array(values, "w1_scale"))
     model.graph.output[0].name = model.graph.node[-1].output[0] = "z"
-    found = api.contrast(quantized_networks / "qop.onnx", model, in_process=True)
+    found = api.diff(quantized_networks / "qop.onnx", model, in_process=True)
     moved = [pair for pair in found.quantization if pair.changed]
     assert [(pair.candidate.tensor, pair.changed) for pair in moved] == [
         ("w1_quantized", ("scale",))

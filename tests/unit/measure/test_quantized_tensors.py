@@ -114,7 +114,7 @@ def test_a_reader_that_disagrees_with_the_writer_stands_first(
     assert first.sqnr_db < 15
     assert written.sqnr_db > 30
     assert first.clipped == written.clipped
-    described = api.contrast(quantized_networks / "qdq.onnx", model, in_process=True)
+    described = api.diff(quantized_networks / "qdq.onnx", model, in_process=True)
     moved = [pair for pair in described.quantization if pair.changed]
     assert [(pair.candidate.tensor, pair.changed) for pair in moved] == [
         ("c2_QuantizeLinear_Output", (field,))

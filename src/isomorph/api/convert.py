@@ -1,18 +1,18 @@
-"""The verbs that come before a check: convert with proof, and lint before converting."""
+"""``isomorph.convert``: take a model to another format, every step proven."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from isomorph.core.conversion import Conversion, Route
-    from isomorph.core.lint import Lint
-    from isomorph.inputs.data_sets import DataSet
+from isomorph.api.environment import load_options, open_loader
 
-Progress = Callable[[str, str], None]
+if TYPE_CHECKING:
+    from isomorph.api.environment import Progress
+    from isomorph.core.conversion import Conversion, Route
+    from isomorph.inputs.data_sets import DataSet
 
 
 def convert(
@@ -43,17 +43,16 @@ def convert(
     the proof is made on. The model is written to ``target`` only if it is proven (or with
     ``keep``), and the report beside it either way.
     """
-    from isomorph.api.environment import loader, options
     from isomorph.checking.options import CheckOptions
-    from isomorph.conversion.convert import convert as stage_convert
+    from isomorph.conversion.convert import convert as convert_by_routes
     from isomorph.conversion.converter_worker import ConverterWorker
     from isomorph.conversion.deliver import conversion_request, refuse_target, write_report
     from isomorph.reporters.json import as_json
 
     samples = _samples(data, inputs, memory)
-    stated = options(source, trust=trust, state=state)
-    said = {"data": data, "inputs": inputs, "dims": dims, "sizes": sizes, "seed": seed}
-    said |= {"state": state, "memory": memory, "timeout": timeout}
+    stated = load_options(source, trust=trust, state=state)
+    recorded = {"data": data, "inputs": inputs, "dims": dims, "sizes": sizes, "seed": seed}
+    recorded |= {"state": state, "memory": memory, "timeout": timeout}
     request = conversion_request(
         target,
         to=to,
@@ -63,7 +62,7 @@ def convert(
         repair=repair,
         keep=keep,
         options=stated,
-        check_options=said,
+        check_options=recorded,
     )
     refuse_target(request.output, source)
     check_options = CheckOptions(
@@ -74,24 +73,24 @@ def convert(
         trusted=(str(source),) if trust else (),
         on_progress=progress,
     )
-    workshop = ConverterWorker(memory=memory, timeout=timeout)
+    worker = ConverterWorker(memory=memory, timeout=timeout)
     try:
-        with loader(
+        with open_loader(
             in_process=False,
             memory=memory,
             timeout=timeout,
             options=stated,
             inputs=inputs,
             on_progress=progress,
-        ) as opener:
-            place = opener.written(source, workshop.folder("live"))
-            done = stage_convert(place, request, opener, workshop, check_options)
+        ) as loader:
+            place = loader.written(source, worker.folder("live"))
+            done = convert_by_routes(place, request, loader, worker, check_options)
             if not isinstance(source, (str, Path)):
-                # The file that stands for a live model is gone by now; nobody can repeat it.
+                # The temporary file of a live model is gone by now: no command repeats this.
                 done = replace(done, repeat="")
             return write_report(done, request.output, as_json)
     finally:
-        workshop.close()
+        worker.close()
 
 
 def routes(
@@ -112,40 +111,6 @@ def routes(
     factory = source_kind(str(source)) == "factory"
     framework = "pytorch" if factory else identify(Path(source))
     return planned(framework, request.target, request.width, request.via)
-
-
-def lint(
-    model: Any,  # noqa: ANN401
-    *,
-    to: str | None = None,
-    quantize: str | None = None,
-    ignore: Sequence[str] = (),
-    inputs: Any = None,  # noqa: ANN401
-    trust: bool = False,
-    state: str | Path | None = None,
-    progress: Progress | None = None,
-) -> Lint:
-    """What stands in the way of converting a model, seen without running it.
-
-    ``to`` and ``quantize`` say what is to become of it; without them the model is looked at as
-    what it is. ``ignore`` are codes or names of checks.
-    """
-    from isomorph.api.environment import loader, options
-    from isomorph.conversion.converter_worker import ConverterWorker
-    from isomorph.linting.lint import lint as stage
-
-    workshop = ConverterWorker()
-    try:
-        with loader(
-            in_process=False,
-            options=options(model, trust=trust, state=state),
-            inputs=inputs,
-            on_progress=progress,
-        ) as opener:
-            place = opener.written(model, workshop.folder("live"))
-            return stage(place, opener, workshop, to=to, width=quantize or "", ignore=ignore)
-    finally:
-        workshop.close()
 
 
 def _samples(

@@ -1,65 +1,16 @@
-"""The verbs that write files for use elsewhere: ``trace`` and ``extract``."""
+"""``isomorph.extract``: cut a fault out of both models."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isomorph.api.environment import loader as opened_loader
-from isomorph.api.environment import options
+from isomorph.api.environment import load_options, open_loader
 
 if TYPE_CHECKING:
+    from isomorph.api.environment import Progress
     from isomorph.core.extraction import Extraction
-    from isomorph.core.recording import Record
-
-Progress = Callable[[str, str], None]
-
-
-def trace(
-    model: Any,  # noqa: ANN401
-    *,
-    output: str | Path | None = None,
-    inputs: Any = None,  # noqa: ANN401
-    runtime: str | None = None,
-    settings: Mapping[str, str] | None = None,
-    dims: Mapping[str, int] | None = None,
-    oracle: bool = True,
-    seed: int = 0,
-    trust: bool = False,
-    in_process: bool = False,
-    memory: int | None = None,
-    timeout: float | None = None,
-    state: str | Path | None = None,
-    ops: Sequence[str] = (),
-    progress: Progress | None = None,
-) -> Record:
-    """Every tensor of one run with its inputs, and, with ``oracle``, its float64 oracle.
-
-    Written to the folder ``output``, it may stand in the place of a model in ``check``, on this
-    machine or on another.
-    """
-    from isomorph.inputs.generated_samples import made_up
-    from isomorph.measure.trace_recorder import record
-    from isomorph.store.trace_files import save_record
-
-    with opened_loader(
-        in_process=in_process,
-        memory=memory,
-        timeout=timeout,
-        runtime=runtime,
-        settings=settings,
-        options=options(model, trust=trust, state=state, ops=ops),
-        inputs=inputs,
-        on_progress=progress,
-    ) as loader:
-        handle = loader.open("candidate", model)
-        graph = handle.model.graph
-        given = loader.sample(graph.inputs) or made_up(handle, graph, (), dims or {}, seed)[0]
-        made = record(handle, given.feeds, seed=seed, oracle=oracle, on_progress=progress)
-        if output is not None:
-            save_record(made, Path(output))
-        return made
 
 
 def extract(
@@ -106,13 +57,13 @@ def extract(
     )
     if node is None and report is not None:
         node = reported_node(Path(report))
-    with opened_loader(
+    with open_loader(
         in_process=in_process,
         memory=memory,
         timeout=timeout,
         runtime=runtime,
         settings=settings,
-        options=options(reference, candidate, trust=trust, state=state, ops=ops),
+        options=load_options(reference, candidate, trust=trust, state=state, ops=ops),
         inputs=inputs,
         on_progress=progress,
     ) as loader:

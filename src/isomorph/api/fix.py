@@ -1,0 +1,78 @@
+"""``isomorph.fix``: repair a candidate, and prove the repair by measuring."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isomorph.api.environment import load_options, open_loader
+from isomorph.core.budgets import stated_budgets
+
+if TYPE_CHECKING:
+    from isomorph.api.environment import Progress
+    from isomorph.core.patch import Repair
+
+
+def fix(
+    reference: Any,  # noqa: ANN401
+    candidate: Any,  # noqa: ANN401
+    *,
+    output: str | Path | None = None,
+    inputs: Any = None,  # noqa: ANN401
+    runtime: str | Mapping[str, str] | None = None,
+    settings: Mapping[str, str] | None = None,
+    dims: Mapping[str, int] | None = None,
+    budget: Mapping[str, float] | float | None = None,
+    seed: int = 0,
+    trust: bool = False,
+    in_process: bool = False,
+    memory: int | None = None,
+    timeout: float | None = None,
+    bind_inputs: Mapping[str, str] | None = None,
+    bind_outputs: Mapping[str, str] | None = None,
+    layouts: Mapping[str, Sequence[int]] | None = None,
+    state: str | Path | None = None,
+    ops: Sequence[str] = (),
+    keep_float: int | str | None = None,
+    progress: Progress | None = None,
+) -> Repair:
+    """Repair a candidate that is not the reference's function, and prove it by measuring.
+
+    Patches touch the guilty nodes alone. A copy is written to ``output``, and only if it is
+    verified on the given inputs and on fresh ones; the candidate itself is never written to.
+    ``keep_float`` keeps the worst nodes of a quantized candidate in float instead: so many, or
+    "auto" for as few as make it good.
+    """
+    from isomorph.checking.dispatch import open_pair
+    from isomorph.checking.options import CheckOptions
+    from isomorph.repair.deliver import write_float_repair, write_repair
+
+    check_options = CheckOptions(
+        dims=dims or {},
+        budgets=stated_budgets(budget),
+        seed=seed,
+        bind_inputs=bind_inputs or {},
+        bind_outputs=bind_outputs or {},
+        layouts={name: tuple(axes) for name, axes in (layouts or {}).items()},
+        trusted=tuple(str(each) for each in (reference, candidate) if trust),
+        on_progress=progress,
+    )
+    with open_loader(
+        in_process=in_process,
+        memory=memory,
+        timeout=timeout,
+        runtime=runtime,
+        settings=settings,
+        options=load_options(reference, candidate, trust=trust, state=state, ops=ops),
+        inputs=inputs,
+        on_progress=progress,
+    ) as loader:
+        loader.warm(reference, candidate)
+        left, right = open_pair(loader, reference, candidate)
+        given = loader.sample(left.model.graph.inputs)
+        path = Path(output) if output is not None else None
+        if keep_float is None:
+            return write_repair(left, right, given, check_options, path)
+        count = None if keep_float == "auto" else int(keep_float)
+        return write_float_repair(left, right, given, check_options, output=path, count=count)

@@ -1,0 +1,42 @@
+"""``isomorph.inspect``: what a model declares, and what differs between two."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isomorph.api.environment import load_options, open_loader
+
+if TYPE_CHECKING:
+    from isomorph.core.model import Model
+    from isomorph.core.model_diff import ModelDiff
+
+
+def inspect(
+    model: Any,  # noqa: ANN401
+    *,
+    trust: bool = False,
+    in_process: bool = False,
+    state: str | Path | None = None,
+) -> Model:
+    """What a model is: its graph, constants, quantization and where its nodes came from."""
+    stated = load_options(model, trust=trust, state=state)
+    with open_loader(in_process=in_process, options=stated) as loader:
+        return loader.load(model)
+
+
+def diff(
+    reference: Any,  # noqa: ANN401
+    candidate: Any,  # noqa: ANN401
+    *,
+    trust: bool = False,
+    in_process: bool = False,
+    state: str | Path | None = None,
+) -> ModelDiff:
+    """What two models declare, next to each other: signatures, opsets, quantization."""
+    from isomorph.match.signature_diff import diff_signatures
+
+    stated = load_options(reference, candidate, trust=trust, state=state)
+    with open_loader(in_process=in_process, options=stated) as loader:
+        ref, cand = loader.open("reference", reference), loader.open("candidate", candidate)
+        return diff_signatures(ref, cand)

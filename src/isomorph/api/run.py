@@ -1,0 +1,57 @@
+"""``isomorph.run``: what a model computes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isomorph.api.environment import load_options, open_loader
+
+if TYPE_CHECKING:
+    from isomorph.api.environment import Progress
+    from isomorph.core.trace import Trace
+
+
+def run(
+    model: Any,  # noqa: ANN401
+    *,
+    inputs: Any = None,  # noqa: ANN401
+    runtime: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    dims: Mapping[str, int] | None = None,
+    seed: int = 0,
+    fetch: Sequence[str] = (),
+    everything: bool = False,
+    trust: bool = False,
+    in_process: bool = False,
+    memory: int | None = None,
+    timeout: float | None = None,
+    state: str | Path | None = None,
+    ops: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Trace:
+    """The outputs of a model, the tensors named in ``fetch``, or every tensor of its graph."""
+    from isomorph.checking.loader import trace
+
+    with open_loader(
+        in_process=in_process,
+        memory=memory,
+        timeout=timeout,
+        runtime=runtime,
+        settings=settings,
+        options=load_options(model, trust=trust, state=state, ops=ops),
+        inputs=inputs,
+        on_progress=progress,
+    ) as loader:
+        handle = loader.open("candidate", model)
+        given = loader.sample(handle.model.graph.inputs)
+        return trace(
+            handle,
+            given,
+            dims or {},
+            seed=seed,
+            fetch=fetch,
+            everything=everything,
+            on_progress=progress,
+        )
