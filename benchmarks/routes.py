@@ -26,7 +26,7 @@ from typing import Any
 from measuring.tables import write_json
 
 from isomorph.api.environment import open_loader
-from isomorph.checking.options import CheckOptions
+from isomorph.checking.config import CheckConfig
 from isomorph.conversion.all_routes import Trip, survey
 from isomorph.conversion.converter_worker import ConverterWorker
 from isomorph.conversion.plan import formats, routes
@@ -138,7 +138,7 @@ def _surveyed(
                 integers = width in {"int8", "int16x8"}
                 if integers and data is None:
                     continue
-                options = CheckOptions(data=data if integers else None, locate=False)
+                options = CheckConfig(data=data if integers else None, locate=False)
                 named = () if width != AS_IS else ("onnx_opset", "onnx_slim")
                 trips = survey(
                     str(source),

@@ -13,8 +13,8 @@ from networks.operators.form import Form
 from networks.operators.side_by_side import Side, described
 
 from isomorph import registry
+from isomorph.checking.config import CheckConfig
 from isomorph.checking.loader import Loader
-from isomorph.checking.options import CheckOptions
 from isomorph.conversion.converter_worker import ConverterWorker
 from isomorph.conversion.steps import RouteRunner, Stop
 from isomorph.core.conversion import Order, Step
@@ -96,7 +96,7 @@ class Bench:
             given=given,
             loader=self.opener,
             workshop=self.workshop,
-            check_options=CheckOptions(locate=False),
+            check_options=CheckConfig(locate=False),
             options=options,
         )
         step = Step(converter=self.converter, source=converter.source, target=converter.target)

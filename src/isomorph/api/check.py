@@ -69,8 +69,8 @@ def check(
     ``baseline`` is a file of divergences that were examined and accepted (``isomorph accept``);
     ``pair`` is the name under which it knows these two, otherwise their locations.
     """
+    from isomorph.checking.config import CheckConfig
     from isomorph.checking.interrupt import report_interrupted_load
-    from isomorph.checking.options import CheckOptions
     from isomorph.core.errors import UsageError
     from isomorph.store.baselines import read_baseline
 
@@ -85,7 +85,7 @@ def check(
     samples, measured = _test_set(data, metric, inputs, memory=memory, trust=trust)
     if samples is not None and not all(map(_is_file, (reference, candidate))):
         inputs = samples.files[0]  # live models are traced with the first sample
-    check_options = CheckOptions(
+    check_options = CheckConfig(
         dims=dims or {},
         sizes=sizes,
         budgets=stated_budgets(budget),

@@ -43,7 +43,7 @@ def convert(
     the proof is made on. The model is written to ``target`` only if it is proven (or with
     ``keep``), and the report beside it either way.
     """
-    from isomorph.checking.options import CheckOptions
+    from isomorph.checking.config import CheckConfig
     from isomorph.conversion.convert import convert as convert_by_routes
     from isomorph.conversion.converter_worker import ConverterWorker
     from isomorph.conversion.deliver import conversion_request, refuse_target, write_report
@@ -65,7 +65,7 @@ def convert(
         check_options=recorded,
     )
     refuse_target(request.output, source)
-    check_options = CheckOptions(
+    check_options = CheckConfig(
         dims=dims or {},
         sizes=sizes,
         seed=seed,

@@ -40,14 +40,14 @@ def extract(
 
     Without ``node`` it is the first faulty one, of the JSON ``report`` or of a search made here.
     """
+    from isomorph.checking.config import CheckConfig
     from isomorph.checking.dispatch import open_pair
-    from isomorph.checking.options import CheckOptions
     from isomorph.extraction.extract import extract as cut_out
     from isomorph.extraction.fault_sites import Request
     from isomorph.extraction.reported_node import reported_node
     from isomorph.reporters.extraction_readme import readme
 
-    check_options = CheckOptions(
+    check_options = CheckConfig(
         dims=dims or {},
         seed=seed,
         bind_inputs=bind_inputs or {},

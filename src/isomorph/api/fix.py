@@ -44,11 +44,11 @@ def fix(
     ``keep_float`` keeps the worst nodes of a quantized candidate in float instead: so many, or
     "auto" for as few as make it good.
     """
+    from isomorph.checking.config import CheckConfig
     from isomorph.checking.dispatch import open_pair
-    from isomorph.checking.options import CheckOptions
     from isomorph.repair.deliver import write_float_repair, write_repair
 
-    check_options = CheckOptions(
+    check_options = CheckConfig(
         dims=dims or {},
         budgets=stated_budgets(budget),
         seed=seed,

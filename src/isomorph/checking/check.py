@@ -49,8 +49,8 @@ from isomorph.measure.screening import screened
 from isomorph.measure.size_findings import Sized
 
 if TYPE_CHECKING:
+    from isomorph.checking.config import CheckConfig
     from isomorph.checking.log import CheckLog
-    from isomorph.checking.options import CheckOptions
     from isomorph.core.model import TensorSpec
     from isomorph.core.report import Binding, Report
     from isomorph.core.trace import Array
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 
 def check_pair(
-    reference: ModelHandle, candidate: ModelHandle, given: Sample | None, options: CheckOptions
+    reference: ModelHandle, candidate: ModelHandle, given: Sample | None, options: CheckConfig
 ) -> Report:
     """Whether two models are the same function."""
     with logged_check(options, reference, candidate) as log:

@@ -34,14 +34,14 @@ from isomorph.measure.recorded_reference import Recording
 from isomorph.measure.screening import screened
 
 if TYPE_CHECKING:
-    from isomorph.checking.options import CheckOptions
+    from isomorph.checking.config import CheckConfig
     from isomorph.core.report import Binding, Report
     from isomorph.inputs.feeds import Sample
     from isomorph.sessions.model_handle import ModelHandle
 
 
 def check_recorded(
-    recording: Recording, candidate: ModelHandle, given: Sample | None, options: CheckOptions
+    recording: Recording, candidate: ModelHandle, given: Sample | None, options: CheckConfig
 ) -> Report:
     """Whether a model computes outputs that were recorded elsewhere."""
     with logged_check(options, candidate) as log:
@@ -69,7 +69,7 @@ def check_recorded(
         return final_report(log, collectors, (candidate,), (), outputs, recording=recording)
 
 
-def check_alone(candidate: ModelHandle, given: Sample | None, options: CheckOptions) -> Report:
+def check_alone(candidate: ModelHandle, given: Sample | None, options: CheckConfig) -> Report:
     """Whether the run of one model agrees with its own oracle, and where it first does not."""
     with logged_check(options, candidate) as log:
         graph, collectors = candidate.model.graph, Collectors.of(options)
@@ -106,5 +106,5 @@ def check_alone(candidate: ModelHandle, given: Sample | None, options: CheckOpti
         return final_report(log, collectors, (candidate,), (), outputs)
 
 
-def _generated(candidate: ModelHandle, options: CheckOptions) -> list[Sample]:
+def _generated(candidate: ModelHandle, options: CheckConfig) -> list[Sample]:
     return made_up(candidate, candidate.model.graph, (), options.dims, options.seed)

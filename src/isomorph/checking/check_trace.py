@@ -15,7 +15,7 @@ import numpy as np
 from isomorph.checking.check import check_pair
 from isomorph.checking.check_single import check_recorded
 from isomorph.checking.compare_traces import compare_values, recording_of
-from isomorph.checking.options import CheckOptions
+from isomorph.checking.config import CheckConfig
 from isomorph.core.divergence import Judgment, Verdict
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.limits import noted_limits
@@ -38,7 +38,7 @@ Side = ModelHandle | Replayed
 
 
 def check_replayed(
-    reference: Side, candidate: Side, given: Sample | None, options: CheckOptions
+    reference: Side, candidate: Side, given: Sample | None, options: CheckConfig
 ) -> Report:
     """Check two sides of which at least one is a trace; the inputs come from the trace."""
     _refuse(reference, candidate, given, options)
@@ -60,7 +60,7 @@ def _lacks_oracle(side: Side) -> bool:
     return isinstance(side, Replayed) and side.record.oracle is None
 
 
-def _refuse(reference: Side, candidate: Side, given: Sample | None, options: CheckOptions) -> None:
+def _refuse(reference: Side, candidate: Side, given: Sample | None, options: CheckConfig) -> None:
     if options.data is not None:
         raise UsageError(
             "BAD_OPTION",
@@ -83,7 +83,7 @@ def _refuse(reference: Side, candidate: Side, given: Sample | None, options: Che
         _refuse_other_inputs(reference, candidate, options)
 
 
-def _refuse_other_inputs(reference: Replayed, candidate: Replayed, options: CheckOptions) -> None:
+def _refuse_other_inputs(reference: Replayed, candidate: Replayed, options: CheckConfig) -> None:
     ref, cand = reference.record, candidate.record
     pairs = bind_inputs(ref.model.graph.inputs, cand.model.graph.inputs, options.bind_inputs)
     for pair in pairs:
@@ -99,7 +99,7 @@ def _refuse_other_inputs(reference: Replayed, candidate: Replayed, options: Chec
             )
 
 
-def _sample(reference: Side, candidate: Side, options: CheckOptions) -> Sample:
+def _sample(reference: Side, candidate: Side, options: CheckConfig) -> Sample:
     """The recorded inputs with the names and axis order of the reference."""
     if isinstance(reference, Replayed):
         return Sample(
@@ -117,7 +117,7 @@ def _sample(reference: Side, candidate: Side, options: CheckOptions) -> Sample:
     return Sample(origin=f"trace {record.location}", feeds=feeds)
 
 
-def _back(array: Array, shape: object, options: CheckOptions, name: str) -> Array:
+def _back(array: Array, shape: object, options: CheckConfig, name: str) -> Array:
     """The candidate's input in the reference's order of axes."""
     if name in options.layouts:
         return np.ascontiguousarray(array.transpose(np.argsort(options.layouts[name])))
@@ -132,7 +132,7 @@ def _arrays(values: Mapping[str, object]) -> dict[str, Array]:
     return {name: np.asarray(value) for name, value in values.items()}
 
 
-def _by_values(reference: Side, candidate: Side, options: CheckOptions) -> Report:
+def _by_values(reference: Side, candidate: Side, options: CheckConfig) -> Report:
     """Use a trace without an oracle as recorded outputs, with the other side's budgets."""
     trace, other = (
         (reference, candidate)

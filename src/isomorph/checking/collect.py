@@ -10,7 +10,7 @@ from isomorph.localize.profile import ProfileCollector
 from isomorph.measure.worst_sample import Worst
 
 if TYPE_CHECKING:
-    from isomorph.checking.options import CheckOptions
+    from isomorph.checking.config import CheckConfig
     from isomorph.inputs.feeds import Sample
     from isomorph.localize.locate import Located
     from isomorph.measure.compare import Comparison
@@ -26,7 +26,7 @@ class Collectors:
     profile: ProfileCollector
 
     @classmethod
-    def of(cls, options: CheckOptions) -> Collectors:
+    def of(cls, options: CheckConfig) -> Collectors:
         """Empty collectors for what the options ask for."""
         return cls(
             worst=Worst(),

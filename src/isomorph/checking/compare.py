@@ -26,7 +26,7 @@ from isomorph.measure.spread import FALSE_ALARM, MANY_DRAWS
 from isomorph.measure.verdict import doubtful
 
 if TYPE_CHECKING:
-    from isomorph.checking.options import CheckOptions
+    from isomorph.checking.config import CheckConfig
     from isomorph.checking.prepare import PreparedPair
     from isomorph.core.report import Binding
     from isomorph.measure.evaluated_model import EvaluatedModel
@@ -49,7 +49,7 @@ class LossStudy:
 
 
 def comparison_terms(
-    options: CheckOptions, *, channels: bool = False, layouts_of: Iterable[str] = ()
+    options: CheckConfig, *, channels: bool = False, layouts_of: Iterable[str] = ()
 ) -> Terms:
     """The budgets and the allowed axis orders; ``layouts_of`` are outputs with stated ones."""
     names = set(layouts_of)

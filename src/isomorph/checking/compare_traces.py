@@ -30,7 +30,7 @@ from isomorph.measure.worst_sample import SEVERITY
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
-    from isomorph.checking.options import CheckOptions
+    from isomorph.checking.config import CheckConfig
     from isomorph.core.trace import Array
     from isomorph.sessions.trace_session import Replayed
 
@@ -52,7 +52,7 @@ def recording_of(trace: Replayed) -> Recording:
     )
 
 
-def compare_values(reference: Replayed, candidate: Replayed, options: CheckOptions) -> Report:
+def compare_values(reference: Replayed, candidate: Replayed, options: CheckConfig) -> Report:
     """Compare each output, then find the first tensor of equal name that differs."""
     ref, cand = recording_of(reference), recording_of(candidate)
     outputs = bind_model_outputs(reference.model, candidate.model, options.bind_outputs)

@@ -14,8 +14,8 @@ from isomorph.measure.parallel import at_once
 from isomorph.measure.recorded_reference import Recording
 
 if TYPE_CHECKING:
+    from isomorph.checking.config import CheckConfig
     from isomorph.checking.loader import Loader
-    from isomorph.checking.options import CheckOptions
     from isomorph.core.report import Report
     from isomorph.sessions.model_handle import ModelHandle
 
@@ -24,7 +24,7 @@ def run_check(
     loader: Loader,
     reference: Any,  # noqa: ANN401
     candidate: Any,  # noqa: ANN401
-    options: CheckOptions,
+    options: CheckConfig,
 ) -> Report:
     """Load both models and check them; without a candidate, the model against its own oracle."""
     samples = options.data

@@ -19,7 +19,7 @@ from isomorph.measure.evaluated_model import EvaluatedModel
 from isomorph.measure.undecided_branches import of_decisions
 
 if TYPE_CHECKING:
-    from isomorph.checking.options import CheckOptions
+    from isomorph.checking.config import CheckConfig
     from isomorph.checking.prepare import ArrangedFeeds, PreparedPair
     from isomorph.core.trace import Array
     from isomorph.sessions.model_handle import ModelHandle
@@ -41,7 +41,7 @@ class Determinism:
     outcome: Outcome
 
 
-def evaluate(handle: ModelHandle, feeds: Mapping[str, Array], options: CheckOptions) -> Evaluation:
+def evaluate(handle: ModelHandle, feeds: Mapping[str, Array], options: CheckConfig) -> Evaluation:
     """A model on these feeds, with a finding if its memory is not likely to suffice."""
     model = EvaluatedModel.of(handle, feeds, seed=options.seed, on_progress=options.on_progress)
     forecast = tuple(output_findings.of_forecast(handle, feeds))

@@ -17,14 +17,12 @@ from isomorph.core.report import Report, Skipped
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
-    from isomorph.checking.options import CheckOptions
+    from isomorph.checking.config import CheckConfig
     from isomorph.sessions.model_handle import ModelHandle
 
 
 @contextmanager
-def report_interrupted_load(
-    options: CheckOptions, handles: Sequence[ModelHandle]
-) -> Iterator[None]:
+def report_interrupted_load(options: CheckConfig, handles: Sequence[ModelHandle]) -> Iterator[None]:
     """Turn an interruption into one that carries a report; ``handles`` are the models loaded."""
     started = time.monotonic()
     try:

@@ -13,7 +13,7 @@ from isomorph.core.report import Skipped
 from isomorph.measure.ledger import Accounts
 
 if TYPE_CHECKING:
-    from isomorph.checking.options import CheckOptions
+    from isomorph.checking.config import CheckConfig
     from isomorph.core.divergence import Verdict
     from isomorph.core.limits import Limit
     from isomorph.core.model import TensorSpec
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class CheckLog:
     """The options and models of a check, and what its phases have returned so far."""
 
-    options: CheckOptions
+    options: CheckConfig
     handles: tuple[ModelHandle, ...]
     summary: Summary = field(default_factory=Summary)
     samples: list[Sample] = field(default_factory=list)

@@ -20,7 +20,7 @@ from isomorph.measure import input_layout
 from isomorph.measure.evaluated_model import EvaluatedModel
 
 if TYPE_CHECKING:
-    from isomorph.checking.options import CheckOptions
+    from isomorph.checking.config import CheckConfig
     from isomorph.core.report import Binding
     from isomorph.core.trace import Array
     from isomorph.inputs.feeds import Sample
@@ -48,7 +48,7 @@ class PreparedPair:
     interface: DequantizedPair
     inputs: tuple[Binding, ...]
     outputs: tuple[Binding, ...]
-    options: CheckOptions
+    options: CheckConfig
 
     @property
     def reference(self) -> ModelHandle:
@@ -107,7 +107,7 @@ class PreparedPair:
 
 
 def prepare_pair(
-    reference: ModelHandle, candidate: ModelHandle, options: CheckOptions
+    reference: ModelHandle, candidate: ModelHandle, options: CheckConfig
 ) -> PreparedPair:
     """Bind the inputs and outputs of two models, by what the user stated first."""
     pair = dequantize_pair(reference, candidate, options.bind_inputs, options.bind_outputs)

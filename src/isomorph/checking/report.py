@@ -23,7 +23,7 @@ from isomorph.version import VERSION
 
 if TYPE_CHECKING:
     from isomorph.checking.collect import Collectors
-    from isomorph.checking.options import CheckOptions
+    from isomorph.checking.config import CheckConfig
     from isomorph.checking.verdict import Summary
     from isomorph.measure.recorded_reference import Recording
     from isomorph.sessions.model_handle import ModelHandle
@@ -101,7 +101,7 @@ def report_so_far(log: CheckLog, handles: Sequence[ModelHandle]) -> Report:
 
 
 @contextmanager
-def logged_check(options: CheckOptions, *handles: ModelHandle) -> Iterator[CheckLog]:
+def logged_check(options: CheckConfig, *handles: ModelHandle) -> Iterator[CheckLog]:
     """A log for one check; an interruption carries the report of what is known by then."""
     log = CheckLog(options=options, handles=handles)
     try:

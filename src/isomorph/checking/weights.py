@@ -11,7 +11,7 @@ from isomorph.core.divergence import Verdict
 from isomorph.localize.weight_findings import compared_constants
 
 if TYPE_CHECKING:
-    from isomorph.checking.options import CheckOptions
+    from isomorph.checking.config import CheckConfig
     from isomorph.checking.prepare import PreparedPair
     from isomorph.checking.verdict import Summary
     from isomorph.inputs.feeds import Sample
@@ -29,7 +29,7 @@ def compare_constants(
     A weight that differs makes another function although the given inputs do not show it. If the
     user asked about the given inputs only, it is a finding and does not change the verdict.
     """
-    options: CheckOptions = prepared.options
+    options: CheckConfig = prepared.options
     found = compared_constants(
         prepared.reference,
         prepared.candidate,

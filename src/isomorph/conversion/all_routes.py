@@ -13,8 +13,8 @@ from isomorph.core.conversion import AS_IS, Hop, HopStatus, Route
 from isomorph.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from isomorph.checking.config import CheckConfig
     from isomorph.checking.loader import Loader
-    from isomorph.checking.options import CheckOptions
     from isomorph.conversion.converter_worker import ConverterWorker
 
 
@@ -35,7 +35,7 @@ def survey(
     source: str,
     loader: Loader,
     workshop: ConverterWorker,
-    check_options: CheckOptions,
+    check_options: CheckConfig,
     *,
     widths: Sequence[str] = (AS_IS,),
     named: Sequence[str] = (),

@@ -19,8 +19,8 @@ from isomorph.core.report import Skipped
 from isomorph.version import VERSION
 
 if TYPE_CHECKING:
+    from isomorph.checking.config import CheckConfig
     from isomorph.checking.loader import Loader
-    from isomorph.checking.options import CheckOptions
     from isomorph.conversion.converter_worker import ConverterWorker
 
 _WEIGHT = {
@@ -55,7 +55,7 @@ def convert(
     request: ConversionRequest,
     loader: Loader,
     workshop: ConverterWorker,
-    check_options: CheckOptions,
+    check_options: CheckConfig,
 ) -> Conversion:
     """One proven conversion, or the farthest that could be gone."""
     started = time.monotonic()
@@ -156,7 +156,7 @@ def _opset_alone(framework: str, request: ConversionRequest) -> bool:
     return bool(request.opset) and framework == request.target == "onnx" and not named
 
 
-def _refuse_uncalibrated(request: ConversionRequest, check_options: CheckOptions) -> None:
+def _refuse_uncalibrated(request: ConversionRequest, check_options: CheckConfig) -> None:
     if request.width in {"int8", "int16x8"} and check_options.data is None:
         raise UsageError(
             "SAMPLES_NEEDED",

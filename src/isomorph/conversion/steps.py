@@ -22,8 +22,8 @@ from isomorph.repair.deliver import write_repair
 from isomorph.sessions.in_process import can_patch
 
 if TYPE_CHECKING:
+    from isomorph.checking.config import CheckConfig
     from isomorph.checking.loader import Loader
-    from isomorph.checking.options import CheckOptions
     from isomorph.core.model import Model
     from isomorph.core.report import Report
     from isomorph.inputs.feeds import Sample
@@ -66,7 +66,7 @@ class RouteRunner:
     given: Sample | None
     loader: Loader
     workshop: ConverterWorker
-    check_options: CheckOptions
+    check_options: CheckConfig
     options: Mapping[str, str]
     particular: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Further options for single converters."""

@@ -14,7 +14,7 @@ import numpy as np
 from isomorph import registry
 from isomorph.checking.check import check_pair
 from isomorph.checking.check_single import check_alone
-from isomorph.checking.options import CheckOptions
+from isomorph.checking.config import CheckConfig
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.extraction import Extraction
 from isomorph.core.subgraph import Piece
@@ -131,7 +131,7 @@ def _tried(place: Place, attempt: _Attempt, request: Request, folder: Path) -> E
     candidate = _cut(place.sides[1], attempt.candidate, folder, "candidate")
     names = dict(zip(attempt.candidate.feeds, candidate.model.graph.inputs, strict=True))
     options = request.options
-    quiet = CheckOptions(
+    quiet = CheckConfig(
         seed=options.seed,
         budgets=options.budgets,
         on_progress=options.on_progress,
@@ -178,7 +178,7 @@ def _cut(handle: ModelHandle, part: SubgraphSide, folder: Path, name: str) -> Mo
     )  # fmt: skip
 
 
-def _command(sides: Sequence[ModelHandle], options: CheckOptions, ops: Sequence[str]) -> str:
+def _command(sides: Sequence[ModelHandle], options: CheckConfig, ops: Sequence[str]) -> str:
     """What to type in the folder: the same pair, inputs, runtimes and settings."""
     words = ["isomorph check", *(Path(each.model.location).name for each in sides)]
     words += ["--inputs", INPUTS]

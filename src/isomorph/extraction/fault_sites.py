@@ -15,7 +15,7 @@ from isomorph.localize.subgraph_search import search_body
 from isomorph.sessions.model_handle import ModelHandle
 
 if TYPE_CHECKING:
-    from isomorph.checking.options import CheckOptions
+    from isomorph.checking.config import CheckConfig
     from isomorph.core.trace import Array, Arrays
     from isomorph.inputs.feeds import Sample
 
@@ -27,7 +27,7 @@ class Request:
     reference: ModelHandle
     candidate: ModelHandle
     given: Sample | None
-    options: CheckOptions
+    options: CheckConfig
     node: str | None = None
     ops: tuple[str, ...] = ()
     """Modules that define custom operators."""

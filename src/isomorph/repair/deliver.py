@@ -20,7 +20,7 @@ from isomorph.sessions.in_process import can_patch
 from isomorph.store.targets import check_target
 
 if TYPE_CHECKING:
-    from isomorph.checking.options import CheckOptions
+    from isomorph.checking.config import CheckConfig
     from isomorph.inputs.feeds import Sample
     from isomorph.sessions.model_handle import ModelHandle
 
@@ -29,7 +29,7 @@ def write_repair(
     reference: ModelHandle,
     candidate: ModelHandle,
     given: Sample | None,
-    options: CheckOptions,
+    options: CheckConfig,
     output: Path | None,
 ) -> Repair:
     """Repair in a folder of our own, then write the patched model in one piece."""
@@ -71,7 +71,7 @@ def write_float_repair(
     reference: ModelHandle,
     candidate: ModelHandle,
     given: Sample | None,
-    options: CheckOptions,
+    options: CheckConfig,
     *,
     output: Path | None,
     count: int | None,

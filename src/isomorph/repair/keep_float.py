@@ -27,7 +27,7 @@ from isomorph.repair.proof import measured_on, trusted
 from isomorph.repair.repair import RepairRun, proving_samples
 
 if TYPE_CHECKING:
-    from isomorph.checking.options import CheckOptions
+    from isomorph.checking.config import CheckConfig
     from isomorph.core.model import Graph, Node
     from isomorph.core.report import Report
     from isomorph.inputs.feeds import Sample
@@ -40,7 +40,7 @@ def keep_float(
     reference: ModelHandle,
     candidate: ModelHandle,
     given: Sample | None,
-    options: CheckOptions,
+    options: CheckConfig,
     *,
     folder: Path,
     count: int | None,
@@ -129,7 +129,7 @@ class _Trial:
         candidate: ModelHandle,
         sample: Sample,
         patches: Mapping[str, Patch],
-        options: CheckOptions,
+        options: CheckConfig,
     ) -> None:
         self._candidate, self._patches = candidate, patches
         left, right = reference.model.graph, candidate.model.graph

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from isomorph import registry
 from isomorph.checking.check import check_pair
-from isomorph.checking.options import CheckOptions
+from isomorph.checking.config import CheckConfig
 from isomorph.checking.prepare import prepare_pair
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
@@ -61,7 +61,7 @@ class RepairRun:
     """One reference, the samples that prove a repair, and a folder for the copies."""
 
     def __init__(
-        self, reference: ModelHandle, samples: Sequence[Sample], options: CheckOptions, folder: Path
+        self, reference: ModelHandle, samples: Sequence[Sample], options: CheckConfig, folder: Path
     ) -> None:
         self.reference, self.samples, self.folder = reference, list(samples), folder
         self.options = replace(options, locate=False, quantization=False)
@@ -272,7 +272,7 @@ def _off(divergence: Divergence) -> float:
 
 
 def proving_samples(
-    reference: ModelHandle, candidate: ModelHandle, given: Sample | None, options: CheckOptions
+    reference: ModelHandle, candidate: ModelHandle, given: Sample | None, options: CheckConfig
 ) -> list[Sample]:
     """The inputs on which a repair has to hold: the given ones, and fresh ones."""
     left, right = reference.model.graph, candidate.model.graph
@@ -286,7 +286,7 @@ def proving_samples(
 
 
 def of_other_sizes(
-    reference: ModelHandle, candidate: ModelHandle, options: CheckOptions
+    reference: ModelHandle, candidate: ModelHandle, options: CheckConfig
 ) -> list[Sample]:
     """Made-up inputs of the other sizes that a check tries and the reference takes."""
     prepared = prepare_pair(reference, candidate, options)
@@ -306,7 +306,7 @@ def repair(
     reference: ModelHandle,
     candidate: ModelHandle,
     given: Sample | None,
-    options: CheckOptions,
+    options: CheckConfig,
     folder: Path,
 ) -> Repair:
     """Repair the candidate in ``folder``: the patches kept, refused, and the measurements."""
@@ -362,7 +362,7 @@ def _run_otherwise(
 
 
 def _result(
-    run: RepairRun, state: _State, before: Sequence[Report], options: CheckOptions, elapsed: float
+    run: RepairRun, state: _State, before: Sequence[Report], options: CheckConfig, elapsed: float
 ) -> Repair:
     after = measured_on(run.samples, state.reports)
     proof = Proof(

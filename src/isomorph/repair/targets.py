@@ -29,7 +29,7 @@ from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.repair.split_fault import split_fault
 
 if TYPE_CHECKING:
-    from isomorph.checking.options import CheckOptions
+    from isomorph.checking.config import CheckConfig
     from isomorph.core.model import Graph, Node
     from isomorph.core.report import Finding
     from isomorph.core.trace import Array
@@ -74,7 +74,7 @@ def fault_targets(
     reference: ModelHandle,
     candidate: ModelHandle,
     sample: Sample,
-    options: CheckOptions,
+    options: CheckConfig,
     folder: Path,
 ) -> Iterator[RepairTarget]:
     """Locate the faults on one sample: one target each, in the order of the graph."""

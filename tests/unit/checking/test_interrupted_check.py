@@ -2,7 +2,7 @@
 
 import pytest
 
-from isomorph.checking.options import CheckOptions
+from isomorph.checking.config import CheckConfig
 from isomorph.checking.report import logged_check
 from isomorph.checking.verdict import Claim, Outcome
 from isomorph.core.divergence import Verdict
@@ -10,7 +10,7 @@ from isomorph.core.interruption import InterruptedCheck
 
 
 def _stopped_check(*claims):
-    with logged_check(CheckOptions(seed=7)) as log:
+    with logged_check(CheckConfig(seed=7)) as log:
         log.add(Outcome(claims=tuple(Claim(verdict=v, reason=reason) for v, reason in claims)))
         raise KeyboardInterrupt
 
@@ -40,5 +40,5 @@ def test_an_interruption_is_a_keyboard_interrupt():
 
 
 def test_other_errors_pass_through():
-    with pytest.raises(ZeroDivisionError), logged_check(CheckOptions()):
+    with pytest.raises(ZeroDivisionError), logged_check(CheckConfig()):
         raise ZeroDivisionError

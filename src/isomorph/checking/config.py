@@ -1,4 +1,4 @@
-"""What the user stated about a check, beyond the models."""
+"""The configuration of a check: the options of the API, with data sets and metrics loaded."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckOptions:
-    """What the user stated, beyond the models."""
+class CheckConfig:
+    """How two models are to be checked."""
 
     dims: Mapping[str, int] = field(default_factory=dict)
     sizes: Mapping[str, Sequence[int]] | None = None
@@ -31,13 +31,13 @@ class CheckOptions:
     """Whether outputs may have their axes in any order: those of a part of a graph have none."""
     locate: bool = True
     look_into_loss: bool = True
-    """Whether a loss within its budget is followed to its nodes, lest one of them hides in it."""
+    """Whether a loss within its budget is followed to its nodes: a fault may hide in it."""
     align: bool | None = None
-    """Pair all tensors: always, never, or (None) where guilty nodes were searched."""
+    """Pair all tensors: always, never, or (None) where faults were searched."""
     quantization: bool | None = None
     """Measure every quantized tensor, none, or as many as are measured quickly."""
     profile: bool | None = False
-    """Tell the error node by node: always, never, or (None) where guilty nodes were searched."""
+    """Keep the error of every node: always, never, or (None) where faults were searched."""
     data: DataSet | None = None
     metric: UserMetric | None = None
     trusted: tuple[str, ...] = ()
