@@ -91,7 +91,9 @@ def carried_over(
     }
 
 
-def summaries(feeds: Mapping[str, Array], origin: str) -> tuple[InputSummary, ...]:
+def summaries(
+    feeds: Mapping[str, Array], origin: str, kind: InputKind = InputKind.GIVEN
+) -> tuple[InputSummary, ...]:
     """What the report keeps of the inputs."""
     return tuple(
         InputSummary(
@@ -100,6 +102,7 @@ def summaries(feeds: Mapping[str, Array], origin: str) -> tuple[InputSummary, ..
             shape=tuple(array.shape),
             origin=origin,
             digest=_digest(array),
+            kind=kind,
         )
         for name, array in feeds.items()
     )
