@@ -1,6 +1,7 @@
 """What every runtime promises, checked for each one that is registered."""
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -29,20 +30,23 @@ def test_every_runtime_runs_some_framework():
 
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory):
-    models = {}
-    for framework in registry.names("frameworks"):
+    """Loads the sample of a framework, once."""
+
+    @cache
+    def load(framework):
         sample = SAMPLES[framework](tmp_path_factory.mktemp(framework))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            models[framework] = registry.framework(framework).load(str(sample.path), {}), sample
-    return models
+            return registry.framework(framework).load(str(sample.path), {}), sample
+
+    return load
 
 
 @pytest.fixture(params=PAIRS, ids="-".join)
 def opened(request, loaded):
     """The model, its feeds, and a session that runs the graph as written."""
     runtime, framework = request.param
-    model, sample = loaded[framework]
+    model, sample = loaded(framework)
     extension = registry.runtime(runtime)
     settings = {**extension.settings, **extension.plain}
     session = extension.open(model, Environment(runtime=runtime, settings=settings))
