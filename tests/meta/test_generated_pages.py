@@ -19,10 +19,15 @@ def test_generated_pages_are_current(root):
     assert not old, "run: python docs/generate.py"
 
 
-@pytest.mark.parametrize("page", ["README.md", "getting-started.md", "method.md"])
+@pytest.mark.parametrize(
+    "page",
+    ["README.md", "getting-started.md", "method.md", "internals/README.md",
+     "internals/adding-a-framework.md"],
+)  # fmt: skip
 def test_links_between_pages_lead_somewhere(root, page):
+    folder = (root / "docs" / page).parent
     text = (root / "docs" / page).read_text(encoding="utf-8")
     targets = [part.partition(")")[0] for part in text.split("](")[1:]]
     local = [each for each in targets if "://" not in each and not each.startswith("#")]
-    missing = [each for each in local if not (root / "docs" / each.partition("#")[0]).exists()]
+    missing = [each for each in local if not (folder / each.partition("#")[0]).exists()]
     assert not missing

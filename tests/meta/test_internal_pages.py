@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-PAGES = ("ARCHITECTURE.md", "CONTRIBUTING.md")
+PAGES = ("ARCHITECTURE.md", "CONTRIBUTING.md", "docs/internals/*.md")
 FILE = re.compile(r"`([\w./*-]+(?:\.py|\.ts|\.json|/))`")
 BASES = ("", "src/isomorph")
 PLACEHOLDER = re.compile(r"\b[A-Z]{3,}\b")

@@ -10,7 +10,7 @@ from typing import Any
 from isomorph.core.alignment import Alignment
 from isomorph.core.baseline import Baseline, BaselineState
 from isomorph.core.constraints import Count, Probability
-from isomorph.core.coverage import Coverage, InputKind
+from isomorph.core.coverage import Coverage
 from isomorph.core.dataset_summary import OverSamples
 from isomorph.core.divergence import Divergence, Verdict
 from isomorph.core.model import Source
@@ -51,31 +51,6 @@ class FindingEffect(StrEnum):
     """A fact that changes no number."""
 
 
-class Fact(StrEnum):
-    """The evidence of a finding that something else depends on; the rest is for people."""
-
-    CONSTANT = "constant"
-    FIXED_AXES = "fixed_axes"
-    """The axes of an input that the reference leaves free."""
-    INPUTS = "inputs"
-    """Inputs that show the difference, encoded."""
-    MEMBER = "member"
-    """The node of a group whose change restored all of it."""
-    NUMBERS = "numbers"
-    """A digest of the values that a constant has on both sides."""
-    OPERATORS = "operators"
-    OPTIMIZER = "optimizer"
-    REACHED_BY = "reached_by"
-    """How an input that shows the difference was found."""
-    REFERENCE_OUTPUT = "reference_output"
-    REFERENCE_TIES = "reference_ties"
-    """How the reference rounds halves."""
-    SATURATED_SUMS = "saturated_sums"
-    SETTINGS = "settings"
-    """Of the runtime, under which the run is right."""
-    SIZES = "sizes"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One thing a user should know, with its evidence."""
@@ -99,19 +74,9 @@ class Finding:
     experiments: tuple[Experiment, ...] = ()
     fix: str | None = None
 
-    def fact(self, key: Fact) -> Any:  # noqa: ANN401
-        """One piece of the evidence; None where the finding has none."""
-        return self.evidence.get(key)
 
-
-class ModelForm(StrEnum):
-    """What a model was given as."""
-
-    FILE = "file"
-    LIVE = "live object"
-    """An object of the caller's, ``<Sequential>``, which no path leads to."""
-    TRACE = "trace"
-    """A recorded run in the place of the model, which cannot be edited."""
+TRACE_OF = "a trace of "
+"""How the note begins that a trace stands in the place of a model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +92,16 @@ class ModelSummary:
     producer: str = ""
     opset: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    form: ModelForm = ModelForm.FILE
+
+    @property
+    def traced(self) -> bool:
+        """Whether it is a trace that stands in the place of the model, and cannot be edited."""
+        return any(note.startswith(TRACE_OF) for note in self.notes)
+
+    @property
+    def live(self) -> bool:
+        """Whether it was an object of the caller's, ``<Sequential>``, which no path leads to."""
+        return self.location.startswith("<")
 
 
 class BoundBy(StrEnum):
@@ -160,9 +134,7 @@ class InputSummary:
     dtype: str
     shape: tuple[Count, ...]
     origin: str
-    """Where it came from, for people."""
     digest: str
-    kind: InputKind = InputKind.GIVEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -91,9 +91,7 @@ def carried_over(
     }
 
 
-def summaries(
-    feeds: Mapping[str, Array], origin: str, kind: InputKind = InputKind.GIVEN
-) -> tuple[InputSummary, ...]:
+def summaries(feeds: Mapping[str, Array], origin: str) -> tuple[InputSummary, ...]:
     """What the report keeps of the inputs."""
     return tuple(
         InputSummary(
@@ -102,7 +100,6 @@ def summaries(
             shape=tuple(array.shape),
             origin=origin,
             digest=_digest(array),
-            kind=kind,
         )
         for name, array in feeds.items()
     )

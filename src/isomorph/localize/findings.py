@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.report import Experiment, Fact, Finding, FindingEffect, FindingStatus
+from isomorph.core.report import Experiment, Finding, FindingEffect, FindingStatus
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node, Source
@@ -82,7 +82,7 @@ def _summary(node: Node, fault: Fault, counterpart: Node | None) -> str:
 def suspect_large_group(finding: Finding) -> Finding:
     """Lower a finding to suspected if its group of nodes is too large to locate the fault."""
     many = len(finding.nodes)
-    if many <= MOST_NODES or finding.fact(Fact.MEMBER) is not None:
+    if many <= MOST_NODES or "member" in finding.evidence:
         return finding
     return replace(
         finding,

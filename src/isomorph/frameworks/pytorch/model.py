@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from isomorph.core.model import LoadFact
 from isomorph.frameworks.pytorch.program import Program
 
 
@@ -26,7 +25,6 @@ class TorchModel:
     deployed: Any = None
     exported: Any = None
     cuttable: bool = True
-    load_facts: Mapping[LoadFact, str] = field(default_factory=dict)
     whole: Callable[[], TorchModel] | None = None
     release: Callable[[], None] = lambda: None
 
