@@ -211,6 +211,10 @@ export interface Finding {
   evidence: Record<string, unknown>;
   experiments: Experiment[];
   fix: string | null;
+  /** The likeliest causes, best first. */
+  causes: string[];
+  /** The located faults of the node; empty where it was not found by localization. */
+  faults: FaultRecord[];
 }
 
 /** Where in the user's program a node came from, as far as the exporter left it. */
@@ -228,6 +232,20 @@ export interface Experiment {
   predicts: string;
   seen: string;
   agrees: boolean;
+}
+
+/** A located fault by names, so that its values can be computed again without a search. */
+export interface FaultRecord {
+  node: string;
+  nodes: string[];
+  tensor: string;
+  counterpart: string;
+  reference_nodes: string[];
+  permutation: number[];
+  shape: number[];
+  permuted: boolean;
+  place: number;
+  count: number;
 }
 
 /** The one pairing of two graphs. ``inputs`` is how many inputs it was looked at on. */

@@ -12,11 +12,12 @@ from isomorph.core.budgets import stated_budgets
 if TYPE_CHECKING:
     from isomorph.api.environment import Progress
     from isomorph.core.patch import Repair
+    from isomorph.core.report import Report
 
 
 def fix(
     reference: Any,  # noqa: ANN401
-    candidate: Any,  # noqa: ANN401
+    candidate: Any = None,  # noqa: ANN401
     *,
     output: str | Path | None = None,
     inputs: Any = None,  # noqa: ANN401
@@ -43,11 +44,19 @@ def fix(
     verified on the given inputs and on fresh ones; the candidate itself is never written to.
     ``keep_float`` keeps the worst nodes of a quantized candidate in float instead: so many, or
     "auto" for as few as make it good.
+
+    Without a candidate, ``reference`` is a report of ``check`` in JSON: its models are repaired.
+    Faults that it located are not searched for again, unless a model or the inputs have changed.
     """
     from isomorph.checking.config import CheckConfig
     from isomorph.checking.dispatch import open_pair
     from isomorph.repair.deliver import write_float_repair, write_repair
 
+    report: Report | None = None
+    if candidate is None:
+        from isomorph.store.reports import reported_models
+
+        report, reference, candidate = reported_models(Path(reference))
     check_options = CheckConfig(
         dims=dims or {},
         budgets=stated_budgets(budget),
@@ -73,6 +82,6 @@ def fix(
         given = loader.sample(left.model.graph.inputs)
         path = Path(output) if output is not None else None
         if keep_float is None:
-            return write_repair(left, right, given, check_options, path)
+            return write_repair(left, right, given, check_options, path, report=report)
         count = None if keep_float == "auto" else int(keep_float)
         return write_float_repair(left, right, given, check_options, output=path, count=count)

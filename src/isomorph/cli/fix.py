@@ -12,10 +12,18 @@ from isomorph.cli.option_groups import InputOptions, LoadOptions, PairOptions
 
 
 def fix(
-    reference: Annotated[str, Argument(metavar="REFERENCE", help="The model to trust.")],
-    candidate: Annotated[
-        str, Argument(metavar="CANDIDATE", help="The model to repair; it is never written to.")
+    reference: Annotated[
+        str,
+        Argument(metavar="REFERENCE", help="The model to trust, or a report of check in JSON."),
     ],
+    candidate: Annotated[
+        str | None,
+        Argument(
+            metavar="[CANDIDATE]",
+            help="The model to repair; it is never written to. A report names it.",
+            show_default=False,
+        ),
+    ] = None,
     *,
     output: Annotated[
         Path | None,

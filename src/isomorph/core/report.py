@@ -52,6 +52,27 @@ class FindingEffect(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FaultRecord:
+    """A located fault by names, so that its values can be computed again without a search.
+
+    ``tensor`` of the candidate is wrong; its right value is ``counterpart`` of the reference with
+    its axes permuted and reshaped. ``place`` is its index among the ``count`` faults of the model,
+    in the order in which they are corrected.
+    """
+
+    node: str
+    nodes: tuple[str, ...]
+    tensor: str
+    counterpart: str
+    reference_nodes: tuple[str, ...]
+    permutation: tuple[int, ...]
+    shape: tuple[int, ...]
+    permuted: bool
+    place: Count
+    count: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One thing a user should know, with its evidence."""
 
@@ -73,6 +94,10 @@ class Finding:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     experiments: tuple[Experiment, ...] = ()
     fix: str | None = None
+    causes: tuple[str, ...] = ()
+    """The likeliest causes, best first."""
+    faults: tuple[FaultRecord, ...] = ()
+    """The located faults of the node; empty where it was not found by localization."""
 
 
 TRACE_OF = "a trace of "

@@ -78,11 +78,6 @@ class DiagnosedFinding:
     diagnoses: tuple[Diagnosis, ...] = ()
 
     @property
-    def causes(self) -> tuple[str, ...]:
-        """The likeliest causes: that of the finding, and those in its evidence."""
-        return tuple(each.cause for each in self.diagnoses[: 1 + _ALTERNATIVES])
-
-    @property
     def restores_run(self) -> bool:
         """Whether one change of the settings was seen to restore every output of the run."""
         return bool(self.diagnoses) and self.diagnoses[0].restores_run
@@ -128,6 +123,7 @@ def with_diagnosis(
     return replace(
         finding,
         cause=best.cause,
+        causes=tuple(each.cause for each in standing[: 1 + _ALTERNATIVES]),
         summary=f"{finding.summary}; {best.summary}",
         experiments=(*finding.experiments, *best.experiments, *refuted),
         evidence={**evidence, **({"known_issues": issues} if issues else {})},

@@ -63,7 +63,7 @@ def _places(
     found = []
     for each in findings(located.chain, graph, graph):
         summary = each.summary.replace("the reference's is", "its float64 oracle is")
-        finding = DiagnosedFinding(finding=replace(each, summary=summary))
+        finding = DiagnosedFinding(finding=replace(each, summary=summary, faults=()))
         context = by_node.get(each.node or "")
         if context is not None:
             execution = trials.execution(context.nodes, context.tensor, located.matcher)

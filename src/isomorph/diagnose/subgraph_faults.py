@@ -93,6 +93,7 @@ def in_outer_names(inner: Finding, outer: Finding, within: BodyFault) -> Finding
         summary=f"inside {outer.node!r}, round {within.round + 1}: {_renamed(inner, within)}",
         source=next((source for source in written if source is not None), inner.source),
         experiments=(*inner.experiments, *outer.experiments[:1]),
+        faults=(),  # its names are those of the body
         evidence={**inner.evidence, "inside": outer.node, "round": within.round + 1},
     )
 

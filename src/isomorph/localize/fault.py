@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from isomorph.match.quantizers import float_operator
 
 if TYPE_CHECKING:
@@ -51,6 +53,14 @@ class FaultChain:
 
 NO_FAULTS = FaultChain(faults=(), explained=True)
 """The result where nothing is wrong."""
+
+
+def placed_value(moved: Rearrangement, value: Array, like: Array) -> Array:
+    """A value of the reference with the candidate's order of axes and the type of ``like``."""
+    arranged = moved.array(value)
+    with np.errstate(over="ignore"):
+        # NumPy's ascontiguousarray turns a scalar into a vector.
+        return np.ascontiguousarray(arranged.astype(like.dtype)).reshape(arranged.shape)
 
 
 def likeliest_node(group: Sequence[Node], known: Sequence[Node], counterpart: Node | None) -> Node:

@@ -14,7 +14,7 @@ import numpy as np
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import DISTANCE, SUBSTITUTIONS, TENSORS_BEHIND, noted_limits
 from isomorph.localize.error_location import describe_error, relative_error
-from isomorph.localize.fault import Fault, likeliest_node
+from isomorph.localize.fault import Fault, likeliest_node, placed_value
 from isomorph.localize.lost_fusion import activation_follows, only_rectified, rectified_tensors
 from isomorph.localize.shape_tensors import extra_size_tensors
 from isomorph.localize.substitution import Substitution, unreshaped
@@ -345,11 +345,8 @@ class Search:
 
     def placed(self, proposal: Substitution) -> Array:
         """Return the right value in the candidate's type."""
-        value = proposal.moved.array(self.reference.values[proposal.counterpart])
-        with np.errstate(over="ignore"):
-            # NumPy's ascontiguousarray turns a scalar into a vector.
-            whole = np.ascontiguousarray(value.astype(self.values[proposal.tensor].dtype))
-        return whole.reshape(value.shape)
+        source = self.reference.values[proposal.counterpart]
+        return placed_value(proposal.moved, source, self.values[proposal.tensor])
 
     def fault(self, proposal: Substitution) -> Fault:
         """Build the fault that a successful substitution proves."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isomorph.core.report import Experiment, Finding, FindingEffect, FindingStatus
+from isomorph.core.report import Experiment, FaultRecord, Finding, FindingEffect, FindingStatus
 
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node, Source
@@ -22,12 +22,30 @@ MOST_NODES = 12
 def findings(chain: FaultChain, reference: Graph, candidate: Graph) -> Iterator[Finding]:
     """Yield one finding for each faulty node, in graph order."""
     by_node: dict[str, list[Fault]] = {}
-    for fault in chain.faults:
+    records: dict[str, list[FaultRecord]] = {}
+    for place, fault in enumerate(chain.faults):
         by_node.setdefault(fault.node, []).append(fault)
+        records.setdefault(fault.node, []).append(_record(fault, place, len(chain.faults)))
     here = {node.name: node for node in candidate.nodes}
     there = {node.name: node for node in reference.nodes}
     for name, faults in by_node.items():
-        yield _finding(here[name], faults, there, candidate)
+        finding = _finding(here[name], faults, there, candidate)
+        yield replace(finding, faults=tuple(records[name]))
+
+
+def _record(fault: Fault, place: int, count: int) -> FaultRecord:
+    return FaultRecord(
+        node=fault.node,
+        nodes=fault.nodes,
+        tensor=fault.tensor,
+        counterpart=fault.counterpart,
+        reference_nodes=fault.reference_nodes,
+        permutation=fault.moved.permutation,
+        shape=fault.moved.shape,
+        permuted=fault.permuted,
+        place=place,
+        count=count,
+    )
 
 
 def _finding(

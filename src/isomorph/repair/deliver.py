@@ -21,6 +21,7 @@ from isomorph.store.targets import check_target
 
 if TYPE_CHECKING:
     from isomorph.checking.config import CheckConfig
+    from isomorph.core.report import Report
     from isomorph.inputs.feeds import Sample
     from isomorph.sessions.model_handle import ModelHandle
 
@@ -31,13 +32,15 @@ def write_repair(
     given: Sample | None,
     options: CheckConfig,
     output: Path | None,
+    *,
+    report: Report | None = None,
 ) -> Repair:
     """Repair in a folder of our own, then write the patched model in one piece."""
     if output is not None:
         check_target(output, candidate.model.location, reference.model.location)
     with TemporaryDirectory(prefix="isomorph-fix-") as folder:
         with noted_limits() as hit:
-            done = repair(reference, candidate, given, options, Path(folder))
+            done = repair(reference, candidate, given, options, Path(folder), report=report)
         done = with_limits(done, hit)
         nothing = done.session is not None or not can_patch(candidate.model)
         if output is None or not done.repaired or nothing:

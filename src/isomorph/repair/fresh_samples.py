@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isomorph.checking.prepare import prepare_pair
 from isomorph.core.coverage import InputKind
-from isomorph.core.errors import UsageError
+from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.inputs.feeds import Sample
 from isomorph.inputs.generate import SAMPLES, generate
 from isomorph.inputs.masks import UNSEEN, hidden_by, longest
+from isomorph.match.binding import bind_inputs
 
 if TYPE_CHECKING:
+    from isomorph.checking.config import CheckConfig
     from isomorph.core.model import Dimension, Graph
     from isomorph.core.trace import Array, Arrays
+    from isomorph.sessions.model_handle import ModelHandle
 
 _FRESH = 7919
 """Added to the user's seed, so that fresh inputs are never the ones of the check."""
@@ -125,3 +129,34 @@ def _redrawn(graph: Graph, feeds: Arrays, seed: int) -> Sample:
         drawn[name] = random.choice(array.reshape(-1), size=array.shape) if redrawn else array
     origin = f"fresh: the given values redrawn, seed {seed}"
     return Sample(origin=origin, feeds=drawn, kind=InputKind.GENERATED)
+
+
+def proving_samples(
+    reference: ModelHandle, candidate: ModelHandle, given: Sample | None, options: CheckConfig
+) -> list[Sample]:
+    """The inputs on which a repair has to hold: the given ones, and fresh ones."""
+    left, right = reference.model.graph, candidate.model.graph
+    inputs = bind_inputs(left.inputs, right.inputs, options.bind_inputs)
+    there = {spec.name: spec.shape for spec in right.inputs}
+    shapes = {pair.reference: there[pair.candidate] for pair in inputs}
+    samples = proof_samples(left, given, options.dims, shapes, options.seed)
+    return (
+        samples if given is not None else [*samples, *of_other_sizes(reference, candidate, options)]
+    )
+
+
+def of_other_sizes(
+    reference: ModelHandle, candidate: ModelHandle, options: CheckConfig
+) -> list[Sample]:
+    """Made-up inputs of the other sizes that a check tries and the reference takes."""
+    prepared = prepare_pair(reference, candidate, options)
+    reference = prepared.reference
+    outputs = [spec.name for spec in reference.model.graph.outputs]
+    taken = []
+    for sample in prepared.samples_of_other_sizes():
+        try:
+            reference.run().run(reference.real(sample.feeds), outputs)
+        except IsomorphError:
+            continue
+        taken.append(replace(sample, sizes={}))
+    return taken

@@ -23,8 +23,9 @@ from isomorph.core.report import Finding, FindingEffect, FindingStatus
 from isomorph.inputs.feeds import carried_over
 from isomorph.match.binding import bind_inputs, bind_model_outputs
 from isomorph.repair.float_weights import with_weights
+from isomorph.repair.fresh_samples import proving_samples
 from isomorph.repair.proof import measured_on, trusted
-from isomorph.repair.repair import RepairRun, proving_samples
+from isomorph.repair.repair import RepairRun
 
 if TYPE_CHECKING:
     from isomorph.checking.config import CheckConfig

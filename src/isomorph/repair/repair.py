@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING
 from isomorph import registry
 from isomorph.checking.check import check_pair
 from isomorph.checking.config import CheckConfig
-from isomorph.checking.prepare import prepare_pair
 from isomorph.core.divergence import Verdict
 from isomorph.core.errors import IsomorphError
 from isomorph.core.limits import REPAIR_ATTEMPTS, REPAIR_ROUNDS
 from isomorph.core.patch import Applied, Patch, Proof, RaiseOpset, Repair
-from isomorph.match.binding import bind_inputs
 from isomorph.repair import targets
 from isomorph.repair.advice import manual_advice
 from isomorph.repair.free_axes import freed_axes, redeclared_shapes
-from isomorph.repair.fresh_samples import proof_samples
+from isomorph.repair.fresh_samples import of_other_sizes, proving_samples
+from isomorph.repair.known_faults import KnownFaults, known_faults
 from isomorph.repair.patch_selection import LazyPatches, cheapest_first, proposed, selections
 from isomorph.repair.proof import GOOD, measured_on, measured_pairs, trusted
 from isomorph.repair.settings_search import only_runtime_wrong, restoring_settings
@@ -61,13 +60,19 @@ class RepairRun:
     """One reference, the samples that prove a repair, and a folder for the copies."""
 
     def __init__(
-        self, reference: ModelHandle, samples: Sequence[Sample], options: CheckConfig, folder: Path
+        self,
+        reference: ModelHandle,
+        samples: Sequence[Sample],
+        options: CheckConfig,
+        folder: Path,
+        known: KnownFaults | None = None,
     ) -> None:
         self.reference, self.samples, self.folder = reference, list(samples), folder
         self.options = replace(options, locate=False, quantization=False)
         self.refused: list[str] = []
         self._copies = 0
         self._sized = False
+        self._known = known
 
     def measured(self, handle: ModelHandle) -> tuple[Report, ...]:
         """The reports of the samples, up to the first bad one."""
@@ -175,7 +180,12 @@ class RepairRun:
                 return
             inner = []
             try:
-                inner = list(targets.fault_targets(*sides, sample, self.options, self.folder))
+                # What a report located are faults of the unpatched model on its own sample.
+                known = self._known if sample is self.samples[0] and not state.applied else None
+                found = targets.fault_targets(
+                    *sides, sample, self.options, self.folder, known=known
+                )
+                inner = list(found)
             except IsomorphError as error:
                 self.refused.append(f"nothing could be located: {error.sentence}")
             # A located node shows how its weight is read, which the weight alone does not.
@@ -245,7 +255,8 @@ def _distinct(chosen: Sequence[Applied]) -> list[Applied]:
 def _causes(target: RepairTarget) -> list[str]:
     """The names of the fixes to try, that of the diagnosed cause first."""
     known = list(registry.names("fixes"))
-    first = [name for name in target.causes if name in known]
+    causes = target.finding.causes or (target.finding.cause,)
+    first = [name for name in causes if name in known]
     if not target.local:
         return first[:1]
     return list(dict.fromkeys([*first, *known]))
@@ -271,49 +282,27 @@ def _off(divergence: Divergence) -> float:
     return float(part.budget.ratio or 0.0) if part is not None else float("inf")
 
 
-def proving_samples(
-    reference: ModelHandle, candidate: ModelHandle, given: Sample | None, options: CheckConfig
-) -> list[Sample]:
-    """The inputs on which a repair has to hold: the given ones, and fresh ones."""
-    left, right = reference.model.graph, candidate.model.graph
-    inputs = bind_inputs(left.inputs, right.inputs, options.bind_inputs)
-    there = {spec.name: spec.shape for spec in right.inputs}
-    shapes = {pair.reference: there[pair.candidate] for pair in inputs}
-    samples = proof_samples(left, given, options.dims, shapes, options.seed)
-    return (
-        samples if given is not None else [*samples, *of_other_sizes(reference, candidate, options)]
-    )
-
-
-def of_other_sizes(
-    reference: ModelHandle, candidate: ModelHandle, options: CheckConfig
-) -> list[Sample]:
-    """Made-up inputs of the other sizes that a check tries and the reference takes."""
-    prepared = prepare_pair(reference, candidate, options)
-    reference = prepared.reference
-    outputs = [spec.name for spec in reference.model.graph.outputs]
-    taken = []
-    for sample in prepared.samples_of_other_sizes():
-        try:
-            reference.run().run(reference.real(sample.feeds), outputs)
-        except IsomorphError:
-            continue
-        taken.append(replace(sample, sizes={}))
-    return taken
-
-
 def repair(
     reference: ModelHandle,
     candidate: ModelHandle,
     given: Sample | None,
     options: CheckConfig,
     folder: Path,
+    *,
+    report: Report | None = None,
 ) -> Repair:
-    """Repair the candidate in ``folder``: the patches kept, refused, and the measurements."""
+    """Repair the candidate in ``folder``: the patches kept, refused, and the measurements.
+
+    Faults that ``report`` has located in the same models, on the same inputs, are not searched for.
+    """
     started = time.monotonic()
     samples = proving_samples(reference, candidate, given, options)
-    run = RepairRun(reference, samples, options, folder)
-    before = run.measured(candidate)
+    known = known_faults(report, reference, candidate, given) if report is not None else None
+    run = RepairRun(reference, samples, options, folder, known)
+    if known is not None and known.measures(options):
+        before: tuple[Report, ...] = (known.report,)
+    else:
+        before = run.measured(candidate)
     run.samples += revealing_samples(before)
     state = _State(handle=candidate, applied=(), reports=before)
     if not state.good and only_runtime_wrong(before):

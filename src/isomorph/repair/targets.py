@@ -17,12 +17,12 @@ from isomorph.core.errors import IsomorphError
 from isomorph.core.fault_context import FaultContext
 from isomorph.core.patch import EditBody, Patch
 from isomorph.diagnose.build_context import fault_contexts
-from isomorph.diagnose.diagnose import DiagnosedFinding, diagnosed
+from isomorph.diagnose.diagnose import with_cause
 from isomorph.diagnose.patch_trial import PatchTrial
 from isomorph.diagnose.subgraph_faults import in_outer_names
 from isomorph.diagnose.tensor_grids import BETTER
 from isomorph.localize.findings import findings as fault_findings
-from isomorph.localize.locate import Located, locate
+from isomorph.localize.locate import Located, locate, match_values
 from isomorph.localize.subgraph_search import BodyFault, search_body
 from isomorph.match.dequantized_graph import GRID_OF_RESULT, GRIDS_READ, implicit_grids
 from isomorph.match.tensor_capture import rms_and_peak
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from isomorph.inputs.feeds import Sample
     from isomorph.localize.fault import Fault
     from isomorph.match.value_match import ValueMatcher
+    from isomorph.repair.known_faults import KnownFaults
     from isomorph.sessions.model_handle import ModelHandle
 
 UNLOCATED_CODES = frozenset({"OUTPUT_ORDER", "NONDETERMINISM"})
@@ -46,16 +47,14 @@ UNLOCATED_CODES = frozenset({"OUTPUT_ORDER", "NONDETERMINISM"})
 class RepairTarget:
     """A finding, its context, and whether a patch restores its tensors in the oracle.
 
-    ``causes`` are the likeliest ones, best first. ``local`` is False where a patch cannot be tried
-    in the oracle: then only the measurement of the whole model decides. ``parts`` splits a target
-    of several nodes and enters the bodies of a branch or loop; ``whole`` converts a patch to one of
-    the whole model.
+    ``local`` is False where a patch cannot be tried in the oracle: then only the measurement of
+    the whole model decides. ``parts`` splits a target of several nodes and enters the bodies of a
+    branch or loop; ``whole`` converts a patch to one of the whole model.
     """
 
     finding: Finding
     context: FaultContext
     restores: Callable[[Patch], bool]
-    causes: tuple[str, ...] = ()
     local: bool = True
     parts: Callable[[], Iterator[RepairTarget]] = field(default=lambda: iter(()), repr=False)
     whole: Callable[[Patch], Patch] = field(default=lambda patch: patch, repr=False)
@@ -76,16 +75,28 @@ def fault_targets(
     sample: Sample,
     options: CheckConfig,
     folder: Path,
+    *,
+    known: KnownFaults | None = None,
 ) -> Iterator[RepairTarget]:
-    """Locate the faults on one sample: one target each, in the order of the graph."""
+    """Locate the faults on one sample: one target each, in the order of the graph.
+
+    ``known`` are those of the same sample that a report has located and diagnosed.
+    """
     prepared = prepare_pair(reference, candidate, options)
-    located = locate(*prepared.evaluate(sample), prepared.output_names)
+    pair = prepared.evaluate(sample)
+    if known is not None:
+        located = known.located(match_values(*pair))
+    else:
+        located = locate(*pair, prepared.output_names)
     sides = Sides(reference=prepared.reference, candidate=candidate, folder=folder)
-    yield from _targets(located, sides)
+    yield from _targets(located, sides, known=known)
 
 
 def _targets(
-    located: Located, sides: Sides, only: frozenset[str] | None = None
+    located: Located,
+    sides: Sides,
+    only: frozenset[str] | None = None,
+    known: KnownFaults | None = None,
 ) -> Iterator[RepairTarget]:
     left, right = located.matcher.reference.graph, located.matcher.candidate.graph
     by_node = dict(fault_contexts(located.chain.faults, located.matcher))
@@ -93,9 +104,9 @@ def _targets(
         faults = [each for each in located.chain.faults if each.node == finding.node]
         context = by_node.get(finding.node or "")
         if context is not None and (only is None or faults[0].tensor in only):
-            found = diagnosed(finding, context)
+            found = known.finding(faults[0].tensor) if known else with_cause(finding, context)
             target = _target(found, context, faults, located, sides.candidate)
-            yield replace(target, parts=partial(_parts, located, faults[0], found.finding, sides))
+            yield replace(target, parts=partial(_parts, located, faults[0], found, sides))
 
 
 def _parts(located: Located, fault: Fault, outer: Finding, sides: Sides) -> Iterator[RepairTarget]:
@@ -143,7 +154,7 @@ def _placed(inner: RepairTarget, within: BodyFault, outer: Finding) -> RepairTar
 
 
 def _target(
-    found: DiagnosedFinding,
+    finding: Finding,
     context: FaultContext,
     faults: Sequence[Fault],
     located: Located,
@@ -192,9 +203,7 @@ def _target(
             return None
 
     whole = replace(context, value=value, rehearse=rehearse)
-    return RepairTarget(
-        finding=found.finding, context=whole, restores=restores, causes=found.causes
-    )
+    return RepairTarget(finding=finding, context=whole, restores=restores)
 
 
 def _put_right(
@@ -300,7 +309,6 @@ def whole_model_target(
         finding=finding,
         context=context,
         restores=lambda _patch: True,
-        causes=(finding.cause,) if finding.cause else (),
         local=False,
     )
 

@@ -32,6 +32,23 @@ def read_report(path: Path) -> Report:
     return typing.cast("Report", report)
 
 
+def reported_models(path: Path) -> tuple[Report, str, str]:
+    """A report, and where its reference and its candidate are."""
+    report = read_report(path)
+    files = {each.role: each for each in report.models}
+    sides = [files.get(role) for role in ("reference", "candidate")]
+    found = [each for each in sides if each is not None and not each.traced and not each.live]
+    if len(found) != len(sides):
+        raise UsageError(
+            "BAD_OPTION",
+            "the report names no two files of models",
+            file=str(path),
+            why="it is about one model, a trace or an object in memory",
+            fix="name both models: isomorph fix REFERENCE CANDIDATE",
+        )
+    return report, found[0].location, found[1].location
+
+
 def _from_first(data: dict[str, Any]) -> dict[str, Any]:
     """A report of the first schema in the terms of the present one: two fields were renamed."""
     baseline = data.get("baseline")
