@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -60,7 +61,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step(Generic[K]):
+class Step(ABC, Generic[K]):
     """One node: what it reads and gives, and the facts that decide how it is evaluated.
 
     ``rule`` evaluates a node that runs bodies or keeps a state; other nodes are computed.
@@ -105,11 +106,11 @@ class Step(Generic[K]):
         """A key of this node in this scope, for its noise."""
         return (*scope.rounds, self.index)
 
+    @abstractmethod
     def call(
         self, inputs: Sequence[EvalValue], site: tuple[Any, ...], *, constant: bool
     ) -> tuple[Call, Sequence[str | None]]:
         """What its kernel is called with, without noise, and the declared types of its outputs."""
-        raise NotImplementedError
 
     def operands(
         self, inputs: Sequence[EvalValue], view: View, noise: NoiseSource
@@ -117,9 +118,9 @@ class Step(Generic[K]):
         """The arrays that its kernel takes."""
         return [viewed(value, view) for value in inputs]
 
+    @abstractmethod
     def compute(self, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """Its results from arrays of any float type, with the noise of the call."""
-        raise NotImplementedError
 
     def compute_declared(self, call: Call, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """Its results from arrays of the declared types."""
