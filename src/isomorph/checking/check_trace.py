@@ -53,7 +53,7 @@ def check_replayed(
 
 
 def _handle(side: Side) -> ModelHandle:
-    return side.opened if isinstance(side, Replayed) else side
+    return side.handle if isinstance(side, Replayed) else side
 
 
 def _lacks_oracle(side: Side) -> bool:

@@ -90,7 +90,7 @@ def compare_values(reference: Replayed, candidate: Replayed, options: CheckConfi
         draws=0,
         false_alarm=FALSE_ALARM,
         strict=options.strict,
-        models=tuple(each.opened.summary for each in sides),
+        models=tuple(each.handle.summary for each in sides),
         environments={f"{each.role} run": each.record.run.environment for each in sides},
         inputs=feeding.summaries(
             {name: np.asarray(value) for name, value in reference.record.inputs.items()},

@@ -16,7 +16,7 @@ from isomorph.core.trace import Trace, flatten
 from isomorph.inputs import feeds as feeding
 from isomorph.inputs.feeds import Sample
 from isomorph.inputs.generate import SAMPLES, generate
-from isomorph.sessions.memory_estimate import readable, refuse_without_room
+from isomorph.sessions.memory_estimate import readable, refuse_without_space
 from isomorph.sessions.model_handle import ModelHandle, chosen_runtime, with_notes
 from isomorph.sessions.trace_session import Replayed, replayed
 from isomorph.store import is_trace, read
@@ -222,7 +222,7 @@ def trace(
     if everything:
         names = [name for node in graph.nodes for name in node.outputs if name]
     names = list(dict.fromkeys(names))
-    needed = refuse_without_room(handle.model, feeds, names)
+    needed = refuse_without_space(handle.model, feeds, names)
     session = handle.run()
     if on_progress is not None:
         on_progress(f"run: {len(names)} tensors, at least {readable(needed)} on disk", "")

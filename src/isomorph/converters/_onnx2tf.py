@@ -1,4 +1,4 @@
-"""onnx2tf, told to keep what it would change and given what it would download."""
+"""onnx2tf, with options that keep what it would change, and without its downloads."""
 
 from __future__ import annotations
 

@@ -7,9 +7,9 @@ from typing import Any
 
 
 def renamed(model: Any, new: Callable[[str], str]) -> dict[str, str]:  # noqa: ANN401
-    """Give every tensor the name that ``new`` says for it, in bodies too; old names to new ones.
+    """Give every tensor the name that ``new`` returns for it, in bodies too; old names to new ones.
 
-    Two that would be called alike are told apart by underscores at the end.
+    Two that would get the same name are distinguished by underscores at the end.
     """
     names = {"": ""}
     taken = {""}

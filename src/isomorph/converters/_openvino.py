@@ -18,7 +18,7 @@ _FULL = {"INFERENCE_PRECISION_HINT": "f32"}
 def written(openvino: Any, model: Any, order: Order, beside: Any, origin: str) -> str:  # noqa: ANN401
     """Write .xml and .bin of ``model``, then run them ``beside`` their origin; what was seen.
 
-    OpenVINO saves weights in float16 unless told, and computes in bfloat16 on some processors.
+    OpenVINO saves weights in float16 by default, and computes in bfloat16 on some processors.
     """
     openvino.save_model(model, order.target, compress_to_fp16=False)
     core = openvino.Core()
@@ -36,8 +36,8 @@ def written(openvino: Any, model: Any, order: Order, beside: Any, origin: str) -
 def _run(core: Any, model: Any, example: str) -> list[Any]:  # noqa: ANN401
     import numpy as np
 
-    opened = core.read_model(model) if isinstance(model, str) else model
-    compiled = core.compile_model(opened, "CPU", _FULL)
+    network = core.read_model(model) if isinstance(model, str) else model
+    compiled = core.compile_model(network, "CPU", _FULL)
     with np.load(example, allow_pickle=False) as arrays:
         results = compiled({name: arrays[name] for name in arrays.files})
     return [results[output] for output in compiled.outputs]

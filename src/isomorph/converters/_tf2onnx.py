@@ -24,28 +24,31 @@ def handled(*, tflite: bool) -> list[str]:
     return sorted(name.removeprefix(_TFLITE) for name in chosen)
 
 
-class _Complaints(logging.Handler):
+class _ErrorLog(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
-        self.told: list[str] = []
+        self.messages: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.told.append(record.getMessage())
+        self.messages.append(record.getMessage())
+
+    def distinct(self) -> list[str]:
+        return list(dict.fromkeys(" ".join(text.split()) for text in self.messages))
 
 
 class failing_loudly:  # noqa: N801 - it reads as a statement
     """What tf2onnx logs as an error is one: it writes an invalid file and goes on."""
 
     def __enter__(self) -> None:
-        self._heard = _Complaints()
-        logging.getLogger("tf2onnx").addHandler(self._heard)
+        self._errors = _ErrorLog()
+        logging.getLogger("tf2onnx").addHandler(self._errors)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        logging.getLogger("tf2onnx").removeHandler(self._heard)
-        if kind is None and self._heard.told:
+        logging.getLogger("tf2onnx").removeHandler(self._errors)
+        if kind is None and self._errors.messages:
             raise RuntimeFailedError(
                 "CONVERTER_FAILED",
                 "tf2onnx logged an error and went on",
-                why=" | ".join(dict.fromkeys(" ".join(t.split()) for t in self._heard.told))[:400],
+                why=" | ".join(self._errors.distinct())[:400],
                 fix="the file that it would write is not valid",
             )

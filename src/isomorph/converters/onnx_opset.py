@@ -35,7 +35,7 @@ class OnnxOpset:
 
         wanted = order.options.get("opset")
         if wanted is None:
-            raise UsageError("BAD_OPTION", "no opset is stated", fix="add --opset 17, say")
+            raise UsageError("BAD_OPTION", "no opset is stated", fix="add --opset 17, for example")
         model = onnx.load(order.source)
         if order.options.get("adapt") == "no":
             for each in model.opset_import:

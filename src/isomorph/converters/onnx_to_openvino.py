@@ -10,7 +10,7 @@ from isomorph.core.lazy import require
 
 
 class OnnxToOpenvino:
-    """``openvino.convert_model`` and ``save_model``, which rounds weights to float16 unless told.
+    """``openvino.convert_model`` and ``save_model``, which rounds weights to float16 by default.
 
     OpenVINO reads ONNX too, so what the files compute is proven in two steps: here they give the
     very bits that OpenVINO gives for the ONNX file, and that is then held against the first model

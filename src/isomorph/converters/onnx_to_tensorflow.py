@@ -33,6 +33,6 @@ class OnnxToTensorflow:
             raise RuntimeFailedError(
                 "CONVERTER_FAILED",
                 "onnx2tf ended without an error and wrote no SavedModel",
-                why="its log says why; names that TensorFlow does not take do that",
+                why="see its log; names that TensorFlow does not accept cause this",
             )
         return notes

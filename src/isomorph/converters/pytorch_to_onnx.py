@@ -47,7 +47,7 @@ class PytorchToOnnx:
         opset = order.options.get("opset")
         exported = given.kind == "exported"
         program = torch.onnx.export(
-            given.subject,
+            given.native,
             () if exported else given.args,
             kwargs=None if exported or not given.kwargs else dict(given.kwargs),
             dynamo=True,

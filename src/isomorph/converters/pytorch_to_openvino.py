@@ -36,7 +36,7 @@ class PytorchToOpenvino:
         from isomorph.frameworks.pytorch.live_module import live_program
 
         given = live_program(order, "this way into OpenVINO")
-        program = given.subject
+        program = given.native
         if given.kind == "module":
             program = torch.export.export(given.module.eval(), given.args, dict(given.kwargs))
         model = translated(openvino, program, order.inputs, file=order.source)

@@ -57,7 +57,7 @@ class TensorflowToOnnx:
 
 
 def _erfc(met: list[str]) -> Callable[..., Any]:
-    """A handler that makes 1 − Erf(x) of Erfc(x), and says that it was needed."""
+    """A handler that makes 1 − Erf(x) of Erfc(x), and notes that it was needed."""
 
     def handler(context: Any, node: Any, name: str, args: Any) -> None:  # noqa: ANN401
         import numpy as np

@@ -1,4 +1,4 @@
-"""Casts. The oracle never rounds an activation; where a model says Cast, it does."""
+"""Casts. The oracle never rounds an activation; a Cast of the model does."""
 
 from __future__ import annotations
 

@@ -76,10 +76,10 @@ def _unfolded(x: Array, matrix: Array, place: Windows, y: Array) -> None:
     # (channels, outputs…, kernel…) → (channels, kernel…, outputs…)
     seen = seen.transpose(0, *range(1 + rank, 1 + 2 * rank), *range(1, 1 + rank))
     column = matrix.shape[1] * y.itemsize
-    room = max(_BLOCK_BYTES, matrix.nbytes) // max(column, 1)
+    most = max(_BLOCK_BYTES, matrix.nbytes) // max(column, 1)
     whole = (slice(None),) * (1 + rank)
     buffer = np.empty(0, y.dtype)
-    for piece in _pieces(place.output, room):
+    for piece in _pieces(place.output, most):
         part = seen[whole + piece]
         if buffer.size < part.size:
             buffer = np.empty(part.size, y.dtype)
@@ -89,14 +89,14 @@ def _unfolded(x: Array, matrix: Array, place: Windows, y: Array) -> None:
         target[...] = (matrix @ block.reshape(matrix.shape[1], -1)).reshape(target.shape)
 
 
-def _pieces(output: tuple[int, ...], room: int) -> Iterator[tuple[slice, ...]]:
-    """Cuts that cover the output in order, each of at most ``room`` elements, or of one."""
+def _pieces(output: tuple[int, ...], most: int) -> Iterator[tuple[slice, ...]]:
+    """Cuts that cover the output in order, each of at most ``most`` elements, or of one."""
     size, *inner = output
-    rows = room // max(math.prod(inner), 1)
+    rows = most // max(math.prod(inner), 1)
     if inner and rows == 0:
         # One row is too long: a one-dimensional convolution often stands as one row of two axes.
         for start in range(size):
-            for rest in _pieces(tuple(inner), room):
+            for rest in _pieces(tuple(inner), most):
                 yield (slice(start, start + 1), *rest)
         return
     rows = max(rows, 1)

@@ -199,7 +199,7 @@ def clip(call: Call, x: Array, low: Array | None = None, high: Array | None = No
 
 
 def _placed(call: Call, a: Array, b: Array) -> tuple[Array, Array]:
-    """Before opset 7 ``axis`` says where the second shape sits within the first."""
+    """Before opset 7 ``axis`` states where the second shape sits within the first."""
     if call.version >= 7 or not call.attributes.get("broadcast") or b.ndim == 0:
         return a, b
     axis = call.attributes.get("axis", a.ndim - b.ndim)

@@ -1,4 +1,4 @@
-"""GridSample: images and volumes read between their pixels, at places that a grid tells.
+"""GridSample: images and volumes read between their pixels, at places that a grid gives.
 
 AffineGrid, which makes such a grid, stands with it.
 
@@ -39,8 +39,8 @@ def grid_sample(call: Call, x: Array, grid: Array) -> Array:
     mode = given.get("mode", "linear").removeprefix("bi")
     axes = []
     for axis, length in enumerate(x.shape[2:]):
-        told = grid[..., grid.shape[-1] - 1 - axis]
-        place = (told + 1) / 2 * (length - 1) if corners else ((told + 1) * length - 1) / 2
+        at = grid[..., grid.shape[-1] - 1 - axis]
+        place = (at + 1) / 2 * (length - 1) if corners else ((at + 1) * length - 1) / 2
         # A place is a sum and a product, each rounded at the size of the axis.
         place = call.noise.rounded(place, np.abs(place) + length)
         axes.append(_taps(place, length, mode, padding, corners=corners))

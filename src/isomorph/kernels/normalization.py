@@ -127,7 +127,7 @@ def group_normalization(call: Call, x: Array, scale: Array, bias: Array) -> Arra
 
 @kernel("MeanVarianceNormalization")
 def mean_variance_normalization(call: Call, x: Array) -> Array:
-    """(x − mean) / (deviation + 1e-9) over the given axes, as the operator's function says."""
+    """(x − mean) / (deviation + 1e-9) over the given axes, as the operator's function states."""
     axes = tuple(_axes(call.attributes.get("axes", (0, 2, 3)), x))
     noise = call.noise
     away = noise.rounded(x - mean(x, axes, noise))

@@ -32,7 +32,7 @@ def at(call: Call, sequence: list[Array], place: Array) -> Array:
 
 @kernel("SequenceInsert")
 def insert(call: Call, sequence: list[Array], item: Array, place: Array | None = None) -> list[Any]:
-    """A copy with one element more, at the end unless told."""
+    """A copy with one element more, at the end unless a position is given."""
     where = len(sequence) if place is None else integers(place)[0]
     where = where + len(sequence) if where < 0 else where
     return [*sequence[:where], item, *sequence[where:]]
@@ -40,7 +40,7 @@ def insert(call: Call, sequence: list[Array], item: Array, place: Array | None =
 
 @kernel("SequenceErase")
 def erase(call: Call, sequence: list[Array], place: Array | None = None) -> list[Any]:
-    """A copy with one element less, the last unless told."""
+    """A copy with one element less, the last unless a position is given."""
     where = (-1 if place is None else integers(place)[0]) % len(sequence)
     return [*sequence[:where], *sequence[where + 1 :]]
 

@@ -51,8 +51,8 @@ def windows(
             after = missing - before
         elif auto == "VALID":
             before = after = 0
-        room = size + before + after - reach
-        count = (-(-room // stride) if ceil and auto == "NOTSET" else room // stride) + 1
+        span = size + before + after - reach
+        count = (-(-span // stride) if ceil and auto == "NOTSET" else span // stride) + 1
         # A last window that would start in the padding behind the input is left out.
         if ceil and auto == "NOTSET" and (count - 1) * stride >= size + before:
             count -= 1

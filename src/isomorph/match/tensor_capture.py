@@ -131,7 +131,7 @@ class TensorCapture:
             for each, noise in enumerate(noises, 1):
                 for name, draw in run(each, noise).items():
                     moving.add(name, draw)
-            yield values, moving.told(len(noises))
+            yield values, moving.statistics(len(noises))
 
     def _record(self, name: str, found: Moved, shape: tuple[int, ...]) -> None:
         """Keep the statistics of a tensor, whose values may be dropped."""

@@ -17,7 +17,7 @@ from isomorph.measure.noise_draws import spreads
 from isomorph.measure.precision import narrow_constants, widths
 from isomorph.measure.spread import DRAWS, FALSE_ALARM
 from isomorph.measure.undecided_branches import of_decisions
-from isomorph.sessions.memory_estimate import refuse_without_room
+from isomorph.sessions.memory_estimate import refuse_without_space
 from isomorph.sessions.trace_session import SEEDS, Playback
 from isomorph.version import VERSION
 
@@ -54,7 +54,7 @@ def record(
     model = opened.model
     names = _captured(model)
     outputs = list(dict.fromkeys(spec.name for spec in model.graph.outputs))
-    refuse_without_room(model, feeds, names)
+    refuse_without_space(model, feeds, names)
     session = opened.run()
     _report_progress(on_progress, "run", f"{len(outputs)} outputs, untouched")
     untouched = flattened(session.run(feeds, outputs))

@@ -18,7 +18,7 @@ class Call:
 
     ``attributes`` are complete: defaults of the node's opset included. ``outputs`` is how many
     outputs the node declares. ``dtype`` is the declared float type of the node, lifted or not.
-    ``constant`` says that every input is a constant. ``input_dtypes`` are the declared types of
+    ``constant``: every input is a constant. ``input_dtypes`` are the declared types of
     the inputs: a constant zero point of type float8 may arrive lifted, and still names the type
     its quantizer rounds to. ``site`` differs from that of every other node, for those that draw
     random numbers of their own.

@@ -16,7 +16,7 @@ ONNX_DTYPES: dict[int, str] = {
 }  # fmt: skip
 """How ONNX numbers its element types, for the attributes that hold one."""
 
-# Significand bits (with the hidden one) and exponent range: enough to say which holds which.
+# Significand bits (with the hidden one) and exponent range: enough to know which holds which.
 _FLOATS: dict[str, tuple[int, int]] = {
     "float4_e2m1fn": (2, 2),
     "float8_e8m0fnu": (1, 127),

@@ -87,7 +87,7 @@ class NoiseSource(Protocol):
     ) -> Array:
         """``y`` after summing ``length`` products; ``magnitude`` gives the sum of their sizes.
 
-        ``exact`` tells where no arithmetic rounds any of these sums.
+        ``exact`` returns where no arithmetic rounds any of these sums.
         """
         ...
 
@@ -153,8 +153,8 @@ class Rounding:
         self.scale = scale
         self.unit = UNIT_ROUNDOFF["float32"]
         self._cache = {} if cache is None else cache
-        room = share_of_memory(CACHE_BYTES) if cache_bytes is None else cache_bytes
-        self._room = room - sum(array.nbytes for array in self._cache.values())
+        limit = share_of_memory(CACHE_BYTES) if cache_bytes is None else cache_bytes
+        self._free = limit - sum(array.nbytes for array in self._cache.values())
         self._site: Any = None
         self._step = 0
         self._random: np.random.Generator | None = None
@@ -217,11 +217,11 @@ class Rounding:
         total = self._cache.get(key)
         if total is None or total.shape != y.shape:
             total = np.asarray(magnitude())
-            if total.nbytes <= 2 * self._room:
+            if total.nbytes <= 2 * self._free:
                 # Seven digits are plenty for a size; what exceeds float32 is infinite, as it is.
                 with np.errstate(over="ignore"):
                     self._cache[key] = total = total.astype(np.float32)
-                self._room -= total.nbytes
+                self._free -= total.nbytes
         counting = _may_count(y)
 
         def spread(own: Array, total: Array) -> Array:
@@ -239,7 +239,7 @@ class Rounding:
     def _single(self, y: Array) -> Array:
         """The size of a single operation's result; nothing where that is a number of the type."""
         size = np.asarray(np.abs(y))
-        # Of float64 nobody can tell.
+        # Of float64 that cannot be known.
         if self.unit == UNIT_ROUNDOFF["float32"]:
             size[y.astype(np.float32) == y] = 0.0
         return size

@@ -30,7 +30,7 @@ _HIDES_ONE = 1.0
 class Moved:
     """One tensor in short: its fingerprint, and the rms and largest size of what noise did to it.
 
-    ``unseen`` tells of the elements that lie within the tensor's own noise, if they are many: up
+    ``unseen`` describes the elements that lie within the tensor's own noise, if they are many: up
     to which size that is, and the rms and largest size of their noise alone. Beside the huge
     negative numbers of a mask, scores are rounding.
     """
@@ -61,7 +61,7 @@ def disturbed(
 ) -> tuple[Arrays, dict[str, Moved]]:
     """The tensors as they are, and how far these disturbances move each.
 
-    ``keep`` says how the former are held until the last draw.
+    ``keep`` decides how the former are kept until the last draw.
     """
     values: dict[str, Any] = {}
     hand_over(session, feeds, fetch, lambda name, it: values.update({name: keep(name, it)}))
@@ -69,7 +69,7 @@ def disturbed(
     for noise in noises:
         give_back()
         hand_over(session, feeds, fetch, moving.add, noise=noise)
-    return values, moving.told(len(noises))
+    return values, moving.statistics(len(noises))
 
 
 def hand_over(
@@ -110,7 +110,7 @@ class Moving:
         elif name in self._moving:
             self._moving[name].add(draw)
 
-    def told(self, draws: int) -> dict[str, Moved]:
+    def statistics(self, draws: int) -> dict[str, Moved]:
         """What became of each tensor in so many draws."""
         for name, kept in (self._draws or {}).items():
             if name in self._values:
@@ -118,7 +118,7 @@ class Moving:
                 self._moving[name] = _Moving(value, mean(value, kept))
                 for draw in kept:
                     self._moving[name].add(draw)
-        return {name: self._moving[name].told(draws) for name in self._moving}
+        return {name: self._moving[name].statistics(draws) for name in self._moving}
 
 
 class _Moving:
@@ -155,7 +155,7 @@ class _Moving:
         many = _FEWEST_UNSEEN * count >= small.size or self._limit >= _HIDES_ONE
         return small if count and many else None
 
-    def told(self, draws: int) -> Moved:
+    def statistics(self, draws: int) -> Moved:
         if self._lost or self._all.draws != draws:
             return Moved(mark=self._mark, rms=np.inf, peak=np.inf)
         unseen = None if self._small is None else (self._limit, self._few.rms, self._few.peak)

@@ -23,18 +23,18 @@ _LARGEST = (65504.0, float(np.finfo(np.float32).max), (2.0 - 2.0**-7) * 2.0**127
 """The largest finite numbers of float16, float32 and bfloat16."""
 
 
-def rounded_again(name: str, held: EvalValue, noise: Noise | None) -> EvalValue:
+def rounded_again(name: str, constant: EvalValue, noise: Noise | None) -> EvalValue:
     """The stored float constant as it is, or disturbed by one rounding where the noise names it."""
-    if noise is None or not held.constant or name not in noise.constants:
-        return held
-    if not is_float(held.dtype) or not isinstance(held.data, np.ndarray):
-        return held
-    values, unit = lifted(held.data), unit_roundoff(held.dtype)
+    if noise is None or not constant.constant or name not in noise.constants:
+        return constant
+    if not is_float(constant.dtype) or not isinstance(constant.data, np.ndarray):
+        return constant
+    values, unit = lifted(constant.data), unit_roundoff(constant.dtype)
     draw = spread_evenly(generator(noise.seed, ("constant", name)), values.shape)
     # A number that underflows is off by more than its digits: an epsilon of 1e-10 in float16.
-    shift = np.maximum(unit * np.abs(values), least_rounding(held.dtype)) * draw
+    shift = np.maximum(unit * np.abs(values), least_rounding(constant.dtype)) * draw
     shift = np.where(np.isfinite(shift) & ~stands_for_itself(values, unit), shift, 0.0)
-    return EvalValue(held.data, dtype=held.dtype, constant=True, shift=shift)
+    return EvalValue(constant.data, dtype=constant.dtype, constant=True, shift=shift)
 
 
 def stands_for_itself(values: Array, unit: float) -> Array:

@@ -51,7 +51,7 @@ def stored_noise(
 
 
 def own_noise(value: Any, noise: NoiseSource) -> Any:  # noqa: ANN401
-    """One rounding of the value itself: all that can be said of arithmetic nobody described."""
+    """One rounding of the value itself: the default for arithmetic without a rule of its own."""
     if isinstance(value, np.ndarray) and value.dtype.kind == "c":
         return complex_noise(value, np.abs(value), noise)
     return noise.rounded(value, np.abs(value)) if is_real(value) else value

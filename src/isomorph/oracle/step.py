@@ -1,4 +1,4 @@
-"""One node of a graph as the executor sees it; each framework says how its nodes are computed."""
+"""One node of a graph for the executor; each framework defines how its nodes are computed."""
 
 from __future__ import annotations
 

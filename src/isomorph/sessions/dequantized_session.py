@@ -24,7 +24,7 @@ _QUIET = Call(op="QuantizeLinear")
 
 
 def grids(graph: Graph) -> dict[str, Quantization]:
-    """How the integers of each input and output stand for real numbers, where the file says so."""
+    """The declared grids of the inputs and outputs, by name."""
     whole = {spec.name: spec for spec in (*graph.inputs, *graph.outputs) if _whole(spec)}
     return {
         entry.tensor: entry

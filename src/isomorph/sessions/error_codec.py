@@ -22,7 +22,7 @@ from isomorph.core.errors import (
 
 _FIELDS = ("code", "what", "file", "where", "why", "fix", "node")
 
-# How NumPy, C++, ONNX Runtime, PyTorch, TensorFlow and CUDA say it.
+# How NumPy, C++, ONNX Runtime, PyTorch, TensorFlow and CUDA phrase it.
 _OUT_OF_MEMORY = re.compile(
     r"bad_alloc|bad allocation|allocate memory|out of memory|unable to allocate|not enough memory"
     r"|OOM when allocating|ResourceExhausted",
@@ -45,7 +45,7 @@ def guard(doing: str, *, file: str | None = None) -> Iterator[None]:
 
 
 def translate(error: BaseException, doing: str, *, file: str | None = None) -> IsomorphError:
-    """A stranger's exception as ours."""
+    """A foreign exception as an IsomorphError."""
     if isinstance(error, IsomorphError):
         return _as_memory_error(error, doing)
     why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
@@ -54,14 +54,14 @@ def translate(error: BaseException, doing: str, *, file: str | None = None) -> I
     else:
         # What a package lacks, another version of it may have.
         lacking = isinstance(error, (ImportError, AttributeError))
-        fix = "isomorph doctor says which version of each package is needed" if lacking else None
+        fix = "isomorph doctor lists which version of each package is needed" if lacking else None
         ours = RuntimeFailedError("RUNTIME_FAILED", f"{doing} failed", file=file, why=why, fix=fix)
     ours.add_note("".join(traceback.format_exception(error)))
     return ours
 
 
 def tells_of_memory(text: str) -> bool:
-    """Whether a framework's message says that an allocation failed."""
+    """Whether a framework's message reports a failed allocation."""
     return _OUT_OF_MEMORY.search(text) is not None
 
 
@@ -106,26 +106,26 @@ def _as_memory_error(error: IsomorphError, doing: str) -> IsomorphError:
 
 def to_data(error: IsomorphError) -> dict[str, Any]:
     """Everything the other process needs to raise the same error."""
-    # A stranger's subclass crosses as the nearest class that both sides know.
+    # A subclass of another package is sent as the nearest class that both sides know.
     kind = next(name for name in (c.__name__ for c in type(error).__mro__) if name in _known())
-    told: dict[str, Any] = {name: getattr(error, name) for name in _FIELDS}
-    told |= {"class": kind, "notes": list(getattr(error, "__notes__", ()))}
+    data: dict[str, Any] = {name: getattr(error, name) for name in _FIELDS}
+    data |= {"class": kind, "notes": list(getattr(error, "__notes__", ()))}
     if isinstance(error, MissingDependencyError):
-        told["missing"] = [error.package, error.extra, error.needed_for]
-    return told
+        data["missing"] = [error.package, error.extra, error.needed_for]
+    return data
 
 
-def from_data(told: dict[str, Any]) -> IsomorphError:
+def from_data(data: dict[str, Any]) -> IsomorphError:
     """The error that ``to_data`` was given."""
     error: IsomorphError
-    if "missing" in told:
-        package, extra, needed_for = told["missing"]
+    if "missing" in data:
+        package, extra, needed_for = data["missing"]
         error = MissingDependencyError(package, extra=extra, needed_for=needed_for)
     else:
-        kind = _known()[told["class"]]
-        about = {name: told[name] for name in _FIELDS[2:]}
-        error = kind(told["code"], told["what"], **about)
-    for note in told["notes"]:
+        kind = _known()[data["class"]]
+        about = {name: data[name] for name in _FIELDS[2:]}
+        error = kind(data["code"], data["what"], **about)
+    for note in data["notes"]:
         error.add_note(note)
     return error
 

@@ -163,7 +163,7 @@ def patcher(model: Model) -> SupportsPatch:
             "FIX_UNSUPPORTED",
             f"framework {model.framework!r} cannot apply patches",
             file=model.location,
-            fix="see what isomorph check says of the guilty node, and convert again",
+            fix="see the finding of isomorph check about this node, and convert again",
         )
     return framework
 

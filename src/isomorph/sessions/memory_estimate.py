@@ -1,4 +1,4 @@
-"""What a run will take at the least, told from declared shapes before anything has run."""
+"""The least memory that a run will take, from declared shapes, before anything has run."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def in_float64(graph: Graph, feeds: Arrays) -> dict[str, int]:
     return {name: _bytes(spec, axes) for name, spec in wide.items()}
 
 
-def refuse_without_room(model: Model, feeds: Arrays, fetch: Sequence[str]) -> int:
-    """The bytes that fetching takes at the least; an error where the disk lacks the room."""
+def refuse_without_space(model: Model, feeds: Arrays, fetch: Sequence[str]) -> int:
+    """The bytes that fetching takes at the least; an error where the disk lacks the space."""
     axes = _axes(model.graph, feeds)
     specs = [model.graph.tensors[name] for name in fetch if name in model.graph.tensors]
     needed = sum(_bytes(spec, axes) for spec in specs)
@@ -75,7 +75,7 @@ def readable(count: int) -> str:
 
 
 def _axes(graph: Graph, feeds: Arrays) -> dict[str, int]:
-    """What the fed arrays say of the named axes."""
+    """The sizes of the named axes by the fed arrays."""
     found: dict[str, int] = {}
     for spec in graph.inputs:
         shape = getattr(feeds.get(spec.name), "shape", ())

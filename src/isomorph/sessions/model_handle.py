@@ -48,7 +48,7 @@ class ModelHandle:
         return self._session("run", self.runtime, self.settings)
 
     def prepare(self) -> None:
-        """Open the chosen runtime ahead of time; what goes wrong is told when it is to run."""
+        """Open the chosen runtime ahead of time; an error is raised when it is to run."""
         try:
             self.run()
         except IsomorphError as error:

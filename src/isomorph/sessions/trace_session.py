@@ -1,7 +1,7 @@
 """A record in the place of a model: it answers what was recorded, and cannot be asked anew.
 
 So everything that compares models compares records as well. What was not recorded is an error
-that says so; a tensor in the place of another would need the model, and is refused.
+that names it; a tensor in the place of another would need the model, and is refused.
 """
 
 from __future__ import annotations
@@ -165,28 +165,28 @@ class Elsewhere:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayed:
-    """A record, and the opened model that answers from it."""
+    """A record, and the model handle that answers from it."""
 
     record: Record
-    opened: ModelHandle
+    handle: ModelHandle
 
     @property
     def role(self) -> str:
         """The side on which it stands."""
-        return self.opened.role
+        return self.handle.role
 
     @property
     def model(self) -> Model:
         """The description that was recorded."""
-        return self.opened.model
+        return self.handle.model
 
     def captured(self) -> Playback:
-        """The run that was looked into; ``opened`` gives the outputs of the untouched one."""
+        """The run that was looked into; ``handle`` gives the outputs of the untouched one."""
         return Playback(self.record.run.environment, self.record.inputs, self.record.run.tensors)
 
 
 def replayed(role: str, record: Record) -> Replayed:
-    """A record in the place of an opened model; whatever was not recorded is refused."""
+    """A record in the place of a model handle; whatever was not recorded is refused."""
     run, inputs = record.run, record.inputs
     written = replace(run.environment, facts={"recorded": "with every optimizer off"})
     sessions: dict[str, Session] = {
@@ -196,13 +196,13 @@ def replayed(role: str, record: Record) -> Replayed:
     if record.oracle is not None:
         oracle = record.oracle
         sessions["oracle"] = Playback(oracle.environment, inputs, oracle.tensors, oracle)
-    told = f"{TRACE_OF}{record.model.location}, recorded by isomorph {record.version}"
+    note = f"{TRACE_OF}{record.model.location}, recorded by isomorph {record.version}"
     model = replace(
         record.model,
         location=record.location,
-        notes=(told, *record.model.notes, *record.notes),
+        notes=(note, *record.model.notes, *record.notes),
     )
-    opened = ModelHandle(
+    handle = ModelHandle(
         role=role,
         model=model,
         host=Elsewhere(),
@@ -210,4 +210,4 @@ def replayed(role: str, record: Record) -> Replayed:
         settings=run.environment.settings,
         _sessions=sessions,
     )
-    return Replayed(record=record, opened=opened)
+    return Replayed(record=record, handle=handle)

@@ -44,7 +44,7 @@ def convert(message: Message) -> Message:
 
 
 def abilities(message: Message) -> Message:
-    """What a converter or a runtime says that it can do; empty where it says nothing."""
+    """The abilities that a converter or runtime reports; empty where it reports none."""
     extension = registry.load(message["kind"], message["name"])
     if not isinstance(extension, ReportsCapabilities):
         return {"abilities": {}}

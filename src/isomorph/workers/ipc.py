@@ -30,7 +30,7 @@ WATCH_SECONDS = 0.1
 
 
 class ChannelClosedError(Exception):
-    """The other end is gone, or says what no honest end would."""
+    """The other end is gone, or sent a message that is not valid."""
 
 
 class DeadlineError(Exception):

@@ -30,10 +30,10 @@ def forget(folder: Path) -> None:
 def read(folder: Path) -> str | None:
     """The node begun last, or None where the runtime leaves no word."""
     try:
-        told = (folder / _FILE).read_bytes().partition(_END)[0]
+        name = (folder / _FILE).read_bytes().partition(_END)[0]
     except FileNotFoundError:
         return None  # the host was closed meanwhile, and its folder went with it
-    return told.decode("utf-8", "replace") or None
+    return name.decode("utf-8", "replace") or None
 
 
 def keep(folder: Path) -> None:
@@ -42,7 +42,7 @@ def keep(folder: Path) -> None:
         page = mmap.mmap(file.fileno(), _BYTES)
 
     def sink(node: str) -> None:
-        told = node.encode("utf-8", "replace")[: _BYTES - 1] + _END
-        page[: len(told)] = told
+        name = node.encode("utf-8", "replace")[: _BYTES - 1] + _END
+        page[: len(name)] = name
 
     last_node.follow(sink)

@@ -27,7 +27,7 @@ class LoadSpec:
 
 
 class LoadSpecs:
-    """Recipes by what the loaded model says of itself, so that a copy with a note finds them."""
+    """Load specs by the description of the model, so that a copy with a note finds them."""
 
     def __init__(self) -> None:
         self._numbers = count(1)

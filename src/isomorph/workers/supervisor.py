@@ -81,14 +81,14 @@ class WorkerProcess:
 
     def _start(self) -> None:
         commands, answers, lifeline, log = (os.pipe() for _ in range(4))
-        theirs = (commands[0], answers[1], lifeline[0])
+        child_ends = (commands[0], answers[1], lifeline[0])
         try:
             self._process = _launcher.start(
                 [
                     # -P: nothing is imported from the current folder unless the user trusts it.
                     *(sys.executable, "-P", "-m", "isomorph.workers.worker"),
-                    *("--read", str(theirs[0]), "--write", str(theirs[1])),
-                    *("--lifeline", str(theirs[2]), "--parent", str(os.getpid())),
+                    *("--read", str(child_ends[0]), "--write", str(child_ends[1])),
+                    *("--lifeline", str(child_ends[2]), "--parent", str(os.getpid())),
                     *("--memory", str(self._memory), "--folder", str(self.folder)),
                 ],
                 # What frameworks leave in the temporary folder goes with the worker.
@@ -101,7 +101,7 @@ class WorkerProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=log[1],
                 stderr=log[1],
-                pass_fds=theirs,
+                pass_fds=child_ends,
                 start_new_session=True,
             )
         except BaseException as error:
@@ -111,7 +111,7 @@ class WorkerProcess:
                 raise _not_started(error) from error
             raise
         finally:
-            for fd in (*theirs, log[1]):
+            for fd in (*child_ends, log[1]):
                 os.close(fd)
         self._channel = Channel(answers[0], commands[1])
         self._lifeline = lifeline[1]
@@ -164,7 +164,7 @@ class WorkerProcess:
             used = self._seen.memory_info()
         except psutil.Error:
             return
-        # Mapped files are not its own; where the system tells them apart, they do not count.
+        # Mapped files are not its own; where the system counts them separately, they do not count.
         resident = used.rss - getattr(used, "shared", 0)
         if resident > self._memory:
             raise _TooLargeError(resident)
@@ -209,7 +209,7 @@ class WorkerProcess:
         try:
             os.killpg(self._process.pid, number)
         except (ProcessLookupError, PermissionError):
-            return  # macOS says the latter of a group of zombies
+            return  # macOS raises the latter for a group of zombies
 
     def _await_exit(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds

@@ -1,4 +1,4 @@
-"""The child process: does what it is told on its channel, until the channel ends.
+"""The child process: carries out the commands of its channel until the channel ends.
 
 It answers every command with a result or with an error as data. It imports a framework only
 when a command needs it, and it dies with its parent.
@@ -82,7 +82,7 @@ class Worker:
     def _answer(self, message: Message) -> Message:
         try:
             return {"result": self._commands[message["command"]](message)}
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - told to the parent as data
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - sent to the parent as data
             doing = f"the command {message['command']!r}"
             return {"error": to_data(self._placed(translate(error, doing, file=_file(message))))}
 
@@ -151,7 +151,7 @@ class Worker:
 
 
 def _trimmed(packed: Message) -> Message:
-    """What was just handed over takes no room here, if it was much."""
+    """Release the memory of what was just sent, if it was much."""
     if packed["size"] >= _MUCH:
         give_back()
     return packed

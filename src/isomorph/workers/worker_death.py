@@ -9,8 +9,8 @@ from isomorph.core.errors import RuntimeFailedError
 from isomorph.sessions.error_codec import out_of_memory, tells_of_memory
 
 _FAULT_HANDLER = "Fatal Python error:"
-_TOLD_LINES = 3
-_TOLD_CHARACTERS = 240
+_SHOWN_LINES = 3
+_SHOWN_CHARACTERS = 240
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +41,12 @@ class WorkerDeath:
         # What Python's fault handler adds is where we called; it stays in the note.
         printed = self.log.partition(_FAULT_HANDLER)[0]
         lines = [line.strip() for line in printed.splitlines() if line.strip()]
-        told = " | ".join(lines[-_TOLD_LINES:])[-_TOLD_CHARACTERS:]
-        return f"; it last printed: {told}" if told else ""
+        printed = " | ".join(lines[-_SHOWN_LINES:])[-_SHOWN_CHARACTERS:]
+        return f"; it last printed: {printed}" if printed else ""
 
 
 def begun_last(node: str) -> str:
-    """Where it happened, as far as the node begun last tells."""
+    """Where it happened: the node that was begun last, if it is known."""
     return f"node {node!r} was begun last"
 
 
@@ -103,10 +103,10 @@ def _how(death: WorkerDeath) -> str:
         name = signal.Signals(number).name
     except ValueError:
         name = f"signal {number}"
-    told = f"ended by {name} ({signal.strsignal(number)})"
+    text = f"ended by {name} ({signal.strsignal(number)})"
     if number == signal.SIGKILL:
-        told += ", perhaps by the system because memory ran out"
-    return told
+        text += ", perhaps by the system because memory ran out"
+    return text
 
 
 def _noted(error: RuntimeFailedError, death: WorkerDeath) -> RuntimeFailedError:

@@ -166,10 +166,10 @@ class RemoteSession:
         self._open()
 
     def _open(self) -> None:
-        self._number, told = self._slot.open(self._recipe, self._asked)
+        self._number, reply = self._slot.open(self._recipe, self._asked)
         self._generation = self._slot.generation
-        self.capabilities = decode(Capabilities, told["capabilities"])
-        self.environment = decode(Environment, told["environment"])
+        self.capabilities = decode(Capabilities, reply["capabilities"])
+        self.environment = decode(Environment, reply["environment"])
 
     def run(self, feeds: Arrays, fetch: Sequence[str], *, noise: Noise | None = None) -> Arrays:
         """Compute ``fetch`` from ``feeds``."""

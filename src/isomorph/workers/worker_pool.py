@@ -116,7 +116,7 @@ class WorkerSlot:
     def _answered(
         self, message: Message, feeds: Arrays, doing: str, *, runs: int = 1
     ) -> tuple[dict[str, Any], Any]:
-        """The tensors that come back, and what else is told of them."""
+        """The tensors that come back, and the rest of the answer."""
         with self._lock:
             process = self.start()
             assert self._outbox is not None

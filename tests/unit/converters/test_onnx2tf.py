@@ -1,4 +1,4 @@
-"""What onnx2tf is told, and what it tells of itself."""
+"""The options that onnx2tf gets, and the operators that it lists."""
 
 from importlib.util import find_spec
 
@@ -20,7 +20,7 @@ def test_its_operators_are_the_modules_it_has():
 
 @pytest.mark.skipif(find_spec("onnx2tf") is None, reason="onnx2tf is not installed")
 def test_formulas_are_for_what_tflite_has_no_kernel_for():
-    told = pseudo_operators()
-    assert "acos" in told
+    found = pseudo_operators()
+    assert "acos" in found
     # onnx2tf knows formulas for these as well, and TFLite computes them itself.
-    assert not {"abs", "leakyrelu", "hardswish"} & set(told)
+    assert not {"abs", "leakyrelu", "hardswish"} & set(found)

@@ -136,7 +136,7 @@ def test_every_cure_leaves_the_same_function(order, name, saturates):
         ("signed", np.int8, CpuScope.EXACT_SUMS),
     ],
 )
-def test_each_form_of_the_weights_says_where_it_holds(order, name, weights, dtype, expected):
+def test_each_form_of_the_weights_reports_where_it_holds(order, name, weights, dtype, expected):
     options = {"weights": weights} if weights else {}
     asked = order(width=name.removeprefix("onnx_to_"), options=options)
     registry.converter(name).convert(asked)

@@ -1,4 +1,4 @@
-"""OpenVINO's files: full precision, told, and seen to give the same bits."""
+"""OpenVINO's files: full precision, and the same bits as the source."""
 
 import numpy as np
 import onnx

@@ -54,7 +54,7 @@ def test_the_files_give_the_same_bits_and_keep_the_sizes(exported, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
-def test_torchscript_is_told_another_way(tmp_path):
+def test_torchscript_is_given_another_way(tmp_path):
     script = torch.jit.trace(Net().eval(), torch.randn(2, 6))
     script.save(tmp_path / "net.pt")
     with pytest.raises(RuntimeFailedError, match="TorchScript") as caught:

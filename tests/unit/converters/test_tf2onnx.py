@@ -21,7 +21,7 @@ def test_a_warning_is_none():
 
 def test_its_own_exception_comes_through():
     def fails():
-        logging.getLogger("tf2onnx.tfonnx").error("said before it failed")
+        logging.getLogger("tf2onnx.tfonnx").error("logged before it failed")
         raise KeyError("x")
 
     with pytest.raises(KeyError), failing_loudly():

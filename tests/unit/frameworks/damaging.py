@@ -114,13 +114,13 @@ def outcome(path: Path) -> str:
 
 def main(seeds: str, *paths: str) -> None:
     warnings.simplefilter("ignore")
-    told: dict[str, list[str]] = {}
+    outcomes: dict[str, list[str]] = {}
     with TemporaryDirectory() as folder:
         for path in map(Path, paths):
-            told[path.name] = [
+            outcomes[path.name] = [
                 outcome(damaged(path, seed, Path(folder))) for seed in range(int(seeds))
             ]
-    sys.stdout.write(json.dumps(told))
+    sys.stdout.write(json.dumps(outcomes))
 
 
 if __name__ == "__main__":

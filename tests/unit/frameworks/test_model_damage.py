@@ -54,15 +54,15 @@ def _onnx(path):
     return path
 
 
-def _told(seeds, *paths):
+def _outcomes(seeds, *paths):
     line = [sys.executable, str(HARNESS), str(seeds), *map(str, paths)]
     done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, f"a reader crashed: {done.stderr[-2000:]}"
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def _judge(told, share):
-    for name, outcomes in told.items():
+def _judge(outcomes_by_file, share):
+    for name, outcomes in outcomes_by_file.items():
         assert not [each for each in outcomes if each.startswith("BUG")], name
         assert {each.split()[-1] for each in outcomes} <= {"2", "4", "read"}
         noticed = sum(each != "read" for each in outcomes)
@@ -72,7 +72,7 @@ def _judge(told, share):
 def test_onnx_and_tflite(tmp_path):
     tflite = tmp_path / "net.tflite"
     tflite.write_bytes(small().data())
-    _judge(_told(300, _onnx(tmp_path / "net.onnx"), tflite), 0.4)
+    _judge(_outcomes(300, _onnx(tmp_path / "net.onnx"), tflite), 0.4)
 
 
 def test_tensorflow(tmp_path):
@@ -83,8 +83,10 @@ def test_tensorflow(tmp_path):
         cwd=building, capture_output=True, text=True, timeout=200, check=False,
     )  # fmt: skip
     assert made.returncode == 0, made.stderr[-2000:]
-    told = _told(36, *(tmp_path / name for name in ("net.keras", "net.h5", "saved", "graph.pb")))
-    _judge(told, 0.4)
+    outcomes_by_file = _outcomes(
+        36, *(tmp_path / name for name in ("net.keras", "net.h5", "saved", "graph.pb"))
+    )
+    _judge(outcomes_by_file, 0.4)
 
 
 @pytest.mark.parametrize(

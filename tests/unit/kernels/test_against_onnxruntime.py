@@ -240,7 +240,7 @@ def test_a_batch_may_be_empty(node):
 @pytest.mark.parametrize("op", ["RNN", "GRU", "LSTM"])
 @pytest.mark.parametrize(("length", "batch"), [(0, 2), (3, 0)])
 def test_a_sequence_may_be_empty(op, length, batch):
-    """ONNX Runtime ends the process at no steps, so the definition alone says what comes out."""
+    """ONNX Runtime ends the process at no steps, so the definition alone determines the result."""
     gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[op]
     start = normal(1, batch, 6)
     node = standard(

@@ -101,13 +101,13 @@ def test_a_second_registration_takes_the_place_of_the_first():
     assert meaning(Call(op="Once"), np.ones(2))[0].tolist() == [-1, -1]
 
 
-def test_an_error_inside_is_the_users_and_told(ops):
+def test_an_error_inside_is_the_users_and_reported(ops):
     op("com.example", "Break")(lambda x: x.nonsense)
     with pytest.raises(UsageError, match=r"com\.example::Break raised AttributeError"):
         registry.find("com.example", "Break", 1)(Call(op="Break"), np.ones(2))
 
 
-def test_a_module_that_is_not_there_is_told(tmp_path):
+def test_a_module_that_is_not_there_is_reported(tmp_path):
     for word in ("no.such.module", str(tmp_path / "none.py")):
         with pytest.raises(UsageError) as caught:
             import_ops([word])

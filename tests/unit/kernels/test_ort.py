@@ -207,7 +207,7 @@ def test_crop_and_resize(mode):
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("corners", [0, 1])
 def test_grid_sample(mode, padding, corners):
-    # Its own numbers: a place between two pixels may be rounded to either, and would tell nothing.
+    # Its own numbers: a place between two pixels may be rounded to either, and would prove nothing.
     grid = np.random.default_rng(5).uniform(-1.4, 1.4, (2, 4, 5, 2)).astype(np.float32)
     node = OneNode("GridSample", [floats(2, 3, 6, 7), grid], mode=mode, padding_mode=padding,
                    align_corners=corners)  # fmt: skip

@@ -148,8 +148,8 @@ def test_group_query_attention_packed_biased_and_with_sinks():
     packed = np.concatenate(plain.inputs[:3], axis=-1)
     inputs = [packed, None, None, *plain.inputs[3:]]
     together = OneNode("GroupQueryAttention", inputs, outputs=3, **GROUPED)
-    for ours, theirs in zip(together.by_kernel(), plain.by_kernel(), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    for one, other in zip(together.by_kernel(), plain.by_kernel(), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_group_query_attention_rows_of_different_length():

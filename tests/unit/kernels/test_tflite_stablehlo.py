@@ -76,7 +76,7 @@ DEFINED = {
 
 
 @pytest.mark.parametrize("word", DEFINED)
-def test_an_operator_is_what_its_definition_says(word):
+def test_an_operator_is_what_its_definition_states(word):
     make, wanted = DEFINED[word]
     np.testing.assert_allclose(make(), wanted, rtol=1e-14)
 

@@ -10,11 +10,11 @@ from isomorph.oracle.noise_stats import Moving, disturbed
 RNG = np.random.default_rng(3)
 
 
-def _told(value, draws, **how):
+def _statistics(value, draws, **how):
     moving = Moving({"t": value}, **how)
     for draw in draws:
         moving.add("t", draw)
-    return moving.told(len(draws))["t"]
+    return moving.statistics(len(draws))["t"]
 
 
 @pytest.mark.parametrize("about_mean", [False, True])
@@ -23,36 +23,36 @@ def test_sums_are_those_of_all_draws_together(about_mean):
     draws = [value + 0.1 + 1e-3 * RNG.normal(size=value.shape) for _ in range(4)]
     center = np.mean(draws, axis=0) if about_mean else value
     steps = np.array(draws) - center
-    told = _told(value, draws, about_mean=about_mean)
-    assert told.rms == pytest.approx(np.sqrt(np.mean(np.square(steps))))
-    assert told.peak == pytest.approx(np.max(np.abs(steps)))
-    assert told.mark == fingerprint(value)
+    moved = _statistics(value, draws, about_mean=about_mean)
+    assert moved.rms == pytest.approx(np.sqrt(np.mean(np.square(steps))))
+    assert moved.peak == pytest.approx(np.max(np.abs(steps)))
+    assert moved.mark == fingerprint(value)
 
 
 def test_what_is_not_finite_does_not_move():
     value = np.array([1.0, np.inf, np.nan, 2.0])
-    told = _told(value, [value + np.array([0.5, 0, 0, 0.5])])
-    assert told.peak == 0.5
-    assert told.rms == pytest.approx(0.5 / np.sqrt(2))
+    moved = _statistics(value, [value + np.array([0.5, 0, 0, 0.5])])
+    assert moved.peak == 0.5
+    assert moved.rms == pytest.approx(0.5 / np.sqrt(2))
 
 
 @pytest.mark.parametrize("draw", [np.zeros(3), None, [np.zeros(4)]])
 def test_what_is_no_longer_the_same_tensor_can_be_anything(draw):
-    assert _told(np.zeros(4), [np.zeros(4), draw]).rms == np.inf
+    assert _statistics(np.zeros(4), [np.zeros(4), draw]).rms == np.inf
 
 
 def test_a_draw_in_which_a_tensor_is_missing_is_not_a_quiet_one():
     moving = Moving({"t": np.zeros(4)})
     moving.add("t", np.zeros(4))
-    assert moving.told(2)["t"].rms == np.inf
+    assert moving.statistics(2)["t"].rms == np.inf
 
 
-def test_the_noise_of_scores_is_told_beside_that_of_a_mask():
+def test_the_noise_of_scores_is_reported_beside_that_of_a_mask():
     mask = np.array([-1e9] * 6 + [1.0, 2.0, 3.0, 4.0])
     noise = np.array([50.0] * 6 + [1e-7] * 4)
-    told = _told(mask, [mask + noise, mask - noise])
-    limit, rms, peak = told.unseen
-    assert told.rms > limit / 2 > 4.0
+    moved = _statistics(mask, [mask + noise, mask - noise])
+    limit, rms, peak = moved.unseen
+    assert moved.rms > limit / 2 > 4.0
     assert rms == pytest.approx(1e-7, rel=1e-3)
     assert peak == pytest.approx(1e-7, rel=1e-3)
 

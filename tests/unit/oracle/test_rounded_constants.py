@@ -51,7 +51,7 @@ def test_only_what_the_noise_names_moves():
     assert rounded_again("c", held, None) is held
 
 
-def test_scalars_are_told_apart_too():
+def test_scalars_are_distinguished_too():
     assert bool(stands_for_itself(np.array(2.0), 2.0**-24))
     assert not bool(stands_for_itself(np.array(0.1), 2.0**-24))
 

@@ -5,7 +5,7 @@ import pytest
 
 from isomorph.core.errors import RuntimeFailedError
 from isomorph.core.model import Graph, Model, Node, TensorSpec
-from isomorph.sessions.memory_estimate import largest, readable, refuse_without_room
+from isomorph.sessions.memory_estimate import largest, readable, refuse_without_space
 
 
 def spec(name, shape, dtype="float32"):
@@ -47,8 +47,8 @@ def test_sizes_do_not_overflow():
 
 def test_room_on_the_disk_is_asked_for_before_running():
     small, absurd = model(spec("a", (8,))), model(spec("a", (2**50,)))
-    assert refuse_without_room(small, FEEDS, ["a"]) == 32
+    assert refuse_without_space(small, FEEDS, ["a"]) == 32
     with pytest.raises(RuntimeFailedError) as caught:
-        refuse_without_room(absurd, FEEDS, ["a"])
+        refuse_without_space(absurd, FEEDS, ["a"])
     assert caught.value.code == "DISK_FULL"
     assert "4096.0 TiB" in caught.value.what

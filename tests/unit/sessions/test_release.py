@@ -28,7 +28,7 @@ def path(tmp_path):
 
 
 @pytest.mark.parametrize("large", [True, False])
-def test_a_rested_runtime_runs_again_and_is_told_of(path, large, monkeypatch):
+def test_a_released_runtime_runs_again_and_is_reported(path, large, monkeypatch):
     monkeypatch.setattr(model_handle, "_MANY", 1 if large else 1 << 40)
     closed = []
     with WorkerHost() as host:
@@ -47,14 +47,14 @@ def test_a_rested_runtime_runs_again_and_is_told_of(path, large, monkeypatch):
 
 
 def _telling(close, closed):
-    def told():
+    def summary():
         closed.append(True)
         close()
 
-    return told
+    return summary
 
 
-def test_what_goes_wrong_ahead_of_time_is_told_when_it_is_to_run(path):
+def test_what_goes_wrong_ahead_of_time_is_reported_when_it_is_to_run(path):
     from isomorph.core.errors import IsomorphError
 
     with WorkerHost() as host:

@@ -52,7 +52,7 @@ def test_other_values_are_refused_by_name(session, feeds):
     assert caught.value.code == "TRACE_IS_FIXED"
 
 
-def test_what_was_not_recorded_is_told(session):
+def test_what_was_not_recorded_is_reported(session):
     with pytest.raises(RuntimeFailedError) as caught:
         session.run({"x": X}, ["z"])
     assert caught.value.code == "NOT_RECORDED"

@@ -122,19 +122,19 @@ def test_a_worker_that_is_started_again_has_its_variables_again(host, model_file
 
 
 @pytest.mark.parametrize(
-    ("deed", "told"),
+    ("deed", "reported"),
     [
         ("abort", "SIGABRT"),
         ("segfault", "SIGSEGV"),
         ("exit", "status 0 without an answer"),
     ],
 )
-def test_a_crash_is_told_and_the_next_run_works(host, model_file, deed, told):
+def test_a_crash_is_reported_and_the_next_run_works(host, model_file, deed, reported):
     session, other = opened(host, model_file()), opened(host, model_file(), "stranger_oracle")
     before = pid_of(session)
     error = failure(session, deed)
     assert error.code == "RUNTIME_CRASHED"
-    assert told in error.why
+    assert reported in error.why
     assert "running in runtime 'stranger'" in error.what
     assert gone(before)
     assert np.array_equal(session.run({"x": X}, ["x"])["x"], X)
@@ -227,14 +227,14 @@ def test_our_errors_cross_whole(host, model_file):
     with pytest.raises(RefusedError) as raised:
         session.run({}, ["refuse"])
     error = raised.value
-    told = (error.code, error.what, error.file, error.where, error.why, error.fix)
-    assert told == ("UNSAFE_PICKLE", "no", "m", "here", "because", "do")
+    reported = (error.code, error.what, error.file, error.where, error.why, error.fix)
+    assert reported == ("UNSAFE_PICKLE", "no", "m", "here", "because", "do")
     with pytest.raises(MissingDependencyError, match="nonesuch") as missing:
         session.run({}, ["need_package"])
     assert missing.value.extra == "none"
 
 
-def test_a_strangers_exception_is_evidence(host, model_file):
+def test_a_foreign_exception_is_evidence(host, model_file):
     session = opened(host, model_file())
     error = failure(session, "raise")
     assert error.code == "RUNTIME_FAILED"
@@ -268,12 +268,12 @@ def test_a_runtime_that_does_not_fit_is_refused(host, model_file):
 def test_a_hundred_runs_leave_nothing_behind(host, model_file, tmp_path):
     session = opened(host, model_file())
     session.run({"x": X}, ["large"])
-    ours, theirs = psutil.Process(), psutil.Process(pid_of(session))
+    parent, child = psutil.Process(), psutil.Process(pid_of(session))
     feed = np.zeros(1 << 18)
 
     def footprint():
         files = sum(len(names) for _, _, names in os.walk(tmp_path))
-        return files, ours.num_fds(), theirs.num_fds()
+        return files, parent.num_fds(), child.num_fds()
 
     before = footprint()
     for _ in range(100):
@@ -349,7 +349,7 @@ def test_closing_ends_a_run_that_another_thread_waits_for(host, model_file):
             waiting.result(timeout=60.0)
 
 
-def test_a_process_that_cannot_start_is_told(host, model_file, monkeypatch):
+def test_a_process_that_cannot_start_is_reported(host, model_file, monkeypatch):
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
     before = psutil.Process().num_fds()
     with pytest.raises(RuntimeFailedError) as raised:
@@ -385,8 +385,8 @@ FORK = """
 
 def test_a_forked_copy_has_its_own_workers_and_ends_only_those(model_file):
     program = [sys.executable, "-c", textwrap.dedent(FORK), str(model_file())]
-    told = subprocess.run(program, capture_output=True, text=True, check=True, timeout=60)
-    first, now = told.stdout.split()
+    reported = subprocess.run(program, capture_output=True, text=True, check=True, timeout=60)
+    first, now = reported.stdout.split()
     assert first == now, "the original's worker lived through it"
     assert gone(int(first))
 
@@ -413,8 +413,8 @@ def test_in_process_host_has_the_same_shape(model_file):
         assert failure(session, "sys_exit").code == "RUNTIME_FAILED"
 
 
-def test_progress_is_told(model_file):
-    told = []
-    with WorkerHost(progress=lambda phase, detail: told.append((phase, detail))) as host:
+def test_progress_is_reported(model_file):
+    reported = []
+    with WorkerHost(progress=lambda phase, detail: reported.append((phase, detail))) as host:
         opened(host, model_file()).run({"x": X}, ["x"])
-    assert [phase for phase, _ in told] == ["load", "open", "run"]
+    assert [phase for phase, _ in reported] == ["load", "open", "run"]

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 def attributes_of(node: Any, version: int, model: OnnxModel) -> dict[str, Any]:  # noqa: ANN401
     """Numbers, words and tuples of them; a tensor as dtype, shape and values or digest."""
-    told = {entry.name: entry for entry in node.attribute}
+    stated = {entry.name: entry for entry in node.attribute}
     missing = defaults(domain_of(node), node.op_type, version)
-    whole = {**missing, **told}
+    whole = {**missing, **stated}
     return {name: plain(whole[name], model) for name in sorted(whole) if not _is_graph(whole[name])}
 
 
@@ -65,12 +65,12 @@ def word(raw: bytes) -> str:
 
 def _tensor(array: Array) -> dict[str, Any]:
     constant = constant_of("", array)
-    told: dict[str, Any] = {"dtype": constant.dtype, "shape": constant.shape}
+    described: dict[str, Any] = {"dtype": constant.dtype, "shape": constant.shape}
     if constant.values is None:
-        told["digest"] = constant.digest
+        described["digest"] = constant.digest
     else:
-        told["values"] = constant.values
-    return told
+        described["values"] = constant.values
+    return described
 
 
 def constant_value(node: Any, model: OnnxModel) -> Array | None:  # noqa: ANN401

@@ -1,6 +1,6 @@
 """The declared element types of a node's outputs, from those of its inputs.
 
-The operator's definition says it: an output shares the type variable of an input, or has a
+The operator's definition states it: an output shares the type variable of an input, or has a
 type of its own, or an attribute names it.
 """
 
@@ -34,7 +34,7 @@ _NAMED_BY = ("to", "dtype", "output_datatype", "output_dtype", "stash_type")
 
 
 def declared_outputs(step: OnnxStep, inputs: Sequence[str | None]) -> list[str | None]:
-    """The type of each output; None where only the computed array can say it."""
+    """The type of each output; None where only the computed array has it."""
     if step.op == "Constant" and not step.domain:
         value = next((v for k, v in step.attributes.items() if "value" in k), None)
         return [_of_value(value)]
@@ -132,7 +132,7 @@ def _named(step: OnnxStep) -> str | None:
 
 
 def _from_like(step: OnnxStep, inputs: Sequence[str | None]) -> str | None:
-    # RandomNormalLike, EyeLike and Bernoulli take the type of their input unless told otherwise.
+    # RandomNormalLike, EyeLike and Bernoulli take their input's type unless an attribute names one.
     if (step.op.endswith("Like") or step.op == "Bernoulli") and inputs:
         return inputs[0]
     return "float32" if step.op == "ConstantOfShape" else None

@@ -57,12 +57,12 @@ class _Describer:
         prefix: str,
         outer: ChainMap[str, Any] | None = None,
     ) -> Graph:
-        mine = _origins(graph, self.model)
-        origins = outer.new_child(mine) if outer is not None else ChainMap(mine)
+        own = _origins(graph, self.model)
+        origins = outer.new_child(own) if outer is not None else ChainMap(own)
         names = node_names(graph)
         # One constant after the other, so that no two large ones are in memory at once.
         inside = outer is not None
-        constants = {n: constant_of(n, self._read(mine[n]), body=inside) for n in mine}
+        constants = {n: constant_of(n, self._read(own[n]), body=inside) for n in own}
         specs = _specs(graph, inferred, constants)
         order, _ = topological(graph.node)
         nodes = tuple(

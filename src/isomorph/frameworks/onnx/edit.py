@@ -9,7 +9,7 @@ import onnx
 
 from isomorph.core.errors import UsageError
 from isomorph.frameworks.onnx.edit_graph import Editor
-from isomorph.frameworks.onnx.model import OnnxModel, opened
+from isomorph.frameworks.onnx.model import OnnxModel, model_of
 from isomorph.frameworks.onnx.opset_upgrade import in_turn, raise_opset
 from isomorph.frameworks.onnx.scope import graphs, topological
 from isomorph.frameworks.onnx.validate import validate
@@ -52,7 +52,7 @@ def patched(model: OnnxModel, patch: Patch) -> OnnxModel:
     copy = onnx.ModelProto()
     copy.CopyFrom(model.proto)
     _edit(copy, model, patch)
-    return opened(copy, path=model.path, folder=model.folder, trusted=model.trusted)
+    return model_of(copy, path=model.path, folder=model.folder, trusted=model.trusted)
 
 
 def sketched(model: OnnxModel, patch: Patch) -> RuleExample:

@@ -130,9 +130,9 @@ class Editor(EditDispatcher):
 
     def _set_constant_node(self, edit: edits.SetConstant) -> None:
         for node in self.graph.node:
-            held = constant_value(node, self.model) if edit.tensor in node.output else None
-            if held is not None:
-                value = _tensor(edit.tensor, edit.value, held.dtype)
+            constant = constant_value(node, self.model) if edit.tensor in node.output else None
+            if constant is not None:
+                value = _tensor(edit.tensor, edit.value, constant.dtype)
                 del node.attribute[:]
                 node.attribute.append(helper.make_attribute("value", value))
                 return
@@ -151,9 +151,9 @@ class Editor(EditDispatcher):
                 kind: np.dtype[Any] = helper.tensor_dtype_to_np_dtype(tensor.data_type)
                 return kind
         for node in self.graph.node:
-            held = constant_value(node, self.model) if name in node.output else None
-            if held is not None:
-                return np.dtype(held.dtype)
+            constant = constant_value(node, self.model) if name in node.output else None
+            if constant is not None:
+                return np.dtype(constant.dtype)
         if self._around is None:
             raise unknown_name("constant", name)
         return self._around._kind(name)
@@ -321,15 +321,15 @@ class Editor(EditDispatcher):
     @applies(edits.SwapBodies)
     def _swap_bodies(self, edit: edits.SwapBodies) -> None:
         node = self._node(edit.node)
-        held = [entry for entry in node.attribute if entry.HasField("g")]
-        if len(held) != 2:
+        branches = [entry for entry in node.attribute if entry.HasField("g")]
+        if len(branches) != 2:
             raise UsageError("PATCH_NOT_TWO", f"node {edit.node!r} has not just two branches")
-        held[0].name, held[1].name = held[1].name, held[0].name
+        branches[0].name, branches[1].name = branches[1].name, branches[0].name
 
     @applies(edits.EditBody)
     def _edit_body(self, edit: edits.EditBody) -> None:
         node = self._node(edit.node)
-        graph = next((held for key, _, held in bodies(node) if key == edit.body), None)
+        graph = next((body for key, _, body in bodies(node) if key == edit.body), None)
         if graph is None:
             raise unknown_name("body", f"{edit.node}/{edit.body}")
         inner = Editor(self.proto, self.model, graph=graph, around=self)

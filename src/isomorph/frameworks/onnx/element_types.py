@@ -1,7 +1,7 @@
 """Element types where shape inference stops, because an operator is not ONNX's own.
 
 Schemas name their types: an output of type ``T`` has the type of the inputs that are ``T``.
-ONNX Runtime's schemas say the same of its own operators.
+ONNX Runtime's schemas state the same for its own operators.
 """
 
 from __future__ import annotations

@@ -46,8 +46,8 @@ def _loop(
         outputs = executor.body(body, named, scope.inside(step.index, count), read)
         going, carried = outputs[0], outputs[1 : 1 + len(carried)]
         decisions += [] if going.constant else [going]
-        for row, held in zip(rows, outputs[1 + len(carried) :], strict=True):
-            row.append(held)
+        for row, value in zip(rows, outputs[1 + len(carried) :], strict=True):
+            row.append(value)
         count += 1
     names = body.outputs[1 + len(carried) :]
     stacked = [_stacked(row, 0, body, name) for row, name in zip(rows, names, strict=True)]
@@ -77,14 +77,14 @@ def _scan_once(
     rows: list[list[EvalValue]] = [[] for _ in range(given)]
     for turn in range(length):
         slices = [
-            _row(held, length - 1 - turn if backward else turn, axis)
-            for held, backward, axis in zip(scanned, into, axes, strict=True)
+            _row(value, length - 1 - turn if backward else turn, axis)
+            for value, backward, axis in zip(scanned, into, axes, strict=True)
         ]
         named = dict(zip(body.inputs, [*states, *slices], strict=True))
         outputs = executor.body(body, named, scope.inside(turn), read)
         states = outputs[: len(states)]
-        for row, held in zip(rows, outputs[len(states) :], strict=True):
-            row.append(held)
+        for row, value in zip(rows, outputs[len(states) :], strict=True):
+            row.append(value)
     names = body.outputs[len(states) :]
     return states + [
         _stacked(row[::-1] if backward else row, axis, body, name)
@@ -103,21 +103,21 @@ def _scan_of_batch(
     into = _padded(step.attributes.get("directions"), count)
     results: list[list[EvalValue]] = []
     for element in range(np.shape(batched[0].data)[0]):
-        parts = [_row(held, element, 0) for held in batched]
+        parts = [_row(value, element, 0) for value in batched]
         if lengths.data is not None:
             most = int(np.asarray(lengths.data)[element])
-            parts[first:] = [_head(held, most) for held in parts[first:]]
+            parts[first:] = [_head(value, most) for value in parts[first:]]
         parts[first:] = [
-            _flipped(held) if backward else held
-            for held, backward in zip(parts[first:], into, strict=True)
+            _flipped(value) if backward else value
+            for value, backward in zip(parts[first:], into, strict=True)
         ]
         inner = scope.inside(step.index, element)
         results.append(_scan_once(executor, step, parts, read, inner))
-    longest = max((np.shape(held.data)[1] for held in batched[first:]), default=0)
+    longest = max((np.shape(value.data)[1] for value in batched[first:]), default=0)
     columns = list(zip(*results, strict=True))
     return [
         _stacked(
-            [_filled(held, longest) if index >= first else held for held in column],
+            [_filled(value, longest) if index >= first else value for value in column],
             0,
             body,
             body.outputs[index],
@@ -133,12 +133,12 @@ def _sequence_map(
     outputs: list[list[EvalValue]] = [[] for _ in body.outputs]
     for turn in range(len(inputs[0].data)):
         given = {
-            name: _element(held, turn) if isinstance(held.data, list) else held
-            for name, held in zip(body.inputs, inputs, strict=True)
+            name: _element(value, turn) if isinstance(value.data, list) else value
+            for name, value in zip(body.inputs, inputs, strict=True)
         }
         results = executor.body(body, given, scope.inside(step.index, turn), read)
-        for column, held in zip(outputs, results, strict=True):
-            column.append(held)
+        for column, value in zip(outputs, results, strict=True):
+            column.append(value)
     return [_gathered(column) for column in outputs]
 
 
@@ -151,47 +151,47 @@ RULES: dict[str, Rule] = {
 """How each control-flow operator is evaluated."""
 
 
-def _row(held: EvalValue, index: int, axis: int) -> EvalValue:
-    return mapped(held, lambda data: np.take(data, index, axis=axis))
+def _row(value: EvalValue, index: int, axis: int) -> EvalValue:
+    return mapped(value, lambda data: np.take(data, index, axis=axis))
 
 
-def _head(held: EvalValue, count: int) -> EvalValue:
-    return mapped(held, lambda data: data[:count])
+def _head(value: EvalValue, count: int) -> EvalValue:
+    return mapped(value, lambda data: data[:count])
 
 
-def _flipped(held: EvalValue) -> EvalValue:
-    return mapped(held, lambda data: data[::-1])
+def _flipped(value: EvalValue) -> EvalValue:
+    return mapped(value, lambda data: data[::-1])
 
 
-def _filled(held: EvalValue, length: int) -> EvalValue:
+def _filled(value: EvalValue, length: int) -> EvalValue:
     def fill(data: Any) -> Any:  # noqa: ANN401
         missing = [(0, length - len(data))] + [(0, 0)] * (data.ndim - 1)
         return np.pad(data, missing)
 
-    return mapped(held, fill)
+    return mapped(value, fill)
 
 
-def _element(held: EvalValue, index: int) -> EvalValue:
-    return EvalValue(held.data[index], constant=held.constant, dtype=held.dtype)
+def _element(value: EvalValue, index: int) -> EvalValue:
+    return EvalValue(value.data[index], constant=value.constant, dtype=value.dtype)
 
 
 def _gathered(rows: Sequence[EvalValue]) -> EvalValue:
-    if all(held.constant for held in rows):
-        return EvalValue([held.data for held in rows], constant=True)
+    if all(value.constant for value in rows):
+        return EvalValue([value.data for value in rows], constant=True)
     dtype = rows[0].dtype if rows else None
-    return EvalValue([held.wide() for held in rows], dtype=dtype)
+    return EvalValue([value.wide() for value in rows], dtype=dtype)
 
 
 def _stacked(rows: Sequence[EvalValue], axis: int, body: Program, name: str) -> EvalValue:
     if not rows:
         return _empty(body.declared.get(name))
-    if all(held.constant and held.shift is None for held in rows):
-        return EvalValue(np.stack([held.data for held in rows], axis), constant=True)
-    return EvalValue(np.stack([held.wide() for held in rows], axis), dtype=rows[0].dtype)
+    if all(value.constant and value.shift is None for value in rows):
+        return EvalValue(np.stack([value.data for value in rows], axis), constant=True)
+    return EvalValue(np.stack([value.wide() for value in rows], axis), dtype=rows[0].dtype)
 
 
 def _empty(proto: onnx.TypeProto | None) -> EvalValue:
-    """No row was made, so the declaration is all that tells its type and shape."""
+    """A stack of no rows: its type and shape are known by the declaration alone."""
     dtype = (of_proto(proto) if proto is not None else None) or "float32"
     dims = proto.tensor_type.shape.dim if proto is not None else ()
     shape = (0, *(dim.dim_value for dim in dims))

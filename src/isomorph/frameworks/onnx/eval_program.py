@@ -56,16 +56,16 @@ class Compiler:
         values: bool = True,
     ) -> Program:
         """One graph or body; ``values`` False leaves the initializers to the caller."""
-        held: dict[str, EvalValue] = {}
+        initializers: dict[str, EvalValue] = {}
         if values:
             stored = {t.name: self.read(t) for t in graph.initializer}
             stored |= {s.values.name: dense(s, self.read) for s in graph.sparse_initializer}
-            held = {name: EvalValue(array, constant=True) for name, array in stored.items()}
+            initializers = {name: EvalValue(array, constant=True) for name, array in stored.items()}
         return Program(
             inputs=tuple(value.name for value in graph.input),
             outputs=tuple(value.name for value in graph.output),
             steps=self._steps(graph.node, opsets, outer),
-            initializers=held,
+            initializers=initializers,
             declared={value.name: value.type for value in graph.output},
         )
 
@@ -89,12 +89,11 @@ class Compiler:
         ]
         raise UnreadableModelError(
             "UNSUPPORTED_OP",
-            "the oracle has no meaning for an operator",
+            "the oracle has no definition of an operator",
             file=file,
             where="; ".join(missing),
             why="it is neither in ONNX, nor a function of the model, nor an operator we know",
-            fix="tell what it means with isomorph.op and --ops, or give it as a function of "
-            "the model",
+            fix="define it with isomorph.op and --ops, or give it as a function of the model",
         )
 
     def _steps(

@@ -38,8 +38,8 @@ def is_external(tensor: Any) -> bool:  # noqa: ANN401
 
 
 def locate(tensor: Any, folder: Path | None, *, file: str, trusted: bool) -> Place:  # noqa: ANN401
-    """Find a tensor's bytes, or say why they must not or cannot be read."""
-    told = {entry.key: entry.value for entry in tensor.external_data}
+    """Find a tensor's bytes, or raise an error that states why they cannot be read."""
+    entries = {entry.key: entry.value for entry in tensor.external_data}
     where = f"tensor {tensor.name!r}"
     if folder is None:
         raise UsageError(
@@ -49,11 +49,11 @@ def locate(tensor: Any, folder: Path | None, *, file: str, trusted: bool) -> Pla
             why="without a path there is no folder in which to look for them",
             fix="pass the path of the .onnx file, or load the weights into the ModelProto first",
         )
-    path = _inside(told.get("location", ""), folder, file=file, where=where)
+    path = _inside(entries.get("location", ""), folder, file=file, where=where)
     hard_linked = _regular(path, file=file, where=where, trusted=trusted)
     size = stored_bytes(tensor)
-    offset = _number(told.get("offset"), 0, file=file, where=where)
-    length = _number(told.get("length"), size, file=file, where=where)
+    offset = _number(entries.get("offset"), 0, file=file, where=where)
+    length = _number(entries.get("length"), size, file=file, where=where)
     if length != size:
         raise UnreadableModelError(
             "TENSOR_SIZE_MISMATCH",

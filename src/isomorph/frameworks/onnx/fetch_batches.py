@@ -24,7 +24,7 @@ def estimated_bytes(spec: TensorSpec | None, sizes: Mapping[str, int], unknown: 
 
 
 def bound_sizes(specs: Mapping[str, TensorSpec], feeds: Arrays) -> tuple[dict[str, int], int]:
-    """What the fed arrays say of the named axes, and the largest axis among them."""
+    """The sizes of the named axes by the fed arrays, and the largest axis among them."""
     sizes: dict[str, int] = {}
     largest = 1
     for name, value in feeds.items():

@@ -39,11 +39,11 @@ def notes_on(proto: Any) -> Iterator[str]:  # noqa: ANN401
 def doc_strings(proto: Any) -> dict[str, str]:  # noqa: ANN401
     """What authors wrote about the model, its graph, its inputs and its outputs."""
     graph = proto.graph
-    told = {"doc_string": proto.doc_string, "doc_string of the graph": graph.doc_string}
-    told |= {
+    notes = {"doc_string": proto.doc_string, "doc_string of the graph": graph.doc_string}
+    notes |= {
         f"doc_string of {each.name}": each.doc_string for each in (*graph.input, *graph.output)
     }
-    return {key: text for key, text in told.items() if text}
+    return {key: text for key, text in notes.items() if text}
 
 
 def external_files(proto: Any) -> set[str]:  # noqa: ANN401

@@ -33,7 +33,7 @@ class OnnxFramework:
     keeps_float = True
 
     def sniff(self, path: Path, head: bytes) -> bool:
-        """Whether the bytes are those of a ModelProto, whatever the suffix says."""
+        """Whether the bytes are those of a ModelProto, whatever the suffix."""
         return looks_like_model(head)
 
     def claims(self, source: Any) -> bool:  # noqa: ANN401
@@ -48,9 +48,9 @@ class OnnxFramework:
         from isomorph.frameworks.onnx.save import save
 
         serialized = isinstance(source, (bytes, bytearray))
-        opened = open_bytes(bytes(source)) if serialized else open_proto(source)
+        loaded = open_bytes(bytes(source)) if serialized else open_proto(source)
         path = folder / "model.onnx"
-        save(opened.model, path)
+        save(loaded.model, path)
         return path
 
     def load(self, source: Any, options: Mapping[str, str]) -> Model:  # noqa: ANN401
@@ -61,20 +61,20 @@ class OnnxFramework:
         from isomorph.frameworks.onnx.shapes import infer
         from isomorph.frameworks.onnx.validate import opsets
 
-        opened, location = _open(source, trusted=options.get("trust") == "yes")
-        inferred = infer(opened.model)
-        graph = describe(opened.model, inferred.graph)
-        proto = opened.model.proto
+        loaded, location = _open(source, trusted=options.get("trust") == "yes")
+        inferred = infer(loaded.model)
+        graph = describe(loaded.model, inferred.graph)
+        proto = loaded.model.proto
         return Model(
             framework=self.name,
             location=location,
-            digest=_digest(opened, graph),
+            digest=_digest(loaded, graph),
             graph=graph,
             producer=f"{proto.producer_name} {proto.producer_version}".strip(),
             opset=opsets(proto),
             metadata={e.key: e.value for e in proto.metadata_props} | doc_strings(proto),
-            notes=(*opened.notes, *inferred.notes, *notes_on(proto)),
-            native=opened.model.outlined(),
+            notes=(*loaded.notes, *inferred.notes, *notes_on(proto)),
+            native=loaded.model.outlined(),
         )
 
     def sidecar_files(self, path: Path) -> tuple[Path, ...]:
@@ -126,15 +126,15 @@ def _open(source: Any, *, trusted: bool) -> tuple[LoadedModel, str]:  # noqa: AN
     )
 
 
-def _digest(opened: LoadedModel, graph: Graph) -> str:
+def _digest(loaded: LoadedModel, graph: Graph) -> str:
     """Of the file, and of the weights beside it where there are any."""
     from isomorph.frameworks.onnx.external_data import is_external
 
-    stored = opened.model.proto.graph.initializer
+    stored = loaded.model.proto.graph.initializer
     beside = [tensor.name for tensor in stored if is_external(tensor)]
-    if opened.digest and not beside:
-        return opened.digest
-    whole = hashlib.sha256(opened.digest.encode())
+    if loaded.digest and not beside:
+        return loaded.digest
+    whole = hashlib.sha256(loaded.digest.encode())
     for name in beside or sorted(graph.constants):
         whole.update(graph.constants[name].digest.encode())
     return whole.hexdigest()

@@ -134,12 +134,14 @@ def _undone(editor: Editor, node: Any, op: str, axis: int) -> None:  # noqa: ANN
     factor = makers.get(next(name for name in scaled.input if name != cast.output[0]))
     scales = [_value(editor, name) for name in factor.input] if factor is not None else []
     scale = next((each for each in scales if each is not None), None)
-    held = _value(editor, node.input[1])
-    if held is None:
+    constant = _value(editor, node.input[1])
+    if constant is None:
         raise UsageError("PATCH_KEEP_FLOAT", f"the weight {node.input[1]!r} is no constant")
     zero = _value(editor, node.input[3]) if _given(node, 3) else None
-    stored = held.dtype.kind == "f"
-    weight = node.input[1] if stored else _stored(editor, node.input[1], held, (scale, zero), axis)
+    stored = constant.dtype.kind == "f"
+    weight = (
+        node.input[1] if stored else _stored(editor, node.input[1], constant, (scale, zero), axis)
+    )
     result = scaled.output[0]
     for each in (cast, scaled):
         editor.graph.node.remove(each)
@@ -162,11 +164,11 @@ def _given(node: Any, place: int) -> bool:  # noqa: ANN401
 def _real(editor: Editor, node: Any, place: int, axis: int) -> str:  # noqa: ANN401
     """The name of an operand in real numbers: as it was, stored, or dequantized."""
     name, (scale, zero) = node.input[place], node.input[place + 1 : place + 3]
-    held = _value(editor, name)
-    if held is not None and held.dtype.kind == "f":
+    constant = _value(editor, name)
+    if constant is not None and constant.dtype.kind == "f":
         return str(name)
-    if held is not None:
-        return _stored(editor, name, held, (_value(editor, scale), _value(editor, zero)), axis)
+    if constant is not None:
+        return _stored(editor, name, constant, (_value(editor, scale), _value(editor, zero)), axis)
     maker = _makers(editor).get(name)
     if maker is not None and maker.op_type == "QuantizeLinear":
         return _unquantized(editor, maker)
@@ -180,27 +182,27 @@ def _real(editor: Editor, node: Any, place: int, axis: int) -> str:  # noqa: ANN
 def _bias(editor: Editor, node: Any, kind: _Integer) -> str:  # noqa: ANN401
     """A bias counts in products of the two scales."""
     name = node.input[kind.bias]
-    held = _value(editor, name)
+    constant = _value(editor, name)
     scales = [_value(editor, node.input[place + 1]) for place in kind.reads]
-    if held is None or scales[0] is None or scales[1] is None:
+    if constant is None or scales[0] is None or scales[1] is None:
         raise UsageError("PATCH_KEEP_FLOAT", f"the bias {name!r} or its scale is no constant")
-    if held.dtype.kind == "f":
+    if constant.dtype.kind == "f":
         return str(name)
     product = scales[0].astype(np.float64).reshape(-1) * scales[1].astype(np.float64).reshape(-1)
     alpha = next((entry.f for entry in node.attribute if entry.name == "alpha"), 1.0)
-    return _new(editor, name, held.astype(np.float64) * (product * alpha))
+    return _new(editor, name, constant.astype(np.float64) * (product * alpha))
 
 
 def _stored(
-    editor: Editor, name: str, held: Array, grid: tuple[Array | None, Array | None], axis: int
+    editor: Editor, name: str, constant: Array, grid: tuple[Array | None, Array | None], axis: int
 ) -> str:
     scale, zero = grid
     if scale is None:
         raise UsageError("PATCH_KEEP_FLOAT", f"the scale of {name!r} is no constant")
-    along = axis % held.ndim if scale.size > 1 else None
+    along = axis % constant.ndim if scale.size > 1 else None
     points = zero.reshape(-1) if zero is not None and along is not None else zero
-    return _new(editor, name, dequantize(held, scale.reshape(-1) if along is not None else scale,
-                                         points, along))  # fmt: skip
+    scales = scale.reshape(-1) if along is not None else scale
+    return _new(editor, name, dequantize(constant, scales, points, along))
 
 
 def _new(editor: Editor, name: str, value: Array) -> str:

@@ -1,4 +1,4 @@
-"""An opened ONNX model: the graph in memory, large weights where they lie."""
+"""A loaded ONNX model: the graph in memory, large weights where they lie."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class OnnxModel:
         return mapped(locate(tensor, self.folder, file=file, trusted=self.trusted), tensor)
 
 
-def opened(
+def model_of(
     proto: Any,  # noqa: ANN401
     *,
     path: Path | None = None,

@@ -14,7 +14,7 @@ from isomorph.frameworks.onnx.scope import bodies, graphs
 
 
 def check_names(model: Any, *, file: str) -> None:  # noqa: ANN401
-    """Raise for the first name that is not UTF-8, saying what bears it."""
+    """Raise for the first name that is not UTF-8, with what has that name."""
     for bearer, name in _names(model):
         if not isinstance(name, str):
             raise UnreadableModelError(

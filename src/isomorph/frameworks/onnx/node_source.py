@@ -15,13 +15,13 @@ _PATHS = ("tf2onnx", "keras")
 
 def source_of(node: Any, producer: str) -> Source | None:  # noqa: ANN401
     """Module path and source line, or None where the exporter left nothing."""
-    told = {entry.key: entry.value for entry in node.metadata_props}
+    metadata = {entry.key: entry.value for entry in node.metadata_props}
     module = (
-        _from_scopes(told.get(f"{_TORCH}name_scopes", ""))
-        or _from_namespace(told.get("namespace", ""))
+        _from_scopes(metadata.get(f"{_TORCH}name_scopes", ""))
+        or _from_namespace(metadata.get("namespace", ""))
         or _from_name(node.name, producer)
     )
-    frame = _last_frame(told.get(f"{_TORCH}stack_trace", ""))
+    frame = _last_frame(metadata.get(f"{_TORCH}stack_trace", ""))
     if module is None and frame is None:
         return None
     if frame is None:

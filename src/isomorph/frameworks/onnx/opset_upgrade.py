@@ -1,4 +1,4 @@
-"""A newer operator set, where an edit says what the model's own has no word for.
+"""Raises the operator set where an edit needs an operator or attribute that the model's own lacks.
 
 ONNX's converter writes every other node as the newer set wants it. Whether it did so faithfully is
 not taken on trust: the repaired model is measured like any other.
@@ -52,25 +52,25 @@ def _needed(edit: Edit, kinds: dict[str, tuple[str, str]], version: int) -> int:
         case edits.RaiseOpset():
             return max(edit.version, version)
         case edits.SetAttribute(node=node, name=name, value=value) if value is not None:
-            told, places = {name: value}, 0
+            stated, places = {name: value}, 0
         case edits.SetInput(node=node, index=index, tensor=tensor) if tensor:
-            told, places = {}, index + 1
+            stated, places = {}, index + 1
         case edits.SetOp(node=node, op=op, attributes=attributes):
             kinds[node] = _kind(op)
-            told, places = dict(attributes), 0
+            stated, places = dict(attributes), 0
         case (
             edits.InsertAhead(name=node, op=op, inputs=inputs, attributes=attributes)
             | edits.InsertBehind(name=node, op=op, inputs=inputs, attributes=attributes)
             | edits.AddNode(name=node, op=op, inputs=inputs, attributes=attributes)
         ):
             kinds[node] = _kind(op)
-            told, places = dict(attributes), len(inputs)
+            stated, places = dict(attributes), len(inputs)
         case _:
             return version
     domain, op = kinds.get(node, ("?", ""))
     if domain:
         return version  # only the default domain has operator sets that a converter knows
-    fitting = (v for v in _versions(op, version) if _says(op, v, told, places))
+    fitting = (v for v in _versions(op, version) if _accepts(op, v, stated, places))
     return next(fitting, version)
 
 
@@ -92,14 +92,14 @@ def _versions(op: str, version: int) -> Iterator[int]:
     yield from (each for each in _since(op) if each > version)
 
 
-def _says(op: str, version: int, told: Mapping[str, Any], places: int) -> bool:
+def _accepts(op: str, version: int, stated: Mapping[str, Any], places: int) -> bool:
     """Whether the operator of this set has these attributes, words and so many inputs."""
     known = schema("", op, version)
     if known is None or known.deprecated or places > known.max_input:
         return False
     return all(
         name in known.attributes and _has_word(op, known.attributes[name], name, value)
-        for name, value in told.items()
+        for name, value in stated.items()
     )
 
 
@@ -159,7 +159,7 @@ def _key(node: Any) -> tuple[str, str]:  # noqa: ANN401
 
 
 def _stub(graph: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Large weights out of the graph, each with a note in its place that says: elsewhere."""
+    """Large weights out of the graph, each replaced by a note that they lie elsewhere."""
     waiting = {}
     for tensor in graph.initializer:
         empty = {field.name for field, _ in tensor.ListFields()} <= {"name", "data_type", "dims"}

@@ -34,7 +34,7 @@ class OnnxOracle:
         from isomorph.frameworks.onnx.evaluator import Evaluator
         from isomorph.oracle.session import OracleSession
 
-        # A bare ModelProto holds its tensors itself; an opened one knows where they lie.
+        # A bare ModelProto holds its tensors itself; a loaded one knows where they lie.
         native = model.native
         evaluator = Evaluator(
             getattr(native, "outline", native),

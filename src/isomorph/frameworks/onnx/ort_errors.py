@@ -1,4 +1,4 @@
-"""What ONNX Runtime says when it refuses or fails, in our words with its own as the reason."""
+"""Errors of ONNX Runtime as errors of isomorph, with its own message as the reason."""
 
 from __future__ import annotations
 
@@ -37,55 +37,55 @@ def refuse_unknown(proto: Any, *, file: str) -> None:  # noqa: ANN401
 
 def opening_failed(error: Exception, proto: Any, *, file: str) -> IsomorphError:  # noqa: ANN401
     """Why a session could not be created."""
-    said = _said(error)
-    kernel, unregistered = _NO_KERNEL.search(said), _NO_OP.search(said)
+    message = _message(error)
+    kernel, unregistered = _NO_KERNEL.search(message), _NO_OP.search(message)
     if kernel is not None:
         return RuntimeFailedError(
             "UNSUPPORTED_OP",
             f"ONNX Runtime has no kernel for {kernel['op']}, version {kernel['version']}",
             file=file,
             where="nodes: " + ", ".join(_nodes(proto, kernel["op"])[:8]),
-            why=said,
+            why=message,
             fix="another element type or execution provider may have one (--set providers=…)",
         )
     if unregistered is not None:
         domain, op = unregistered["domain"], unregistered["op"]
         version = opsets(proto).get(domain, 0)
         return unsupported(domain, op, version, _nodes(proto, op), file=file, by="ONNX Runtime")
-    if any(words in said for words in _TOO_NEW):
+    if any(words in message for words in _TOO_NEW):
         versions = opsets(proto)
         return too_new(f"opset {versions.get('')}, IR version {proto.ir_version}", file=file)
-    if any(words in said for words in _MEMORY):
+    if any(words in message for words in _MEMORY):
         return RuntimeFailedError(
-            "OUT_OF_MEMORY", "ONNX Runtime ran out of memory while opening", file=file, why=said
+            "OUT_OF_MEMORY", "ONNX Runtime ran out of memory while opening", file=file, why=message
         )
     if type(error).__name__ == "InvalidProtobuf":
         return UnreadableModelError(
-            "MODEL_TRUNCATED", "ONNX Runtime cannot parse the file", file=file, why=said
+            "MODEL_TRUNCATED", "ONNX Runtime cannot parse the file", file=file, why=message
         )
     return RuntimeFailedError(
         "RUNTIME_REFUSED",
         "ONNX Runtime refuses the model",
         file=file,
-        why=said,
+        why=message,
         fix="the reason is ONNX Runtime's own; try --set optimization=none, or another runtime",
     )
 
 
 def running_failed(error: Exception, *, file: str) -> IsomorphError:
     """Why a run did not finish."""
-    said = _said(error)
-    node, size = _RUNNING.search(said), _BYTES.search(said)
+    message = _message(error)
+    node, size = _RUNNING.search(message), _BYTES.search(message)
     where = f"node {node['name'] or node['op']!r} ({node['op']})" if node is not None else None
     name = node["name"] or None if node is not None else None
-    if any(words in said for words in _MEMORY):
+    if any(words in message for words in _MEMORY):
         asked = f", asking for {size[1]} bytes" if size is not None else ""
         return RuntimeFailedError(
             "OUT_OF_MEMORY",
             f"ONNX Runtime ran out of memory{asked}",
             file=file,
             where=where,
-            why=said,
+            why=message,
             fix="use smaller inputs, or raise --memory",
             node=name,
         )
@@ -94,12 +94,12 @@ def running_failed(error: Exception, *, file: str) -> IsomorphError:
         "ONNX Runtime failed while running",
         file=file,
         where=where,
-        why=said,
+        why=message,
         node=name,
     )
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     # The message opens with codes and the path of a C++ file; the sentence stands behind them.
     text = str(error).strip().replace("\n", " ")
     return re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", text)

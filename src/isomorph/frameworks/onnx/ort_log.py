@@ -1,4 +1,4 @@
-"""What ONNX Runtime itself says of a node while it opens a model, read from its own log."""
+"""Messages of ONNX Runtime's own log about a node while it loads a model."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def mentioned(log: str, names: Sequence[str]) -> tuple[str, ...]:
     wanted = [_mention(name) for name in names if name]
     found: dict[str, None] = {}
     for line in log.splitlines():
-        said = _CLOCK.sub("", _COLOR.sub("", line)).strip()
-        ran = _PASS.search(said)
-        if (ran and ran[1] in names) or (not ran and any(each.search(said) for each in wanted)):
-            found[printable(said)] = None
+        text = _CLOCK.sub("", _COLOR.sub("", line)).strip()
+        ran = _PASS.search(text)
+        if (ran and ran[1] in names) or (not ran and any(each.search(text) for each in wanted)):
+            found[printable(text)] = None
         if len(found) == MOST_LINES:
             break
     return tuple(found)

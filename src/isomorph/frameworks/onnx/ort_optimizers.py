@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _CHANGED = re.compile(r"GraphTransformer (\w+) modified: 1")
 _BY_RULES = "RuleBasedTransformer"
-# The rules of the rule-based transformers, which the log does not tell apart.
+# The rules of the rule-based transformers, which the log does not distinguish.
 _RULES = (
     "EliminateIdentity", "EliminateSlice", "UnsqueezeElimination", "EliminateDropout",
     "ExpandElimination", "CastElimination", "CastChainElimination", "PreShapeNodeElimination",

@@ -51,7 +51,7 @@ class Settings:
 
 
 def as_code(words: Mapping[str, str]) -> tuple[str, ...]:
-    """The lines in which a program says what these words say."""
+    """The lines of Python that set these options."""
     lines = []
     if "optimization" in words:
         level = LEVELS[words["optimization"]]

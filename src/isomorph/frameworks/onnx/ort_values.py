@@ -72,8 +72,8 @@ def same_bits(left: Value, right: Value) -> bool:
         return False
     if left.dtype.kind in "OUS":
         return bool(np.array_equal(left, right))
-    mine, other = (np.ascontiguousarray(side).reshape(-1).view(np.uint8) for side in (left, right))
-    return bool(np.array_equal(mine, other))
+    one, other = (np.ascontiguousarray(side).reshape(-1).view(np.uint8) for side in (left, right))
+    return bool(np.array_equal(one, other))
 
 
 def feedable(value: Value) -> bool:

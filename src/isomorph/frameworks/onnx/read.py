@@ -17,7 +17,7 @@ from google.protobuf.message import (  # type: ignore[import-untyped]
 from isomorph.core.errors import UnreadableModelError
 from isomorph.frameworks.onnx.external_data import is_external, locate
 from isomorph.frameworks.onnx.file_structure import anatomy, looks_like_model
-from isomorph.frameworks.onnx.model import OnnxModel, opened, stored_tensors
+from isomorph.frameworks.onnx.model import OnnxModel, model_of, stored_tensors
 from isomorph.frameworks.onnx.stored_tensors import check_declared, check_size
 from isomorph.frameworks.onnx.validate import nesting_too_deep, validate
 from isomorph.store.safe_paths import require_file
@@ -48,7 +48,7 @@ def open_path(path: Path, *, trusted: bool) -> LoadedModel:
             proto = parse(data, file=file)
         finally:
             data.release()
-    return _checked(opened(proto, path=path, trusted=trusted), digest, file=file)
+    return _checked(model_of(proto, path=path, trusted=trusted), digest, file=file)
 
 
 def open_bytes(data: bytes) -> LoadedModel:
@@ -57,7 +57,7 @@ def open_bytes(data: bytes) -> LoadedModel:
     if not data:
         raise _empty(file)
     proto = parse(memoryview(data), file=file)
-    return _checked(opened(proto), hashlib.sha256(data).hexdigest(), file=file)
+    return _checked(model_of(proto), hashlib.sha256(data).hexdigest(), file=file)
 
 
 def open_proto(proto: Any) -> LoadedModel:  # noqa: ANN401
@@ -67,7 +67,7 @@ def open_proto(proto: Any) -> LoadedModel:  # noqa: ANN401
     except (EncodeError, ValueError):
         # More than protobuf can write: the digests of the constants identify it later.
         digest = ""
-    return _checked(opened(proto), digest, file="ModelProto in memory")
+    return _checked(model_of(proto), digest, file="ModelProto in memory")
 
 
 def parse(data: memoryview, *, file: str) -> Any:  # noqa: ANN401
@@ -93,7 +93,7 @@ def parse(data: memoryview, *, file: str) -> Any:  # noqa: ANN401
             f"the file is cut short or damaged ({len(data)} bytes)",
             file=file,
             where=where,
-            why=f"the parser says: {error}",
+            why=f"the parser reports: {error}",
             fix="fetch or export the file again and compare its size with the original's",
         ) from error
 

@@ -1,4 +1,4 @@
-"""ONNX Runtime, as deployed unless told otherwise, and cut wherever it is asked to be."""
+"""ONNX Runtime with its default settings unless others are given; any tensor is fed or fetched."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class OnnxRuntime:
 
 
 class OnnxSession:
-    """One opened model. What only feeds inputs and fetches outputs runs the deployed session."""
+    """One loaded model. What only feeds inputs and fetches outputs runs the deployed session."""
 
     capabilities = Capabilities(fetch="all", feed="all", bodies=False)
 

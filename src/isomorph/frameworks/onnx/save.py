@@ -77,8 +77,8 @@ def _write_weights(proto: Any, model: OnnxModel, stream: BinaryIO, name: str) ->
             for start in range(0, place.size, _CHUNK):
                 stream.write(view[start : start + _CHUNK].data)
         del tensor.external_data[:]
-        told = {"location": name, "offset": str(offset), "length": str(place.size)}
-        for key, value in told.items():
+        location = {"location": name, "offset": str(offset), "length": str(place.size)}
+        for key, value in location.items():
             tensor.external_data.add(key=key, value=value)
 
 

@@ -27,15 +27,15 @@ def schema(domain: str, op: str, version: int) -> Any | None:  # noqa: ANN401
 
 @cache
 def defaults(domain: str, op: str, version: int) -> Mapping[str, Any]:
-    """The attributes that a node has although the file does not say so, as AttributeProtos."""
+    """The attributes that a node has although the file does not state them, as AttributeProtos."""
     own = schema(domain, op, version)
     if own is not None:
-        told = {name: entry.default_value for name, entry in own.attributes.items()}
-        return {name: value for name, value in told.items() if value.type}
-    theirs = _runtime_schema(domain, op, version)
-    if theirs is None:
+        stated = {name: entry.default_value for name, entry in own.attributes.items()}
+        return {name: value for name, value in stated.items() if value.type}
+    registered = _runtime_schema(domain, op, version)
+    if registered is None:
         return {}
-    raw = {name: entry._default_value for name, entry in theirs.attributes.items()}
+    raw = {name: entry._default_value for name, entry in registered.attributes.items()}
     return {name: onnx.AttributeProto.FromString(data) for name, data in raw.items() if data}
 
 

@@ -70,10 +70,10 @@ def captures(node: Any) -> set[str]:  # noqa: ANN401
     """The outer tensors that a node's bodies read without being given them."""
     found: set[str] = set()
     for _, _, graph in bodies(node):
-        mine = local_names(graph)
+        local = local_names(graph)
         for inner in graph.node:
-            found.update(name for name in reads(inner) if name not in mine)
-        found.update(value.name for value in graph.output if value.name not in mine)
+            found.update(name for name in reads(inner) if name not in local)
+        found.update(value.name for value in graph.output if value.name not in local)
     return found
 
 

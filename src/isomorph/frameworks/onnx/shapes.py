@@ -38,7 +38,7 @@ def infer(model: OnnxModel) -> Inferred:
         try:
             inferred = onnx.shape_inference.infer_shapes(skeleton, strict_mode=strict)
         except (onnx.shape_inference.InferenceError, ValueError, RuntimeError) as error:
-            # Only the strict mode says what is wrong; the other goes on behind it.
+            # Only the strict mode reports an error; the other continues after it.
             reason = " ".join(str(error).split())
             notes = notes or (f"shape inference found a contradiction: {reason}",)
         else:

@@ -11,7 +11,7 @@ import onnx
 from isomorph.core.errors import UsageError
 from isomorph.frameworks.onnx.cut import Cutter, rename_duplicates
 from isomorph.frameworks.onnx.describe import node_names
-from isomorph.frameworks.onnx.model import OnnxModel, opened
+from isomorph.frameworks.onnx.model import OnnxModel, model_of
 from isomorph.frameworks.onnx.scope import bodies, reads, stored
 from isomorph.frameworks.onnx.stored_tensors import element_type
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def piece_of(model: OnnxModel, piece: Piece, feeds: Arrays) -> OnnxModel:
-    """The sub-model; ``feeds`` are examples that tell the types and shapes of its inputs."""
+    """The sub-model; ``feeds`` are examples of its inputs, for their types and shapes."""
     types = {name: _type(name, feeds[name]) for name in piece.feeds}
     if piece.node is not None:
         proto = _body(model, piece, types)
@@ -32,7 +32,7 @@ def piece_of(model: OnnxModel, piece: Piece, feeds: Arrays) -> OnnxModel:
         _refuse_missing(found.inputs)
         proto = cutter.build(found, types, piece.fetch, name="piece")
     _declare_outputs(proto, model)
-    return opened(proto, folder=model.folder, trusted=model.trusted)
+    return model_of(proto, folder=model.folder, trusted=model.trusted)
 
 
 def _type(name: str, example: Any) -> Any:  # noqa: ANN401
@@ -138,6 +138,6 @@ def _declare_outputs(proto: Any, model: OnnxModel) -> None:  # noqa: ANN401
     except Exception:  # noqa: BLE001 - inference is a help, and refuses what runtimes accept
         known = {}
     for value in proto.graph.output:
-        told = known.get(value.name) or declared.get(value.name)
-        if told is not None:
-            value.type.CopyFrom(told.type)
+        described = known.get(value.name) or declared.get(value.name)
+        if described is not None:
+            value.type.CopyFrom(described.type)

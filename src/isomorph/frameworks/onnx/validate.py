@@ -228,7 +228,7 @@ def unsupported(
     why = f"{by or 'ONNX'} has no such operator"
     fix = (
         "register the library that implements it: --set custom_ops=PATH (never taken from the "
-        "model itself), or say what it means with isomorph.op and --ops, and compare meanings "
+        "model itself), or define it with isomorph.op and --ops, and compare oracles "
         "with --runtime onnx_oracle"
     )
     if domain == "" and not is_known(domain, op, version):

@@ -46,7 +46,7 @@ class Compiled:
             }
         except Exception as error:
             raise RuntimeFailedError(
-                "RUNTIME_FAILED", "OpenVINO failed while running", file=file, why=_said(error)
+                "RUNTIME_FAILED", "OpenVINO failed while running", file=file, why=_message(error)
             ) from error
 
 
@@ -97,7 +97,7 @@ def completed(
     *,
     inside: str,
 ) -> Environment:
-    """What was really compiled: the precision is OpenVINO's own choice unless it was told."""
+    """What was really compiled: the precision is OpenVINO's own choice unless it was set."""
     used = native.get_property("INFERENCE_PRECISION_HINT").get_type_name()
     return replace(
         asked,
@@ -116,24 +116,24 @@ def completed(
 
 
 def refused(error: Exception, file: str) -> IsomorphError:
-    """What OpenVINO said against a model, and the operator that it lacks if it said so."""
-    said = _said(error)
-    missing = _UNSUPPORTED.search(said)
+    """OpenVINO's error for a model, with the operator that it lacks if the message names one."""
+    message = _message(error)
+    missing = _UNSUPPORTED.search(message)
     if missing is not None:
         named = missing[1].strip()
         return RuntimeFailedError(
             "UNSUPPORTED_OP",
             f"OpenVINO has no operator {named}",
             file=file,
-            why=said,
+            why=message,
             fix="use another runtime for this model",
         )
     return RuntimeFailedError(
-        "RUNTIME_REFUSED", "OpenVINO refuses the model", file=file, why=said,
+        "RUNTIME_REFUSED", "OpenVINO refuses the model", file=file, why=message,
         fix="the reason is OpenVINO's own; try another runtime",
     )  # fmt: skip
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return "\n".join(lines[:8]) or type(error).__name__

@@ -1,6 +1,6 @@
 """A small residual network, exported twice: once faithfully, once with one number changed.
 
-Files that anyone can make, so that what isomorph says of them can be checked by hand.
+Files that anyone can make, so that reports about them can be verified by hand.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def write_demo(folder: Path) -> DemoFiles:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """The exporter tells of packages that this network does not need."""
+    """The exporter warns of packages that this network does not need."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)

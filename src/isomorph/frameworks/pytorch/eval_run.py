@@ -71,9 +71,11 @@ class OracleRun:
         nothing to round in them, and ``noise.attributes`` disturbs nothing here.
         """
         named = self.noise.constants if self.noise else ()
-        held = self.weights.constants
+        constants = self.weights.constants
         self.shaken = frozenset(
-            name for name in named if name in reads and name in held and is_float(held[name])
+            name
+            for name in named
+            if name in reads and name in constants and is_float(constants[name])
         )
         return self.shaken
 

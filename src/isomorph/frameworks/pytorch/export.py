@@ -94,7 +94,7 @@ def export(module: torch.nn.Module, example: Example) -> Any:  # noqa: ANN401
 
 
 def _place(error: Exception) -> str:
-    """Where in the user's own code tracing gave up, as torch tells it in its message."""
+    """Where in the user's own code tracing gave up, from torch's own message."""
     frames = re.findall(r'File "([^"]+)", line (\d+)', str(error))
     own = [frame for frame in frames if "/torch/" not in frame[0]]
     return f" (at {own[-1][0]}:{own[-1][1]})" if own else ""

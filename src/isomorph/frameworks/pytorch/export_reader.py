@@ -104,8 +104,8 @@ def _attribute(module: Any, node: Any) -> Any:  # noqa: ANN401
 
 
 def _holds_module(node: Any) -> bool:  # noqa: ANN401
-    held = node.op == "get_attr" and _attribute(node.graph.owning_module, node)
-    return isinstance(held, torch.nn.Module)
+    attribute = node.op == "get_attr" and _attribute(node.graph.owning_module, node)
+    return isinstance(attribute, torch.nn.Module)
 
 
 def _step(name: str, module: Any, node: Any) -> tuple[Step, dict[str, Spec]]:  # noqa: ANN401

@@ -77,9 +77,9 @@ def numbers_as_held(step: Step, arguments: list[Any], dtype: torch.dtype | None)
     if dtype not in FLOATS or word not in WRAPS_NUMBERS | WRAPS_WIDER:
         return arguments
     narrow = torch.finfo(dtype).bits < 32
-    held = torch.float32 if narrow and word in WRAPS_WIDER else dtype
+    width = torch.float32 if narrow and word in WRAPS_WIDER else dtype
     return [
-        torch.tensor(each, dtype=held).item() if isinstance(each, float) else each
+        torch.tensor(each, dtype=width).item() if isinstance(each, float) else each
         for each in arguments
     ]
 

@@ -37,7 +37,7 @@ def execute(
     evaluate: Evaluate,
     keep: Callable[[str, Any], Any] = lambda _, value: value,
 ) -> dict[str, Any]:
-    """Run the plan in order; ``values`` is used up. ``keep`` says how what is fetched is held."""
+    """Run the plan, consuming ``values``; ``keep`` decides how a fetched value is kept."""
     fetched = {name: keep(name, values[name]) for name in fetch if name in values}
     for place, (index, step) in enumerate(plan.steps):
         leave(step.name)
@@ -75,9 +75,9 @@ def call(step: Step, lookup: Callable[[str], Any]) -> Any:  # noqa: ANN401
 def call_target(step: Step, arguments: list[Any], named: dict[str, Any]) -> Any:  # noqa: ANN401
     """Like ``call``, with the arguments already in place."""
     for where in written_places(step.target):
-        held: Any = named if isinstance(where, str) else arguments
-        if (where in held) if isinstance(where, str) else where < len(held):
-            held[where] = _copy(held[where])
+        container: Any = named if isinstance(where, str) else arguments
+        if (where in container) if isinstance(where, str) else where < len(container):
+            container[where] = _copy(container[where])
     # A view asks for the strides that torch's own kernels leave; other ways to the same values
     # (a disturbed one, one fed from outside) leave others.
     target = (

@@ -20,10 +20,10 @@ from isomorph.frameworks.pytorch.model import TorchModel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Live:
-    """``subject`` is an exported program, a script or a module; ``module`` can be called."""
+    """``native`` is an exported program, a script or a module; ``module`` can be called."""
 
     kind: str
-    subject: Any
+    native: Any
     module: Any
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
@@ -44,9 +44,9 @@ def live(order: Order) -> Live:
     if model.kind == "module":
         return _from_module(model.deployed, Example.named(values))
     args, kwargs = model.arguments(values)
-    subject = model.exported if model.kind == "exported" else model.deployed
+    native = model.exported if model.kind == "exported" else model.deployed
     return Live(
-        kind=model.kind, subject=subject, module=_callable(model), args=tuple(args), kwargs=kwargs
+        kind=model.kind, native=native, module=_callable(model), args=tuple(args), kwargs=kwargs
     )
 
 
@@ -113,7 +113,7 @@ def _from_module(module: Any, example: Example) -> Live:  # noqa: ANN401
         )
     return Live(
         kind="module",
-        subject=module,
+        native=module,
         module=module,
         args=example.args,
         kwargs=example.kwargs,

@@ -275,6 +275,6 @@ def _first_line(error: BaseException) -> str:
 
 
 def _first_and_last_line(error: BaseException) -> str:
-    """The interpreter of TorchScript says what happened last, behind the source."""
+    """TorchScript's interpreter puts the error last, after the source."""
     first, last = _first_line(error), str(error).strip().rpartition("\n")[2].strip()
     return first if not last or last in first else f"{first} {last}"

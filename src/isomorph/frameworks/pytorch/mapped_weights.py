@@ -32,27 +32,27 @@ class MappedWeights:
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
         self._flat: dict[str, Any] = {}
         self._entries = {
-            name: (folder, told)
+            name: (folder, entry)
             for folder, config in (
                 ("data/constants/", "model_constants_config.json"),
                 ("data/weights/", "model_weights_config.json"),
             )
-            for name, told in read_json(archive.read(members[folder + config]))["config"].items()
+            for name, entry in read_json(archive.read(members[folder + config]))["config"].items()
         }
 
     def tensor(self, name: str) -> Any:  # noqa: ANN401
         """The constant of this name, laid out as it was."""
-        folder, told = self._entries[name]
-        if told["use_pickle"] or not told["path_name"].startswith(("weight_", "tensor_")):
+        folder, entry = self._entries[name]
+        if entry["use_pickle"] or not entry["path_name"].startswith(("weight_", "tensor_")):
             raise Unknown("a pickled constant")
-        about = told["tensor_meta"]
+        about = entry["tensor_meta"]
         refuse_elsewhere(about)
         dtype, shape, strides = (
             DTYPES[about["dtype"]], sizes(about["sizes"]), sizes(about["strides"]),
         )  # fmt: skip
         if not math.prod(shape):
             return torch.zeros(shape, dtype=dtype)
-        flat = self._read(folder + told["path_name"]).view(dtype)
+        flat = self._read(folder + entry["path_name"]).view(dtype)
         start = sizes([about["storage_offset"]])[0]
         last = start + sum((size - 1) * step for size, step in zip(shape, strides, strict=True))
         if not 0 <= last < flat.numel():
@@ -70,9 +70,9 @@ class MappedWeights:
             with self._archive.open(about) as stream:
                 # To the end, where the archive compares the checksum.
                 pieces = iter(lambda: stream.read(LARGE), b"")
-                held = b"".join(pieces) if about.file_size < LARGE else sum(map(len, pieces))
-            if isinstance(held, bytes):
-                self._flat[inside] = torch.frombuffer(bytearray(held), dtype=torch.uint8)
+                content = b"".join(pieces) if about.file_size < LARGE else sum(map(len, pieces))
+            if isinstance(content, bytes):
+                self._flat[inside] = torch.frombuffer(bytearray(content), dtype=torch.uint8)
             else:
                 self._flat[inside] = self._mapped(about)
         return self._flat[inside]

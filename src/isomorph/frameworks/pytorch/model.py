@@ -42,7 +42,7 @@ class TorchModel:
             return dict(zip(self.program.outputs, leaves, strict=True))
         specs = self.exported.graph_signature.output_specs
         returned = [entry for entry in specs if entry.kind.name == "USER_OUTPUT"]
-        # The program's own names: functionalization may have renamed what the signature says.
+        # The program's own names: functionalization may have renamed what the signature names.
         names = iter(self.program.outputs)
         return {
             next(names): leaf

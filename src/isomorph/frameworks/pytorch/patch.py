@@ -1,4 +1,4 @@
-"""A PyTorch program with other weights, or with operators that are told something else.
+"""A PyTorch program with other weights, or with other arguments of its operators.
 
 An exported program gets both, TorchScript and a bare state (.safetensors) weights alone. Torch's
 own objects are given the new values, written, and given the old ones back.
@@ -42,7 +42,7 @@ def sketched(model: TorchModel, patch: Patch) -> TorchModel:
             case edits.SetConstant(tensor=name) if name in constants:
                 constants[name] = _tensor(edit.value, constants[name])
             case edits.SetAttribute(node=name) if name in steps and model.kind == "exported":
-                steps[name] = _told(steps[name], edit.name, edit.value)
+                steps[name] = _with_argument(steps[name], edit.name, edit.value)
             case _:
                 raise _impossible(
                     f"{type(edit).__name__} cannot be written into a model of kind {model.kind!r}"
@@ -59,7 +59,7 @@ def _tensor(value: Any, like: Any) -> Any:  # noqa: ANN401
     return fresh.reshape(like.shape)
 
 
-def _told(step: Step, word: str, value: Any) -> Step:  # noqa: ANN401
+def _with_argument(step: Step, word: str, value: Any) -> Step:  # noqa: ANN401
     place, now = _argument(step, word)
     fitted = _fitted(now, value)
     if place is None:
@@ -77,7 +77,7 @@ def _argument(step: Step, word: str) -> tuple[int | None, Any]:
             return place, step.args[place]
         default = argument.default_value if argument.has_default_value() else None
         return None, step.kwargs.get(word, default)
-    raise _impossible(f"{operator_name(step.target)} {step.name!r} is not told any {word!r}")
+    raise _impossible(f"{operator_name(step.target)} {step.name!r} has no argument {word!r}")
 
 
 def _fitted(now: Any, value: Any) -> Any:  # noqa: ANN401
@@ -97,7 +97,7 @@ def _fitted(now: Any, value: Any) -> Any:  # noqa: ANN401
 
 
 def write_patched(model: TorchModel, patch: Patch, path: Path) -> None:
-    """The copy: a state where the path says so, else in the format of the original."""
+    """The copy: a state where the suffix is that of one, else in the format of the original."""
     after = sketched(model, patch).program
     whole = model.complete()
     weights = {
@@ -123,12 +123,12 @@ def _write_state(whole: TorchModel, weights: Weights, steps: Iterable[Step], pat
     from safetensors.torch import save
 
     if any(True for _ in steps):
-        raise _impossible("a state holds weights, and not what operators are told")
-    held = _script_tensors(whole) if whole.exported is None else whole.exported.state_dict
-    missing = sorted(weights.keys() - held.keys())
+        raise _impossible("a state holds weights, and no arguments of operators")
+    tensors = _script_tensors(whole) if whole.exported is None else whole.exported.state_dict
+    missing = sorted(weights.keys() - tensors.keys())
     if missing:
         raise _impossible(f"{missing[0]!r} is no part of the module's state")
-    state = {name: weights.get(name, value).detach() for name, value in held.items()}
+    state = {name: weights.get(name, value).detach() for name, value in tensors.items()}
     with new_file(path) as stream:
         # Tied weights share memory, which a state on disk cannot.
         stream.write(save({name: value.clone().contiguous() for name, value in state.items()}))
@@ -162,21 +162,21 @@ def _held(tensors: Mapping[str, Any], weights: Weights) -> Iterator[None]:
 def _patched_export(exported: Any, weights: Weights, steps: Iterable[Step]) -> Iterator[None]:  # noqa: ANN401
     """An exported program with other weights and arguments for a while."""
     nodes = {node.name: node for node in exported.graph_module.graph.nodes}
-    told = []
+    replaced = []
     for step in steps:
         node = nodes.get(step.name)
         if node is None or node.target is not step.target:
             raise _impossible(f"the file has no node that is {step.name!r} alone")
-        told.append((node, step, node.args, node.kwargs))
+        replaced.append((node, step, node.args, node.kwargs))
     with _held({**exported.constants, **exported.state_dict}, weights):
         try:
-            for node, step, args, kwargs in told:
+            for node, step, args, kwargs in replaced:
                 node.args = tuple(map(_merged, args, step.args))
                 fresh = {k: v for k, v in step.kwargs.items() if _is_plain(v)}
                 node.kwargs = {**kwargs, **fresh}
             yield
         finally:
-            for node, _, args, kwargs in told:
+            for node, _, args, kwargs in replaced:
                 node.args, node.kwargs = args, kwargs
 
 

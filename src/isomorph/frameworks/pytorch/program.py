@@ -48,7 +48,7 @@ class Spec:
 class Step:
     """One operation: ``target(*args, **kwargs)`` with every ``Ref`` replaced by its value.
 
-    ``outputs`` name the values it gives; ``listed`` says that it gives a sequence of them, in
+    ``outputs`` name the values it gives; ``listed``: it gives a sequence of them, in
     that order, rather than one. ``whole`` keeps that sequence itself under the step's name,
     for the rare step that takes it as one. ``bodies`` are the branches or the loop of a
     control-flow step, by the name of their argument.

@@ -50,7 +50,7 @@ def read_static(path: Path) -> tuple[Program, MappedWeights] | None:
     except (Unknown, LookupError, TypeError, AttributeError):
         return None  # another shape than the one we know
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError):
-        return None  # damaged: torch says how
+        return None  # damaged: torch reports how
 
 
 def _program(document: Mapping[str, Any], weights: MappedWeights) -> Program:
@@ -67,7 +67,7 @@ def _program(document: Mapping[str, Any], weights: MappedWeights) -> Program:
     outputs = tuple(_returned(entry) for entry in signature["output_specs"])
     if [named(each) for each in graph["outputs"]] != list(outputs):
         raise Unknown("outputs under other names")
-    specs = {name: _spec(told) for name, told in graph["tensor_values"].items()}
+    specs = {name: _spec(declared) for name, declared in graph["tensor_values"].items()}
     steps = [step for node in graph["nodes"] for step in _steps(node)]
     made = [name for step in steps for name in step.outputs]
     names = [*taken, *made]
@@ -93,27 +93,28 @@ def _inputs(entries: Sequence[Any]) -> tuple[tuple[str, ...], dict[str, str]]:
         "tensor_constant": "tensor_constant_name",
     }
     for entry in entries:
-        ((kind, told),) = entry.items()
+        ((kind, entry_data),) = entry.items()
         if kind == "user_input":
-            inputs.append(named(told["arg"]))
+            inputs.append(named(entry_data["arg"]))
         elif kind in words:
-            origins[str(told["arg"]["name"])] = str(told[words[kind]])
+            origins[str(entry_data["arg"]["name"])] = str(entry_data[words[kind]])
         else:
             raise Unknown(f"an input of kind {kind}")
     return tuple(inputs), origins
 
 
 def _returned(entry: Mapping[str, Any]) -> str:
-    ((kind, told),) = entry.items()
+    ((kind, entry_data),) = entry.items()
     if kind != "user_output":
         raise Unknown(f"an output of kind {kind}")
-    return named(told["arg"])
+    return named(entry_data["arg"])
 
 
-def _spec(told: Mapping[str, Any]) -> Spec:
-    refuse_elsewhere(told)
-    shape = tuple(sizes(told["sizes"]))
-    return Spec(dtype=DTYPES[told["dtype"]], shape=shape, order=order_of(sizes(told["strides"])))
+def _spec(declared: Mapping[str, Any]) -> Spec:
+    refuse_elsewhere(declared)
+    shape = tuple(sizes(declared["sizes"]))
+    order = order_of(sizes(declared["strides"]))
+    return Spec(dtype=DTYPES[declared["dtype"]], shape=shape, order=order)
 
 
 def _steps(node: Mapping[str, Any]) -> Iterator[Step]:
@@ -127,7 +128,8 @@ def _steps(node: Mapping[str, Any]) -> Iterator[Step]:
     args, kwargs = _arguments(target, node["inputs"])
     if writes_into(target, args, kwargs):
         raise Unknown("a node that writes")
-    told = node["metadata"]
+    metadata = node["metadata"]
+    modules = _modules(metadata.get("nn_module_stack"))
     yield Step(
         name=name,
         target=target,
@@ -135,7 +137,7 @@ def _steps(node: Mapping[str, Any]) -> Iterator[Step]:
         kwargs=kwargs,
         outputs=outputs,
         listed=listed,
-        source=source_of(_modules(told.get("nn_module_stack")), told.get("stack_trace") or ""),
+        source=source_of(modules, metadata.get("stack_trace") or ""),
     )
 
 
@@ -146,19 +148,19 @@ def _operator(word: str) -> Any:  # noqa: ANN401
     return getattr(getattr(torch.ops.aten, rest[1]), rest[2])
 
 
-def _outputs(told: Sequence[Any]) -> tuple[tuple[str, ...], bool]:
+def _outputs(declared: Sequence[Any]) -> tuple[tuple[str, ...], bool]:
     """Their names, and whether they come as a sequence."""
-    if len(told) == 1 and "as_tensors" in told[0]:
-        return tuple(str(each["name"]) for each in told[0]["as_tensors"]), True
-    names = tuple(named(each) for each in told)
+    if len(declared) == 1 and "as_tensors" in declared[0]:
+        return tuple(str(each["name"]) for each in declared[0]["as_tensors"]), True
+    names = tuple(named(each) for each in declared)
     if not names:
         raise Unknown("a node that gives nothing")
     return names, len(names) > 1
 
 
-def _arguments(target: Any, told: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:  # noqa: ANN401
+def _arguments(target: Any, declared: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:  # noqa: ANN401
     """As the operator's schema orders them, whatever order they are listed in."""
-    given = {each["name"]: each for each in told}
+    given = {each["name"]: each for each in declared}
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     for expected in target._schema.arguments:

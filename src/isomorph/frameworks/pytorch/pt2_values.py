@@ -36,30 +36,30 @@ class Unknown(Exception):  # noqa: N818 - no failure, but the reason to ask torc
     """Something that is not read here."""
 
 
-def refuse_elsewhere(told: Mapping[str, Any]) -> None:
+def refuse_elsewhere(value_data: Mapping[str, Any]) -> None:
     """Only strided tensors of the CPU are read here."""
-    if told["layout"] not in _LAYOUTS or told["device"]["type"] != "cpu":
+    if value_data["layout"] not in _LAYOUTS or value_data["device"]["type"] != "cpu":
         raise Unknown("a tensor that is sparse, or elsewhere")
 
 
-def sizes(told: Sequence[Mapping[str, Any]]) -> list[int]:
+def sizes(value_data: Sequence[Mapping[str, Any]]) -> list[int]:
     """Sizes or strides, all of them numbers."""
-    found = [each.get("as_int") for each in told]
+    found = [each.get("as_int") for each in value_data]
     if any(type(each) is not int for each in found):
         raise Unknown("a size that is no number")
     return [each for each in found if each is not None]
 
 
-def named(told: Mapping[str, Any]) -> str:
+def named(value_data: Mapping[str, Any]) -> str:
     """The name of a tensor where nothing but a tensor may stand."""
-    if list(told) != ["as_tensor"]:
+    if list(value_data) != ["as_tensor"]:
         raise Unknown("something else than a tensor")
-    return str(told["as_tensor"]["name"])
+    return str(value_data["as_tensor"]["name"])
 
 
-def argument(told: Mapping[str, Any]) -> Any:  # noqa: ANN401
+def argument(value_data: Mapping[str, Any]) -> Any:  # noqa: ANN401
     """One argument of an operator, with a ``Ref`` for each tensor."""
-    ((kind, value),) = told.items()
+    ((kind, value),) = value_data.items()
     if kind == "as_none":
         return None
     if kind not in _READ:

@@ -1,4 +1,4 @@
-"""PyTorch itself, eager unless told to compile."""
+"""PyTorch itself, eager unless compilation is set."""
 
 from __future__ import annotations
 

@@ -91,62 +91,64 @@ def _read(scope: Scope, block: Any) -> None:  # noqa: ANN401
 
 
 def _constant(scope: Scope, value: Any) -> None:  # noqa: ANN401
-    held = value.toIValue()
-    if isinstance(held, torch.Tensor):
+    constant = value.toIValue()
+    if isinstance(constant, torch.Tensor):
         name = f"{scope.prefix}c_{value.debugName()}"
-        scope.constants[name], scope.specs[name] = held.detach(), spec_of(held)
-        held = Ref(name)
-    scope.known[value.debugName()] = held
+        scope.constants[name], scope.specs[name] = constant.detach(), spec_of(constant)
+        constant = Ref(name)
+    scope.known[value.debugName()] = constant
 
 
 def _attribute(scope: Scope, node: Any, value: Any) -> None:  # noqa: ANN401
     owner = structure(scope, next(node.inputs()))
-    held = getattr(owner, node.s("name"))
-    if isinstance(held, torch.Tensor):
+    attribute = getattr(owner, node.s("name"))
+    if isinstance(attribute, torch.Tensor):
         path = path_of(scope, next(node.inputs()), node.s("name"))
         mark = "p" if path in scope.parameters else "b"
         name = f"{mark}_" + re.sub(r"\W", "_", path)
         if name not in scope.constants:
-            scope.constants[name], scope.specs[name] = held.detach(), spec_of(held)
+            scope.constants[name], scope.specs[name] = attribute.detach(), spec_of(attribute)
             scope.origins[name] = path
-        held = Ref(name)
-    elif isinstance(held, torch.nn.Module | torch.jit.ScriptModule):
+        attribute = Ref(name)
+    elif isinstance(attribute, torch.nn.Module | torch.jit.ScriptModule):
         scope.names[value.debugName()] = path_of(scope, next(node.inputs()), node.s("name"))
-    scope.known[value.debugName()] = held
+    scope.known[value.debugName()] = attribute
 
 
 def _unpack(scope: Scope, node: Any, outputs: list[Any]) -> None:  # noqa: ANN401
-    held = structure(scope, next(node.inputs()))
-    if isinstance(held, (list, tuple)):
-        for value, item in zip(outputs, held, strict=True):
+    source = structure(scope, next(node.inputs()))
+    if isinstance(source, (list, tuple)):
+        for value, item in zip(outputs, source, strict=True):
             scope.known[value.debugName()] = item
         return
     names = tuple(named(scope, node, value) for value in outputs)
-    place = next((i for i, step in enumerate(scope.steps) if step.outputs == (held.name,)), None)
+    place = next((i for i, step in enumerate(scope.steps) if step.outputs == (source.name,)), None)
     if place is not None and not scope.steps[place].listed:
         # The list came straight out of an operator: its parts are that operator's outputs.
         scope.steps[place] = replace(scope.steps[place], outputs=names, listed=True, whole=True)
     else:
         for index, name in enumerate(names):
-            scope.steps.append(_getitem(name, held, index))
+            scope.steps.append(_getitem(name, source, index))
     for value, name in zip(outputs, names, strict=True):
         scope.known[value.debugName()] = Ref(name)
         scope.specs[name] = output_spec(value)
 
 
 def _index(scope: Scope, node: Any, value: Any) -> None:  # noqa: ANN401
-    held, place = (structure(scope, each) for each in node.inputs())
-    if isinstance(held, Ref):
+    source, place = (structure(scope, each) for each in node.inputs())
+    if isinstance(source, Ref):
         name = named(scope, node, value)
-        scope.steps.append(_getitem(name, held, place))
+        scope.steps.append(_getitem(name, source, place))
         scope.specs[name] = output_spec(value)
         scope.known[value.debugName()] = Ref(name)
     else:
-        scope.known[value.debugName()] = held[place]
+        scope.known[value.debugName()] = source[place]
 
 
-def _getitem(name: str, held: Ref, place: int) -> Step:
-    return Step(name=name, target=operator.getitem, args=(held, place), kwargs={}, outputs=(name,))
+def _getitem(name: str, source: Ref, place: int) -> Step:
+    return Step(
+        name=name, target=operator.getitem, args=(source, place), kwargs={}, outputs=(name,)
+    )
 
 
 def _call(scope: Scope, node: Any, outputs: list[Any]) -> None:  # noqa: ANN401

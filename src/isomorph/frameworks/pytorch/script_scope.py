@@ -50,7 +50,7 @@ def path_of(scope: Scope, owner: Any, name: str) -> str:  # noqa: ANN401
 
 def named(scope: Scope, node: Any, value: Any) -> str:  # noqa: ANN401
     """What a value is called in the program."""
-    # A bare number says nothing; the operator in front of it does.
+    # A bare number is no description; the operator in front of it is one.
     word, name = node.kind().partition("::")[2], value.debugName()
     return f"{word.rstrip('_')}_{name}" if name.isdigit() else name
 

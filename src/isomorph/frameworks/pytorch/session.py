@@ -1,4 +1,4 @@
-"""One opened PyTorch model: as deployed where nothing is cut, step by step where something is."""
+"""One loaded PyTorch model: as deployed where nothing is cut, step by step where something is."""
 
 from __future__ import annotations
 
@@ -146,14 +146,14 @@ class TorchSession:
     def _adapt(self, step: Step, arguments: list[Any], named: dict[str, Any]) -> None:
         """Devices, and the dtypes of fresh tensors, as this session was asked for."""
         fresh = self._dtype is not None and plain_word(step) in FACTORIES
-        for held in (arguments, named):
-            places = range(len(held)) if isinstance(held, list) else tuple(held)
+        for container in (arguments, named):
+            places = range(len(container)) if isinstance(container, list) else tuple(container)
             for place in places:
-                value = held[place]  # type: ignore[index]
+                value = container[place]  # type: ignore[index]
                 if isinstance(value, torch.device):
-                    held[place] = self._device  # type: ignore[index]
+                    container[place] = self._device  # type: ignore[index]
                 elif fresh and isinstance(value, torch.dtype) and value.is_floating_point:
-                    held[place] = self._dtype  # type: ignore[index]
+                    container[place] = self._dtype  # type: ignore[index]
 
     def _placed(self, value: Any) -> Any:  # noqa: ANN401
         if not isinstance(value, torch.Tensor):
@@ -181,7 +181,7 @@ class TorchSession:
                 backend.allow_tf32 = before
             torch.set_num_threads(threads)
             self._release()
-            if self._deterministic:  # even to say the same again, torch imports its compiler
+            if self._deterministic:  # even to set the same value again, torch imports its compiler
                 torch.use_deterministic_algorithms(strict)
 
 
@@ -219,14 +219,14 @@ def _deployed(
     compiled: bool,
 ) -> TorchModel | None:
     """The object that runs when nothing is cut; None where only the steps can be adapted."""
-    as_written = dtype is None and device.type == "cpu"
-    if model.cuttable and not compiled and (not as_written or model.whole is not None):
+    unchanged = dtype is None and device.type == "cpu"
+    if model.cuttable and not compiled and (not unchanged or model.whole is not None):
         return None
     model = model.complete()
     deployed = model.deployed
-    if model.exported is None and not as_written:
+    if model.exported is None and not unchanged:
         deployed = copy.deepcopy(deployed).to(device=device, dtype=dtype)
-    elif not as_written:
+    elif not unchanged:
         from torch.export.passes import move_to_device_pass
 
         moved = move_to_device_pass(model.exported, str(device))

@@ -1,4 +1,4 @@
-"""Lists of tensors whose elements leave the batch open, told the batch that has become fixed.
+"""Sets the batch in the element shapes of TensorLists that leave it open.
 
 A recurrent layer collects its steps in such a list, and the shape of its elements is a constant
 that was written when the layer was traced. TFLite has lists of one known shape alone.

@@ -36,7 +36,7 @@ def from_keras(model: Any, batch: int | None = None) -> TfModel:  # noqa: ANN401
         return model(tf.nest.pack_sequence_as(struct, tensors), training=False)
 
     with quietly():
-        # Keras layers are traced as they are; autograph would rewrite Python that has none to say.
+        # Keras layers are traced as they are; autograph has nothing to rewrite in them.
         function = tf.function(infer, autograph=False).get_concrete_function(*specs)
     # Behind these a function captures variables.
     placed = [
@@ -74,7 +74,7 @@ def _input_struct(model: Any) -> Any:  # noqa: ANN401
 
 def _no_inputs() -> UnreadableModelError:
     return UnreadableModelError(
-        "NO_SIGNATURE", "the Keras model does not say what its inputs are",
+        "NO_SIGNATURE", "the Keras model does not declare its inputs",
         why="it is a subclass of Model, or was never built",
         fix="export it as a SavedModel: model.export(folder)",
     )  # fmt: skip
@@ -189,7 +189,7 @@ def concrete_of(function: Any, example: Mapping[str, Any]) -> Any:  # noqa: ANN4
             return function.get_concrete_function(*(_spec(example[p]) for p in places), **named)
     except (TypeError, ValueError) as error:
         raise UsageError(
-            "EXAMPLE_NEEDED", "the tf.function does not say what it takes",
+            "EXAMPLE_NEEDED", "the tf.function does not declare its inputs",
             why=" ".join(str(error).split())[:200],
             fix="give inputs, or declare input_signature=[tf.TensorSpec(…)]",
         ) from error  # fmt: skip

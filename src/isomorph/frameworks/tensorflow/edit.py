@@ -24,7 +24,7 @@ from isomorph.frameworks.tensorflow.program import (
     tensor_name,
 )
 
-# Operators that are told nothing but the type they compute in, by their neutral names.
+# Operators whose only attribute is the type they compute in, by their neutral names.
 _PLAIN = {
     "Add": "AddV2", "Sub": "Sub", "Mul": "Mul", "Div": "RealDiv", "Max": "Maximum",
     "Min": "Minimum", "Relu": "Relu", "Sigmoid": "Sigmoid", "Tanh": "Tanh", "Abs": "Abs",

@@ -40,7 +40,7 @@ def execute(
 
 
 def failed(node: str, op: str, error: Exception) -> RuntimeFailedError:
-    """What to say when a node could not be computed."""
+    """The error for a node that could not be computed."""
     message = error.message if isinstance(error, OpError) else str(error)
     lines = [line.strip() for line in str(message).splitlines() if line.strip()]
     return RuntimeFailedError(
@@ -96,7 +96,7 @@ def _number(dtype: Any, *, wide: bool) -> int:  # noqa: ANN401
 def has_wide_kernel(op: str, attributes: Mapping[str, Any]) -> bool:
     """Whether TensorFlow computes this operator in float64 on the CPU.
 
-    An operator with an input or output that is float32 whatever its attributes say does not.
+    An operator with an input or output that is float32 whatever its attributes does not.
     """
     types = {name: attributes.get(name) for name, kind in _attribute_kinds(op) if "type" in kind}
     return _has_wide_kernel(op, tuple(types.items()))

@@ -191,7 +191,7 @@ def _described(native: TfModel, location: str, digest: str, notes: tuple[str, ..
     if native.program.unordered:
         order = OutputOrder.UNORDERED
     elif native.kind == "savedmodel":
-        order = OutputOrder.NAMED  # numbered names tell which is first, and yet it is a dict
+        order = OutputOrder.NAMED  # numbered names state an order, and yet it is a dict
     return Model(
         framework="tensorflow",
         location=location,

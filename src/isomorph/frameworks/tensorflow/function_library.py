@@ -23,14 +23,14 @@ class Library:
 
     def __init__(self, program: TfProgram) -> None:
         number = next(_numbers)
-        held = tf.compat.v1.GraphDef()
-        held.library.CopyFrom(program.graph_def.library)
+        copied = tf.compat.v1.GraphDef()
+        copied.library.CopyFrom(program.graph_def.library)
         self._names = {
             function.signature.name: f"{function.signature.name}_session{number}"
-            for function in held.library.function
+            for function in copied.library.function
         }
-        rename_functions(held, self._names)
-        self._library = held.library
+        rename_functions(copied, self._names)
+        self._library = copied.library
         for function in self._library.function:
             context.context().add_function_def(function)
 

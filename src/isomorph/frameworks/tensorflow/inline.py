@@ -21,7 +21,7 @@ def inline_calls(graph_def: Any, outputs: list[str]) -> tuple[Any, list[str]]:  
     """The graph, changed in place, without calls and control edges; where its outputs have gone.
 
     What is inlined is named after its call: ``call/conv``. The loops of TensorFlow 1 keep their
-    control edges: those alone say which loop a constant belongs to.
+    control edges: those alone determine which loop a constant belongs to.
     """
     library = {each.signature.name: each for each in graph_def.library.function}
     flat = graph_def
@@ -84,7 +84,7 @@ def _inline_once(
 
 
 def _paste(flat: Any, call: Any, function: Any, signatures: Signatures) -> dict[str, str]:  # noqa: ANN401
-    """Add the function's nodes; what was said to the call is said to them."""
+    """Add the function's nodes; attributes and control inputs of the call apply to them."""
     body, inputs, results = body_of(function, signatures)
     moved = {
         native_name(f"{call.name}/{name}"): native_name(tensor_name(given))

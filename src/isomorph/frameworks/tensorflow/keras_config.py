@@ -105,7 +105,7 @@ def _threats(config: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401
         inner = entry.get("config")
         label = str(inner.get("name", name)) if isinstance(inner, Mapping) else str(name)
         registered = str(entry.get("registered_name") or "").rpartition(">")[2]
-        # A class that is not even a word is damage; Keras will say so.
+        # A class that is not even a word is damage; Keras will report it.
         for word in (name, registered):
             if isinstance(word, str) and word in _CODE:
                 yield f"layer {label!r} is a {word}", _CODE[word]
@@ -142,8 +142,8 @@ def _refuse_links(path: Path, file: Any) -> None:  # noqa: ANN401
     h5py = require("h5py", extra="tensorflow", needed_for="the weights of a Keras model")
     promised = stored = 0
     try:
-        with h5py.File(file, "r") as opened:
-            for where, item in _datasets(h5py, path, opened):
+        with h5py.File(file, "r") as hdf5:
+            for where, item in _datasets(h5py, path, hdf5):
                 if item.external or item.is_virtual:
                     raise _escape(path, where)
                 promised += item.nbytes
@@ -158,8 +158,8 @@ def _refuse_links(path: Path, file: Any) -> None:  # noqa: ANN401
         )  # fmt: skip
 
 
-def _datasets(h5py: Any, path: Path, opened: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
-    waiting = [opened]
+def _datasets(h5py: Any, path: Path, hdf5: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    waiting = [hdf5]
     while waiting:
         group = waiting.pop()
         for name in group:

@@ -88,7 +88,7 @@ def _load_with_tf_keras(path: Path, named: Path, refused: Exception) -> Any:  # 
 
 
 def _as_then(keras: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Layers whose default changed: before a file could say ``reset_after``, there was no other."""
+    """Layers whose default changed: files without ``reset_after`` mean the old one."""
 
     class GRU(keras.layers.GRU):  # type: ignore[misc]
         @classmethod
@@ -161,7 +161,7 @@ def _refuse_duplicates(graph_def: Any) -> None:  # noqa: ANN401
 
 
 def unreadable(path: Path, error: Exception, *, also: str = "") -> UnreadableModelError:
-    """What to say when TensorFlow or Keras refuses a file."""
+    """The error for a file that TensorFlow or Keras refuses."""
     why = "; ".join(part for part in (_first_line(error), also) if part)
     if "Op type not registered" in str(error):
         return UnreadableModelError(

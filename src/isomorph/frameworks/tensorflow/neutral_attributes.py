@@ -1,4 +1,4 @@
-"""Attributes under their neutral names, where TensorFlow says the same in another way.
+"""Attributes under their neutral names, where TensorFlow states the same in another way.
 
 TensorFlow hands axes, permutations and paddings over as tensors. Where these are constants they
 are attributes by any other name, and alignment can compare them with another framework's.
@@ -26,10 +26,10 @@ class _Input:
     single: bool = False
 
     def read(self, node: TfNode, constants: Constants) -> dict[str, Any]:
-        held = constants.get(self.tensor(node) or "")
-        if held is None or (self.single and not held.size):
+        constant = constants.get(self.tensor(node) or "")
+        if constant is None or (self.single and not constant.size):
             return {}
-        values = tuple(held.reshape(-1).tolist())
+        values = tuple(constant.reshape(-1).tolist())
         return {self.name: values[0] if self.single else values}
 
     def tensor(self, node: TfNode) -> str | None:
@@ -41,15 +41,15 @@ class _Renamed:
     """A word that TensorFlow has as an attribute of another name."""
 
     name: str
-    theirs: str
+    native: str
 
     def read(self, node: TfNode, _: Constants) -> dict[str, Any]:
-        return {self.name: node.attributes[self.theirs]} if self.theirs in node.attributes else {}
+        return {self.name: node.attributes[self.native]} if self.native in node.attributes else {}
 
 
 @dataclass(frozen=True, slots=True)
 class _Fixed:
-    """A word that the operator itself says."""
+    """An attribute that follows from the operator itself."""
 
     name: str
     value: Any
@@ -72,7 +72,7 @@ _Word = _Input | _Renamed | _Fixed | _Group
 
 
 def neutral_attributes(node: TfNode, constants: Constants) -> dict[str, Any]:
-    """What the node's own attributes and constant inputs say, in neutral words."""
+    """The node's own attributes and constant inputs under neutral names."""
     words = _WORDS.get(node.op, ())
     return {key: value for word in words for key, value in word.read(node, constants).items()}
 
@@ -81,7 +81,7 @@ def kept_in(node: TfNode, name: str) -> tuple[str | None, str | None]:
     """Where a neutral word is kept: the node's attribute of another name, or a tensor it reads."""
     for word in _WORDS.get(node.op, ()):
         if word.name == name and isinstance(word, _Renamed):
-            return word.theirs, None
+            return word.native, None
         if word.name == name and isinstance(word, _Input):
             return None, word.tensor(node)
     return None, None

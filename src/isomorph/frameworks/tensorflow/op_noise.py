@@ -250,4 +250,4 @@ _EXACT_WORDS = """
     BroadcastGradientArgs Switch Merge EnsureShape SparseToDense
 """
 EXACT = frozenset(_EXACT_WORDS.split())
-"""Selects, moves or compares, beyond what the neutral vocabulary says."""
+"""Selects, moves or compares, beyond the operators that the neutral vocabulary lists."""

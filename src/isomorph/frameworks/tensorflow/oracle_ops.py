@@ -89,5 +89,5 @@ def _adapted(op: str, adapt: Callable[[Mapping[str, Any]], dict[str, Any]]) -> K
 
 for _op, _words in _NAMESAKES.items():
     _TABLE.update(dict.fromkeys(_words.split(), _namesake(_op)))
-for _op, (_theirs, _adapt) in _WITH.items():
-    _TABLE[_op] = _adapted(_theirs, _adapt)
+for _op, (_onnx_op, _adapt) in _WITH.items():
+    _TABLE[_op] = _adapted(_onnx_op, _adapt)

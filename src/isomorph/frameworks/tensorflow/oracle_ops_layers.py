@@ -72,7 +72,7 @@ def _averaged(call: Call, before: Array, now: Array) -> Array:
 
 
 def _shown(call: Call, *results: Array) -> tuple[Array, ...]:
-    # The sixth output is room for a GPU's own notes, and empty elsewhere.
+    # The sixth output is reserved for a GPU's own data, and empty elsewhere.
     return (*results, np.zeros(0))[: call.outputs]
 
 
@@ -173,6 +173,6 @@ def cast(call: Call, x: Array) -> Any:  # noqa: ANN401
     source, target = call.attributes["SrcT"], call.attributes["DstT"]
     if is_float(source) and is_float(target) and holds(target, source):
         return x
-    held = {"float64": "float64", "complex128": "complex128"}.get(x.dtype.name, source)
-    attributes = {**call.attributes, "SrcT": held}
+    dtype = {"float64": "float64", "complex128": "complex128"}.get(x.dtype.name, source)
+    attributes = {**call.attributes, "SrcT": dtype}
     return execute("Cast", attributes, [x], 1, wide=False)[0]

@@ -84,8 +84,8 @@ def gru_cell(  # noqa: PLR0917
     """One step: r, u, c, h."""
     noise, n = call.noise, h.shape[1]
     gates = noise.rounded(product(np.concatenate([x, h], axis=1), w_ru, noise) + b_ru)
-    opened = rounded_sigmoid(gates, noise)
-    r, u = opened[:, :n], opened[:, n:]
+    activated = rounded_sigmoid(gates, noise)
+    r, u = activated[:, :n], activated[:, n:]
     reset = np.concatenate([x, noise.rounded(h * r)], axis=1)
     c = rounded_tanh(noise.rounded(product(reset, w_c, noise) + b_c), noise)
     new = u * h + (1.0 - u) * c

@@ -50,13 +50,13 @@ def write_keras(
     constants, nodes = changed(before, after)
     variables = {_name_of(each): each for each in model.variables}
     weights = {name: value for name, value in constants.items() if name in variables}
-    told: list[Change] = [
+    changes: list[Change] = [
         (name, None, before.constants[name], value)
         for name, value in constants.items()
         if name not in weights
     ]
     old = {node.name: node for node in before.nodes}
-    told += [
+    changes += [
         (name, word, old[name].attributes[word], value)
         for name, node in nodes.items()
         for word, value in node.attributes.items()
@@ -66,7 +66,7 @@ def write_keras(
     data = source.read_bytes()
     write = _in_hdf5 if data.startswith(HDF5_MAGIC) else _in_archive
     with new_file(path) as stream:
-        stream.write(write(data, found, told))
+        stream.write(write(data, found, changes))
 
 
 def _name_of(variable: Any) -> str:  # noqa: ANN401
@@ -83,12 +83,12 @@ def _places(
     found: dict[str, np.ndarray[Any, Any]] = {}
     before = _saved(source, model) if weights else {}
     for name, variable in variables.items():
-        held = np.asarray(variable.numpy())
+        present = np.asarray(variable.numpy())
         try:
             variable.assign(weights[name])
             after = _saved(source, model)
         finally:
-            variable.assign(held)
+            variable.assign(present)
         moved = {
             place: each
             for place, each in after.items()
@@ -127,7 +127,7 @@ def _member(archive: bytes) -> tuple[str, bytes]:
         return name, file.read(name)
 
 
-def _in_archive(data: bytes, weights: Constants, told: list[Change]) -> bytes:
+def _in_archive(data: bytes, weights: Constants, changes: list[Change]) -> bytes:
     name, stored = _member(data)
     done = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(done, "w") as target:
@@ -135,18 +135,18 @@ def _in_archive(data: bytes, weights: Constants, told: list[Change]) -> bytes:
             content = source.read(entry)
             if entry.filename == name and weights:
                 content = _weights(stored, weights)
-            if entry.filename == "config.json" and told:
-                content = _configured(content, told)
+            if entry.filename == "config.json" and changes:
+                content = _configured(content, changes)
             target.writestr(entry, content)
     return done.getvalue()
 
 
-def _in_hdf5(data: bytes, weights: Constants, told: list[Change]) -> bytes:
+def _in_hdf5(data: bytes, weights: Constants, changes: list[Change]) -> bytes:
     def configure(file: Any) -> None:  # noqa: ANN401
-        if told:
+        if changes:
             config = file.attrs["model_config"]
             plain = config.encode() if isinstance(config, str) else bytes(config)
-            file.attrs["model_config"] = _configured(plain, told).decode()
+            file.attrs["model_config"] = _configured(plain, changes).decode()
 
     return _weights(data, weights, configure)
 
@@ -154,19 +154,19 @@ def _in_hdf5(data: bytes, weights: Constants, told: list[Change]) -> bytes:
 def _weights(
     data: bytes, weights: Constants, more: Callable[[Any], None] = lambda _file: None
 ) -> bytes:
-    held = io.BytesIO(data)
-    with h5py.File(held, "r+") as file:
+    buffer = io.BytesIO(data)
+    with h5py.File(buffer, "r+") as file:
         for name, value in weights.items():
             if name not in file or file[name].shape != value.shape:
                 raise _refused(f"the file keeps no weight of that shape at {name!r}")
             file[name][...] = value
         more(file)
-    return held.getvalue()
+    return buffer.getvalue()
 
 
-def _configured(content: bytes, told: list[Change]) -> bytes:
+def _configured(content: bytes, changes: list[Change]) -> bytes:
     config = read_json(content)
-    for name, word, old, new in told:
+    for name, word, old, new in changes:
         layer = _layer(config, name)
         if layer is None:
             raise _refused(f"no layer of the configuration is that of {name!r}")
@@ -203,25 +203,25 @@ def _keys(layer: Mapping[str, Any], word: str | None) -> list[str]:
     return named or [key for key in layer if key != "name"]
 
 
-def _like(held: Any, old: Any, new: Any) -> Any:  # noqa: ANN401
-    """The new value in the form of the held one; None where that one is not the old value."""
-    if isinstance(held, str):
-        same = isinstance(old, str) and held.lower() == old.lower()
+def _like(present: Any, old: Any, new: Any) -> Any:  # noqa: ANN401
+    """The new value in the form of the present one; None where that one is not the old value."""
+    if isinstance(present, str):
+        same = isinstance(old, str) and present.lower() == old.lower()
         return new.lower() if same and isinstance(new, str) else None
-    if isinstance(held, list):
+    if isinstance(present, list):
         inner = [tuple(each[1:-1]) if len(each) == 4 else tuple(each)
                  for each in (old, new) if isinstance(each, (tuple, list))]  # fmt: skip
-        return list(inner[1]) if len(inner) == 2 and tuple(held) == inner[0] else None
-    if np.size(old) != 1 or np.size(new) != 1 or held is None or isinstance(held, dict):
+        return list(inner[1]) if len(inner) == 2 and tuple(present) == inner[0] else None
+    if np.size(old) != 1 or np.size(new) != 1 or present is None or isinstance(present, dict):
         return None
     was, is_now = np.asarray(old).reshape(-1)[0], np.asarray(new).reshape(-1)[0]
-    if isinstance(held, bool) or isinstance(was, np.bool_):
-        same = isinstance(held, bool) and isinstance(was, np.bool_) and held == bool(was)
+    if isinstance(present, bool) or isinstance(was, np.bool_):
+        same = isinstance(present, bool) and isinstance(was, np.bool_) and present == bool(was)
         return bool(is_now) if same else None
-    if abs(float(held) - float(was)) > _ONE_ULP * abs(float(was)):
+    if abs(float(present) - float(was)) > _ONE_ULP * abs(float(was)):
         return None
     # As a person would have written it: the shortest number that rounds to the same float.
-    return int(is_now) if isinstance(held, int) else float(str(np.float32(is_now)))
+    return int(is_now) if isinstance(present, int) else float(str(np.float32(is_now)))
 
 
 def _refused(what: str) -> UsageError:

@@ -1,7 +1,7 @@
 """A SavedModel with other weights, or other attributes and numbers in its functions.
 
-The folder is copied as it is. Weights change in its table of variables; what the functions are told
-changes in their definitions, in every variant of the layer that says the same.
+The folder is copied as it is. Weights change in its table of variables; attributes
+and numbers change in the definitions of functions, in every variant of the layer that has them.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _set_constants(
 
 
 def _set_attributes(proto: Any, old: TfNode, new: TfNode) -> None:  # noqa: ANN401
-    told = {
+    changed = {
         name: new.definition.attr[name]
         for name, value in new.attributes.items()
         if old.attributes.get(name) != value
@@ -95,12 +95,12 @@ def _set_attributes(proto: Any, old: TfNode, new: TfNode) -> None:  # noqa: ANN4
     found = [
         each
         for each in _definitions(proto, old.name, old.op)
-        if all(each.attr[name] == old.definition.attr[name] for name in told)
+        if all(each.attr[name] == old.definition.attr[name] for name in changed)
     ]
     if not found:
         raise _not_found("node", old.name)
     for each in found:
-        for name, value in told.items():
+        for name, value in changed.items():
             each.attr[name].CopyFrom(value)
 
 

@@ -59,7 +59,7 @@ class TfProgram:
     """A frozen graph. ``nodes`` hold neither constants nor inputs, and are in topological order.
 
     ``graph_def`` is the same as TensorFlow's own message, with the library of functions that the
-    bodies need. ``unordered`` says that the outputs were a dict, which has no order of its own.
+    bodies need. ``unordered``: the outputs were a dict, which has no order of its own.
     """
 
     name: str

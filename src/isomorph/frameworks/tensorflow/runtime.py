@@ -1,4 +1,4 @@
-"""TensorFlow itself: the graph as deployed unless told otherwise."""
+"""TensorFlow itself, with its default settings unless others are given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One opened TensorFlow model: as deployed where nothing is cut, the frozen graph where it is."""
+"""One loaded TensorFlow model: as deployed where nothing is cut, the frozen graph where it is."""
 
 from __future__ import annotations
 
@@ -162,8 +162,8 @@ def _failures() -> Iterator[None]:
 
 def _first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if not line.startswith(("Detected at node", "Graph execution"))]
-    return (told or lines or [type(error).__name__])[0][:300]
+    own = [line for line in lines if not line.startswith(("Detected at node", "Graph execution"))]
+    return (own or lines or [type(error).__name__])[0][:300]
 
 
 def _no_eager(kind: str) -> UsageError:

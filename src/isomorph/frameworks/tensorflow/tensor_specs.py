@@ -67,7 +67,7 @@ def _without_weights(graph_def: Any) -> Any:  # noqa: ANN401
 
 
 def _lists(graph_def: Any, specs: Mapping[str, Spec]) -> dict[str, Spec]:  # noqa: ANN401
-    """TensorLists: a variant says nothing, but what makes or reads it names its elements."""
+    """TensorLists, whose elements are named by the nodes that write or read them."""
     variants = {name for name, spec in specs.items() if spec.dtype == "variant"}
     known: dict[str, str] = {}
     same: list[tuple[str, str]] = []

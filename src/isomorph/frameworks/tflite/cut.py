@@ -23,7 +23,7 @@ _HANDLE_OF = frozenset({"VAR_HANDLE", "HASHTABLE"})
 class Slice:
     """What lies between feeds and fetches: operators in the order in which they run.
 
-    ``inputs`` are graph inputs that are needed although nobody feeds them. ``stateful`` says
+    ``inputs`` are graph inputs that are needed although they are not fed. ``stateful`` states
     that running it leaves something behind in the interpreter.
     """
 
@@ -135,12 +135,12 @@ class Cutter:
     def _handles(self, operator: TfliteOperator) -> frozenset[str]:
         """The variables and tables whose handles it reads, by their shared names."""
         tensors = self.graph.tensors
-        held = [
+        stored = [
             index
             for index in operator.inputs
             if index != ABSENT and tensors[index].dtype in HANDLES
         ]
-        return frozenset(self._identity(index) for index in held)
+        return frozenset(self._identity(index) for index in stored)
 
     def _identity(self, index: int) -> str:
         place = self.maker.get(index)

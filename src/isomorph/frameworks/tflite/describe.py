@@ -156,7 +156,7 @@ def _node(
 
 
 def _attributes(operator: TfliteOperator) -> Mapping[str, object]:
-    # Where its bodies stand in the file says nothing about what an operator does.
+    # The places of its bodies in the file are no part of what an operator does.
     places = ("_subgraph_index", "_subgraph_indices")
     kept = {
         key: value

@@ -72,15 +72,15 @@ class Editor(EditDispatcher):
         self._let_go()
 
     def _let_go(self) -> None:
-        """Constants that the patch has left without a reader take no room in the file."""
+        """Constants that the patch has left without a reader take no space in the file."""
         read = {int(i) for node in self.graph.operators for i in (*node.inputs, *node.outputs)}
         read |= {int(i) for i in (*self.graph.inputs, *self.graph.outputs)}
         before = {i for each in self.program.main.operators for i in each.inputs}
         for index in before - read - {ABSENT}:
             self.graph.tensors[index].buffer = 0
-        held = {int(t.buffer) for graph in self.model.subgraphs for t in graph.tensors or ()}
-        held |= {int(entry.buffer) for entry in self.model.metadata or ()}
-        for place in {t.buffer for t in self.program.main.tensors} - held:
+        used = {int(t.buffer) for graph in self.model.subgraphs for t in graph.tensors or ()}
+        used |= {int(entry.buffer) for entry in self.model.metadata or ()}
+        for place in {t.buffer for t in self.program.main.tensors} - used:
             self.model.buffers[place] = schema.BufferT()
 
     def _node(self, name: str) -> Any:  # noqa: ANN401
@@ -97,9 +97,9 @@ class Editor(EditDispatcher):
     def _set_attribute(self, edit: edits.SetAttribute) -> None:
         node = self._node(edit.node)
         for field in ("builtinOptions", "builtinOptions2"):
-            held = copy.copy(getattr(node, field))
-            if held is not None and set_option(held, edit.name, edit.value):
-                setattr(node, field, held)
+            options = copy.copy(getattr(node, field))
+            if options is not None and set_option(options, edit.name, edit.value):
+                setattr(node, field, options)
                 return
         kind, empty = options_for(self._op[id(node)])
         if node.builtinOptions is None and kind and set_option(empty, edit.name, edit.value):
@@ -315,22 +315,22 @@ class Editor(EditDispatcher):
     @applies(edits.SwapBodies)
     def _swap_bodies(self, edit: edits.SwapBodies) -> None:
         node = self._node(edit.node)
-        held = copy.copy(node.builtinOptions)
-        if not hasattr(held, "thenSubgraphIndex"):
+        options = copy.copy(node.builtinOptions)
+        if not hasattr(options, "thenSubgraphIndex"):
             raise UsageError("PATCH_NOT_TWO", f"node {edit.node!r} has not just two branches")
-        held.thenSubgraphIndex, held.elseSubgraphIndex = (
-            held.elseSubgraphIndex,
-            held.thenSubgraphIndex,
+        options.thenSubgraphIndex, options.elseSubgraphIndex = (
+            options.elseSubgraphIndex,
+            options.thenSubgraphIndex,
         )
-        node.builtinOptions = held
+        node.builtinOptions = options
 
 
 def _renamed(signature: Any, moved: Mapping[int, int]) -> Any:  # noqa: ANN401
-    told = copy.copy(signature)
-    told.outputs = [copy.copy(each) for each in signature.outputs or ()]
-    for each in told.outputs:
+    copied = copy.copy(signature)
+    copied.outputs = [copy.copy(each) for each in signature.outputs or ()]
+    for each in copied.outputs:
         each.tensorIndex = moved.get(int(each.tensorIndex), int(each.tensorIndex))
-    return told
+    return copied
 
 
 def _on_grid(value: Array, given: Any, dtype: str) -> Array:  # noqa: ANN401

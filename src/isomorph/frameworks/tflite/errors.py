@@ -1,4 +1,4 @@
-"""What LiteRT says when it fails, in our words and with the operator's name."""
+"""Errors of LiteRT as errors of isomorph, with the operator's name."""
 
 from __future__ import annotations
 

@@ -168,9 +168,9 @@ def _cell_grids(
 def _kernel(
     operator: TfliteOperator, given: Sequence[TfliteTensor | None], grids: Sequence[Grid | None]
 ) -> Kernel | None:
-    """None, too, where a quantized cell does not say what its biases count in."""
+    """None, too, where a quantized cell does not declare the grids of its biases."""
     if operator.custom:
-        return registry.find(TFLITE, operator.op, operator.version)  # if a user says what it means
+        return registry.find(TFLITE, operator.op, operator.version)  # if a user defines it
     pairs = zip(given, grids, strict=True)
     bare = any(t is not None and t.dtype == "int32" and grid is None for t, grid in pairs)
     if operator.op in CELLS and bare:
@@ -198,11 +198,11 @@ def _refuse_unsupported(parts: Sequence[Part], file: str | None) -> None:
     if missing:
         raise UnreadableModelError(
             "UNSUPPORTED_OP",
-            "the oracle has no meaning for an operator",
+            "the oracle has no definition of an operator",
             file=file,
             where="; ".join(f"{op} at {_some(names)}" for op, names in missing.items()),
             why="it is a custom operator, or a builtin one that we have no kernel for",
-            fix="tell what it means with isomorph.op and --ops, or convert the model with "
+            fix="define it with isomorph.op and --ops, or convert the model with "
             "builtin operators only",
         )
 

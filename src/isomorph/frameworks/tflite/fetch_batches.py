@@ -21,7 +21,7 @@ def batches(
 
     A single tensor above the budget is a batch of its own: it cannot be split.
     """
-    # Declared sizes are those of one sample; what is fed tells how many there are.
+    # Declared sizes are those of one sample; the feeds have the number of samples.
     scale = max((array.shape[0] for array in given.values() if array.ndim), default=1)
     found: list[list[int]] = [[]] if fetch else []
     used = 0

@@ -1,4 +1,4 @@
-"""Whether bytes are a TFLite flatbuffer, told from its first table; imports nothing heavy."""
+"""Recognizes a TFLite flatbuffer by its first table; imports nothing heavy."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ALIGNMENT = 16
 """Where the schema wants the data of a buffer to begin."""
 
-# What else the file says about how it is to be run; control dependencies speak of operators
+# Metadata about how the file is to be run; control dependencies name operators
 # by place, and are not true of a cut.
 _KEPT_METADATA = frozenset({b"reduced_precision_support", b"min_runtime_version"})
 
@@ -159,9 +159,9 @@ class _CutBuilder:
         kept = []
         for entry in self.program.model.metadata or ():
             if entry.name in _KEPT_METADATA:
-                told = copy.copy(entry)
-                told.buffer = self._buffer(entry.buffer)
-                kept.append(told)
+                copied = copy.copy(entry)
+                copied.buffer = self._buffer(entry.buffer)
+                kept.append(copied)
         return kept or None
 
     def _operator(self, place: int, fed: set[int]) -> Any:  # noqa: ANN401

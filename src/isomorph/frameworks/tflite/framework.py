@@ -56,12 +56,12 @@ class TfliteFramework:
         require("ai_edge_litert", extra="tflite", needed_for="framework 'tflite'")
         from isomorph.frameworks.tflite.describe import describe, notes_on
 
-        opened, location = _open(source)
-        program = opened.program
+        loaded, location = _open(source)
+        program = loaded.program
         return Model(
             framework=self.name,
             location=location,
-            digest=opened.digest,
+            digest=loaded.digest,
             graph=describe(program),
             producer=program.description,
             opset={"tflite": program.version},
@@ -115,13 +115,13 @@ def _open(source: Any) -> tuple[LoadedModel, str]:  # noqa: ANN401
 
 def _metadata(program: TfliteProgram) -> dict[str, str]:
     """The converter's own entries that are text, and the file's names behind the signature."""
-    told = {}
+    metadata = {}
     if version := program.metadata.get("min_runtime_version"):
-        told["min_runtime_version"] = version.rstrip(b"\0").decode("utf-8", "replace")
+        metadata["min_runtime_version"] = version.rstrip(b"\0").decode("utf-8", "replace")
     if program.signature is not None:
-        told["signature"] = program.signature.key
+        metadata["signature"] = program.signature.key
         sides = (("input", program.signature.inputs), ("output", program.signature.outputs))
         for word, names in sides:
             for name, index in names.items():
-                told[f"{word} {name}"] = program.main.tensors[index].own_name
-    return told
+                metadata[f"{word} {name}"] = program.main.tensors[index].own_name
+    return metadata

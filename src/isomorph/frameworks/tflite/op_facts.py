@@ -33,7 +33,7 @@ CELLS = LSTM_CELLS | {"BIDIRECTIONAL_SEQUENCE_LSTM", "UNIDIRECTIONAL_SEQUENCE_RN
 """Operators with a state; where they are quantized, their biases declare grids of their own."""
 
 NOISY_INSIDE = LSTM_CELLS | {"RESIZE_BILINEAR"}
-"""Operators whose quantized kernels err before the last rounding, as only the kernel can tell."""
+"""Operators whose quantized kernels err before the last rounding, which only the kernel knows."""
 
 MOVES = frozenset(
     {
@@ -56,7 +56,7 @@ SELECTS = MOVES | frozenset(
         "STABLEHLO_CLAMP", "QUANTIZE",
     }
 )  # fmt: skip
-"""Operators whose results lie on their input's grid, and are not rounded where it is theirs."""
+"""Operators whose results lie on their input's grid, not rounded where the output has it too."""
 
 EXACT = SELECTS | frozenset(
     {

@@ -1,6 +1,6 @@
 """Operators in TFLite's own spelling: from a neutral word to a builtin with its options.
 
-A patch may speak of ``Relu`` or of ``Transpose`` with a permutation. TFLite has its own words,
+A patch may contain ``Relu`` or of ``Transpose`` with a permutation. TFLite has its own words,
 keeps some parameters as constants, and some operators only in one form.
 """
 

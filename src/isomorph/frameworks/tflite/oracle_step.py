@@ -32,9 +32,9 @@ class TfliteStep(Step[int]):
     """One operator.
 
     ``grids`` are those of its inputs and ``onto`` those of its outputs, None where a tensor is
-    not quantized or the operator takes the integers as they are stored. ``keeps`` says that its
-    results lie on their grid already; ``reach`` how far the integer arithmetic of its kernels may
-    miss. ``parts`` are all sub-graphs of the program, ``part`` is the index of its own.
+    not quantized or the operator takes the integers as they are stored. ``keeps``: its
+    results lie on their grid already. ``reach`` is the largest error of its integer arithmetic.
+    ``parts`` are all sub-graphs of the program, ``part`` is the index of its own.
     """
 
     absent: ClassVar[Any] = ABSENT

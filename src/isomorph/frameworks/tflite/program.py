@@ -34,7 +34,7 @@ class TfliteQuantization:
 class TfliteTensor:
     """What one tensor declares.
 
-    ``name`` is unique in its sub-graph; ``own_name`` is what the file says. ``dtype`` is a NumPy
+    ``name`` is unique in its sub-graph; ``own_name`` is that of the file. ``dtype`` is a NumPy
     or ml_dtypes name, ``string``, ``resource`` or ``variant``. ``shape`` is what the file
     allocates; ``signature`` has -1 where an axis is dynamic, and is None where the rank is
     unknown. A ``variable`` begins every run at zero and keeps its value inside it.

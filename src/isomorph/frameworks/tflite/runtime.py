@@ -1,4 +1,4 @@
-"""LiteRT, the runtime of TFLite models: as deployed unless told otherwise."""
+"""LiteRT, the runtime of TFLite models, with its default settings unless others are given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A TFLite model opened in LiteRT, fed and fetched at any tensor.
+"""A TFLite model loaded in LiteRT, fed and fetched at any tensor.
 
 Whatever is not the plain question (all inputs in, outputs out) is answered by a cut: the
 operators in between, written as a model of their own whose outputs are the tensors wanted.
@@ -37,7 +37,7 @@ KEPT_PIECES = 8
 
 
 class TfliteSession:
-    """One opened model. What only feeds inputs and fetches outputs runs the file itself."""
+    """One loaded model. What only feeds inputs and fetches outputs runs the file itself."""
 
     capabilities = Capabilities(fetch="all", feed="all", bodies=False)
 
@@ -236,7 +236,7 @@ class TfliteSession:
 
 
 def _source(program: TfliteProgram) -> Mapping[str, Any]:
-    """The user's own file where LiteRT can be told its name, else the same bytes."""
+    """The user's own file where LiteRT can open it by its name, else the same bytes."""
     if program.path is not None:
         path = os.fspath(program.path)
         # LiteRT takes only Unicode paths from Python.

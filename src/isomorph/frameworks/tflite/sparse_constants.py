@@ -16,7 +16,7 @@ def densified(values: Array, sparsity: Any, shape: tuple[int, ...]) -> Array:  #
     """The whole array; what is not stored is zero.
 
     The format walks the axes in ``traversalOrder``; axes after the tensor's own are positions
-    inside a block, and ``blockMap`` says which axis each of them refines. ValueError where the
+    inside a block, and ``blockMap`` states which axis each of them refines. ValueError where the
     levels do not fit the shape.
     """
     order = [int(axis) for axis in sparsity.traversalOrder]

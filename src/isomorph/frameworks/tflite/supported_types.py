@@ -28,7 +28,7 @@ def _runs(name: str, kind: int) -> bool:
         interpreter = Interpreter(model_content=_model(name, kind))
         interpreter.allocate_tensors()
         interpreter.invoke()
-    except Exception:  # noqa: BLE001 - whatever it says, it does not compute with this type
+    except Exception:  # noqa: BLE001 - whatever the error, it does not compute with this type
         return False
     return True
 

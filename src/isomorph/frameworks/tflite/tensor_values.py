@@ -57,5 +57,5 @@ def same_bits(left: Array, right: Array | None) -> bool:
         return False
     if left.dtype.kind == "O":
         return bool(np.array_equal(left, right))
-    mine, other = (np.ascontiguousarray(side).reshape(-1).view(np.uint8) for side in (left, right))
-    return bool(np.array_equal(mine, other))
+    one, other = (np.ascontiguousarray(side).reshape(-1).view(np.uint8) for side in (left, right))
+    return bool(np.array_equal(one, other))

@@ -142,8 +142,8 @@ def murmur_hash_3(call: Call, x: Array) -> Array:
     """The 32-bit hash of each element's bytes, in its declared type."""
     seed = int(call.attributes.get("seed", 0)) & _UINT32
     declared = call.input_dtypes[0] if call.input_dtypes else None
-    held = x.astype(declared) if declared in {"float32", "float64"} else x
-    keys = [_bytes_of(item) for item in np.reshape(held, -1)]
+    keyed = x.astype(declared) if declared in {"float32", "float64"} else x
+    keys = [_bytes_of(item) for item in np.reshape(keyed, -1)]
     hashes = np.array([_murmur(key, seed) for key in keys], np.uint32).reshape(x.shape)
     return hashes if int(call.attributes.get("positive", 1)) else hashes.view(np.int32)
 

@@ -1,7 +1,7 @@
 """ONNX Runtime's blocked layout: what its layout optimizer makes of convolutions on a CPU.
 
 A blocked tensor has the shape (N, C, H, W) but its memory is (N, C/b, H, W, b), with C filled up
-to a multiple of b. The file does not say b: it is the width that the CPU's kernels prefer,
+to a multiple of b. The file does not state b: it is the width that the CPU's kernels prefer,
 and a model written on one machine means something else on another. So b is asked of the CPU
 at hand, and tensors are held in the very order in which ONNX Runtime gives them out.
 """

@@ -123,7 +123,7 @@ def row_lengths(words: Array, mask: Array | None) -> Array:
 
 @kernel("GroupNorm", domain=MICROSOFT)
 def group_norm(call: Call, x: Array, gamma: Array, beta: Array) -> Array:
-    """Channels last unless told otherwise, with an optional SiLU behind."""
+    """Channels last unless an attribute states otherwise, with an optional SiLU behind."""
     given = call.attributes
     last = bool(given.get("channels_last", 1))
     y = standard(

@@ -82,7 +82,7 @@ def group_query_attention(  # noqa: PLR0917
     """Causal attention whose keys and values are shared by groups of heads.
 
     ``last`` is each row's last key position, ``total`` the longest row's length. The state has
-    room for the longest row; what a row does not fill is zero.
+    space for the longest row; what a row does not fill is zero.
     """
     given = call.attributes
     if key_scale is not None or value_scale is not None or given.get("sliding_window_cache", 0):
@@ -98,9 +98,9 @@ def group_query_attention(  # noqa: PLR0917
         places = starts[:, None] + np.arange(length) if positions is None else positions
         interleaved = bool(given.get("rotary_interleaved", 0))
         q, k = (rotate(call, x, places, cosines, sines, interleaved=interleaved) for x in (q, k))
-    held = past_key.shape[2] if past_key is not None else 0
+    kept = past_key.shape[2] if past_key is not None else 0
     keys, values = (
-        _state(past, new, starts, max(held, longest))
+        _state(past, new, starts, max(kept, longest))
         for past, new in ((past_key, k), (past_value, v))
     )
     scale = float(given.get("scale") or 1.0 / np.sqrt(size))
@@ -125,9 +125,9 @@ def _head_norm(call: Call, x: Array, gamma: Array) -> Array:
     return np.asarray(call.noise.rounded(x / np.sqrt(power + epsilon) * gamma))
 
 
-def _state(past: Array | None, new: Array, starts: Array, room: int) -> Array:
+def _state(past: Array | None, new: Array, starts: Array, total: int) -> Array:
     batch, heads, length, size = new.shape
-    state = np.zeros((batch, heads, room, size), new.dtype)
+    state = np.zeros((batch, heads, total, size), new.dtype)
     for row, start in enumerate(starts):
         if past is not None:
             state[row, :, : past.shape[2]] = past[row]

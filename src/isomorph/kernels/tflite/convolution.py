@@ -49,7 +49,7 @@ def conv_2d(call: Call, x: Array, w: Array, b: Array | None = None) -> Array:
 
 @kernel("DEPTHWISE_CONV_2D", domain=TFLITE)
 def depthwise_conv_2d(call: Call, x: Array, w: Array, b: Array | None = None) -> Array:
-    """Every input channel has its own kernels, as many as the multiplier says."""
+    """Every input channel has its own kernels, as many as the multiplier states."""
     x = seen_by_hybrid(call, x, asymmetric=True)
     return _convolved(call, x, w.transpose(3, 0, 1, 2), b, x.shape[-1], _FLAT)
 
@@ -107,8 +107,8 @@ def _spread(  # noqa: PLR0917
     for axis, target in enumerate(size):
         reach = (w.shape[2 + axis] - 1) * dilations[axis] + 1
         # The padding is that of the forward convolution, from the output's size alone.
-        room = target if auto_pad(call) == "SAME_UPPER" else max(target - reach + 1, 0)
-        missing = max((-(-room // steps[axis]) - 1) * steps[axis] + reach - target, 0)
+        span = target if auto_pad(call) == "SAME_UPPER" else max(target - reach + 1, 0)
+        missing = max((-(-span // steps[axis]) - 1) * steps[axis] + reach - target, 0)
         begin.append(missing // 2)
         full = steps[axis] * (x.shape[1 + axis] - 1) + reach
         end.append(full - begin[-1] - target)

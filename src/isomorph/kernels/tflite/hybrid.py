@@ -35,7 +35,7 @@ def seen_by_hybrid(
 def quantized_rows(call: Call, x: Array, *, axis: int = 0, asymmetric: bool | None = None) -> Array:
     """``x`` within half a step of an 8-bit quantizer over each slice of ``axis``.
 
-    ``asymmetric`` None takes what the operator's options say. Zero is held exactly.
+    ``asymmetric`` None takes the operator's option. Zero is held exactly.
     """
     if not call.noise.active or call.noise.quantizers or x.size == 0:
         return x

@@ -44,7 +44,7 @@ def strided_slice(call: Call, x: Array, begin: Array, end: Array, step: Array) -
 
 
 def _own_axes(masks: dict[str, int], place: int, count: int) -> int:
-    """How many axes of the input the entries behind the ellipsis speak of."""
+    """How many axes of the input the entries after the ellipsis select from."""
     return sum(1 for later in range(place + 1, count) if not masks["new_axis"] >> later & 1)
 
 

@@ -16,7 +16,7 @@ from isomorph.oracle.noise import Array
 
 @kernel("FULLY_CONNECTED", domain=TFLITE)
 def fully_connected(call: Call, x: Array, w: Array, b: Array | None = None) -> Array:
-    """X·Wᵀ + b on rows of the weights' depth; the leading axes survive when the options say so."""
+    """X·Wᵀ + b on rows of the weights' depth; the leading axes survive if an option asks for it."""
     layout = call.attributes.get("weights_format", "DEFAULT")
     if layout != "DEFAULT":
         raise ValueError(f"weights in the format {layout} are not understood")

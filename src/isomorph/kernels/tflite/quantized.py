@@ -70,7 +70,7 @@ class Reach:
 def onto(real: Array, grid: Grid, call: Call, *, keeps: bool, reach: Reach) -> Array:
     """Real numbers on the grid.
 
-    ``keeps`` says that the operator only selected numbers which lie on it already.
+    ``keeps``: the operator only selected numbers which lie on it already.
     """
     if keeps and call.noise.quantizers:
         width = spread(grid.scale, real.shape, grid.axis)

@@ -6,14 +6,14 @@ from onnx import TensorProto, helper
 
 from isomorph.core.errors import UsageError
 from isomorph.frameworks.onnx.cut import Cutter, rename_duplicates
-from isomorph.frameworks.onnx.model import opened
+from isomorph.frameworks.onnx.model import model_of
 
 FLOAT = helper.make_tensor_type_proto(TensorProto.FLOAT, None)
 
 
 def cutter(text):
     head = '<ir_version: 9, opset_import: ["" : 17]>'
-    return Cutter(opened(onnx.parser.parse_model(f"{head} {text}")))
+    return Cutter(model_of(onnx.parser.parse_model(f"{head} {text}")))
 
 
 def ops(found, piece):

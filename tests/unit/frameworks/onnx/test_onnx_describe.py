@@ -1,4 +1,4 @@
-"""The neutral description says all that the file and its opset say."""
+"""The neutral description has all that the file and its opset state."""
 
 import numpy as np
 import onnx
@@ -38,7 +38,7 @@ def test_softmax_means_another_axis_before_opset_13():
     assert old.graph.nodes[0].attributes["axis"] == 1
 
 
-def test_what_the_file_says_wins_over_the_default():
+def test_what_the_file_states_wins_over_the_default():
     node = loaded(
         "g (float[2,3] x) => (float[2,3] y) {y = LeakyRelu <alpha = 0.5> (x)}"
     ).graph.nodes[0]
@@ -70,7 +70,7 @@ def test_unnamed_nodes_are_called_by_operator_and_output():
     assert [node.name for node in graph.nodes] == ["Relu@a", "last"]
 
 
-def test_nodes_of_one_name_are_told_apart_and_noted():
+def test_nodes_of_one_name_are_distinguished_and_noted():
     model = loaded(
         "g (float[2] x) => (float[2] y) { [n] a = Relu(x) [n] b = Abs(a) [Relu_a] y = Neg(b) }"
     )

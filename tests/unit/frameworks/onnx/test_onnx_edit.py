@@ -1,4 +1,4 @@
-"""Every edit does what it says to a copy, and nothing to the model."""
+"""Every edit is applied to a copy, and nothing to the model."""
 
 import numpy as np
 import onnx
@@ -193,7 +193,7 @@ def test_what_would_make_no_model_is_refused_and_leaves_no_file(model, tmp_path,
     assert not path.exists()
 
 
-def test_a_patch_that_makes_a_node_depend_on_itself_says_so(model, tmp_path):
+def test_a_patch_that_makes_a_node_depend_on_itself_is_reported(model, tmp_path):
     loop = Patch(summary="", edits=(edits.SetInput(node="scale", index=0, tensor="y"),))
     with pytest.raises(UsageError, match="depend on its own result"):
         FRAMEWORK.apply(model, loop, tmp_path / "patched.onnx")

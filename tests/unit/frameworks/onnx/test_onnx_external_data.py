@@ -20,8 +20,8 @@ def referring(location, *, offset=None, length=None, dtype=TensorProto.FLOAT, di
     )
     tensor = proto.graph.initializer.add(name="w", data_type=dtype, dims=dims)
     tensor.data_location = TensorProto.EXTERNAL
-    told = {"location": location, "offset": offset, "length": length}
-    for key, value in told.items():
+    stated = {"location": location, "offset": offset, "length": length}
+    for key, value in stated.items():
         if value is not None:
             tensor.external_data.add(key=key, value=str(value))
     return proto
@@ -115,7 +115,7 @@ def test_a_pipe_is_never_opened(folder):
 
 
 @pytest.mark.parametrize(
-    ("location", "offset", "told"),
+    ("location", "offset", "stated"),
     [
         ("absent.bin", None, "missing"),
         ("short.bin", None, "expected 64 bytes at offset 0, the file has 3"),
@@ -126,11 +126,11 @@ def test_a_pipe_is_never_opened(folder):
         ("", None, "no location"),
     ],
 )
-def test_missing_and_short_files_say_expected_and_actual(folder, location, offset, told):
+def test_missing_and_short_files_report_expected_and_actual(folder, location, offset, stated):
     (folder / "short.bin").write_bytes(b"abc")
     error = refusal(folder, referring(location, offset=offset))
     assert (error.code, error.exit_code) == ("EXTERNAL_DATA_SHORT", 2)
-    assert told in error.what
+    assert stated in error.what
 
 
 def test_a_declared_length_that_contradicts_the_shape(folder):

@@ -72,9 +72,9 @@ def test_every_tensor_is_what_it_is_with_weights_in_memory(path, runtime, monkey
         np.testing.assert_array_equal(array, found[1][name])
 
 
-def test_a_file_that_was_written_to_meanwhile_is_told(path):
+def test_a_file_that_was_written_to_meanwhile_is_reported(path):
     native = OnnxFramework().load(str(path), {}).native
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(UnreadableModelError) as told:
+    with pytest.raises(UnreadableModelError) as caught:
         native.initializer("large")
-    assert told.value.code == "MODEL_CHANGED"
+    assert caught.value.code == "MODEL_CHANGED"

@@ -50,7 +50,7 @@ def test_a_list_that_is_none_is_refused(path):
 
 
 @pytest.mark.parametrize(
-    ("said", "name", "counts"),
+    ("logged", "name", "counts"),
     [
         ("Removing initializer 'w'.", "w", True),
         ("a node is no longer used", "a", False),
@@ -62,8 +62,8 @@ def test_a_list_that_is_none_is_refused(path):
         ("GraphTransformer GeluFusion modified: 0 with status: OK", "GeluFusion", False),
     ],
 )
-def test_a_name_counts_only_as_a_whole(said, name, counts):
-    assert bool(mentioned(START + said, [name])) is counts
+def test_a_name_counts_only_as_a_whole(logged, name, counts):
+    assert bool(mentioned(START + logged, [name])) is counts
 
 
 def test_few_lines_each_once_and_printable():

@@ -39,7 +39,7 @@ def test_a_good_file_is_read_and_its_bytes_identified(tmp_path):
     assert found.notes == ()
 
 
-def test_a_truncated_file_says_size_and_place(tmp_path):
+def test_a_truncated_file_reports_size_and_place(tmp_path):
     data = GOOD.SerializeToString()
     path = tmp_path / "m.onnx"
     path.write_bytes(data[: len(data) * 2 // 3])
@@ -122,7 +122,7 @@ def test_an_element_type_that_does_not_exist():
     assert "'w'" in error.where
 
 
-def test_too_few_bytes_say_declared_and_got():
+def test_too_few_bytes_report_declared_and_got():
     tensor = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[4, 4], raw_data=bytes(10))
     error = refusal(with_weight(tensor).SerializeToString())
     assert error.code == "TENSOR_SIZE_MISMATCH"

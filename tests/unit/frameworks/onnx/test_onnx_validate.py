@@ -102,7 +102,7 @@ def test_an_unknown_operator_of_the_default_domain():
     assert "Relu" in error.why
 
 
-def test_an_operator_that_came_later_says_when():
+def test_an_operator_that_came_later_reports_when():
     proto = model("g (float[2] x) => (float[2] y) { y = Gelu(x) }")
     assert "from opset 20" in refusal(proto).why
 

@@ -42,7 +42,7 @@ def opened(tmp_path):
     )
 
 
-def test_it_says_that_it_gives_outputs_only(opened):
+def test_it_gives_outputs_only(opened):
     _, model, session, oracle = opened
     assert any("torch.export refused" in note for note in model.notes)
     assert session.capabilities.fetch == oracle.capabilities.fetch == "outputs"

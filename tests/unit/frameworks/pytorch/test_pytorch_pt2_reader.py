@@ -78,14 +78,14 @@ def varied(tmp_path_factory):
 
 def test_a_plain_program_is_what_torch_reads(varied):
     ours, _ = read_static(varied)
-    theirs = read_exported(torch.export.load(varied))
-    assert [repr(step) for step in ours.steps] == [repr(step) for step in theirs.steps]
+    exported = read_exported(torch.export.load(varied))
+    assert [repr(step) for step in ours.steps] == [repr(step) for step in exported.steps]
     for what in ("inputs", "outputs", "specs", "origins", "fixed"):
-        assert getattr(ours, what) == getattr(theirs, what), what
-    assert list(ours.constants) == list(theirs.constants)
+        assert getattr(ours, what) == getattr(exported, what), what
+    assert list(ours.constants) == list(exported.constants)
     for name, value in ours.constants.items():
-        assert torch.equal(value, theirs.constants[name])
-        assert value.stride() == theirs.constants[name].stride()
+        assert torch.equal(value, exported.constants[name])
+        assert value.stride() == exported.constants[name].stride()
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,7 @@ def test_fresh_tensors_follow_the_type_of_the_run():
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_a_narrow_run_is_near_and_says_so(cnn, dtype):
+def test_a_narrow_run_is_near_and_is_reported(cnn, dtype):
     model, _, example = cnn
     feeds, (name,) = feeds_of(model, example), outputs(model)
     session = runtime(model, dtype=dtype)
@@ -229,7 +229,7 @@ def test_tf32_is_the_sessions_and_not_the_processes(cnn):
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
-def test_a_missing_device_is_a_failed_runtime_that_says_what_there_is(cnn):
+def test_a_missing_device_is_a_failed_runtime_that_reports_what_there_is(cnn):
     with pytest.raises(RuntimeFailedError) as refused:
         runtime(cnn[0], device="cuda")
     assert "there is: cpu" in refused.value.why

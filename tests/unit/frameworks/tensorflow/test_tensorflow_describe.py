@@ -89,7 +89,7 @@ def test_branches_are_described_by_number():
     assert node.bodies["branches[1]"].nodes[0].name.startswith(f"{node.name}/branches[1]#1/")
 
 
-def test_reductions_and_moves_say_their_axes():
+def test_reductions_and_moves_report_their_axes():
     made = graph(
         placeholder("x"),
         constant("axes", np.array([1], np.int32)),

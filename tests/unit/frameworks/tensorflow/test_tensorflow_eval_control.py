@@ -33,7 +33,7 @@ def collatz(x):
     return [tf.cast(loop[0], tf.float32), loop[1], loop[2].stack()]
 
 
-def test_a_loop_runs_as_often_as_the_data_says():
+def test_a_loop_runs_as_often_as_the_data_requires():
     case = Case(collatz, np.abs(normal(3)) + 0.5)
     meant = agrees(case)
     assert meant["y0"] == meant["y2"].shape[0] > 3

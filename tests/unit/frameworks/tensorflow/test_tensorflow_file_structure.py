@@ -110,7 +110,7 @@ def test_printing_is_allowed_to_the_terminal_and_not_to_a_file(tmp_path):
 
 
 @pytest.mark.parametrize("share", [0.3, 0.66, 0.95])
-def test_a_cut_file_says_where(share, folder, tmp_path):
+def test_a_cut_file_reports_where(share, folder, tmp_path):
     data = (folder / "saved_model.pb").read_bytes()
     path = tmp_path / "saved_model.pb"
     path.write_bytes(data[: int(len(data) * share)])

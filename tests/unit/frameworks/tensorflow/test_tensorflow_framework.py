@@ -89,7 +89,7 @@ def test_the_file_inside_a_saved_model_stands_for_the_folder(folder):
     assert one.graph == two.graph
 
 
-def test_a_dict_of_outputs_keeps_its_keys_and_says_that_it_has_no_order(tmp_path):
+def test_a_dict_of_outputs_keeps_its_keys_and_has_no_order(tmp_path):
     model = two_headed()
     x = np.ones((1, 4), np.float32)
     with quietly():
@@ -252,7 +252,7 @@ def test_a_saved_model_without_its_variables_is_damage(folder, tmp_path):
     assert caught.value.code == "MODEL_TRUNCATED"
 
 
-def test_a_saved_model_without_signature_says_so(tmp_path):
+def test_a_saved_model_without_signature_is_reported(tmp_path):
     with quietly():
         tf.saved_model.save(tf.Module(), str(tmp_path))
     with pytest.raises(UnreadableModelError) as caught:
@@ -303,8 +303,8 @@ def test_a_live_graph_is_left_as_it_is():
 def test_loading_leaves_the_process_as_it_was(folder, capfd):
     before = dict(sys.modules)
     framework.load(str(folder / "m.keras"), {})
-    told = capfd.readouterr()
-    assert told.out == ""
-    assert told.err == ""
+    printed = capfd.readouterr()
+    assert printed.out == ""
+    assert printed.err == ""
     assert set(before) <= set(sys.modules)
     assert Path(folder / "m.keras").exists()

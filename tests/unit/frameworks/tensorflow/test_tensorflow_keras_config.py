@@ -118,7 +118,7 @@ def test_json_that_is_none_is_damage(config, tmp_path):
     assert caught.value.where == "config.json"
 
 
-def test_weights_without_a_network_are_told_as_that(tmp_path):
+def test_weights_without_a_network_are_reported_as_that(tmp_path):
     with pytest.raises(UnreadableModelError) as caught:
         refuse_unsafe_hdf5(hdf5(tmp_path, None))
     assert caught.value.code == "WEIGHTS_ONLY"

@@ -1,4 +1,4 @@
-"""Files of early Keras 2, which could not yet say what later became an option."""
+"""Files of early Keras 2, which lack what later became an option."""
 
 import json
 
@@ -14,8 +14,8 @@ h5py = pytest.importorskip("h5py")
 pytest.importorskip("tf_keras")
 
 
-@pytest.mark.parametrize(("reset_after", "says"), [(False, False), (False, True), (True, True)])
-def test_a_gru_that_says_nothing_is_of_the_only_kind_there_was(tmp_path, reset_after, says):
+@pytest.mark.parametrize(("reset_after", "stated"), [(False, False), (False, True), (True, True)])
+def test_a_gru_without_the_option_is_of_the_only_kind_there_was(tmp_path, reset_after, stated):
     path = tmp_path / "old.h5"
     x = np.random.default_rng(0).normal(size=(2, 5, 3)).astype(np.float32)
     with quietly():
@@ -28,7 +28,7 @@ def test_a_gru_that_says_nothing_is_of_the_only_kind_there_was(tmp_path, reset_a
     with h5py.File(path, "a") as file:
         config = json.loads(file.attrs["model_config"])
         for each in config["config"]["layers"]:
-            if not says:
+            if not stated:
                 each["config"].pop("reset_after", None)
         file.attrs["model_config"] = json.dumps(config)
     read = TensorflowFramework().load(str(path), {})

@@ -159,8 +159,8 @@ def test_every_tensor_of_the_run_is_near_the_oracles(opened):
     names = [name for node in model.graph.nodes for name in node.outputs]
     ran, meant = runtime.run(feeds, names), oracle.run(feeds, names)
     for name in names:
-        ours, theirs = meant[name], ran[name]
-        pairs = zip(ours, theirs, strict=True) if isinstance(ours, list) else [(ours, theirs)]
+        oracle, run = meant[name], ran[name]
+        pairs = zip(oracle, run, strict=True) if isinstance(oracle, list) else [(oracle, run)]
         for one, other in pairs:
             assert np.shape(one) == np.shape(other), name
             if np.asarray(other).dtype.kind != "f":

@@ -86,7 +86,7 @@ def test_any_tensor_is_fed_and_fetched():
     assert np.allclose(fed["y0"], np.tanh(2.0 * wide), rtol=1e-15, atol=0)
 
 
-def test_what_is_asked_wrongly_is_told():
+def test_what_is_asked_wrongly_is_reported():
     case = Case(tf.tanh, normal(5))
     with pytest.raises(UsageError, match="'x0'") as missing:
         case.session.run({}, ["y0"])

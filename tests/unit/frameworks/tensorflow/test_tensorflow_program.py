@@ -39,12 +39,12 @@ def test_names_of_tensors():
     assert place_of("a:b:3") == ("a:b", 3)
 
 
-def test_nodes_come_after_what_they_read_whatever_the_file_says():
+def test_nodes_come_after_what_they_read_whatever_the_order_in_the_file():
     made = graph(unary("b", "Relu", "a"), unary("a", "Tanh", "x"), placeholder("x"))
     assert [node.name for node in sorted_definitions(made)] == ["x", "a", "b"]
 
 
-def test_the_order_is_that_of_the_outputs_whatever_the_file_says():
+def test_the_order_is_that_of_the_outputs_whatever_the_order_in_the_file():
     nodes = [placeholder("x"), unary("a", "Relu", "x"), unary("b", "Tanh", "x")]
     for listed in (nodes, nodes[::-1]):
         program = assemble(graph(*listed), [("x", "x")], [("b", "b"), ("a", "a")])

@@ -213,7 +213,7 @@ def test_an_unknown_operator_is_refused_when_opened():
         ({"image": image().astype(np.int32)}, ["logits"], "WRONG_DTYPE"),
     ],
 )
-def test_wrong_words_are_told(feeds, fetch, code, model):
+def test_wrong_words_are_reported(feeds, fetch, code, model):
     with pytest.raises(UsageError) as caught:
         opened(model).run(feeds, fetch)
     assert caught.value.code == code
@@ -231,14 +231,14 @@ def test_a_shape_that_does_not_fit_is_the_runtimes_failure(model):
     [{"mode": "fast"}, {"xla": "maybe"}, {"grappler": "1"}, {"onednn": "x"}, {"threads": "-1"},
      {"mode": "eager", "xla": "yes"}],
 )  # fmt: skip
-def test_impossible_settings_are_told(settings, model):
+def test_impossible_settings_are_reported(settings, model):
     with pytest.raises(UsageError) as caught:
         opened(model, **settings)
     assert caught.value.code == "BAD_SETTING"
 
 
 @pytest.mark.parametrize("settings", [{"onednn": "off"}, {"onednn": "on"}, {"threads": "3"}])
-def test_what_comes_too_late_is_told_with_the_variable(settings, model, monkeypatch):
+def test_what_comes_too_late_is_reported_with_the_variable(settings, model, monkeypatch):
     for name in ("TF_ENABLE_ONEDNN_OPTS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(RuntimeFailedError) as caught:

@@ -1,4 +1,4 @@
-"""Single edits of a TFLite file: what is written runs, and says what the patch said."""
+"""Single edits of a TFLite file: what is written runs, and contains the patch."""
 
 import numpy as np
 import pytest

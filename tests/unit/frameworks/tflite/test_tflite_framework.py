@@ -102,14 +102,14 @@ def stateful():
     return graph.ends([x], [y]).model
 
 
-def test_state_begins_at_zero_and_the_user_is_told():
+def test_state_begins_at_zero_and_that_is_reported():
     model = load(stateful().data())
     constant = model.graph.constants["state"]
     assert (constant.shape, constant.values) == ((1, 8), (0.0,) * 8)
     assert any("begin every run at zero" in note for note in model.notes)
 
 
-def test_further_signatures_are_told():
+def test_further_signatures_are_reported():
     model = small()
     model.signature("encode", {"a": 0}, {"b": 11})
     model.signature("decode", {"c": 0}, {"d": 11})

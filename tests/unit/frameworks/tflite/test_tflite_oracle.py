@@ -41,7 +41,7 @@ def quantized_sum():
     return model.data()
 
 
-def test_it_says_what_it_is(net):
+def test_its_capabilities(net):
     assert net.capabilities.fetch == net.capabilities.feed == "all"
     assert net.capabilities.noise
     assert net.environment.precision == "float64"
@@ -61,7 +61,7 @@ def test_constants_may_be_fetched_and_fed(net):
     np.testing.assert_allclose(moved, plain + 1, rtol=1e-14)
 
 
-def test_a_missing_input_and_an_unknown_tensor_are_told(net):
+def test_a_missing_input_and_an_unknown_tensor_are_reported(net):
     with pytest.raises(UsageError, match="nothing was fed for 'x'") as caught:
         net.run({}, ["net/logits"])
     assert caught.value.code == "MISSING_INPUT"

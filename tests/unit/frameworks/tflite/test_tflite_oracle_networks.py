@@ -113,7 +113,7 @@ def test_every_quantized_operator_lies_within_its_quanta(networks, name):
 
 
 @pytest.mark.parametrize("name", FLOAT)
-def test_the_whole_network_is_as_near_as_its_noise_says(networks, name):
+def test_the_whole_network_is_as_near_as_its_noise_allows(networks, name):
     both = Both(networks / f"{name}.tflite")
     output = both.model.graph.outputs[0].name
     wanted = both.oracle.run(both.feeds, [output])[output]

@@ -175,16 +175,19 @@ def sparsity(order, levels, blocks=()):
     made.traversalOrder, made.blockMap = np.array(order, np.int32), np.array(blocks, np.int32)
     made.dimMetadata = []
     for level in levels:
-        told = schema.DimensionMetadataT()
+        axis = schema.DimensionMetadataT()
         if isinstance(level, int):
-            told.denseSize = level
+            axis.denseSize = level
         else:
-            told.format = schema.DimensionType.SPARSE_CSR
-            told.arraySegmentsType = told.arrayIndicesType = schema.SparseIndexVector.Int32Vector
-            told.arraySegments, told.arrayIndices = schema.Int32VectorT(), schema.Int32VectorT()
-            told.arraySegments.values = np.array(level[0], np.int32)
-            told.arrayIndices.values = np.array(level[1], np.int32)
-        made.dimMetadata.append(told)
+            axis.format = schema.DimensionType.SPARSE_CSR
+            axis.arraySegmentsType = axis.arrayIndicesType = schema.SparseIndexVector.Int32Vector
+            axis.arraySegments, axis.arrayIndices = (
+                schema.Int32VectorT(),
+                schema.Int32VectorT(),
+            )
+            axis.arraySegments.values = np.array(level[0], np.int32)
+            axis.arrayIndices.values = np.array(level[1], np.int32)
+        made.dimMetadata.append(axis)
     return made
 
 

@@ -187,7 +187,7 @@ def test_constants_are_fetched_and_may_be_replaced():
     assert equal(session.run(feeds, ["net/logits"])["net/logits"], before)
 
 
-def test_floats_for_a_quantized_input_are_quantized_and_that_is_told(converted):
+def test_floats_for_a_quantized_input_are_quantized_and_that_is_reported(converted):
     model = load(converted / "int8.tflite")
     session = opened(model)
     (parameters,) = [each for each in model.graph.quantization if each.tensor == "image"]
@@ -199,7 +199,7 @@ def test_floats_for_a_quantized_input_are_quantized_and_that_is_told(converted):
     assert "ties away from zero" in session.environment.facts["quantized inputs"]
 
 
-def test_the_environment_says_what_really_computes(converted):
+def test_the_environment_reports_what_really_computes(converted):
     model = load(converted / "cnn.tflite")
     facts = [opened(model, **settings).environment.facts for settings in WAYS]
     assert [each["delegate"] for each in facts] == ["XNNPACK", "none", "none"]
@@ -209,14 +209,14 @@ def test_the_environment_says_what_really_computes(converted):
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "reason"),
     [({"xnnpack": "maybe"}, "on, off"), ({"kernels": "fast"}, "reference"), ({"threads": "0"}, "")],
 )
-def test_settings_that_are_not_understood_are_refused(settings, told):
+def test_settings_that_are_not_understood_are_refused(settings, reason):
     with pytest.raises(UsageError) as caught:
         opened(load(small().data()), **settings)
     assert caught.value.code == "BAD_SETTING"
-    assert told in (caught.value.why or "")
+    assert reason in (caught.value.why or "")
 
 
 def test_only_an_oracle_takes_noise():
