@@ -107,23 +107,11 @@ class Silence:
     scale = 1.0
     random = np.random.default_rng(0)
 
-    def rounded(self, y: Array, magnitude: Array | float | None = None) -> Array:
+    def rounded(self, y: Array, *_: Any, **__: Any) -> Array:  # noqa: ANN401
         """Exactly ``y``."""
         return y
 
-    def added(self, y: Array, *operands: Array) -> Array:
-        """Exactly ``y``."""
-        return y
-
-    def reduced(
-        self,
-        y: Array,
-        magnitude: Callable[[], Array],
-        length: int,
-        exact: Exact | None = None,
-    ) -> Array:
-        """Exactly ``y``."""
-        return y
+    added = reduced = rounded
 
 
 class Rounding:

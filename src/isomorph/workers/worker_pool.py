@@ -128,14 +128,7 @@ class WorkerSlot:
     def apply(self, recipe: LoadSpec, patch: Patch, path: Path) -> None:
         """Write a patched copy of the model."""
         with self._lock:
-            self.load(recipe, describe=False)
-            message = {
-                "command": "apply",
-                "about": recipe.source,
-                "model": recipe.number,
-                "patch": encode(patch),
-                "path": str(path.resolve()),
-            }
+            message = self._about(recipe, "apply", patch=encode(patch), path=str(path.resolve()))
             self.start().exchange(
                 message, doing="applying a patch", seconds=self._limits.load_seconds
             )
@@ -145,28 +138,19 @@ class WorkerSlot:
     ) -> dict[str, Any]:
         """Tensors of the patched model."""
         with self._lock:
-            self.load(recipe, describe=False)
-            message = {
-                "command": "rehearse",
-                "about": recipe.source,
-                "model": recipe.number,
-                "patch": encode(patch),
-                "fetch": list(fetch),
-            }
+            message = self._about(recipe, "rehearse", patch=encode(patch), fetch=list(fetch))
             return self._fed(message, feeds, "trying a patch")
 
     def cut(self, recipe: LoadSpec, piece: Piece, feeds: Arrays, path: Path) -> None:
         """Write a part of the model."""
         with self._lock:
-            self.load(recipe, describe=False)
-            message = {
-                "command": "cut",
-                "about": recipe.source,
-                "model": recipe.number,
-                "piece": encode(piece),
-                "path": str(path.resolve()),
-            }
+            message = self._about(recipe, "cut", piece=encode(piece), path=str(path.resolve()))
             self._fed(message, feeds, "cutting out a part")
+
+    def _about(self, recipe: LoadSpec, command: str, **more: Any) -> Message:  # noqa: ANN401
+        """A command about a model, which is loaded first if it is not."""
+        self.load(recipe, describe=False)
+        return {"command": command, "about": recipe.source, "model": recipe.number, **more}
 
     def close_session(self, number: int, generation: int) -> None:
         """Forget a session, unless its process has died and taken it along."""

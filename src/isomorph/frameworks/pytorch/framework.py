@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from collections.abc import Mapping
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import IsomorphError, UsageError
 from isomorph.core.lazy import require
-from isomorph.core.model import Graph, Model, OutputOrder
+from isomorph.core.model import Model, OutputOrder
+from isomorph.core.model_digests import digest_of_files, digest_of_graph
 from isomorph.frameworks.pytorch.archive import is_archive, is_damaged, kind_of
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _described(
     return Model(
         framework="pytorch",
         location=location,
-        digest=digest or _digest_of(graph),
+        digest=digest or digest_of_graph(graph),
         graph=graph,
         producer=f"torch {version}",
         metadata={"kind": native.kind},
@@ -163,16 +163,4 @@ def _identity(source: Any) -> tuple[str, str]:  # noqa: ANN401
     path = Path(source)
     if not path.is_file():
         return os.fspath(source), ""
-    with path.open("rb") as file:
-        return os.fspath(source), hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _digest_of(graph: Graph) -> str:
-    """Of a live model: its operators, their arguments and its weights."""
-    digest = hashlib.sha256()
-    for node in graph.nodes:
-        digest.update(repr((node.name, node.native_op, node.inputs, node.outputs)).encode())
-        digest.update(repr(sorted(node.attributes.items())).encode())
-    for name, constant in sorted(graph.constants.items()):
-        digest.update(f"{name}{constant.digest}".encode())
-    return digest.hexdigest()
+    return os.fspath(source), digest_of_files(path)

@@ -8,7 +8,6 @@ its outputs by one rounding each.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ from isomorph.frameworks.pytorch.program import Step, operator_name, plain_word
 from isomorph.frameworks.pytorch.recurrent import RECURRENT, Array
 from isomorph.frameworks.pytorch.rounding_classes import EXACT, SUMS
 from isomorph.frameworks.pytorch.sum_noise import disturbed_sum
-from isomorph.oracle.exact_sums import Exact
 from isomorph.oracle.noise import NoiseSource
 
 
@@ -107,21 +105,17 @@ class StoredAtEachStep:
         """That of the source."""
         return self.source.random
 
-    def rounded(self, y: Array, magnitude: Array | float | None = None) -> Array:
+    def rounded(self, y: Array, *sizes: Any, **more: Any) -> Array:  # noqa: ANN401
         """Rounded in float32, and again when it is kept."""
-        return _kept(tensor(self.source.rounded(y, magnitude)), self.dtype, self.random)
+        return self._kept(self.source.rounded(y, *sizes, **more))
 
     def added(self, y: Array, *operands: Array) -> Array:
-        """Rounded in float32, and again when it is kept."""
-        return _kept(tensor(self.source.added(y, *operands)), self.dtype, self.random)
+        """Added in float32, and rounded when it is kept."""
+        return self._kept(self.source.added(y, *operands))
 
-    def reduced(
-        self,
-        y: Array,
-        magnitude: Callable[[], Array],
-        length: int,
-        exact: Exact | None = None,
-    ) -> Array:
+    def reduced(self, y: Array, *terms: Any, **more: Any) -> Array:  # noqa: ANN401
         """Summed in float32, and rounded when it is kept."""
-        moved = self.source.reduced(y, magnitude, length, exact)
-        return _kept(tensor(moved), self.dtype, self.random)
+        return self._kept(self.source.reduced(y, *terms, **more))
+
+    def _kept(self, value: Array) -> Array:
+        return _kept(tensor(value), self.dtype, self.random)

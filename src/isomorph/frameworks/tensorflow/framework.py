@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 import zipfile
@@ -12,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UnreadableModelError
-from isomorph.core.model import Graph, Model, OutputOrder
+from isomorph.core.model import Model, OutputOrder
+from isomorph.core.model_digests import digest_of_files, digest_of_graph
 from isomorph.frameworks.tensorflow.file_structure import looks_like_graph, looks_like_saved_model
 from isomorph.frameworks.tensorflow.io_ops import (
     refuse_absent_weights,
@@ -74,7 +74,7 @@ class TensorflowFramework:
         if options.get("trust") != "yes":
             _refuse_unsafe(path, kind)
         native, notes = _from_file(path, kind, trusted=options.get("trust") == "yes")
-        return _described(native, os.fspath(source), _digest_of_files(path), notes)
+        return _described(native, os.fspath(source), digest_of_files(path), notes)
 
     def save(self, model: Model, path: Path) -> None:
         """Write a copy; never onto what it came from, nor through a link."""
@@ -195,7 +195,7 @@ def _described(native: TfModel, location: str, digest: str, notes: tuple[str, ..
     return Model(
         framework="tensorflow",
         location=location,
-        digest=digest or _digest_of_graph(graph),
+        digest=digest or digest_of_graph(graph),
         graph=graph,
         producer=f"tensorflow {tf.__version__}",
         metadata={"kind": native.kind},
@@ -204,27 +204,3 @@ def _described(native: TfModel, location: str, digest: str, notes: tuple[str, ..
         notes=notes,
         native=native,
     )
-
-
-def _digest_of_files(path: Path) -> str:
-    """Of a file's bytes; of a folder's files with their names, in order."""
-    if path.is_file():
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    whole = hashlib.sha256()
-    for each in sorted(item for item in path.rglob("*") if item.is_file()):
-        with each.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        whole.update(f"{each.relative_to(path).as_posix()}\0{digest}\n".encode())
-    return whole.hexdigest()
-
-
-def _digest_of_graph(graph: Graph) -> str:
-    """Of a live model: its operators, their attributes and its weights."""
-    digest = hashlib.sha256()
-    for node in graph.nodes:
-        digest.update(repr((node.name, node.native_op, node.inputs, node.outputs)).encode())
-        digest.update(repr(sorted(node.attributes.items())).encode())
-    for name, constant in sorted(graph.constants.items()):
-        digest.update(f"{name}{constant.digest}".encode())
-    return digest.hexdigest()
