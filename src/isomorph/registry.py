@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from isomorph.core import protocols
 from isomorph.core.errors import UsageError
+from isomorph.core.operator_tables import NO_TABLES, OperatorTables
 from isomorph.core.protocols import Cause, Converter, Fix, Framework, Reporter, Rule, Runtime
 
 KINDS = ("frameworks", "runtimes", "converters", "rules", "reporters", "causes", "fixes")
@@ -35,6 +36,7 @@ ABILITIES: Mapping[str, tuple[type, ...]] = {
         protocols.SupportsPatch,
         protocols.SupportsExtract,
         protocols.HasSidecarFiles,
+        protocols.HasOperatorTables,
     ),
     "runtimes": (
         protocols.EnvironmentReader,
@@ -153,3 +155,18 @@ def rule(name: str) -> Rule:
 def _closest(word: str, known: tuple[str, ...]) -> str | None:
     near = difflib.get_close_matches(word, known, n=1)
     return f"did you mean {near[0]!r}?" if near else None
+
+
+def tables_of(name: str) -> OperatorTables:
+    """The operator tables of the named framework; empty ones where it has none."""
+    extension = framework(name)
+    if isinstance(extension, protocols.HasOperatorTables):
+        return extension.operator_tables
+    return NO_TABLES
+
+
+@cache
+def operator_tables(native_op: str) -> OperatorTables:
+    """The tables of the framework that an operator belongs to, by its native name."""
+    every = (tables_of(name) for name in names("frameworks"))
+    return next((tables for tables in every if tables.owns(native_op)), NO_TABLES)

@@ -28,6 +28,7 @@ from isomorph.diagnose.parameters import (
 from isomorph.diagnose.reference_attributes import stated_attributes, stated_inputs
 from isomorph.match.tensor_capture import rms_and_peak
 from isomorph.measure.precision import QUANTIZED_OPS
+from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -46,10 +47,7 @@ _MOVES = frozenset({"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "
 _WITHIN: dict[str, tuple[float, ...]] = {
     "Gelu": (2**0.5, 0.5**0.5, 0.5, 1.0, (2 / math.pi) ** 0.5, 0.044715, 3.0),
     "HardSwish": (3.0, 6.0, 1 / 6), "HardSigmoid": (3.0, 6.0, 1 / 6), "Mish": (1.0,),
-    "Silu": (1.0,), "aten.rsqrt.default": (-0.5, 0.5), "ReduceL2": (2.0, 0.5), "Sqrt": (0.5,),
-    "aten.log10.default": (math.log(10), 1 / math.log(10)),
-    "aten.log2.default": (math.log(2), 1 / math.log(2)), "aten.log1p.default": (1.0,),
-    "aten.expm1.default": (1.0,), "aten.exp2.default": (2.0, math.log(2)),
+    "Silu": (1.0,), "ReduceL2": (2.0, 0.5), "Sqrt": (0.5,),
 }  # fmt: skip
 _LEARNED = frozenset({"PRelu"})
 """Operators whose single stored number is a trained weight, not a setting."""
@@ -146,7 +144,7 @@ def _together(context: FaultContext, node: Node, stated: dict[str, Any]) -> Tria
 
 def _scalars(context: FaultContext) -> Iterator[Trial]:
     """Single numbers of a spelled-out operator, each with the numbers that the reference has."""
-    within = (number for node in context.counterparts for number in _WITHIN.get(node.op, ()))
+    within = (number for node in context.counterparts for number in _within(node.op))
     stated = list(dict.fromkeys((*node_constants.stated(context), *within)))
     for name in node_constants.floats(context.candidate, context.nodes):
         constant = context.candidate.constants[name]
@@ -313,3 +311,8 @@ def _shown(value: Any) -> str:  # noqa: ANN401
     if isinstance(value, np.ndarray):
         return "the reference's"
     return shortest_decimal(value) if isinstance(value, float) else str(value)
+
+
+def _within(op: str) -> tuple[float, ...]:
+    """The constants that appear where an operator is decomposed."""
+    return _WITHIN.get(op) or operator_tables(op).implied_constants.get(op, ())

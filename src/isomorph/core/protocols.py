@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from isomorph.core.fault_context import Diagnosis, FaultContext, FaultSite
     from isomorph.core.lint import LintedModel, Remark
     from isomorph.core.model import Model
+    from isomorph.core.operator_tables import OperatorTables
     from isomorph.core.patch import Patch
     from isomorph.core.report import Finding, Report
     from isomorph.core.subgraph import Piece
@@ -92,6 +93,13 @@ class HasSidecarFiles(Protocol):
     def sidecar_files(self, path: Path) -> tuple[Path, ...]:
         """The files beside ``path`` that belong to the model."""
         ...
+
+
+@runtime_checkable
+class HasOperatorTables(Protocol):
+    """The ability of a framework whose operators are not all described as ONNX does."""
+
+    operator_tables: OperatorTables
 
 
 class Session(Protocol):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from isomorph.core.limits import PARAMETER_COMBINATIONS
 from isomorph.diagnose.parameters import attributes, current, parameter_places
+from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -38,12 +39,6 @@ _WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "BitShift": {"direction": ("LEFT", "RIGHT")},
     "Upsample": {"mode": ("nearest", "linear")},
 }  # fmt: skip
-_TFLITE_WORDS: Mapping[str, tuple[str, ...]] = {
-    "fused_activation_function": ("NONE", "RELU", "RELU6", "RELU_N1_TO_1", "TANH"),
-    "padding": ("SAME", "VALID"),
-    "mode": ("REFLECT", "SYMMETRIC"),
-}
-"""Words of TFLite's options, by the option."""
 _ACTIVATIONS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "LSTM": (("Sigmoid", "Tanh", "Tanh"),),
     "GRU": (("Sigmoid", "Tanh"),),
@@ -63,8 +58,7 @@ _FLAGS = frozenset(
 _STEPS = frozenset({"stride_w", "stride_h", "dilation_w_factor", "dilation_h_factor",
                     "filter_width", "filter_height"})  # fmt: skip
 _LARGEST_STEP = 3
-_BOUNDS = {"Slice": ("starts", "ends"), "SLICE": ("begin", "size"),
-           "STRIDED_SLICE": ("begin", "end")}  # fmt: skip
+_BOUNDS = {"Slice": ("starts", "ends")}
 _ENDLESS = 2**31 - 1
 """A slice boundary from here on means the end of the axis."""
 
@@ -95,7 +89,8 @@ def combined_changes(context: FaultContext, node: Node, rank: int) -> Iterator[d
 
 def shifted_slices(context: FaultContext, node: Node) -> Iterator[dict[str, Any]]:
     """A slice that takes another part of the same length: the ones before and behind it."""
-    begin, end = _BOUNDS.get(node.native_op, _BOUNDS.get(node.op, ("", "")))
+    own = operator_tables(node.native_op).slice_bounds
+    begin, end = own.get(node.native_op, _BOUNDS.get(node.op, ("", "")))
     first, last = current(context, node, begin), current(context, node, end)
     if not isinstance(first, (tuple, list)) or not isinstance(last, (tuple, list)):
         return
@@ -126,14 +121,15 @@ def alternatives(context: FaultContext, node: Node, rank: int) -> dict[str, list
             found[name] = values
     for name in _WORDS.get(node.op, {}):
         # An operator of an old operator set may lack a parameter of later ones.
-        if name not in names and not node.native_op.isupper():
+        if name not in names and not operator_tables(node.native_op).own_options:
             found[name] = list(_WORDS[node.op][name])
     return found
 
 
 def _words(node: Node, name: str) -> tuple[str, ...]:
-    if node.native_op.isupper():
-        return _TFLITE_WORDS.get(name, ())
+    tables = operator_tables(node.native_op)
+    if tables.own_options:
+        return tables.option_values.get(name, ())
     return _WORDS.get(node.op, {}).get(name, ())
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isomorph.core.patch import AddConstant, Edit, EditBody, SetAttribute, SetConstant, SetInput
 from isomorph.match.topology import Topology
+from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -36,27 +38,6 @@ PARAMETER_INPUTS = {
     "Unsqueeze": {"axes": 1},
     "Slice": {"starts": 1, "ends": 2, "axes": 3, "steps": 4},
 }  # fmt: skip
-# The same for TFLite, by its own words: what other frameworks keep as attributes.
-_TFLITE_INPUTS = {
-    "TRANSPOSE": {"perm": 1},
-    "PAD": {"paddings": 1},
-    "PADV2": {"paddings": 1, "constant_value": 2},
-    "MIRROR_PAD": {"paddings": 1},
-    "SPACE_TO_BATCH_ND": {"paddings": 2},
-    "BATCH_TO_SPACE_ND": {"crops": 2},
-    "ARG_MAX": {"axis": 1},
-    "ARG_MIN": {"axis": 1},
-    "EXPAND_DIMS": {"axis": 1},
-    "SPLIT": {"axis": 0},
-    "CUMSUM": {"axis": 1},
-    "REVERSE_V2": {"axes": 1},
-    "RESHAPE": {"shape": 1},
-    "RESIZE_BILINEAR": {"size": 1},
-    "RESIZE_NEAREST_NEIGHBOR": {"size": 1},
-    "TOPK_V2": {"k": 1},
-    "SLICE": {"begin": 1, "size": 2},
-    "STRIDED_SLICE": {"begin": 1, "end": 2, "strides": 3},
-}
 # No runtime need take both: TFLite's own kernels refuse a resize that has them.
 _EXCLUDES = {"align_corners": "half_pixel_centers", "half_pixel_centers": "align_corners"}
 _NUMBERS = frozenset({"axis", "k", "constant_value", "min", "max", "ratio", "depth",
@@ -71,12 +52,13 @@ _REDUCTIONS = ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd"
                "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")  # fmt: skip
 
 
-def parameter_places(node: Node) -> dict[str, int]:
+def parameter_places(node: Node) -> Mapping[str, int]:
     """The parameters of this node that it may read as inputs."""
     if node.op in _REDUCTIONS:
         return {"axes": 1}
-    if node.native_op.isupper():
-        return _TFLITE_INPUTS.get(node.native_op, {})
+    tables = operator_tables(node.native_op)
+    if tables.own_options:
+        return tables.parameter_inputs.get(node.native_op, {})
     return PARAMETER_INPUTS.get(node.op, {})
 
 
@@ -210,8 +192,8 @@ def _directions(node: Node) -> dict[str, Any]:
 
 def _spatial_axes(graph: Graph, node: Node) -> int:
     """The number of spatial axes of a window; 0 where it is unknown or declared elsewhere."""
-    if node.native_op.isupper():
-        return 0  # TFLite has a word of its own for each axis
+    if operator_tables(node.native_op).own_options:
+        return 0  # it has an option of its own for each axis
     for name in ("kernel_shape", "strides", "dilations"):
         vector = node.attributes.get(name)
         if isinstance(vector, (tuple, list)):

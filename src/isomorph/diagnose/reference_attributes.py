@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isomorph.diagnose.parameters import attributes, current, parameter_places, stated
+from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -25,14 +26,6 @@ SAME_MEANING = {
 
 # PyTorch cuts along one axis, and has one number for each of these.
 _OF_SLICES = {"dim": "axes", "start": "starts", "end": "ends", "step": "steps"}
-
-# And ONNX's word, then TFLite's, for each spatial axis where it has one for each.
-_IN_TFLITE = {
-    "keepdims": ("keep_dims",), "strides": ("stride_h", "stride_w"),
-    "dilations": ("dilation_h_factor", "dilation_w_factor"),
-    "kernel_shape": ("filter_height", "filter_width"), "transA": ("adj_x",), "transB": ("adj_y",),
-    "pads": ("paddings",), "axes": ("axis",), "axis": ("axes",), "lambd": ("alpha",),
-}  # fmt: skip
 
 
 def stated_attributes(
@@ -98,8 +91,8 @@ def _meanings(name: str, value: Any, node: Node) -> Iterator[tuple[str, Any]]:  
     else:
         word = SAME_MEANING.get(name, name)
         yield word, value
-        if node.native_op.isupper():
-            yield from _spatial(_IN_TFLITE.get(word, ()), value)
+        own = operator_tables(node.native_op).option_names.get(word, ())
+        yield from _spatial(own, value)
         if name in node.attributes and SAME_MEANING.get(name, name) != name:
             yield name, value
         # The candidate may be the one with another framework's word.

@@ -19,17 +19,13 @@ from isomorph.fixes._neighbors import neighbors
 from isomorph.fixes._weight_scales import fitted_scale
 from isomorph.match.dequantized_graph import implicit_grids
 from isomorph.match.value_match import rearrangements
+from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
     from isomorph.core.model import Node, Quantization
     from isomorph.core.trace import Array
 
-# Where a linear operator reads its data, its weight and its bias.
-_FACTORS = {
-    "CONV_2D": (0, 1, 2), "DEPTHWISE_CONV_2D": (0, 1, 2), "FULLY_CONNECTED": (0, 1, 2),
-    "TRANSPOSE_CONV": (2, 1, 3),
-}  # fmt: skip
 _SAME_GRID = frozenset({"MaxPool", "AveragePool", "Reshape", "Squeeze", "Unsqueeze", "Concat",
                         "Transpose", "Resize", "Slice", "Split", "Tile", "Gather", "Pad", "Relu",
                         "SpaceToDepth", "DepthToSpace"})  # fmt: skip
@@ -66,7 +62,7 @@ def _patch(name: str, now: Quantization, words: str, scale: Array, zero: Sequenc
 
 def _stated_by_bias(grids: dict[str, Quantization], node: Node) -> Iterator[Patch]:
     """Data, weight and bias of one linear node: each from the other two, where they disagree."""
-    places = _FACTORS.get(node.native_op)
+    places = operator_tables(node.native_op).linear_inputs.get(node.native_op)
     if places is None or len(node.inputs) <= max(places):
         return
     names = [node.inputs[place] for place in places]

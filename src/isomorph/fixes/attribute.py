@@ -21,6 +21,7 @@ from isomorph.diagnose.reference_attributes import SAME_MEANING, stated_attribut
 from isomorph.fixes._forms import exact_gelu, over_its_own_axes
 from isomorph.fixes._numbers import apart, decimals, fitted
 from isomorph.oracle.fingerprint import FLOAT64_ORDER, fingerprint
+from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -110,7 +111,8 @@ def _left_out(context: FaultContext, node: Node) -> Iterator[Patch]:
     named = {
         SAME_MEANING.get(k, k) for each in same for k, v in each.attributes.items() if v is not None
     }
-    for name, value in node.attributes.items() if same and not node.native_op.isupper() else ():
+    own_options = operator_tables(node.native_op).own_options
+    for name, value in node.attributes.items() if same and not own_options else ():
         if isinstance(value, float) and name not in named:
             yield Patch(
                 summary=f"{node.op} {node.name!r}: {name} left out, which was {_short(value)}",

@@ -18,6 +18,7 @@ from isomorph.diagnose.parameters import unused_name
 from isomorph.diagnose.reference_attributes import SAME_MEANING
 from isomorph.fixes._operands import Operands, operands
 from isomorph.fixes._other_operator import other_operators
+from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -38,11 +39,10 @@ _UNARY: dict[str, tuple[str, ...]] = {
 _ELSEWHERE = {"HardSigmoid": {"alpha": 1 / 6, "beta": 0.5}}
 # What an operator does within, and what may be left out where it is spelled out.
 _WITHIN = {
-    "aten.rsqrt.default": ("Sqrt", "Reciprocal"), "ReduceL2": ("Sqrt",),
+    "ReduceL2": ("Sqrt",),
     "ReduceLogSumExp": ("Log", "Exp"), "LogSoftmax": ("Log",), "Silu": ("Sigmoid",),
     "Gelu": ("Erf", "Tanh"), "Sigmoid": ("Exp",),
-    "Mish": ("Tanh", "Softplus"), "Softplus": ("Log", "Exp"), "aten.std.correction": ("Sqrt",),
-    "aten.log10.default": ("Log",), "aten.log2.default": ("Log",), "aten.log1p.default": ("Log",),
+    "Mish": ("Tanh", "Softplus"), "Softplus": ("Log", "Exp"),
 }  # fmt: skip
 _MASK = 3
 """Which input of an attention is added to its scores."""
@@ -112,7 +112,7 @@ def _inserted(context: FaultContext) -> Iterator[Patch]:
         unary = [Operands(reads=("",))] if counterpart.op in _UNARY else []
         for read in (*unary, *operands(context, counterpart, name)):
             yield from _put_in(context, counterpart.op, name, read)
-    for op in (each for node in context.counterparts for each in _WITHIN.get(node.op, ())):
+    for op in (each for node in context.counterparts for each in _within(node.op)):
         if op not in here:
             yield from _put_in(
                 context,
@@ -166,3 +166,8 @@ def _attributes(context: FaultContext, op: str) -> dict[str, Any]:
             known = _UNARY.get(op, ("epsilon",) if op.endswith("Normalization") else ())
             return {k: named[k] for k in known if named.get(k) is not None}
     return {}
+
+
+def _within(op: str) -> tuple[str, ...]:
+    """The operators that appear where an operator is decomposed."""
+    return _WITHIN.get(op) or operator_tables(op).implied_operators.get(op, ())

@@ -27,6 +27,7 @@ from isomorph.fixes._neighbors import neighbors
 from isomorph.localize.weight_findings import CODE
 from isomorph.match.dequantized_graph import implicit_grids
 from isomorph.match.value_match import rearrangements, weight_arrangements
+from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:
     from isomorph.core.fault_context import FaultContext
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from isomorph.core.trace import Array
 
 _BIAS_INPUT = {"Conv": 2, "ConvTranspose": 2, "Gemm": 2, "FusedConv": 2, "LayerNormalization": 2}
-_TFLITE_BIAS_INPUT = {"TRANSPOSE_CONV": 3}
 
 
 class Weight:
@@ -176,7 +176,8 @@ def _biases(context: FaultContext) -> Iterator[Patch]:
     slots = [node for node in neighbors(context, depth=1) if node.op in _BIAS_INPUT]
     for source, bias in (*_known_biases(context), *_shown_bias(context)):
         for node in slots:
-            place = _TFLITE_BIAS_INPUT.get(node.native_op, _BIAS_INPUT[node.op])
+            own = operator_tables(node.native_op).linear_inputs.get(node.native_op)
+            place = _BIAS_INPUT[node.op] if own is None else own[2]
             if place < len(node.inputs) and node.inputs[place]:
                 yield from _raised(context, node, place, source, bias)
                 continue

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isomorph.measure.precision import OF_SHAPES
+from isomorph.registry import operator_tables
 
 if TYPE_CHECKING:
     from isomorph.core.model import Node
@@ -48,4 +49,5 @@ def _sizes(capture: TensorCapture) -> list[str]:
 
 
 def _asks_for_a_size(node: Node) -> bool:
-    return node.op in OF_SHAPES or node.native_op.startswith(OF_SHAPES[2:])
+    readers = operator_tables(node.native_op).shape_readers
+    return node.op in OF_SHAPES or node.native_op.startswith(readers)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isomorph.registry import operator_tables
+
 if TYPE_CHECKING:
     from isomorph.core.model import Graph, Node
 
@@ -12,7 +14,7 @@ QUANTIZED_OPS = frozenset(
      "QLinearConv", "QLinearMatMul", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul",
      "MatMulIntegerToFloat", "QGemm", "QAttention", "MatMulNBits", "FakeQuant"}
 )  # fmt: skip
-OF_SHAPES = ("Shape", "Size", "aten.sym_size", "aten.size", "aten.sym_numel", "aten.numel")
+OF_SHAPES = ("Shape", "Size")
 """Operators that ask for a size and not for values."""
 _STEPS = frozenset({"Floor", "Ceil", "Round", "Sign", "Mod", "TopK", "Unique"})
 _NARROW = ("float16", "bfloat16", "float8", "float4")
@@ -63,7 +65,7 @@ def jumps(graph: Graph) -> bool:
         or bool(node.bodies)
         or _narrows(graph, node)
         or not (
-            node.op.startswith(OF_SHAPES)
+            node.op.startswith((*OF_SHAPES, *operator_tables(node.native_op).shape_readers))
             or floats.isdisjoint(node.inputs)
             or floats.issuperset(filter(None, node.outputs))
         )

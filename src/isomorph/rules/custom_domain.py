@@ -6,11 +6,7 @@ from collections.abc import Iterator
 
 from isomorph.core.lint import LintedModel, Remark, Severity
 from isomorph.core.rule_examples import linted_model, node
-
-_STANDARD = {
-    "onnx": ("", "ai.onnx", "ai.onnx.ml"),
-    "pytorch": ("aten", "prim", "prims", "_operator", "higher_order", "onnx"),
-}
+from isomorph.registry import tables_of
 
 
 class CustomDomain:
@@ -37,28 +33,15 @@ class CustomDomain:
     def check(self, linted: LintedModel) -> Iterator[Remark]:
         """One remark for each such node."""
         for each in linted.nodes:
-            domain = _custom(linted.model.framework, each.native_op)
-            if domain is not None:
+            kind = tables_of(linted.model.framework).custom(each.native_op)
+            if kind is not None:
                 yield Remark(
                     code=self.code,
                     check=self.name,
                     severity=Severity.ERROR if linted.to else Severity.WARNING,
-                    message=f"{each.native_op} is no standard operator ({domain})",
+                    message=f"{each.native_op} is no standard operator ({kind})",
                     advice="replace it by standard operators, or export without the optimizer "
                     "that made it",
                     node=each.name,
                     source=each.source,
                 )
-
-
-def _custom(framework: str, native: str) -> str | None:
-    if framework == "onnx":
-        domain, _, _ = native.rpartition("::")
-        return None if domain in _STANDARD["onnx"] else f"domain {domain}"
-    if framework == "pytorch":
-        space = native.partition(".")[0]
-        known = "." not in native or space in _STANDARD["pytorch"]
-        return None if known else f"namespace {space}"
-    if framework == "tflite" and (native == "CUSTOM" or native.startswith(("Flex", "CUSTOM"))):
-        return "TensorFlow's own, by the Flex delegate" if "Flex" in native else "custom"
-    return None

@@ -12,6 +12,7 @@ from isomorph.core.errors import UsageError
 from isomorph.core.lazy import require
 from isomorph.core.model import Graph, Model
 from isomorph.frameworks.onnx.file_structure import looks_like_model
+from isomorph.frameworks.onnx.operator_tables import TABLES
 
 if TYPE_CHECKING:
     from isomorph.core.patch import Patch
@@ -24,6 +25,7 @@ class OnnxFramework:
     """Files, bytes and ModelProtos of ONNX."""
 
     name = "onnx"
+    operator_tables = TABLES
     suffix = ".onnx"
     extra: str | None = None
     runtime = "onnxruntime"

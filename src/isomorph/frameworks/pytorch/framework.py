@@ -14,6 +14,7 @@ from isomorph.core.lazy import require
 from isomorph.core.model import Model, OutputOrder
 from isomorph.core.model_digests import digest_of_files, digest_of_graph
 from isomorph.frameworks.pytorch.archive import is_archive, is_damaged, kind_of
+from isomorph.frameworks.pytorch.operator_tables import TABLES
 
 if TYPE_CHECKING:
     from isomorph.core.patch import Patch
@@ -34,6 +35,7 @@ class PytorchFramework:
     oracle = "pytorch_oracle"
     keeps_metadata = False
     keeps_float = False
+    operator_tables = TABLES
 
     def sniff(self, path: Path, head: bytes) -> bool:
         """An archive or pickle that torch writes; decided by its members, not by its suffix."""

@@ -11,6 +11,7 @@ from isomorph.core.errors import UsageError
 from isomorph.core.lazy import require
 from isomorph.core.model import Model
 from isomorph.frameworks.tflite.file_signature import looks_like_model
+from isomorph.frameworks.tflite.operator_tables import TABLES
 
 if TYPE_CHECKING:
     from isomorph.core.patch import Patch
@@ -31,8 +32,8 @@ class TfliteFramework:
     runtime = "tflite"
     oracle = "tflite_oracle"
     keeps_metadata = False
-
     keeps_float = True
+    operator_tables = TABLES
 
     def sniff(self, path: Path, head: bytes) -> bool:
         """Whether the bytes are a TFLite flatbuffer, with its identifier or without."""

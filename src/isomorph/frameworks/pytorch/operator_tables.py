@@ -1,0 +1,37 @@
+"""ATen operators as diagnosis and repair need them; imports nothing heavy."""
+
+from __future__ import annotations
+
+import math
+
+from isomorph.core.operator_tables import OperatorTables
+
+_STANDARD = frozenset({"aten", "prim", "prims", "_operator", "higher_order", "onnx"})
+"""Namespaces that torch itself registers or records."""
+
+
+def _custom(native: str) -> str | None:
+    space, dot, _ = native.partition(".")
+    return f"namespace {space}" if dot and space not in _STANDARD else None
+
+
+TABLES = OperatorTables(
+    owns=lambda native: native.startswith("aten."),
+    implied_constants={
+        "aten.rsqrt.default": (-0.5, 0.5),
+        "aten.log10.default": (math.log(10), 1 / math.log(10)),
+        "aten.log2.default": (math.log(2), 1 / math.log(2)),
+        "aten.log1p.default": (1.0,),
+        "aten.expm1.default": (1.0,),
+        "aten.exp2.default": (2.0, math.log(2)),
+    },
+    implied_operators={
+        "aten.rsqrt.default": ("Sqrt", "Reciprocal"),
+        "aten.std.correction": ("Sqrt",),
+        "aten.log10.default": ("Log",),
+        "aten.log2.default": ("Log",),
+        "aten.log1p.default": ("Log",),
+    },
+    shape_readers=("aten.sym_size", "aten.size", "aten.sym_numel", "aten.numel"),
+    custom=_custom,
+)
