@@ -93,12 +93,14 @@ def _measured(name: str, words: tuple[str, ...], folder: Path) -> dict[str, Any]
     """What differs, each with the largest difference in float64, and what is refused."""
     converter = registry.converter(name)
     offered = _offered(converter.source, words, folder)
-    workshop = ConverterWorker()
+    converter_worker = ConverterWorker()
     try:
-        told = workshop.abilities("converters", name)
+        told = converter_worker.abilities("converters", name)
         usable = {key: side for key, side in offered.items() if not lacks(told, side.op)}
         with open_loader(in_process=False) as opener:
-            bench = Bench(converter=name, opener=opener, workshop=workshop, folder=folder)
+            bench = Bench(
+                converter=name, opener=opener, converter_worker=converter_worker, folder=folder
+            )
             cured: dict[str, int] = {}
             for group in groups(usable, TOGETHER):
                 cured |= bench.made(group)
@@ -108,7 +110,7 @@ def _measured(name: str, words: tuple[str, ...], folder: Path) -> dict[str, Any]
                 for group in groups(made, 4 * TOGETHER):
                     errors |= bench.errors(group, cure)
     finally:
-        workshop.close()
+        converter_worker.close()
     judged = {key: error for key, error in errors.items() if error is not None}
     shown = {key: (side.op, side.shown) for key, side in usable.items()}
     near = [(*shown[key], error) for key, error in judged.items() if error]
@@ -137,7 +139,7 @@ def _offered(framework: str, words: tuple[str, ...], folder: Path) -> dict[str, 
         found = module.forms(words)
     chosen = {key: form for key, form in numbered(found).items() if not rules or form.op in rules}
     with open_loader(in_process=False) as opener:
-        bench = Bench(converter=framework, opener=opener, workshop=None, folder=folder)
+        bench = Bench(converter=framework, opener=opener, converter_worker=None, folder=folder)
         return {
             key: side
             for group in groups(chosen, 4 * TOGETHER)
@@ -149,15 +151,15 @@ _SEARCHED = frozenset({"tensorflow", "tflite"})
 
 
 def _told(framework: str) -> set[str]:
-    workshop = ConverterWorker()
+    converter_worker = ConverterWorker()
     try:
         return {
             operator
             for name in TELLING.get(framework, ())
-            for operator in workshop.abilities("converters", name)["operators"]
+            for operator in converter_worker.abilities("converters", name)["operators"]
         }
     finally:
-        workshop.close()
+        converter_worker.close()
 
 
 def _versions(packages: Sequence[str]) -> dict[str, str]:

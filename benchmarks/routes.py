@@ -27,7 +27,7 @@ from measuring.tables import write_json
 
 from isomorph.api.environment import open_loader
 from isomorph.checking.config import CheckConfig
-from isomorph.conversion.all_routes import Trip, survey
+from isomorph.conversion.all_routes import RouteResult, try_all_routes
 from isomorph.conversion.converter_worker import ConverterWorker
 from isomorph.conversion.plan import formats, routes
 from isomorph.core.conversion import AS_IS
@@ -129,7 +129,7 @@ def _surveyed(
 ) -> None:
     """The routes of one model; integers only where there are samples to calibrate on."""
     data = data_set(samples) if samples is not None and samples.is_dir() else None
-    workshop = ConverterWorker()
+    converter_worker = ConverterWorker()
     try:
         with open_loader(in_process=False) as opener:
             if AS_IS in widths:
@@ -140,10 +140,10 @@ def _surveyed(
                     continue
                 options = CheckConfig(data=data if integers else None, locate=False)
                 named = () if width != AS_IS else ("onnx_opset", "onnx_slim")
-                trips = survey(
+                trips = try_all_routes(
                     str(source),
                     opener,
-                    workshop,
+                    converter_worker,
                     options,
                     widths=(width,),
                     named=named,
@@ -160,7 +160,7 @@ def _surveyed(
         _keep({"model": label, "route": "", "width": "", "outcome": "unread",
                "reason": error.sentence})  # fmt: skip
     finally:
-        workshop.close()
+        converter_worker.close()
 
 
 def _keep_impossible(model: str, framework: str) -> None:
@@ -173,7 +173,7 @@ def _keep_impossible(model: str, framework: str) -> None:
                    "outcome": "no way", "reason": error.sentence})  # fmt: skip
 
 
-def _row(model: str, trip: Trip) -> dict[str, Any]:
+def _row(model: str, trip: RouteResult) -> dict[str, Any]:
     last = trip.hops[-1]
     report = last.report
     whole = len(trip.hops) == len(trip.route.steps)

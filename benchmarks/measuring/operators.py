@@ -39,7 +39,7 @@ class Bench:
 
     converter: str
     opener: Loader
-    workshop: ConverterWorker | None
+    converter_worker: ConverterWorker | None
     folder: Path
     _count: int = field(default=0)
 
@@ -64,7 +64,7 @@ class Bench:
         return [{}, *(cure.options for cure in registry.converter(self.converter).cures)]
 
     def _converts(self, sides: Mapping[str, Side]) -> dict[str, int] | None:
-        assert self.workshop is not None
+        assert self.converter_worker is not None
         converter = registry.converter(self.converter)
         model, arrays = self._written({k: s.form for k, s in sides.items()}, converter.source)
         inputs = model.with_name("inputs.npz")
@@ -75,7 +75,9 @@ class Bench:
         every = self._options() if len(sides) == 1 else [{}]
         for place, options in enumerate(every):
             order = Order(source="", target="", example=str(inputs), inputs=specs, options=options)
-            attempt = self.workshop.make(step, str(model), order, f"result{converter.suffix}")
+            attempt = self.converter_worker.make(
+                step, str(model), order, f"result{converter.suffix}"
+            )
             if attempt.trouble is None:
                 return dict.fromkeys(sides, place)
         return None
@@ -84,7 +86,7 @@ class Bench:
         self, sides: Mapping[str, Side], options: Mapping[str, str]
     ) -> dict[str, float | None] | None:
         """None in all where no model came out, or none that its runtime takes."""
-        assert self.workshop is not None
+        assert self.converter_worker is not None
         converter = registry.converter(self.converter)
         model, arrays = self._written({k: s.form for k, s in sides.items()}, converter.source)
         first = self.opener.open("reference", str(model))
@@ -95,7 +97,7 @@ class Bench:
             first=first,
             given=given,
             loader=self.opener,
-            workshop=self.workshop,
+            converter_worker=self.converter_worker,
             check_options=CheckConfig(locate=False),
             options=options,
         )

@@ -48,7 +48,7 @@ def assert_equivalent(
 
 
 def _failure_message(report: Report, path: Path) -> str:
-    from isomorph.reporters._findings import mendable, repairing
+    from isomorph.reporters._findings import repair_command, repairable
 
     lines = [f"{report.verdict.value}: {report.reason}"]
     located = [finding for finding in report.findings if finding.node]
@@ -59,8 +59,8 @@ def _failure_message(report: Report, path: Path) -> str:
             f"  baseline: {each.what} is {each.state}: {each.message}"
             for each in report.baseline.statuses
         ]
-    repair = repairing(report) or _python_call(report)
-    if repair is not None and any(map(mendable, report.findings)):
+    repair = repair_command(report) or _python_call(report)
+    if repair is not None and any(map(repairable, report.findings)):
         lines.append(f"  repair: {repair}")
     return "\n".join([*lines, f"  report: {path}"])
 

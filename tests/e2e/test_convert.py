@@ -148,9 +148,9 @@ def test_a_python_if_that_tracing_bakes_in(models, monkeypatch):
 def test_a_recurrent_network_in_int8_kills_the_converter_and_nobody_else(models):
     from numpy import savez, zeros
 
-    workshop = ConverterWorker()
+    converter_worker = ConverterWorker()
     try:
-        sample = workshop.folder("sample") / "x.npz"
+        sample = converter_worker.folder("sample") / "x.npz"
         savez(sample, x=zeros((1, 4, 3), "float32"))
         order = Order(
             source="",
@@ -163,9 +163,9 @@ def test_a_recurrent_network_in_int8_kills_the_converter_and_nobody_else(models)
         step = Step(
             converter="tensorflow_to_tflite", source="tensorflow", target="tflite", width="int8"
         )
-        attempt = workshop.make(step, str(models / "lstm.keras"), order, "lstm.tflite")
+        attempt = converter_worker.make(step, str(models / "lstm.keras"), order, "lstm.tflite")
     finally:
-        workshop.close()
+        converter_worker.close()
     assert attempt.trouble is not None
     assert attempt.trouble.code in {"RUNTIME_CRASHED", "CONVERTER_FAILED"}
 

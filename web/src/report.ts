@@ -17,7 +17,7 @@ export type Confidence = "certain" | "likely" | "possible";
 
 export type BaselineState = "new" | "unchanged" | "worse" | "expired" | "fixed";
 
-/** The answer and everything it rests on. */
+/** The verdict of a check and everything that it is based on. */
 export interface Report {
   verdict: Verdict;
   reason: string;
@@ -163,7 +163,7 @@ export interface Budget {
   blind: number;
 }
 
-/** The sum of a ledger. */
+/** The totals of a ledger. */
 export interface Coverage {
   /** Given inputs on which every output was compared. */
   given: number;
@@ -248,7 +248,7 @@ export interface FaultRecord {
   count: number;
 }
 
-/** The one pairing of two graphs. ``inputs`` is how many inputs it was looked at on. */
+/** The pairing of the tensors of two graphs. */
 export interface Alignment {
   /** How many inputs it was looked at on. */
   inputs: number;

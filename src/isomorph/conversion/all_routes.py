@@ -1,4 +1,4 @@
-"""Every way from one model to every target, each gone to its end: what works, and what does not."""
+"""Every route from one model to every target, each tried to its end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trip:
+class RouteResult:
     """One route, and the hops that were made on it; the last one shows how it ended."""
 
     route: Route
@@ -27,22 +27,22 @@ class Trip:
 
     @property
     def proven(self) -> bool:
-        """Whether it was gone to its end, and what came out is the first model."""
+        """Whether it reached its target with a model that equals the first one."""
         return len(self.hops) == len(self.route.steps) and self.hops[-1].usable
 
 
-def survey(
+def try_all_routes(
     source: str,
     loader: Loader,
-    workshop: ConverterWorker,
+    converter_worker: ConverterWorker,
     check_options: CheckConfig,
     *,
     widths: Sequence[str] = (AS_IS,),
     named: Sequence[str] = (),
     best: bool = False,
     particular: Mapping[str, Mapping[str, str]] | None = None,
-) -> Iterator[Trip]:
-    """Go every route to every format and width; ``best`` goes on only until one is proven.
+) -> Iterator[RouteResult]:
+    """Try every route to every format and width; with ``best``, until one of a target is proven.
 
     What two routes have in common is made once. ``named`` are converters that are used only
     where they are named, ``particular`` options for single converters.
@@ -53,7 +53,7 @@ def survey(
         first=first,
         given=given,
         loader=loader,
-        workshop=workshop,
+        converter_worker=converter_worker,
         check_options=check_options,
         options={},
         particular=particular or {},
@@ -70,7 +70,7 @@ def survey(
 def _planned(
     framework: str, widths: Sequence[str], named: Sequence[str]
 ) -> Iterator[Sequence[Route]]:
-    """The ways that are installed, to one target after the other."""
+    """The routes whose converters are installed, target by target."""
     targets = [(target, width, ()) for width in widths for target in formats()] + [
         (registry.converter(name).target, AS_IS, (name,)) for name in named
     ]
@@ -82,7 +82,7 @@ def _planned(
         yield [route for route in found if not route.missing]
 
 
-def _trip(route: Route, origin: Stop, runner: RouteRunner) -> Trip:
+def _trip(route: Route, origin: Stop, runner: RouteRunner) -> RouteResult:
     here, hops = origin, []
     for count in range(1, len(route.steps) + 1):
         here = runner.stop(here, route.steps[:count])
@@ -90,4 +90,4 @@ def _trip(route: Route, origin: Stop, runner: RouteRunner) -> Trip:
         hops.append(here.hop)
         if here.hop.status in {HopStatus.FAILED, HopStatus.DIVERGENT}:
             break
-    return Trip(route=route, hops=tuple(hops))
+    return RouteResult(route=route, hops=tuple(hops))

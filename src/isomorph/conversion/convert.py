@@ -35,7 +35,7 @@ _WEIGHT = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversionRequest:
-    """What is to become of the model, and how."""
+    """The target format, its width and the options of a conversion."""
 
     target: str
     output: Path
@@ -54,10 +54,10 @@ def convert(
     source: str,
     request: ConversionRequest,
     loader: Loader,
-    workshop: ConverterWorker,
+    converter_worker: ConverterWorker,
     check_options: CheckConfig,
 ) -> Conversion:
-    """One proven conversion, or the farthest that could be gone."""
+    """The first proven conversion, or the attempt that got farthest."""
     started = time.monotonic()
     first = loader.open("reference", source)
     via = (
@@ -80,13 +80,13 @@ def convert(
         first=first,
         given=given,
         loader=loader,
-        workshop=workshop,
+        converter_worker=converter_worker,
         check_options=check_options,
         options={**request.options, **({"opset": str(request.opset)} if request.opset else {})},
         repair=request.repair,
         name=_stem(request),
     )
-    chosen, last = _traveled(possible, Stop(location=source, model=first.model), runner)
+    chosen, last = _best_route(possible, Stop(location=source, model=first.model), runner)
     proven = chosen[-1].usable and len(chosen) == len(_route_of(chosen, possible).steps)
     verdict, reason = _verdict(chosen, proven=proven)
     output = _delivered(last, request) if proven or (request.keep and last.location) else None
@@ -112,7 +112,7 @@ def convert(
     )
 
 
-def _traveled(
+def _best_route(
     possible: Sequence[Route], origin: Stop, runner: RouteRunner
 ) -> tuple[list[Hop], Stop]:
     """The first route that is proven to its end, else the one that came farthest."""
@@ -167,12 +167,12 @@ def _refuse_uncalibrated(request: ConversionRequest, check_options: CheckConfig)
 
 
 def _stem(request: ConversionRequest) -> str:
-    """The file is written under its final name: weights beside it are found by it."""
+    """The file name without suffix; weights beside the file refer to it."""
     return request.output.stem if request.output.suffix else request.output.name
 
 
 def _delivered(last: Stop, request: ConversionRequest) -> str:
-    """Everything that was written beside the model goes where the user wants it."""
+    """Copy the model, and the weights beside it, to the requested place."""
     made = Path(last.location)
     if made.is_dir():
         shutil.copytree(made, request.output)

@@ -26,8 +26,8 @@ MOST_CALIBRATION = 512
 
 
 @dataclass(slots=True, kw_only=True)
-class Supply:
-    """Where example and calibration come from: the user's sample or test set, else made up."""
+class SampleSource:
+    """Example and calibration inputs: the user's sample or test set, else generated ones."""
 
     first: Model
     given: Sample | None

@@ -1,4 +1,4 @@
-"""Where converters work: a worker process each, a folder of their own, a deadline, a log."""
+"""Run a converter in a worker process, with a folder, a deadline and a log of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isomorph import registry
 from isomorph.core.conversion import Order, Step, Trouble
 from isomorph.core.errors import IsomorphError
 from isomorph.core.escaping import printable
-from isomorph.core.system_memory import usual_share
+from isomorph.core.system_memory import default_worker_memory
 from isomorph.sessions.host import Limits
 from isomorph.store.codec import encode
 from isomorph.store.tempdirs import TempDirs
@@ -30,7 +30,7 @@ _OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "DO_NOT_TRACK": 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """What came of one order: a path and notes, or trouble. The log is there either way."""
+    """The result of one order: a path and notes, or an error with the log."""
 
     path: Path
     seconds: float
@@ -39,10 +39,10 @@ class Attempt:
 
 
 class ConverterWorker:
-    """Carries out orders; ``close`` it."""
+    """Runs conversions in worker processes until it is closed."""
 
     def __init__(self, *, memory: int | None = None, timeout: float | None = None) -> None:
-        self._limits = Limits(memory_bytes=memory or usual_share())
+        self._limits = Limits(memory_bytes=memory or default_worker_memory())
         self._timeout = timeout or PATIENCE
         self._scratch = TempDirs()
         self._slots: dict[str, WorkerSlot] = {}
@@ -126,7 +126,7 @@ def trouble_of(error: IsomorphError, log: str = "") -> Trouble:
 
 
 def _ended(error: IsomorphError, log: str) -> Trouble:
-    """A failure at work; the file that it was about is a copy, and a crash is the package's own."""
+    """The failure of a converter, without the path of its copy."""
     trouble = replace(trouble_of(error, log), sentence=printable(error.what))
     if error.code != "RUNTIME_CRASHED":
         return trouble

@@ -1,4 +1,4 @@
-"""What the user asked for, in order; where results may be written; the report beside them."""
+"""Validate what the user asked for, and write the report beside the result."""
 
 from __future__ import annotations
 

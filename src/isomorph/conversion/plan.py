@@ -1,4 +1,4 @@
-"""Every way from one format to another that the installed converters offer, the best first."""
+"""Every route from one format to another that converters offer, the best first."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from isomorph import registry
 from isomorph.checking import check as checking
-from isomorph.conversion.converter_samples import Supply
+from isomorph.conversion.converter_samples import SampleSource
 from isomorph.conversion.converter_worker import Attempt, ConverterWorker, trouble_of
 from isomorph.conversion.cpu_support import scope
 from isomorph.conversion.lost_metadata import losses
@@ -42,7 +42,7 @@ _NEEDS_SAMPLES = frozenset({"int8", "int16x8"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
-    """Where a route stands: the file, what is known of it, and the hop that made it."""
+    """The state of a route: the file, its model, and the hop that wrote it."""
 
     location: str
     model: Model
@@ -60,12 +60,12 @@ class _Proof:
 
 @dataclass(slots=True, kw_only=True)
 class RouteRunner:
-    """Makes hops from one first model; nothing that was tried is tried twice."""
+    """Converts one first model step by step; equal steps are made once."""
 
     first: ModelHandle
     given: Sample | None
     loader: Loader
-    workshop: ConverterWorker
+    converter_worker: ConverterWorker
     check_options: CheckConfig
     options: Mapping[str, str]
     particular: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -73,11 +73,11 @@ class RouteRunner:
     repair: bool = False
     name: str = "model"
     _done: dict[tuple[Step, ...], Stop] = field(default_factory=dict)
-    _supply: Supply = field(init=False)
+    _supply: SampleSource = field(init=False)
 
     def __post_init__(self) -> None:
         stated = self.check_options
-        self._supply = Supply(
+        self._supply = SampleSource(
             first=self.first.model,
             given=self.given,
             data=stated.data,
@@ -98,7 +98,7 @@ class RouteRunner:
         return tuple(stop.hop for stop in self._done.values() if stop.hop is not None)
 
     def _hop(self, origin: Stop, step: Step) -> Stop:
-        """With every known cure in turn, until a model comes out that is proven.
+        """Try the step with every known cure in turn, until a result is proven.
 
         Where one came out that is divergent, only those cures are left that help against it.
         """
@@ -126,7 +126,7 @@ class RouteRunner:
         return {**self.options, **self.particular.get(step.converter, {})}
 
     def _cures(self, step: Step) -> tuple[Cure, ...]:
-        """Those that contradict nothing which the user stated."""
+        """The cures that do not contradict the user's options."""
         stated = self._options(step)
         return tuple(
             cure
@@ -135,7 +135,7 @@ class RouteRunner:
         )
 
     def _attempt(self, origin: Stop, step: Step, cure: Cure | None) -> Attempt:
-        folder = self.workshop.folder("inputs")
+        folder = self.converter_worker.folder("inputs")
         options = {**self._options(step), **(cure.options if cure is not None else {})}
         try:
             order = Order(
@@ -153,7 +153,7 @@ class RouteRunner:
         except IsomorphError as error:
             return Attempt(path=folder, seconds=0.0, trouble=trouble_of(error))
         suffix = registry.converter(step.converter).suffix
-        return self.workshop.make(step, origin.location, order, f"{self.name}{suffix}")
+        return self.converter_worker.make(step, origin.location, order, f"{self.name}{suffix}")
 
     def _judged(
         self,
@@ -220,10 +220,10 @@ class RouteRunner:
     def _repaired(
         self, right: ModelHandle, path: Path, report: Report
     ) -> tuple[Path, tuple[str, ...], Report]:
-        """The patched copy, proven, or everything as it was."""
+        """The patched and proven copy; unchanged where no repair is proven."""
         if not can_patch(right.model):
             return path, (), report
-        target = self.workshop.folder(HopStatus.REPAIRED) / path.name
+        target = self.converter_worker.folder(HopStatus.REPAIRED) / path.name
         try:
             done = write_repair(self.first, right, self.given, self.check_options, target)
             if not done.repaired or done.output is None:

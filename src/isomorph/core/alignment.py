@@ -78,7 +78,7 @@ class Unaligned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alignment:
-    """The one pairing of two graphs. ``inputs`` is how many inputs it was looked at on."""
+    """The pairing of the tensors of two graphs."""
 
     inputs: Count
     """How many inputs it was looked at on."""

@@ -46,7 +46,7 @@ class Accepted:
 
     @property
     def what(self) -> str:
-        """What was accepted, in words: ``output 'y'`` or ``constant 'w'``."""
+        """What was accepted, for people: ``output 'y'`` or ``constant 'w'``."""
         return _what(self.output, self.constant)
 
 
@@ -75,12 +75,12 @@ class BaselineStatus:
 
     @property
     def what(self) -> str:
-        """What it is about, in words: ``output 'y'`` or ``constant 'w'``."""
+        """The output or constant, for people: ``output 'y'`` or ``constant 'w'``."""
         return _what(self.output, self.constant)
 
     @property
     def accepts(self) -> bool:
-        """Whether this is no reason to fail."""
+        """Whether the check may pass in this state."""
         return self.state in {BaselineState.UNCHANGED, BaselineState.FIXED}
 
 

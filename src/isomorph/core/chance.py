@@ -1,4 +1,4 @@
-"""What chance can do: the bounds that follow from one stated probability of a false alarm."""
+"""Statistical bounds that follow from one stated probability of a false alarm."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _LARGEST_LOG = math.log(1e150)
 
 @lru_cache(maxsize=4096)
 def threshold(elements: int, false_alarm: float = FALSE_ALARM) -> float:
-    """How many standard deviations no element of a correct tensor exceeds, but by that chance."""
+    """The standard deviations that some element of a correct tensor exceeds with this chance."""
     share = false_alarm / (2.0 * max(elements, 1))
     return -_NORMAL.inv_cdf(max(share, 1e-300))
 
 
 def student(elements: int, freedom: float, false_alarm: float = FALSE_ALARM) -> float:
-    """The same in deviations that were estimated with so many degrees of freedom."""
+    """``threshold`` for deviations that were estimated with so many degrees of freedom."""
     return _student(false_alarm / max(elements, 1), max(round(freedom, 1), 1.0))
 
 
@@ -93,7 +93,7 @@ def _away_from_zero(value: float, least: float) -> float:
 
 
 def largest_excess(draws: int, elements: int, false_alarm: float = FALSE_ALARM) -> float:
-    """How many times too large so many draws estimate a variance at most, but by that chance.
+    """The factor by which an estimate from so many draws exceeds a variance with this chance.
 
     The upper quantile of chi-square over its degrees of freedom, by Wilson and Hilferty's formula.
     """
@@ -102,7 +102,7 @@ def largest_excess(draws: int, elements: int, false_alarm: float = FALSE_ALARM) 
 
 
 def largest_deficit(draws: float, elements: int, false_alarm: float = FALSE_ALARM) -> float:
-    """How many times larger a variance is at most than so many draws show it, but by that chance.
+    """The factor by which a variance exceeds its estimate from so many draws with this chance.
 
     The lower quantile of chi-square, bounded by the first term of its series.
     """
@@ -112,7 +112,7 @@ def largest_deficit(draws: float, elements: int, false_alarm: float = FALSE_ALAR
 
 
 def freedom(squares: Sequence[float]) -> float:
-    """The degrees of freedom of mean squares, one for each draw, by how little they differ.
+    """The degrees of freedom of mean squares, one for each draw, estimated from their spread.
 
     Of many elements that move by themselves they hardly differ; of elements that all move as one
     they do as the squares of single numbers, with one degree of freedom for each draw.
@@ -130,7 +130,7 @@ def freedom(squares: Sequence[float]) -> float:
 
 @lru_cache(maxsize=4096)
 def usual_peak(samples: int) -> float:
-    """How many standard deviations the largest of so many samples is away, in the median."""
+    """The median, in standard deviations, of the largest of so many samples."""
     # The chance that a given one exceeds it, 1 − 0.5^(1/n), without the cancellation.
     each = -math.expm1(-math.log(2.0) / max(samples, 1))
     return -_NORMAL.inv_cdf(0.5 * each)

@@ -22,7 +22,7 @@ WIDTHS = ("float16", "dynamic", "int8", "int16x8")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What a converter is asked to do; every path is absolute, and its own to spoil.
+    """What a converter is asked to do; every path is absolute and a copy that it may change.
 
     ``source`` is a copy of the model, or a ``package.module:factory`` word. ``target`` is to be
     written. ``example`` is an .npz file with one array per input; ``samples`` are more of them, for
@@ -41,7 +41,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cure:
-    """What is known to help where a converter fails: options to try again with, and why.
+    """Options that are known to help where a converter fails.
 
     ``for_divergent`` also helps where a model came out that is not the same function.
     """
@@ -54,7 +54,7 @@ class Cure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One hop that could be made; ``missing`` is the line that would install its converter."""
+    """One possible conversion; ``missing`` is the command that installs its converter."""
 
     converter: str
     source: str
@@ -71,7 +71,7 @@ class Route:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The lines that would install what it lacks; empty where it can be gone."""
+        """The commands that install what it lacks; empty where nothing does."""
         return tuple(dict.fromkeys(step.missing for step in self.steps if step.missing))
 
     @property
@@ -93,7 +93,7 @@ class Trouble:
 
 
 class HopStatus(StrEnum):
-    """What became of one conversion."""
+    """The result of one conversion."""
 
     PROVEN = "proven"
     """Equivalent, or degraded within its budget."""

@@ -19,7 +19,7 @@ _INSIDE = ("[", ".keys", ".values")
 
 
 class Outcome(StrEnum):
-    """What became of one output, or one element of a sequence, on one input."""
+    """The result for one output, or one element of a sequence, on one input."""
 
     WITHIN = "within"
     NOT_COMPARED = "not compared"
@@ -62,7 +62,7 @@ class OutputCoverage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """The sum of a ledger.
+    """The totals of a ledger.
 
     ``given``, ``generated`` and ``from_set`` count the inputs on which every output was compared;
     ``in_set`` is how many samples the test set ``set_name`` has. ``values`` is the number of
@@ -96,7 +96,7 @@ class Coverage:
 
     @property
     def not_compared(self) -> int:
-        """How many comparisons were owed and not made."""
+        """How many required comparisons were not made."""
         return sum(each.not_compared for each in self.outputs)
 
     @property
@@ -137,7 +137,7 @@ class Ledger:
         self._set_name: str | None = None
 
     def from_test_set(self, name: str, samples: int) -> None:
-        """Record how many samples a test set has: each of them is owed."""
+        """Record how many samples a test set has; all of them must be compared."""
         self._set_name, self._in_set = name, samples
 
     def account(
@@ -232,7 +232,7 @@ def _split(name: str, outputs: Sequence[str]) -> tuple[str, str]:
 
 
 def concluded(verdict: Verdict, reason: str, coverage: Coverage) -> tuple[Verdict, str]:
-    """The verdict that the ledger bears: what was not compared is not the same function."""
+    """The verdict that follows from the ledger; what was not compared is never equivalent."""
     if verdict not in {Verdict.EQUIVALENT, Verdict.DEGRADED}:
         return verdict, reason
     wrong = [each for each in coverage.outputs if each.beyond]

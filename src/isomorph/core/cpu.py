@@ -36,7 +36,7 @@ _EXACT = frozenset({"avx512_vnni", "avx_vnni"})
 
 
 class CpuScope(StrEnum):
-    """On which CPUs a quantized model gives what it means."""
+    """The CPUs on which a quantized model is computed exactly."""
 
     EVERY = "every CPU"
     EXACT_SUMS = "CPUs with VNNI or without AVX2"

@@ -9,7 +9,7 @@ from isomorph.core.constraints import Count
 
 
 class Judgment(StrEnum):
-    """Not knowing is never fine."""
+    """Whether an error is within its budget; UNKNOWN never counts as YES."""
 
     YES = "yes"
     NO = "no"

@@ -12,7 +12,7 @@ FATAL = frozenset({"TIMEOUT", "OUT_OF_MEMORY", "RUNTIME_CRASHED"})
 
 
 class IsomorphError(Exception):
-    """An error that is about the user's files, machine or words, not about our code.
+    """An error of the user's files, machine or arguments, not of isomorph itself.
 
     ``node`` is the node it is about, or that was begun last, where that is known.
     """
@@ -59,7 +59,7 @@ class IsomorphError(Exception):
 
 
 class UsageError(IsomorphError):
-    """The words on the command line, or the arguments of the API, do not fit."""
+    """The arguments of the command line or of the API are invalid."""
 
 
 class UnreadableModelError(IsomorphError):

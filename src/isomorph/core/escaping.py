@@ -1,4 +1,4 @@
-"""Text that came out of a model is data: it is shown, never obeyed."""
+"""Text out of a model is untrusted data: it is escaped before it is shown."""
 
 from __future__ import annotations
 

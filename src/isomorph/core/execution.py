@@ -1,4 +1,4 @@
-"""A run that is accused although its graph is right, and the ways to run it again."""
+"""A run that is wrong although its graph is right, and the ways to run it again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOG_LINES = "log lines"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switch:
-    """One thing that a runtime does of its own accord, and the settings without it.
+    """One optimization or kernel of a runtime, and the settings that disable it.
 
     ``kind`` is ``optimizer``, ``kernel`` or ``precision``.
     """
@@ -38,7 +38,7 @@ def _nothing(_change: Callable[[Array], Array]) -> Array | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """What an experiment may ask of the accused runtime; None where it cannot be run so.
+    """What an experiment may ask of the runtime under suspicion; None where it cannot be run.
 
     ``right``: are the accused outputs right under these changed settings? ``steady``: do two runs
     under them agree bit for bit? ``alone``: the wrong tensor, computed by the faulty nodes alone

@@ -1,4 +1,4 @@
-"""What a word of a report means."""
+"""The explanation of a code or cause."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """A cause, a finding's code or an error's code, for a person who meets it first.
+    """A cause, a finding's code or an error's code, explained.
 
     ``kind`` is ``cause``, ``finding`` or ``error``. ``exit_code`` is that of an error. ``issues``
     are public reports in which this cause was behind it.

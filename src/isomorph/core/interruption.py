@@ -1,4 +1,4 @@
-"""An interruption that brings along what was found until then."""
+"""An interruption that carries the partial report."""
 
 from __future__ import annotations
 

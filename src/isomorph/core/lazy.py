@@ -1,4 +1,4 @@
-"""Heavy packages come in on first use, or with the line that installs them."""
+"""Import of heavy packages on first use, with the command that installs missing ones."""
 
 from __future__ import annotations
 

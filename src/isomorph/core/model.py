@@ -1,4 +1,4 @@
-"""A model, and the neutral description of its graph: a map, not a road.
+"""A model, and a framework-neutral description of its graph; the description is not executable.
 
 The framework's own object is what runs. The description is what every stage reads, so it
 holds names, types and attributes, and of a constant only what identifies it.

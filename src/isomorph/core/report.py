@@ -1,4 +1,4 @@
-"""The report is the one truth; every reporter renders exactly it."""
+"""The report: everything that a check found; reporters render it."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The answer and everything it rests on."""
+    """The verdict of a check and everything that it is based on."""
 
     verdict: Verdict
     reason: str

@@ -9,7 +9,7 @@ from isomorph.core.errors import UsageError
 
 
 def chosen(runtime: str, settings: Mapping[str, str], key: str, known: Sequence[str]) -> str:
-    """The value of a setting that has only these."""
+    """The value of a setting, which must be one of ``known``."""
     word = settings[key]
     if word not in known:
         raise unknown(runtime, "value", word, known, of=f" for {key}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """What lies between some tensors and some others.
+    """The nodes between some tensors and some others.
 
     ``feeds`` become the inputs and ``fetch`` the outputs, each in this order. With ``node`` and
     ``body``, both are tensors of that body of that node (or outer tensors that it captures), and

@@ -1,4 +1,4 @@
-"""How much memory there is for us, which in a container is less than the machine has."""
+"""The memory of the machine, or of the container that limits it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _GROUP_LIMITS = (
 )
 
 
-def available_in_all() -> int:
+def total_memory() -> int:
     """Bytes of physical memory, or of the control group's share of it."""
     limits = [int(psutil.virtual_memory().total)]
     for path in _GROUP_LIMITS:
@@ -26,6 +26,6 @@ def available_in_all() -> int:
     return min(limits)
 
 
-def usual_share() -> int:
-    """What one worker may hold unless the user sets another limit."""
-    return available_in_all() * 3 // 4
+def default_worker_memory() -> int:
+    """The default memory limit of one worker."""
+    return total_memory() * 3 // 4

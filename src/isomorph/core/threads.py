@@ -1,11 +1,11 @@
-"""How many threads an oracle may use, so that two of them fit side by side."""
+"""The number of threads of one oracle, so that two of them can run at a time."""
 
 from __future__ import annotations
 
 import os
 
 
-def threads_of_one_side() -> int:
+def threads_per_side() -> int:
     """Half of the cores that this process may use: reference and candidate run at a time.
 
     Two pools that each take every core wait for one another far longer than they compute.

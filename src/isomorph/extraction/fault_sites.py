@@ -53,7 +53,7 @@ class Place:
 
 
 def places(request: Request, work: Path) -> Iterator[Place]:
-    """The place in the innermost body first, then whatever holds it."""
+    """The place in the innermost body first, then the nodes that contain it."""
     node = request.node
     prepared = prepare_pair(request.reference, request.candidate, request.options)
     left, right, pairs = prepared.reference, prepared.candidate, prepared.output_names

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from isomorph.core.coverage import InputKind
 from isomorph.core.errors import IsomorphError, RefusedError, UsageError
 from isomorph.core.report import Skipped
-from isomorph.core.system_memory import usual_share
+from isomorph.core.system_memory import default_worker_memory
 from isomorph.inputs import feeds as feeding
 from isomorph.inputs.feeds import Sample
 from isomorph.inputs.sample_batching import slices
@@ -108,7 +108,7 @@ def data_set(path: Path, *, memory: int | None = None, spare: bool = False) -> D
         location=path,
         files=tuple(files),
         folder=folder,
-        memory=memory or usual_share(),
+        memory=memory or default_worker_memory(),
         spare=spare,
     )
 

@@ -23,7 +23,7 @@ _GRAVE = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 def lint(
     source: str,
     loader: Loader,
-    workshop: ConverterWorker,
+    converter_worker: ConverterWorker,
     *,
     to: str | None = None,
     width: str = "",
@@ -31,7 +31,7 @@ def lint(
 ) -> Lint:
     """Every remark on one model, the gravest first; ``ignore`` are codes or names of checks."""
     model = _loaded(source, loader)
-    able, skipped = abilities(model, to, width, workshop)
+    able, skipped = abilities(model, to, width, converter_worker)
     linted = LintedModel(model=model, to=to, width=width, abilities=able)
     remarks: list[Remark] = []
     for name in registry.names("rules"):

@@ -1,4 +1,4 @@
-"""What the ways to a target can do with this model, asked of the installed packages.
+"""What the converters to a target support of this model, asked of the installed packages.
 
 Each is asked in a worker process: their tables come with their imports, and those may fail. What a
 converter only approximates, or fails on in spite of a rule, it does not report: that was measured,
@@ -31,14 +31,14 @@ _TABLE = Path(__file__).with_name("approximated.json")
 
 
 def abilities(
-    model: Model, to: str | None, width: str, workshop: ConverterWorker
+    model: Model, to: str | None, width: str, converter_worker: ConverterWorker
 ) -> tuple[Abilities, list[Skipped]]:
     """The tables of every first converter on the way, and of the target's runtime."""
     skipped: list[Skipped] = []
 
     def ask(kind: str, name: str) -> Reported:
         try:
-            return workshop.abilities(kind, name)
+            return converter_worker.abilities(kind, name)
         except IsomorphError as error:
             skipped.append(Skipped(what=f"what {name} can do", why=error.sentence))
             return {}

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from isomorph.store.shared_arrays import let_go, mapping_of
+from isomorph.store.shared_arrays import mapping_of, release_pages
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Array
@@ -88,7 +88,7 @@ class TensorCache(Mapping[str, "Array"]):
         if self._resident > min(_MAPPED, self._memory_bytes // _SHARE):
             cached = (array for values in self._cached.values() for array in values.values())
             for array in {id(mapping_of(each)): each for each in cached}.values():
-                let_go(array)
+                release_pages(array)
             self._resident = 0
 
     def holds(self, name: str) -> bool:

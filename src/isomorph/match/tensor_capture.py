@@ -11,7 +11,7 @@ import numpy as np
 
 from isomorph.core.chance import freedom
 from isomorph.core.errors import IsomorphError
-from isomorph.core.system_memory import usual_share
+from isomorph.core.system_memory import default_worker_memory
 from isomorph.match.tensor_cache import LayeredTensors, TensorCache, batches, in_memory
 from isomorph.match.topology import Topology
 from isomorph.oracle.fingerprint import Fingerprint, fingerprint
@@ -68,7 +68,7 @@ class TensorCapture:
         self.topology = Topology(graph)
         self.names = [name for name in self.topology.maker if name in self.topology.live]
         self._fed = {name: np.asarray(value) for name, value in feeds.items() if numeric(value)}
-        self._memory_bytes = (memory_bytes or usual_share()) // 4
+        self._memory_bytes = (memory_bytes or default_worker_memory()) // 4
         self._sizes = in_float64(graph, feeds)
         self.values: Mapping[str, Array] = {}
         self.prints: dict[str, Fingerprint] = {}

@@ -14,7 +14,7 @@ import numpy as np
 from isomorph.core.memory import give_back
 from isomorph.core.protocols import StreamsTensors
 from isomorph.oracle.fingerprint import FLOAT64_ORDER, Fingerprint, fingerprint
-from isomorph.store.shared_arrays import let_go
+from isomorph.store.shared_arrays import release_pages
 
 if TYPE_CHECKING:
     from isomorph.core.protocols import Session
@@ -127,7 +127,7 @@ class _Moving:
     def __init__(self, value: Array, center: Array) -> None:
         self._value, self._center = value, center.astype(np.float64, copy=False)
         self._mark = fingerprint(value)
-        let_go(value)
+        release_pages(value)
         self._all, self._few = _Sums(), _Sums()
         self._limit = 0.0
         self._small: Array | None = None
@@ -145,7 +145,7 @@ class _Moving:
             self._small = self._unseen()
         if self._small is not None:
             self._few.add(step[self._small])
-        let_go(self._value)
+        release_pages(self._value)
 
     def _unseen(self) -> Array | None:
         """Where the elements are that the first draw shows to be within the noise."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from isomorph.core.trace import Capabilities, Environment, Noise
-from isomorph.store.spill import Keeper
+from isomorph.store.spill import SpillingTensors
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Arrays, Use
@@ -51,7 +51,7 @@ class OracleSession:
         Floats are returned in float64, everything else in its declared type. What exceeds the
         memory for fetched tensors is returned in files.
         """
-        keeper = Keeper()
+        keeper = SpillingTensors()
         return self._evaluator.run(feeds, fetch, noise, lambda _, value: keeper.keep(value))
 
     def hand_over(

@@ -65,7 +65,7 @@ def relative(path: str) -> str:
 
 
 def identity(finding: Finding, report: Report) -> str:
-    """The same for the same fault tomorrow, whatever its numbers are then."""
+    """A fingerprint of a finding that does not depend on its measured numbers."""
     candidate = next((m.location for m in report.models if m.role == "candidate"), "")
     parts = (finding.code, finding.cause or "", finding.node or "", PurePath(candidate).name)
     tensors = () if finding.node else finding.tensors

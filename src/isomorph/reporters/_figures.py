@@ -42,7 +42,7 @@ def times(ratio: float) -> str:
 
 
 def closeness(cosine: float | None) -> str:
-    """A cosine by what it lacks of one, which is what differs between two good ones."""
+    """A cosine, shown by its distance from one."""
     if cosine is None:
         return "n/a"
     return (
@@ -72,7 +72,7 @@ def share(part: ErrorTerm, yardstick: str) -> Text:
 
 
 def seen(distance: Distance) -> str:
-    """Run against run, as people are used to see it."""
+    """The distance of the two runs."""
     if distance.max_abs is None:
         return f"{distance.differing} of {distance.elements} differ"
     if distance.max_rel is None and distance.cosine is None:  # whole numbers and truths

@@ -25,24 +25,24 @@ MOST_FINDINGS = 5
 
 
 def findings(report: Report) -> Iterator[RenderableType]:
-    """The first few; those of one kind that are but a sentence share a paragraph."""
+    """The first findings; those of one kind that are a sentence alone share a paragraph."""
     groups = _gathered(report.findings)
-    repair = repairing(report)
+    repair = repair_command(report)
     for group in groups[:MOST_FINDINGS]:
         yield ""
         if len(group) > 1 or _bare(group[0]):
             yield _sentences(group)
             continue
         yield from _finding(group[0])
-        if repair is not None and mendable(group[0]):
-            yield hanging("  repair", repair)
+        if repair is not None and repairable(group[0]):
+            yield labeled("  repair", repair)
             repair = None  # one command is for all of them
     left = sum(len(group) for group in groups[MOST_FINDINGS:])
     if left:
         yield f"… and {left} more findings: --format json"
 
 
-def mendable(finding: Finding) -> bool:
+def repairable(finding: Finding) -> bool:
     """Whether a patch may help; advice about a runtime that crashed is not a patch.
 
     A constant that its type cannot hold needs another type, which no patch gives it.
@@ -51,7 +51,7 @@ def mendable(finding: Finding) -> bool:
     return advised and finding.code != underflow.CODE
 
 
-def repairing(report: Report) -> str | None:
+def repair_command(report: Report) -> str | None:
     """The command that repairs the candidate.
 
     None where nothing was found out, where there is no pair, or no way to type it.
@@ -67,8 +67,8 @@ def repairing(report: Report) -> str | None:
     return command if printable(command, limit=2000) == command else None
 
 
-def hanging(label: str, text: str) -> RenderableType:
-    """The label in the margin; what does not fit the line goes on below the text."""
+def labeled(label: str, text: str) -> RenderableType:
+    """The label in the margin, with the text wrapped beside it."""
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_column(min_width=MARGIN, no_wrap=True)
     grid.add_column(overflow="fold")
@@ -132,16 +132,16 @@ def _finding(finding: Finding) -> Iterator[RenderableType]:
         evidence.append(f"own error {number(finding.local_error)}")
     if finding.inherited_error is not None:
         evidence.append(f"inherited {number(finding.inherited_error)}")
-    yield hanging("  evidence", printable(", ".join(evidence)))
+    yield labeled("  evidence", printable(", ".join(evidence)))
     if finding.node:
-        yield hanging("  node", printable(finding.node) + _counterpart(finding))
+        yield labeled("  node", printable(finding.node) + _counterpart(finding))
     where = finding.evidence.get("where")
     if isinstance(where, Mapping) and where.get("words"):
-        yield hanging("  where", printable(str(where["words"])))
+        yield labeled("  where", printable(str(where["words"])))
     source = finding.source
     if source is not None:
         line = f"{source.file}:{source.line}" if source.file else ""
         parts = (line, source.module and f"in {source.module}", source.text)
-        yield hanging("  source", printable("  ".join(part for part in parts if part)))
+        yield labeled("  source", printable("  ".join(part for part in parts if part)))
     if finding.fix:
-        yield hanging("  fix", printable(finding.fix))
+        yield labeled("  fix", printable(finding.fix))

@@ -1,4 +1,4 @@
-"""A conversion in words, as the command line shows it."""
+"""The text of a conversion, as the command line shows it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def lines(conversion: Conversion) -> Iterator[str]:
 
 
 def _untried(conversion: Conversion) -> list[Route]:
-    """Other ways that were not gone to their end, or to where they failed."""
+    """The routes that were not tried to their end or to a failure."""
     gone = {
         hop.step
         for hop in conversion.tried
@@ -109,7 +109,7 @@ def _hop_lines(word: str, hop: Hop) -> Iterator[str]:
 
 
 def _last_words(log: str) -> str:
-    """The last line; of a crash, what it was and where, not the modules that were loaded."""
+    """The last line of a log; of a crash, its kind and place."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     fatal = next((line for line in lines if line.startswith("Fatal Python error")), None)
     if fatal is None:

@@ -11,7 +11,7 @@ from isomorph.core.escaping import printable
 from isomorph.core.report import FindingEffect
 from isomorph.reporters._annotations import title
 from isomorph.reporters._figures import times
-from isomorph.reporters._findings import mendable, repairing
+from isomorph.reporters._findings import repair_command, repairable
 
 if TYPE_CHECKING:
     from isomorph.core.divergence import Divergence, ErrorTerm
@@ -123,8 +123,8 @@ def _finding(finding: Finding) -> Iterator[str]:
 
 def _foot(report: Report) -> str:
     lines = [f"- skipped: {_plain(one.what)}: {_plain(one.why)}" for one in report.skipped[:20]]
-    repair = repairing(report)
-    if repair is not None and any(map(mendable, report.findings)):
+    repair = repair_command(report)
+    if repair is not None and any(map(repairable, report.findings)):
         lines.insert(0, f"- repair: {_code(repair)}")
     closing = f"<sub>seed {report.seed}, isomorph {_plain(report.version)}</sub>\n"
     return "\n".join([*lines, "", closing] if lines else [closing])

@@ -1,4 +1,4 @@
-"""A repair in words, as the command line shows it."""
+"""The text of a repair, as the command line shows it."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from isomorph.core.escaping import counted, printable
 from isomorph.core.report import BoundBy
 from isomorph.reporters._dataset_summary import over_samples
 from isomorph.reporters._figures import VERDICT_STYLE
-from isomorph.reporters._findings import MARGIN, findings, hanging
+from isomorph.reporters._findings import MARGIN, findings, labeled
 from isomorph.reporters._outputs import outputs
 from isomorph.reporters._quantized_tensors import quantized
 
@@ -73,7 +73,7 @@ def _page(report: Report, width: int) -> Iterator[RenderableType]:
         yield from outputs(report.outputs, width, alone=len(report.models) == 1)
     if report.test_set is not None:
         yield ""
-        yield from (hanging(label, text) for label, text in over_samples(report.test_set))
+        yield from (labeled(label, text) for label, text in over_samples(report.test_set))
     if report.quantization:
         yield ""
         yield from quantized(report.quantization, width)
@@ -97,7 +97,7 @@ def _sides(report: Report, width: int) -> Iterator[RenderableType]:
     """Each model and, below it, where it was run; an environment is ``role`` or ``role place``."""
     rest = dict(report.environments)
     for model in report.models:
-        yield hanging(model.role, _model(model))
+        yield labeled(model.role, _model(model))
         for key in [key for key in rest if key.partition(" ")[0] == model.role]:
             place = key.partition(" ")[2] or "run"
             environment = rest.pop(key)
@@ -160,7 +160,7 @@ def _baseline_statuses(report: Report) -> Iterator[RenderableType]:
     for each in report.baseline.statuses if report.baseline is not None else ():
         until = each.accepted.until if each.accepted is not None else None
         text = f"{each.what} is {each.state}: {each.message}"
-        yield hanging("baseline", printable(text + (f", until {until}" if until else "")))
+        yield labeled("baseline", printable(text + (f", until {until}" if until else "")))
 
 
 def _not_compared(report: Report) -> Iterator[RenderableType]:
@@ -170,33 +170,33 @@ def _not_compared(report: Report) -> Iterator[RenderableType]:
     for each in missing[:MOST_NOTES]:
         tried = each.within + each.beyond + each.not_compared
         text = f"output {each.output!r} on {each.not_compared} of {counted(tried, 'input')}"
-        yield hanging("unjudged", printable(f"{text}: {'; '.join(each.reasons)}"))
+        yield labeled("unjudged", printable(f"{text}: {'; '.join(each.reasons)}"))
     if len(missing) > MOST_NOTES:
-        yield hanging("unjudged", f"… and {len(missing) - MOST_NOTES} more: --format json")
+        yield labeled("unjudged", f"… and {len(missing) - MOST_NOTES} more: --format json")
 
 
 def _notes(report: Report) -> Iterator[RenderableType]:
     yield from _baseline_statuses(report)
     yield from _not_compared(report)
     if report.alignment is not None:
-        yield hanging("alignment", report.alignment.summary)
+        yield labeled("alignment", report.alignment.summary)
     parts = [f"{model.role}: {note}" for model in report.models for note in model.notes]
     parts += _renamed("input", report.input_bindings, report.findings)
     parts += _renamed("output", report.output_bindings, report.findings)
     parts += [f"trusted: {what}" for what in report.trusted]
     for line in parts[:MOST_NOTES]:
-        yield hanging("note", printable(line))
+        yield labeled("note", printable(line))
     if len(parts) > MOST_NOTES:
-        yield hanging("note", f"… and {len(parts) - MOST_NOTES} more: --format json")
+        yield labeled("note", f"… and {len(parts) - MOST_NOTES} more: --format json")
     skipped = _skipped(report.skipped)
     for line in skipped[:MOST_NOTES]:
-        yield hanging("skipped", printable(line))
+        yield labeled("skipped", printable(line))
     if len(skipped) > MOST_NOTES:
-        yield hanging("skipped", f"… and {len(skipped) - MOST_NOTES} more: --format json")
+        yield labeled("skipped", f"… and {len(skipped) - MOST_NOTES} more: --format json")
 
 
 def _skipped(all_of: Sequence[Skipped]) -> list[str]:
-    """By the obstacle: several inputs, or both sides, may have met the same one."""
+    """What was skipped, grouped by the reason."""
     found: dict[str, list[str]] = {}
     for one in all_of:
         found.setdefault(one.why, []).append(one.what)

@@ -69,7 +69,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 def refuse_link(path: Path) -> None:
-    """A name that leads elsewhere is not written to: the file at its end is not ours."""
+    """Refuse to write through a symbolic link."""
     if path.is_symlink():
         raise RefusedError(
             "OUTPUT_IS_LINK",

@@ -1,4 +1,4 @@
-"""What a process that was killed left behind, known by a lock that died with it."""
+"""Files of killed processes, recognized by their released locks."""
 
 from __future__ import annotations
 

@@ -169,15 +169,15 @@ def _view(buffer: mmap.mmap | bytearray, offset: int, dtype: np.dtype[Any], coun
 
 
 def mapping_of(array: Array) -> mmap.mmap | None:
-    """The file in which the numbers lie, as those from a worker do; None where they do not."""
+    """The file mapping behind an array from a worker; None for any other array."""
     owner: object = array
     while isinstance(owner, (np.ndarray, memoryview)):
         owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
     return owner if isinstance(owner, mmap.mmap) else None
 
 
-def let_go(array: Array) -> None:
-    """Out of memory, not out of reach: who reads it again finds it in its file, if it has one."""
+def release_pages(array: Array) -> None:
+    """Drop the mapped pages of an array from memory; reading it again loads them from its file."""
     mapping = mapping_of(array)
     if mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
         mapping.madvise(mmap.MADV_DONTNEED)

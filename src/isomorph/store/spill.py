@@ -1,4 +1,4 @@
-"""Fetched tensors that memory does not hold wait on disk, in files without a name."""
+"""Fetched tensors beyond a memory budget, kept in unnamed files on disk."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def spilled(value: Value) -> Value:
     return whole
 
 
-class Keeper:
+class SpillingTensors:
     """Holds what was fetched so far: in memory up to the budget, on disk beyond it."""
 
     def __init__(self, budget: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Where something may be written: asked before the work, so that none of it is done for nothing."""
+"""Check where output may be written, before the work is done."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check_target(output: Path | None, *sources: str | Path | None) -> None:
 
 
 def refuse_overwriting(output: Path | None, *sources: str | Path | None) -> None:
-    """The user's files are never written to, not even when the user names one."""
+    """Refuse to overwrite an input file, even where the user names one."""
     if output is None or not output.exists():
         return
     for source in sources:

@@ -1,4 +1,4 @@
-"""TOML as people write it: read with the standard library, checked against what is known."""
+"""Read TOML, with errors that locate unknown keys and wrong types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a zip archive promises, read from its directory before anything is extracted."""
+"""Check the directory of a zip archive before anything is extracted."""
 
 from __future__ import annotations
 

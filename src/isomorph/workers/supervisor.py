@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 
 from isomorph.core.errors import RuntimeFailedError
-from isomorph.core.threads import threads_of_one_side
+from isomorph.core.threads import threads_per_side
 from isomorph.sessions.error_codec import from_data
 from isomorph.workers import last_node_page
 from isomorph.workers.ipc import Channel, ChannelClosedError, DeadlineError, Message
@@ -93,7 +93,7 @@ class WorkerProcess:
                 ],
                 # What frameworks leave in the temporary folder goes with the worker.
                 env={
-                    "OPENBLAS_NUM_THREADS": str(threads_of_one_side()),
+                    "OPENBLAS_NUM_THREADS": str(threads_per_side()),
                     **os.environ,
                     **self._variables,
                     "TMPDIR": str(self.folder / _TEMPORARY),

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from isomorph import registry
 from isomorph.core.errors import UsageError
 from isomorph.core.model import Model
-from isomorph.core.system_memory import usual_share
+from isomorph.core.system_memory import default_worker_memory
 from isomorph.core.trace import Capabilities, Environment
 from isomorph.oracle.noise_stats import Moved
 from isomorph.sessions.host import Limits
@@ -51,7 +51,7 @@ class WorkerHost:
 
     def __init__(self, limits: Limits | None = None, *, progress: Progress | None = None) -> None:
         limits = limits or Limits()
-        self.memory_bytes: int | None = limits.memory_bytes or usual_share()
+        self.memory_bytes: int | None = limits.memory_bytes or default_worker_memory()
         self.limits = replace(limits, memory_bytes=self.memory_bytes)
         self._progress = progress
         self._recipes = LoadSpecs()

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from isomorph.core.errors import UnreadableModelError
-from isomorph.core.system_memory import usual_share
+from isomorph.core.system_memory import default_worker_memory
 from isomorph.store.codec import encode
 from isomorph.store.shared_arrays import Outbox, unpack
 from isomorph.workers.supervisor import WorkerProcess
@@ -50,7 +50,7 @@ class WorkerSlot:
                 if self.process is not None:
                     self.process.stop(grace=0.0)
                 folder = self._scratch.folder(self._name)
-                memory = self._limits.memory_bytes or usual_share()
+                memory = self._limits.memory_bytes or default_worker_memory()
                 self.process = WorkerProcess(
                     folder=folder, memory_bytes=memory, variables=self._variables
                 )

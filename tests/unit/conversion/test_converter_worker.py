@@ -9,42 +9,42 @@ ORDER = Order(source="", target="", example="")
 
 
 @pytest.fixture
-def workshop(strange):
+def converter_worker(strange):
     shop = ConverterWorker(timeout=60)
     yield shop
     shop.close()
 
 
-def make(workshop, name, source):
+def make(converter_worker, name, source):
     step = Step(converter=name, source="onnx", target="onnx")
-    return workshop.make(step, str(source), ORDER, "made.onnx")
+    return converter_worker.make(step, str(source), ORDER, "made.onnx")
 
 
-def test_an_honest_one_leaves_a_model_and_its_notes(workshop, dense):
+def test_an_honest_one_leaves_a_model_and_its_notes(converter_worker, dense):
     before = dense.read_bytes()
-    attempt = make(workshop, "honest", dense)
+    attempt = make(converter_worker, "honest", dense)
     assert attempt.trouble is None
     assert attempt.path.is_file()
     assert attempt.notes == ("done",)
     assert dense.read_bytes() == before
 
 
-def test_a_crash_is_caught_and_the_next_order_is_carried_out(workshop, dense):
-    trouble = make(workshop, "crashes", dense).trouble
+def test_a_crash_is_caught_and_the_next_order_is_carried_out(converter_worker, dense):
+    trouble = make(converter_worker, "crashes", dense).trouble
     assert trouble.code == "RUNTIME_CRASHED"
     assert "SIGSEGV" in trouble.why
     assert "the last words" in trouble.log
-    assert make(workshop, "honest", dense).trouble is None
+    assert make(converter_worker, "honest", dense).trouble is None
 
 
-def test_sys_exit_is_a_failure_of_the_converter(workshop, dense):
-    trouble = make(workshop, "exits", dense).trouble
+def test_sys_exit_is_a_failure_of_the_converter(converter_worker, dense):
+    trouble = make(converter_worker, "exits", dense).trouble
     assert trouble.code == "CONVERTER_FAILED"
     assert "sys.exit(1)" in trouble.why
 
 
-def test_an_exception_is_told_with_its_words(workshop, dense):
-    trouble = make(workshop, "raises", dense).trouble
+def test_an_exception_is_told_with_its_words(converter_worker, dense):
+    trouble = make(converter_worker, "raises", dense).trouble
     assert trouble.code == "CONVERTER_FAILED"
     assert "no rule for Frobnicate" in trouble.why
 
@@ -57,27 +57,27 @@ def test_a_hang_has_a_deadline(strange, dense):
         shop.close()
 
 
-def test_nothing_written_is_no_success(workshop, dense):
-    assert make(workshop, "silent", dense).trouble.code == "NOTHING_WRITTEN"
+def test_nothing_written_is_no_success(converter_worker, dense):
+    assert make(converter_worker, "silent", dense).trouble.code == "NOTHING_WRITTEN"
 
 
-def test_a_download_is_refused_and_told(workshop, dense):
-    attempt = make(workshop, "downloads", dense)
+def test_a_download_is_refused_and_told(converter_worker, dense):
+    attempt = make(converter_worker, "downloads", dense)
     assert attempt.trouble is None, "it can do without"
     assert "it tried to reach models.example.org and was refused" in attempt.notes
-    trouble = make(workshop, "needs_download", dense).trouble
+    trouble = make(converter_worker, "needs_download", dense).trouble
     assert trouble.code == "CONVERTER_FAILED"
     assert "models.example.org" in trouble.why
 
 
-def test_whoever_spoils_its_input_spoils_a_copy(workshop, dense):
+def test_whoever_spoils_its_input_spoils_a_copy(converter_worker, dense):
     before = dense.read_bytes()
-    attempt = make(workshop, "spoils", dense)
+    attempt = make(converter_worker, "spoils", dense)
     assert "the converter wrote to its input file; that was a copy" in attempt.notes
     assert dense.read_bytes() == before
 
 
-def test_weights_beside_the_model_come_along(workshop, dense, tmp_path):
+def test_weights_beside_the_model_come_along(converter_worker, dense, tmp_path):
     import onnx
 
     folder = tmp_path / "apart"
@@ -87,6 +87,6 @@ def test_weights_beside_the_model_come_along(workshop, dense, tmp_path):
         onnx.load(dense), path, save_as_external_data=True, location="weights.bin", size_threshold=0
     )
     assert (folder / "weights.bin").is_file()
-    attempt = make(workshop, "honest", path)
+    attempt = make(converter_worker, "honest", path)
     assert attempt.trouble is None
     assert onnx.load(attempt.path).graph.initializer[0].dims == [6, 5]

@@ -13,36 +13,36 @@ from isomorph.linting.target_support import abilities
 
 
 @pytest.fixture(scope="module")
-def workshop():
+def converter_worker():
     shop = ConverterWorker()
     yield shop
     shop.close()
 
 
-def test_operators_that_onnx2tf_has_no_module_for(workshop):
+def test_operators_that_onnx2tf_has_no_module_for(converter_worker):
     model = linted_model(node("Relu"), node("Frobnicate", "y", out="z")).model
-    found, skipped = abilities(model, "tflite", "", workshop)
+    found, skipped = abilities(model, "tflite", "", converter_worker)
     assert found.lacking == {"frobnicate": ("onnx_to_tflite", "onnx_to_tensorflow")}
     assert found.hopeless == {"frobnicate"}
     assert not skipped
 
 
-def test_the_types_of_litert_were_tried(workshop):
-    types = set(workshop.abilities("runtimes", "tflite")["types"])
+def test_the_types_of_litert_were_tried(converter_worker):
+    types = set(converter_worker.abilities("runtimes", "tflite")["types"])
     assert {"float32", "int32", "bool"} <= types
     assert not {"float64", "complex64", "bfloat16"} & types
 
 
-def test_the_kernels_and_opsets_of_onnx_runtime_are_its_own(workshop):
-    reported = workshop.abilities("runtimes", "onnxruntime")
+def test_the_kernels_and_opsets_of_onnx_runtime_are_its_own(converter_worker):
+    reported = converter_worker.abilities("runtimes", "onnxruntime")
     assert "float32" in reported["kernels"]["Conv"]
     assert "float64" not in reported["kernels"]["Conv"]
     assert reported["opsets"][0] < 18 < reported["opsets"][1]
 
 
-def test_a_double_is_told_before_it_reaches_tflite(workshop):
+def test_a_double_is_told_before_it_reaches_tflite(converter_worker):
     drawn = linted_model(node("Mul"), inputs=(spec("x", "float64"),), to="tflite")
-    found, _ = abilities(drawn.model, "tflite", "", workshop)
+    found, _ = abilities(drawn.model, "tflite", "", converter_worker)
     check = registry.rule("unsupported_type")
     asked = linted_model(node("Mul"), inputs=(spec("x", "float64"),), to="tflite", abilities=found)
     assert [each.severity for each in check.check(asked)] == [Severity.ERROR]
@@ -58,14 +58,14 @@ def test_a_double_is_told_before_it_reaches_tflite(workshop):
         ("tflite_to_onnx", "CONV_2D", "FROBNICATE"),
     ],
 )
-def test_each_converter_tells_its_operators(workshop, converter, known, unknown):
-    reported = workshop.abilities("converters", converter)["operators"]
+def test_each_converter_tells_its_operators(converter_worker, converter, known, unknown):
+    reported = converter_worker.abilities("converters", converter)["operators"]
     assert known in reported
     assert unknown not in reported
 
 
-def test_the_older_exporter_tells_families(workshop):
-    reported = workshop.abilities("converters", "pytorch_to_onnx_legacy")["families"]
+def test_the_older_exporter_tells_families(converter_worker):
+    reported = converter_worker.abilities("converters", "pytorch_to_onnx_legacy")["families"]
     assert "aten.relu" in reported
     assert "aten.frobnicate" not in reported
 
@@ -77,10 +77,10 @@ def test_an_operator_in_place_is_told_as_the_one_that_is_not(key):
     assert target_support.lacks(reported, "aten.tanh_.default")
 
 
-def test_nodes_of_one_run_are_not_what_converters_meet(workshop):
+def test_nodes_of_one_run_are_not_what_converters_meet(converter_worker):
     met = node("add_", native="aten.frobnicate.default")
     model = linted_model(met, framework="pytorch", runs_python=True).model
-    found, skipped = abilities(model, "onnx", "", workshop)
+    found, skipped = abilities(model, "onnx", "", converter_worker)
     assert not found.lacking
     assert "no exporter meets" in skipped[0].why
 

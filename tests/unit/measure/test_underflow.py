@@ -7,7 +7,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import isomorph
 from isomorph.core.divergence import Verdict
-from isomorph.reporters._findings import mendable
+from isomorph.reporters._findings import repairable
 
 WEIGHT = np.random.default_rng(0).normal(size=(16, 16)).astype(np.float32) / 4
 LEAST = 2.0**-24
@@ -67,7 +67,7 @@ def test_the_smallest_number_instead_of_an_epsilon_is_a_loss_with_a_name(checked
     assert (told.node, told.cause, told.evidence["constant"]) == ("shift", "precision", "epsilon")
     assert "1e-10 is stored as" in told.summary
     assert told.fix
-    assert not mendable(told), "no patch changes the type of a constant"
+    assert not repairable(told), "no patch changes the type of a constant"
     assert "CONSTANT_DIFFERS" not in found
 
 

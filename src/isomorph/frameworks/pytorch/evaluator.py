@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from isomorph.core.threads import threads_of_one_side
+from isomorph.core.threads import threads_per_side
 from isomorph.core.trace import Capabilities, Noise
 from isomorph.frameworks.pytorch.arrays import FLOATS, to_array
 from isomorph.frameworks.pytorch.control_flow import refuse_unsupported
@@ -138,7 +138,7 @@ class TorchEvaluator:
 def _few_threads() -> Iterator[None]:
     """The deployed run, which shares the process, keeps the threads it was given."""
     before = torch.get_num_threads()
-    torch.set_num_threads(min(before, threads_of_one_side()))
+    torch.set_num_threads(min(before, threads_per_side()))
     try:
         yield
     finally:

@@ -34,7 +34,7 @@ from isomorph.frameworks.pytorch.program import (
 from isomorph.frameworks.pytorch.rounding_classes import FACTORIES
 from isomorph.frameworks.pytorch.silence_logs import quietly
 from isomorph.oracle.plan import Planner
-from isomorph.store.spill import Keeper
+from isomorph.store.spill import SpillingTensors
 
 if TYPE_CHECKING:
     from isomorph.core.trace import Arrays
@@ -93,7 +93,7 @@ class TorchSession:
             else:
                 plan = self._planner.plan(frozenset(values), tuple(fetch))
                 start = starting_values(self._program, values, plan, self._constants)
-                keeper = Keeper()
+                keeper = SpillingTensors()
                 # At once as an array, so that what exceeds memory can leave it.
                 return execute(
                     plan,
